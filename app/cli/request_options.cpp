@@ -56,8 +56,8 @@ void RequestOptions::add_to(CLI::App& command) {
       ->option_text("NAME");
   command
       .add_option("--recipe", recipe_,
-                  "bf16, fp8-per-tensor, fp8-delayed, fp8-block, mxfp8 or nvfp4; the other fields "
-                  "of the recipe have their own options")
+                  fmt::format("{}; the other fields of the recipe have their own options",
+                              fmt::join(enum_names(engine::Scaling{}), ", ")))
       ->option_text("NAME")
       ->check(CLI::IsMember(names_of<engine::Scaling>()));
   const auto last_word = [](const std::string& path) {

@@ -52,7 +52,7 @@ class BackgroundTask {
     engine::GuardedThread thread(
         [slot = slot_, ended, work = std::move(work), wake = wake_]() mutable {
           slot->put(work());
-          // What nobody wants any more is freed here: gigabytes would hold up a frame.
+          // Freed on this thread: freeing gigabytes would hold up a frame.
           slot.reset();
           work = nullptr;
           wake();
@@ -66,7 +66,7 @@ class BackgroundTask {
     threads_.push_back({.ended = std::move(ended), .thread = std::move(thread)});
   }
 
-  /// Nobody wants the result any more.
+  /// The result is no longer wanted.
   void drop() { slot_.reset(); }
 
   bool running() const { return slot_ != nullptr; }
@@ -118,11 +118,11 @@ class BackgroundTask {
 
 class WriteQueue {
  public:
-  /// What became of one piece: a sentence for the status bar, or why not.
+  /// Of one piece of work: a sentence for the status bar, or why it failed.
   using Outcome = engine::Result<std::string>;
 
   explicit WriteQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
-  /// Writes what was asked for.
+  /// Finishes every pending write.
   ~WriteQueue() {
     {
       const std::lock_guard lock(mutex_);
@@ -171,7 +171,7 @@ class WriteQueue {
       lock.lock();
     }
   }
-  /// There is no thread to write with: nobody shall wait for it.
+  /// No thread could be started: nothing may wait for it.
   void fail_all(const engine::Error& error) {
     {
       const std::lock_guard lock(mutex_);

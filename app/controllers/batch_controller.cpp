@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-constexpr const char* kNoWorker = "The worker has not said yet what it can do; start one first.";
+constexpr const char* kNoWorker = "No worker has reported what it can do; start one first.";
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -21,8 +21,8 @@ void BatchController::start(const SweepOrder& order, const std::optional<WorkerH
   std::vector<PlannedRun> plan = plan_sweep(order.base, order.axes, *hello);
   if (plan.size() > kMaxWindowSweep) {
     return refuse(profiling::GroupKind::Sweep,
-                  fmt::format("{} runs are more than the {} that the window keeps at hand; take "
-                              "away an axis, or use the command line.",
+                  fmt::format("{} runs are more than the {} that the window keeps; remove an axis, "
+                              "or use the command line.",
                               plan.size(), kMaxWindowSweep));
   }
   begin(profiling::GroupKind::Sweep, std::move(plan));
@@ -95,7 +95,7 @@ bool BatchController::take_error(std::uint64_t id, const engine::Error& error,
     batch_->failed(error.message);
   } else if (link.newest_order() == id) {
     batch_->cancel();
-  }  // else a run of the rail came before it: it is asked for again
+  }  // else a run of the rail superseded it: it is ordered again
   publish();
   return true;
 }

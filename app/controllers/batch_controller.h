@@ -1,5 +1,5 @@
 // Sweeps and interleaved measurements of the window: one at a time, through the same worker as the
-// runs of the rail. A run that a person asks for goes first; the batch then takes its turn again.
+// runs of the rail. A run that the user orders goes first; the batch then continues.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace app {
 
-/// The window keeps at most so many runs at hand: a larger sweep would lose its first points.
+/// Live runs that the window keeps at most: a larger sweep would lose its first points.
 inline constexpr std::size_t kMaxWindowSweep = 60;
 
 class BatchController {
@@ -26,7 +26,7 @@ class BatchController {
   void step(LinkSupervisor& link);
   /// The tag of a result, if it is the batch's.
   std::optional<profiling::RunGroup> take_result(std::uint64_t id);
-  /// False where the error is of another order.
+  /// False if the error belongs to another order.
   bool take_error(std::uint64_t id, const engine::Error& error, const LinkSupervisor& link);
   /// A batch that has just ended, once.
   bool take_end();
@@ -39,7 +39,7 @@ class BatchController {
 
   std::optional<Batch> batch_;
   profiling::GroupKind kind_ = profiling::GroupKind::None;  // of the newest order
-  std::string refusal_;                                     // of an order that was not begun
+  std::string refusal_;                                     // of an order that was not started
   std::shared_ptr<const std::vector<BatchRow>> rows_;
   std::uint64_t order_id_ = 0;  // of the run in progress; 0 = none
   bool ended_ = false;

@@ -6,6 +6,7 @@
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/request_json.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
@@ -35,7 +36,7 @@ profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
       .request = request, .report = std::move(report), .wall_clock_ms = profiling::unix_time_ms()};
 }
 
-/// What a copy is worth making for: pulses only move the marker board.
+/// Changes that are worth a copy of the report: most pulses only move the marker board.
 bool grew(const profiling::DoctorReport& now, const DoctorState::Report& before) {
   if (before == nullptr || now.experiments.size() != before->experiments.size() ||
       now.findings.size() != before->findings.size() ||
@@ -49,6 +50,22 @@ bool grew(const profiling::DoctorReport& now, const DoctorState::Report& before)
 }
 
 }  // namespace
+
+std::string visit_refusal(const DoctorState& doctor, const LinkStatus& link,
+                          const std::optional<WorkerHello>& hello) {
+  if (doctor.busy) return "A visit is in progress";
+  if (!hello) {
+    return link.reason.empty() ? "No worker has greeted yet" : "No worker: " + link.reason;
+  }
+  std::string why = "The worker offers no CUDA backend";
+  for (const BackendOffer& offer : hello->backends) {
+    if (!engine::traits_of(offer.kind).device) continue;
+    if (offer.available) return "";
+    if (!offer.reason.empty()) why = offer.reason;
+  }
+  return "Graphs are captured and replayed on a GPU. " + why +
+         ". Recorded visits, recordings and .dot files can be examined without one.";
+}
 
 DoctorController::DoctorController(std::function<void()> wake)
     : wake_(std::move(wake)),
@@ -113,7 +130,7 @@ void DoctorController::examine(const std::shared_ptr<const profiling::RecordedRu
   if (run == examined_run_) return;
   examined_run_ = run;
   state_.run_report.reset();
-  // What the rules still say of the run before must not be taken for this one's.
+  // Findings of the previous run must not appear as this one's.
   run_task_.drop();
   if (run == nullptr || run->snapshot.graphs.empty()) return;
   run_task_.start([run] { return by_the_rules(run->snapshot); });

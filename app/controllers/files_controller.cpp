@@ -27,7 +27,7 @@ Written refused(const char* what, engine::Error error) {
   return error;
 }
 
-/// A file of its own, whole or not at all.
+/// Written as a separate file, completely or not at all.
 engine::Status write_file(const std::string& path, const std::string& text) {
   auto file = profiling::ReplacedFile::create(path);
   if (!file.ok()) return file.error();
@@ -35,7 +35,7 @@ engine::Status write_file(const std::string& path, const std::string& text) {
   return file.value().commit();
 }
 
-/// "3 run(s), 1 comparison(s)": what there was of each.
+/// "3 run(s), 1 comparison(s)": how many of each kind.
 std::string written_words(const Recorder::Progress& progress) {
   std::string words = fmt::format("{} run(s)", progress.written);
   if (progress.comparisons > 0) words += fmt::format(", {} comparison(s)", progress.comparisons);
@@ -95,7 +95,7 @@ void FilesController::open_sample() {
   const std::string path = shipped_recording();
   std::error_code error;
   if (fs::exists(path, error)) return open_recording(path);
-  notices_.add(Severity::Warn, "The recording that ships is not at " + path);
+  notices_.add(Severity::Warn, "The shipped recording is not at " + path);
 }
 
 void FilesController::toggle_recording() {
@@ -231,7 +231,7 @@ std::string FilesController::dated_path(const std::string& stem, const char* suf
 bool FilesController::take_outcomes() {
   bool changed = false;
   for (const std::string& failure : BackgroundFailures::take()) {
-    notices_.add(Severity::Bad, "A part of the window could not be worked out: " + failure);
+    notices_.add(Severity::Bad, "Part of the window could not be computed: " + failure);
     changed = true;
   }
   while (const auto outcome = writes_.take()) {
@@ -239,7 +239,7 @@ bool FilesController::take_outcomes() {
     if (!outcome->ok()) {
       notices_.add(Severity::Bad, outcome->error().message);
     } else if (outcome->value().starts_with("Notes")) {
-      // Notes are edited word by word; a file is worth a line of its own.
+      // Notes are saved while they are typed; a file is worth a notice.
       notices_.set_status(outcome->value());
     } else {
       notices_.add(Severity::Good, outcome->value());
@@ -248,7 +248,7 @@ bool FilesController::take_outcomes() {
   return changed;
 }
 
-/// True when it said something, or has ended.
+/// True if it reported something or has ended.
 bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
   if (one == nullptr) return false;
   const Recorder::Progress progress = one->progress();
@@ -269,7 +269,7 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
 }
 
 bool FilesController::tick() {
-  // Each of them is asked, whatever the others say.
+  // Not short-circuited: each of them must run.
   bool changed = take_outcomes();
   changed = settle(recorder_, "recorded in", "The recording ended: ") || changed;
   changed = settle(saver_, "saved in", "Not saved: ") || changed;

@@ -28,7 +28,7 @@ bool LibraryConsent::allows(const std::string& library) const {
 }
 
 void LibraryConsent::named(const std::string& library, const std::string& file) {
-  // A hostile file could name a great many.
+  // A hostile file could name thousands.
   constexpr std::size_t kMostNamed = 1000;
   if (library.empty() || files_.size() >= kMostNamed) return;
   files_[library] = file;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxAutomaticStarts = 3;
 constexpr std::chrono::seconds kAutomaticWindow{20};
-// Results older than this many requests cannot arrive any more: newest wins.
+// Results older than this many requests can no longer arrive: newest wins.
 constexpr std::size_t kRememberedRequests = 64;
 
 }  // namespace
@@ -52,7 +52,7 @@ void LinkSupervisor::give_up_present() {
         held.reset();
         before->join();
       },
-      // Without a thread it was taken down on this one, when the work above was given up.
+      // If no thread could be started, dropping the work above has destroyed the link on this one.
       [](const engine::Error&) {});
 }
 
@@ -62,7 +62,7 @@ std::vector<LinkEvent> LinkSupervisor::poll() {
   for (const LinkEvent& event : events) {
     if (const auto* hello = std::get_if<WorkerHello>(&event)) hello_ = *hello;
   }
-  // Not before its last words were taken: a new link forgets what was asked of the old one.
+  // Only after its last events were taken: a new link forgets the orders of the old one.
   if (automatic && events.empty() && link_->status().state == LinkState::Lost) {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(automatic_starts_, [&](auto at) { return now - at > kAutomaticWindow; });

@@ -1,5 +1,5 @@
 // Keeps one worker at the window's side: starts it, starts another when it is lost, and remembers
-// what was asked of it. Never waits: a link that is given up is taken down on a thread of its own.
+// what was ordered from it. Never waits: an abandoned link is destroyed on a separate thread.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class LinkSupervisor {
  public:
   LinkSupervisor(WorkerCommand worker, std::function<void()> wake);
 
-  /// Starts a worker, in place of the present one; `cublaslt` empty = the worker's own choice.
+  /// Starts a worker that replaces the current one; `cublaslt` empty = the worker's own choice.
   void start(const std::string& cublaslt);
   /// Events since the last call. Starts a new worker when one is lost and `automatic` is on.
   std::vector<LinkEvent> poll();
@@ -32,16 +32,16 @@ class LinkSupervisor {
   const std::optional<WorkerHello>& hello() const { return hello_; }
   const std::string& cublaslt() const { return cublaslt_; }
 
-  /// 0 when there is no worker to ask.
+  /// 0 if there is no worker.
   std::uint64_t submit(const engine::RunRequest& request);
-  /// As for submit(); a run that is on its way is superseded.
+  /// As for submit(); a run in progress is superseded.
   std::uint64_t compare(const engine::ComparisonRequest& request);
   std::uint64_t step_history(const engine::AmaxHistoryRequest& request);
   void cancel();
   void inspect_file(const std::string& path);
-  /// Of this worker and those after it (WorkerLink::allow_libraries).
+  /// For this worker and its successors (WorkerLink::allow_libraries).
   void allow_libraries(const std::vector<std::string>& paths);
-  /// Of this worker and those after it; costs nothing when nothing changes.
+  /// For this worker and its successors; costs nothing when nothing changes.
   void watch_device(bool on);
   /// The request that a result of this id answers; null when unknown.
   const engine::RunRequest* request_of(std::uint64_t id) const;
@@ -52,11 +52,11 @@ class LinkSupervisor {
   /// The worker has finished or refused `id`.
   void answered(std::uint64_t id);
   bool waiting() const { return newest_id_ != answered_id_; }
-  /// The order that is waited for is a comparison.
+  /// The pending order is a comparison.
   bool comparing() const {
     return waiting() && newest_id_ != newest_run_id_ && newest_id_ != newest_history_id_;
   }
-  /// The order that is waited for is an amax history.
+  /// The pending order is an amax history.
   bool stepping() const { return waiting() && newest_id_ == newest_history_id_; }
   bool is_history(std::uint64_t id) const { return id != 0 && id == newest_history_id_; }
 
@@ -69,7 +69,7 @@ class LinkSupervisor {
   void give_up_present();
 
   WorkerCommand worker_;
-  std::string cublaslt_;   // in place of the command's
+  std::string cublaslt_;   // replaces the command's
   std::string no_worker_;  // why none could be started
   std::function<void()> wake_;
   std::vector<std::string> allowed_libraries_;

@@ -14,10 +14,9 @@
 namespace app {
 namespace {
 
-// How often an idle recorder looks whether its file still has its name, and a blocked one tries
-// again.
+// How often an idle recorder checks that its file still has its name, and a blocked one retries.
 constexpr std::chrono::seconds kLookEvery{2};
-// What may wait for a disk that stays full; a run can have a hundred megabytes.
+// How much may wait for a full disk; a run can have a hundred megabytes.
 constexpr std::size_t kMaxWaiting = 256;
 
 }  // namespace
@@ -51,7 +50,7 @@ void Recorder::put(Entry entry) {
   const std::lock_guard lock(mutex_);
   if (!progress_.error.empty() && waiting_.size() >= kMaxWaiting) {
     notices_.push_back(
-        fmt::format("Not recorded: {} results wait for {} already; this one is only in the window",
+        fmt::format("Not recorded: {} results already wait for {}; this one is only in the window",
                     waiting_.size(), progress_.path));
     return;
   }
@@ -139,7 +138,7 @@ void Recorder::count(const Entry& entry) {
   wake_();
 }
 
-/// Goes where a person wants it, and where its file has been taken from.
+/// Moves the recording to where the user wants it, or back to its name if its file was removed.
 void Recorder::keep_in_place(profiling::SessionWriter& writer) {
   std::optional<std::string> wanted;
   {
@@ -191,7 +190,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
       if (last_try) return;
       continue;
     }
-    // One that breaks a rule would break it again.
+    // An entry that violates a limit would be refused again.
     status.ok() ? count(entry) : add_notice(status.error().message);
     {
       const std::lock_guard lock(mutex_);
@@ -204,8 +203,8 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
   }
 }
 
-/// The window closes and nobody can be asked any more: what still waits goes to the folder for
-/// temporary files rather than nowhere.
+/// The window is closing and can no longer ask: what still waits goes to the folder for temporary
+/// files instead of being lost.
 void Recorder::rescue(profiling::SessionWriter& writer) {
   {
     const std::lock_guard lock(mutex_);
@@ -215,7 +214,7 @@ void Recorder::rescue(profiling::SessionWriter& writer) {
   const std::filesystem::path name = std::filesystem::path(writer.path()).filename();
   const std::string path = (std::filesystem::temp_directory_path(error) / name).string();
   if (error || !writer.move_to(path).ok()) return;
-  fmt::print(stderr, "The recording could not be written on where it was: it is in {}\n", path);
+  fmt::print(stderr, "The recording could not be continued in its place: it is in {}\n", path);
   write_until_finished(writer);
 }
 

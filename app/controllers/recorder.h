@@ -40,7 +40,7 @@ class Recorder {
   };
 
   Recorder(std::string path, std::function<void()> wake);
-  /// Writes what was given and closes the file.
+  /// Writes everything appended and closes the file.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -49,14 +49,14 @@ class Recorder {
   void append(Comparison comparison);
   void append(History history);
   void append(Visit visit);
-  /// In place of those that the run was written with; only for runs appended before.
+  /// Replaces the notes that the run was written with; only for runs appended before.
   void set_notes(Run run, std::vector<profiling::TimeNote> notes);
-  /// Copies what was recorded to this name and goes on there.
+  /// Copies what was recorded to this path and continues there.
   void move_to(std::string path);
-  /// No more follows: the file is closed as soon as the last is written.
+  /// Nothing follows: the file is closed as soon as the last entry is written.
   void finish();
   Progress progress() const;
-  /// Sentences for the person, each once.
+  /// Sentences for the user, each once.
   std::vector<std::string> take_notices();
 
  private:

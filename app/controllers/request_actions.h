@@ -21,11 +21,11 @@ struct RequestAction {
   std::function<void(engine::RunRequest&)> change;
 };
 
-/// All of them, whatever can be had; `chosen` tells what the request has now.
+/// All of them, available or not; `chosen` marks what the request has now.
 std::vector<RequestAction> request_actions(const engine::RunRequest& request,
                                            const std::vector<engine::ShapePreset>& presets);
 
-/// Why the choice cannot be had or would have no effect; empty = it can.
+/// Why the choice is not available or would have no effect; empty = it can be made.
 std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
                        const LinkSupervisor& link);
 

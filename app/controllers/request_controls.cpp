@@ -17,8 +17,8 @@ namespace table {
 
 using enum ControlKind;
 
-/// The labels of a table of traits, by the order of its enumeration. They are literals, so they end
-/// with a zero.
+/// The labels of a table of traits, by the order of its enumeration. They are literals, so
+/// they are null-terminated.
 template <class Table>
 constexpr auto labels_of(const Table& table) {
   std::array<ControlChoice, std::tuple_size_v<Table>> choices{};
@@ -86,7 +86,7 @@ constexpr RequestControl kControls[] = {
 
     control("Routing", "routing.distribution", "routing.distribution", List, "Tokens per expert",
             {.alone = "Routing",
-             .tooltip = "How the tokens are shared out among the experts",
+             .tooltip = "How the tokens are distributed over the experts",
              .choices = kRoutings}),
     control("Routing", "routing.alignment", "routing.alignment", Number, "Align splits to",
             {.tooltip = "Every split but the last non-empty one is a multiple of this many rows"}),
@@ -109,13 +109,13 @@ constexpr RequestControl kControls[] = {
         {.alone = "dY element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
     control("Step", "step.wgrad_type", "linear.wgrad_type", Segments, "dW type",
             {.tooltip = "Element type of dW", .choices = kWgradTypes}),
-    control("Step", "step.accumulate", "linear.accumulate_wgrad", Switch, "dW +=",
-            {.alone = "Accumulate dW",
-             .tooltip = "Adds to the dW that is there instead of replacing it"}),
     control(
-        "Step", "step.delayed_wgrad", "linear.delayed_wgrad", Switch, "dW last",
-        {.tooltip = "Every dW after all else of the step, instead of right after its layer's dX",
-         .beside = true}),
+        "Step", "step.accumulate", "linear.accumulate_wgrad", Switch, "dW +=",
+        {.alone = "Accumulate dW", .tooltip = "Adds to the existing dW instead of replacing it"}),
+    control("Step", "step.delayed_wgrad", "linear.delayed_wgrad", Switch, "dW last",
+            {.tooltip =
+                 "Computes every dW at the end of the step instead of right after its layer's dX",
+             .beside = true}),
     control("Step", "step.weight_storage", "linear.weight_storage", Segments, "Weights",
             {.tooltip =
                  "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
@@ -133,18 +133,19 @@ constexpr RequestControl kControls[] = {
     control("Recipe", "recipe.format", "recipe.activation_format", Segments, "X format",
             {.choices = kFormats, .gated = true}),
     control("Recipe", "recipe.gradient_format", "recipe.gradient_format", Segments, "dY format",
-            {.tooltip = "Per-tensor scaling often takes E5M2", .choices = kFormats, .gated = true}),
-    control("Recipe", "recipe.epsilon", "recipe.amax_epsilon", Decades, "Amax epsilon",
-            {.tooltip =
-                 "An amax below this counts as this. Drag: decades, from 0; click to type; double "
-                 "click: 0",
-             .maximum = 10'000}),
+            {.tooltip = "Per-tensor scaling often uses E5M2", .choices = kFormats, .gated = true}),
+    control(
+        "Recipe", "recipe.epsilon", "recipe.amax_epsilon", Decades, "Amax epsilon",
+        {.tooltip =
+             "A smaller amax counts as this value. Drag: decades, from 0; click to type; double "
+             "click: 0",
+         .maximum = 10'000}),
     control(
         "Recipe", "recipe.pow2", "recipe.pow2_scales", Switch, "Pow-2 scales",
         {.alone = "Power-of-two scales", .tooltip = "Scales are rounded down to powers of two"}),
     control("Recipe", "recipe.split_accumulator", "recipe.split_accumulator", Switch,
             "Split accumulator",
-            {.tooltip = "Promote partial sums to FP32 while the product is accumulated",
+            {.tooltip = "Promotes partial sums to FP32 while the product is accumulated",
              .beside = true}),
     control("Recipe", "recipe.square_x", "recipe.square_activation_blocks", Switch, "X",
             {.alone = "Square blocks of X",
@@ -191,22 +192,22 @@ constexpr RequestControl kControls[] = {
              .compared = true}),
 
     control("Engine", "engine.backend", "backend", List, "Backend",
-            {.tooltip = "What multiplies", .choices = kBackends}),
+            {.tooltip = "What computes the products", .choices = kBackends}),
     control("Engine", "engine.workspace", "workspace", Segments, "Workspace",
             {.tooltip = "Which products of the step share a cuBLASLt workspace",
              .choices = kWorkspaces,
              .per_row = 2,
              .gated = true}),
     control("Engine", "engine.streams", "streams", Number, "Streams",
-            {.tooltip = "The experts' matmuls are dealt to this many streams"}),
+            {.tooltip = "The experts' matmuls are distributed over this many streams"}),
     control("Engine", "engine.setup_arrays", "setup_arrays", Segments, "Setup arrays",
             {.tooltip =
                  "Each grouped product has its own arrays, filled by one launch, or all share one "
                  "set, filled before each",
              .choices = kSetupArrays}),
-    control("Engine", "engine.splits", "int32_splits", Segments, "Splits",
-            {.tooltip = "Integers in which the router's splits lie on the device",
-             .choices = kSplitWidths}),
+    control(
+        "Engine", "engine.splits", "int32_splits", Segments, "Splits",
+        {.tooltip = "Integer type of the router's splits on the device", .choices = kSplitWidths}),
     control("Engine", "engine.programmatic", "programmatic_launch", Switch, "Programmatic launches",
             {.tooltip =
                  "Quantize, bias and offset kernels may start while the kernel before them ends; "
@@ -224,12 +225,12 @@ constexpr RequestControl kControls[] = {
     control("Engine", "engine.deadline_factor", "launch.deadline_factor", Number, "Deadline x",
             {.tooltip =
                  "A replay that takes this many times the 99th percentile of those before it, and "
-                 "at least 0.5 s, is a stall: the run ends and says where it stands. 0 = it may "
-                 "take forever"}),
-    control(
-        "Engine", "engine.markers", "launch.markers", Switch, "Markers",
-        {.tooltip = "A node behind every kernel of the graph says that it is done, so that a stall "
-                    "names where it stands. Replays then follow each other one at a time"}),
+                 "at least 0.5 s, is a stall: the run ends and reports where it stopped. 0 = no "
+                 "deadline"}),
+    control("Engine", "engine.markers", "launch.markers", Switch, "Markers",
+            {.tooltip =
+                 "A node after every kernel of the graph marks it as done, so that a stall shows "
+                 "where it happened. Replays then run one at a time"}),
     control("Engine", "engine.layers", "layers", Number, "Layers",
             {.tooltip =
                  "Grouped products in one step, each with its own weights, all reading the same X",
@@ -254,15 +255,15 @@ constexpr RequestControl kControls[] = {
                  "rest before each iteration",
              .choices = kPaces}),
     control("Measure", "measure.isolated", "measure.isolated", Switch, "Isolated experts",
-            {.tooltip = "Times every expert alone on the device, a stage at a time"}),
+            {.tooltip = "Times every expert alone on the device, one stage at a time"}),
     control("Measure", "measure.stamps", "measure.stamps", Switch, "Stamps",
-            {.tooltip = "Tiles of the quantize kernels write down when they ran", .beside = true}),
+            {.tooltip = "Tiles of the quantize kernels record when they ran", .beside = true}),
     control("Measure", "measure.ceilings", "measure.ceilings", Switch, "Ceilings",
             {.tooltip = "A copy and a dense product of this size: the roofs of the roofline"}),
     control("Measure", "measure.observer", "measure.observer", Switch, "Observer",
             {.tooltip =
                  "The same step untraced, with graph records and with node records, interleaved: "
-                 "what does watching cost",
+                 "the cost of observing",
              .beside = true}),
 };
 
@@ -308,7 +309,7 @@ const std::vector<std::string>& choice_labels(const RequestControl& control) {
 const RequestControl& request_control(std::string_view id) {
   const auto* const found = std::ranges::find(
       kControls, id, [](const RequestControl& one) { return std::string_view(one.id); });
-  assert(found != std::end(kControls) && "a control without its line in the table");
+  assert(found != std::end(kControls) && "no control has this id");
   return *found;
 }
 

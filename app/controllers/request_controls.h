@@ -1,4 +1,4 @@
-// Every setting of the request as a person meets it: one table, from which the rail draws its
+// Every setting of the request as the user sees it: one table, from which the rail draws its
 // controls and the command palette makes its actions. A control finds its value by the path of its
 // field; what limits it and whether it has an effect is the engine's to say.
 #pragma once
@@ -38,7 +38,7 @@ struct ControlOptions {
   int per_row = 0;            // choices in a row; 0 = all
   bool gated = false;         // choices are greyed out as the gate table has it
   bool compared = false;      // a comparison of recipes reads it, whatever the request's recipe
-  bool beyond = false;        // can be set one past its limits, to be told what they are
+  bool beyond = false;        // can be set one past its limits, so that the error names them
   std::int64_t maximum = 0;   // of a number whose field has no limit
 };
 
@@ -59,8 +59,8 @@ const RequestControl& request_control(std::string_view id);
 /// Labels of its choices; `control` is one of the table.
 const std::vector<std::string>& choice_labels(const RequestControl& control);
 
-/// What the request does not have (an element type where values come from a file) is at its
-/// default.
+/// A field that the request does not have now (an element type where values come from a file) has
+/// its default.
 double control_value(const RequestControl& control, const engine::RunRequest& request);
 /// Of a switch 0 or 1, of a choice its enumerator; a real number is rounded.
 std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request);
@@ -73,22 +73,22 @@ struct ControlRange {
 };
 ControlRange control_range(const RequestControl& control);
 
-/// A choice of the request becomes what the control is about. `value` is stored only if the field
-/// can hold it.
+/// Where the request has alternatives (synthetic values or a file), it gets the one that the
+/// control belongs to. `value` is stored only if the field can hold it.
 void set_control_value(const RequestControl& control, engine::RunRequest& request,
                        std::int64_t value);
 void set_control_value(const RequestControl& control, engine::RunRequest& request, double value);
 /// Index of the choice that the request has; -1 = none of them.
 int chosen_index(const RequestControl& control, const engine::RunRequest& request);
 
-/// What the gates say about a request after this control was changed. Without a worker nothing is
-/// known and everything supported.
+/// What the gates say about a request after this control was changed. Without a worker
+/// everything counts as supported.
 engine::Verdict control_support(const RequestControl& control, const engine::RunRequest& changed,
                                 const LinkSupervisor& link);
 /// Why this worker does not run the backend; empty = it does.
 std::string backend_refusal(engine::GemmBackend backend, const LinkSupervisor& link);
 
-/// How a person reads an enumerator of a field: "Zipf 0.7".
+/// Label of an enumerator of a field: "Zipf 0.7".
 const char* choice_label(std::string_view id, std::int64_t value);
 
 }  // namespace app

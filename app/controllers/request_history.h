@@ -1,4 +1,4 @@
-// Undo and redo of what a person changed in the request. A value: no clock, no window. A drag is
+// Undo and redo of the user's changes to the request. A value: no clock, no window. A drag is
 // one step, however many frames it took.
 #pragma once
 

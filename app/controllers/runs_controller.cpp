@@ -31,8 +31,9 @@ void RunsController::replace_worker() {
   const bool stuck = link.status().cancel_overdue;
   start_worker(link.cublaslt());
   if (stuck && std::exchange(state.live, false)) {
-    notices_.add(Severity::Warn,
-                 "Live is off: the next worker would get the run that the last one did not end.");
+    notices_.add(
+        Severity::Warn,
+        "Live is off: the next worker would get the run that the last one did not finish.");
   }
 }
 
@@ -41,7 +42,7 @@ void RunsController::submit() {
   if (!libraries_.may_load(state.requested.cublaslt_library, link, Action::Run)) return;
   state.back_to_live();
   state.last_error.clear();
-  // The run supersedes a comparison on its way, which then follows it.
+  // The run supersedes a comparison in progress, which is ordered again after it.
   if (link.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
   if (link.stepping() && !next_history_) next_history_ = asked_history_;
   frames_while_timing_ = 0;
@@ -84,7 +85,7 @@ void RunsController::step_next() {
 
 void RunsController::start(const SweepOrder& order) {
   if (!libraries_.may_load(order.base.cublaslt_library, link, order)) return;
-  // As for a run: what comes next is live.
+  // As for a run: the next result is a live one.
   state.back_to_live();
   batches_.start(order, link.hello());
   batches_.step(link);
@@ -215,7 +216,7 @@ void RunsController::take(RunError&& error) {
   if (error.stalled != nullptr) {
     std::string text = "The run stalled: " + error.error.message + ".";
     if (std::exchange(state.live, false)) {
-      text += " Live is off, or the next worker would run into it again.";
+      text += " Live is off: the next worker would stall again.";
     }
     notices_.add(Severity::Bad, std::move(text));
     stall_ = {request == nullptr ? state.requested : *request, error.stalled};

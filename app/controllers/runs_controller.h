@@ -35,12 +35,12 @@ class RunsController {
   SessionState state;
   LinkSupervisor link;
 
-  /// The first worker's greeting chooses the backend, unless the request came with one ...
+  /// The request in the rail keeps its backend when the first worker greets.
   void keep_backend() { keep_backend_ = true; }
-  /// ... and runs the request, where it is asked to.
+  /// Runs the request as soon as a worker greets.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
-  /// By another of the same kind, immediately, whatever it is doing.
+  /// By one with the same library, at once, even if it is busy.
   void replace_worker();
 
   /// The request in the rail.

@@ -146,7 +146,7 @@ SessionView SessionState::view() const {
 }
 
 void SessionState::show(Run run) {
-  // Another number of experts: the same number would name another one.
+  // With another number of experts the index would select an unrelated one.
   if (run == nullptr || std::ssize(run->result.splits) <= expert) expert = -1;
   shown_ = std::move(run);
   ++generation_;

@@ -27,8 +27,8 @@ class SessionState {
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::string history_error;     // of the newest order
 
-  /// The newest live run; shown unless a recording is open, or one of a batch that would pull
-  /// the view along with it.
+  /// The newest live run. Shown, unless a recording is open; a run of a batch does not replace what
+  /// is on screen.
   void add_live_run(profiling::RecordedRun run);
   void add_live_comparison(profiling::RecordedComparison comparison);
   void add_live_history(profiling::RecordedHistory history);
@@ -64,10 +64,10 @@ class SessionState {
   }
   std::size_t run_index() const { return index_; }
   Run shown() const { return shown_; }
-  /// The rail asks for something that the shown run does not answer.
+  /// The request in the rail is not that of the run on screen.
   bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
 
-  /// What it knows of a frame; the rest is filled in by who knows it.
+  /// Its part of what the pages see; the workbench fills in the others'.
   SessionView view() const;
 
  private:

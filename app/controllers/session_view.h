@@ -89,6 +89,10 @@ struct BatchStatus {
   std::string error;                                  // why it was refused or failed
 };
 
+/// Why no visit to the doctor can be made now; empty = it can.
+std::string visit_refusal(const DoctorState& doctor, const LinkStatus& link,
+                          const std::optional<WorkerHello>& hello);
+
 /// Read-only picture of the window's state for one frame.
 struct SessionView {
   engine::RunRequest requested;  // what the rail shows

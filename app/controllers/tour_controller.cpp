@@ -142,7 +142,7 @@ void TourController::take_script(engine::Result<TourScript> script) {
 }
 
 void TourController::stop() {
-  if (!to_person()) return;
+  if (!to_user()) return;
   tour_.reset();
   parts_.libraries.consent.withdraw<RepeatTourStep>();
   SessionState& state = parts_.runs.state;
@@ -263,7 +263,7 @@ void TourController::begin_run() {
   if (!request.ok()) return fail_step(request.error().message);
   state.requested = std::move(request).value();
   state.back_to_live();
-  // Back to a step that has run: its result is still at hand. A picture is of a run of its own.
+  // Back to a step that has run: its result is still there. A picture always shows a new run.
   const std::vector<SessionState::Run>& known = state.live_runs();
   const auto same = std::find_if(known.rbegin(), known.rend(), [&](const SessionState::Run& run) {
     return run->request == state.requested;
@@ -273,7 +273,7 @@ void TourController::begin_run() {
     return show_step();
   }
   if (!runs.link.started() || runs.link.status().state == LinkState::Lost) {
-    return fail_step("This step is run live and needs a worker");
+    return fail_step("This step runs live and needs a worker");
   }
   const std::string& library = state.requested.cublaslt_library;
   parts_.libraries.consent.named(library, tour_->script().path);
@@ -303,11 +303,11 @@ void TourController::fail_step(const std::string& why) {
 }
 
 void TourController::repeat_step() {
-  if (to_person()) begin_step();
+  if (to_user()) begin_step();
 }
 
 void TourController::library_refused() {
-  if (to_person() && tour_->phase() == Tour::Phase::Show && !tour_->trouble().empty()) {
+  if (to_user() && tour_->phase() == Tour::Phase::Show && !tour_->trouble().empty()) {
     tour_->show(0, "the library that it names was refused");
   }
 }
@@ -344,7 +344,8 @@ std::optional<std::string> TourController::wanted_picture() const {
 }
 
 std::string TourController::picture_path() const {
-  // The name is the file's word, not a path. Steps of one name must not share a picture.
+  // The name comes from a file and never becomes a path. Steps with one name must not share a
+  // picture.
   const std::string name = engine::file_name_of(tour_->step().name);
   const auto& steps = tour_->script().steps;
   const auto before = steps.begin() + static_cast<std::ptrdiff_t>(tour_->index());

@@ -106,7 +106,7 @@ class TourController {
 
   /// Null = none is playing.
   const Tour* tour() const { return tour_ ? &*tour_ : nullptr; }
-  bool to_person() const { return tour_ && !pictures_; }
+  bool to_user() const { return tour_ && !pictures_; }
   bool to_pictures() const { return pictures_.has_value(); }
   void back() { tour_->back(); }
   void next() { tour_->next(); }

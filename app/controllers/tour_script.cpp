@@ -63,7 +63,7 @@ bool is_tour_file(const std::string& path) {
 }
 
 double reading_seconds(const TourStep& step) {
-  // About three words a second, and time to look at what the caption speaks of.
+  // About three words per second, and time to look at what the caption describes.
   constexpr double kWordSeconds = 0.35;
   constexpr double kLookSeconds = 5.0;
   const auto words = std::count(step.caption.begin(), step.caption.end(), ' ') + 1;

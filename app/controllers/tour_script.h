@@ -40,7 +40,7 @@ std::string tour_text(const TourScript& script);
 /// Whether this file looks like one, by its ending.
 bool is_tour_file(const std::string& path);
 
-/// Seconds that a person needs to read the caption.
+/// Seconds that it takes to read the caption.
 double reading_seconds(const TourStep& step);
 
 /// The request of a step: the preset's shape, then the patch.

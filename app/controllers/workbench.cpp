@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "engine/model/backend_traits.h"
-
 namespace app {
 
 Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
@@ -47,11 +45,12 @@ void Workbench::open_file(const std::string& path) {
       commands_.push_back(UseTensor{path});
       break;
     case FileKind::Unknown:
-      return notices.add(Severity::Warn,
-                         path +
-                             " cannot be used: known are recordings (.session), captured graphs "
-                             "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
-                             "logs (.jsonl). Of a folder, drop the files one by one");
+      return notices.add(
+          Severity::Warn,
+          path +
+              " cannot be opened: supported are recordings (.session), captured graphs "
+              "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
+              "logs (.jsonl). Of a folder, drop the files one by one");
   }
   files.remember_file(path);
 }
@@ -74,7 +73,7 @@ void Workbench::examine(const VisitOrder& order) {
 }
 
 void Workbench::use_library(const std::string& path) {
-  // This person has had it fetched.
+  // The user had it fetched.
   libraries.consent.allow(path);
   runs.link.allow_libraries(libraries.consent.allowed());
   engine::RunRequest request = runs.state.requested;
@@ -169,7 +168,7 @@ bool Workbench::act(Action action) {
 void Workbench::close_front() {
   if (library_question() != nullptr) {
     answer_library(false);
-  } else if (tours.to_person()) {
+  } else if (tours.to_user()) {
     tours.stop();
   } else {
     notices.clear();
@@ -179,7 +178,7 @@ void Workbench::close_front() {
 std::string Workbench::refusal(Action action) const {
   const SessionState& state = runs.state;
   const LinkStatus link = runs.link.status();
-  const Tour* tour = tours.to_person() ? tours.tour() : nullptr;
+  const Tour* tour = tours.to_user() ? tours.tour() : nullptr;
   constexpr const char* kNoTour = "No tour is on screen";
   switch (action) {
     case Action::Run: {
@@ -208,7 +207,7 @@ std::string Workbench::refusal(Action action) const {
     case Action::ExportTrace:
     case Action::ExportRecords:
       return state.shown() == nullptr || state.shown()->activity.records.empty()
-                 ? "No run with records is on screen"
+                 ? "The run on screen has no records"
                  : "";
     case Action::RecordElsewhere:
       return files.recording() ? "" : "Nothing is being recorded";
@@ -225,16 +224,6 @@ std::string Workbench::refusal(Action action) const {
     default:
       return "";
   }
-}
-
-std::string Workbench::no_visit() const {
-  if (doctor.state().busy) return "A visit is in progress";
-  const std::optional<WorkerHello>& hello = runs.link.hello();
-  if (!hello) return "No worker has greeted yet";
-  const bool gpu = std::ranges::any_of(hello->backends, [](const BackendOffer& offer) {
-    return engine::traits_of(offer.kind).device && offer.available;
-  });
-  return gpu ? "" : "Graphs are captured and replayed on a GPU, which this worker does not have";
 }
 
 SessionView Workbench::view() const {
@@ -304,7 +293,7 @@ bool Workbench::tick_doctor() {
 }
 
 bool Workbench::tick() {
-  // Each of them is asked, whatever the others say.
+  // Not short-circuited: each of them must run.
   bool changed = runs.tick();
   while (libraries.consent.question() != nullptr && runs.link.hello() &&
          has_library(*runs.link.hello(), libraries.consent.question()->library)) {

@@ -61,8 +61,6 @@ class Workbench {
 
   /// Why the action is not possible now; empty = it is. Always empty for actions of the shell.
   std::string refusal(Action action) const;
-  /// Why a visit to the doctor is not possible now; empty = it is.
-  std::string no_visit() const;
   /// For one frame; the shell adds what only the pages know.
   SessionView view() const;
 

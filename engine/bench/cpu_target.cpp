@@ -74,9 +74,9 @@ class CpuTarget final : public BenchTarget {
   }
   Status run_block(const kernels::QuantizeBlockArgs& args, bool square) override {
     if (square) {
-      kernels::quantize_block_128x128_cpu(args);
+      kernels::quantize_block_squares_cpu(args);
     } else {
-      kernels::quantize_block_1x128_cpu(args);
+      kernels::quantize_block_lines_cpu(args);
     }
     return {};
   }

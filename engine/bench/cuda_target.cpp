@@ -65,8 +65,8 @@ class CudaTarget final : public BenchTarget {
     return check_cuda(kernels::quantize_nvfp4(args, stream()), "Quantizing to NVFP4");
   }
   Status run_block(const kernels::QuantizeBlockArgs& args, bool square) override {
-    return check_cuda(square ? kernels::quantize_block_128x128(args, stream())
-                             : kernels::quantize_block_1x128(args, stream()),
+    return check_cuda(square ? kernels::quantize_block_squares(args, stream())
+                             : kernels::quantize_block_lines(args, stream()),
                       "Quantizing in blocks");
   }
 

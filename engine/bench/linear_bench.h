@@ -16,7 +16,7 @@
 namespace engine {
 
 // The subjects interleaved in the benchmark of the linear step: each of our recipes, and each
-// product of a peer. Rounds and rows are in linear_bench.h.
+// product of a peer.
 
 struct PartTime {
   LinearPart part = LinearPart::Fprop;

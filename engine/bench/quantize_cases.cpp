@@ -94,11 +94,11 @@ Result<BenchOperand> make_bench_operand(BenchTarget& target, const BenchShape& s
   memory.take(operand.codes, elements);
   memory.take(operand.transposed,
               std::max(elements, nvfp4_columnwise_code_capacity(rows, experts, columns)));
-  memory.take(operand.scales, std::max(block_1x128_scale_capacity(rows, experts, columns),
-                                       block_128x128_scale_capacity(rows, experts, columns)));
+  memory.take(operand.scales, std::max(block_line_scale_capacity(rows, experts, columns),
+                                       block_square_scale_capacity(rows, experts, columns)));
   memory.take(operand.column_scales,
-              std::max(block_1x128_columnwise_scale_capacity(rows, experts, columns),
-                       block_128x128_columnwise_scale_capacity(rows, experts, columns)));
+              std::max(block_line_columnwise_scale_capacity(rows, experts, columns),
+                       block_square_columnwise_scale_capacity(rows, experts, columns)));
   memory.take(operand.scale_bytes, micro_rowwise_scale_capacity(rows, experts, columns, 16));
   memory.take(operand.column_scale_bytes,
               micro_columnwise_scale_capacity(rows, experts, columns, 16));

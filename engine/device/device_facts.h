@@ -1,4 +1,5 @@
-// The machine's first CUDA device, or the reason why there is none.
+// The machine's first CUDA device, or the reason why there is none; the contents of a captured
+// graph.
 #pragma once
 
 #include "engine/device/handles.h"

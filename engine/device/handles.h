@@ -1,5 +1,6 @@
 // Move-only owners of CUDA's handles. An owner destroys its handle once; a moved-from owner is
 // empty. Destruction errors are dropped: they only repeat an error that a call before reported.
+// Waiting for an event has a deadline.
 #pragma once
 
 #include <cuda_runtime_api.h>

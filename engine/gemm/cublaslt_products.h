@@ -1,6 +1,4 @@
-// A cuBLASLt matmul an expert, dealt in turns to several streams that fork from the caller's and
-// join it again. Dimensions and addresses come from the host: a captured launch keeps those it was
-// made for.
+// cuBLASLt's grouped products, and the trial of their algorithms.
 #pragma once
 
 #include <functional>
@@ -13,10 +11,9 @@
 
 namespace engine {
 
-// All groups in one cuBLASLt launch. Everything that depends on the splits is read on the device at
-// launch time, so a captured launch follows new splits.
-
-/// Builds the descriptors and asks the heuristic. Unsupported when cuBLASLt has no algorithm.
+/// All groups in one launch. Everything that depends on the splits is read on the device at launch
+/// time, so a captured launch follows new splits. Builds the descriptors and asks the heuristic.
+/// Unsupported when cuBLASLt has no algorithm.
 Result<std::unique_ptr<GroupedProduct>> make_cublaslt_grouped(
     std::shared_ptr<const CublasLt> library, const ProductConfig& config);
 
@@ -29,14 +26,15 @@ struct PerExpertConfig {
   float beta = 0.0F;  // as product.beta, on the host
 };
 
-/// Each stream has a workspace of its own. Experts without rows launch nothing, except that a wgrad
+/// One matmul per expert, dealt to several streams that fork from the caller's and join it again.
+/// Dimensions and addresses come from the host: a captured launch keeps those it was made for. Each
+/// stream has a workspace of its own. Experts without rows launch nothing, except that a wgrad
 /// with beta 0 clears their D.
 Result<std::unique_ptr<GroupedProduct>> make_cublaslt_per_expert(
     std::shared_ptr<const CublasLt> library, const PerExpertConfig& config);
 
-// The candidates of a product are timed once per key (shape, splits, types) and process; later
-// products with that key take over what was found.
-
+/// The candidates of a product are timed once per key (shape, splits, types) and process; later
+/// products with that key take over what was found.
 /// The remembered trial of `key`, or a new one: `launch(i)` enqueues candidate i on `stream`. A
 /// candidate that fails to launch is passed over; an error if all fail. Synchronises.
 Result<AlgorithmTrial> remembered_trial(const std::string& key, int candidates, cudaStream_t stream,

@@ -1,5 +1,6 @@
 // How every file named by a user or another file is opened: only if it is a regular file, and
-// without ever waiting. A FIFO would block until it has a writer, a device has no end.
+// without ever waiting. A FIFO would block until it has a writer, a device has no end. Large files
+// are mapped.
 #pragma once
 
 #include <cstddef>

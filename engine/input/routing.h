@@ -1,4 +1,4 @@
-// Routing: how many rows of X every expert gets.
+// Routing: how many rows of X every expert gets, by a rule or from a file of splits.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 //   Uniform      (signed h >> 8) * 2^-23: 2^24 equidistant values in [-1, 1).
 //   Normal       sign = top bit, u = the other 31 bits, z = the standard normal quantile whose tail
 //                probability is (u + 1/2) / 2^32, by linear interpolation between knots at 32
-//                equal steps an octave of u + 1/2 (normal_table.h). |z| reaches 6.3, no value is 0.
+//                equal steps an octave of u + 1/2 (NormalTable). |z| reaches 6.3, no value is 0.
 //   HeavyTailed  Normal, times 50 in columns whose own hash is 0 modulo 64.
 //   NonFinite    Normal, but a second mix of h modulo 4096 of 0, 1, 2 gives +inf, -inf, NaN.
 // Times the deviation (1, or 1/sqrt(k) for weights), rounded to the element type. No libm call and

@@ -1,5 +1,6 @@
 // Times iterations with a pair of CUDA events each, keeping a few in flight so that the device
-// never waits for the host and a cancel is heard within a few iterations.
+// never waits for the host and a cancel is heard within a few iterations; and what happens between
+// two of them.
 #pragma once
 
 #include <array>

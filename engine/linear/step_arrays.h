@@ -1,5 +1,6 @@
-// The arrays of addresses that grouped products read, and the launches that fill them. What depends
-// on the splits is filled on the device within the step, so a replay follows new splits.
+// The small arrays of a step on the device: splits and what follows from them, and the arrays of
+// addresses that grouped products read, with the launches that fill them. What depends on the
+// splits is filled on the device within the step, so a replay follows new splits.
 #pragma once
 
 #include <cstdint>

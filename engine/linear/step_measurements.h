@@ -1,4 +1,5 @@
-// What the device reaches today on the step's own data: the roofs of a roofline.
+// What is measured on a step besides its iterations: the device's ceilings, the time of every
+// expert (stamped or isolated), and the overhead of tracing. All of them synchronise.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,6 @@
 #include "engine/observe/step_observer.h"
 
 namespace engine {
-
-// Quantiles of a handful of durations, as every measurement beside the iterations reports them.
 
 /// Fills samples, median, p5 and p95 of a timing; linear interpolation between order statistics.
 /// Leaves a timing without durations as it is.
@@ -33,30 +32,27 @@ void summarize_into(Timing& timing, std::vector<double> durations_ns) {
 /// could not be measured has no samples; `product` then says why. Synchronises.
 Result<Ceilings> measure_ceilings(const GroupedStep& step, cudaStream_t stream);
 
-// The time of every expert inside one quantize launch, from the stamps that its tiles leave.
-
-/// Of X: from the begin of an expert's first tile to the end of its last, on the device's own clock
-/// (%globaltimer). Tiles of other experts run beside them, so the times of all experts add up to
-/// more than the launch. Synchronises. Unsupported for inputs other than BF16 and for recipes
+/// The time of every expert inside one quantize launch of X, from the stamps that its tiles leave:
+/// from the beginning of an expert's first tile to the end of its last, on the device's own clock
+/// (%globaltimer). Tiles of other experts run at the same time, so the times of all experts add up
+/// to more than the launch. Synchronises. Unsupported for inputs other than BF16 and for recipes
 /// without quantization.
 Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step,
                                                          cudaStream_t stream);
 
-// The time of every expert alone on the device.
-
-/// X's quantization and the products of layer 0 with rows for one expert only. A grouped launch
-/// then runs with the splits of all others at 0; a backend with a launch an expert runs that one.
-/// An expert has all SMs to itself, so the sum over the experts is no prediction of the launch for
-/// all. Experts without rows have no timing. Synchronises, overwrites outputs and quantized
-/// operands; leaves the splits as they were. `cancelled` is asked between experts.
+/// The time of every expert alone on the device: X's quantization and the products of layer 0 with
+/// rows for one expert only. A grouped launch then runs with the splits of all others at 0; a
+/// backend with one launch per expert runs that one. An expert has all SMs to itself, so the sum
+/// over the experts is no prediction of the launch for all. Experts without rows have no timing.
+/// Synchronises, overwrites outputs and quantized operands; leaves the splits as they were.
+/// `cancelled` is asked between experts.
 Result<std::vector<ExpertTiming>> time_isolated_experts(GroupedStep& step,
                                                         std::span<const std::int64_t> splits,
                                                         cudaStream_t stream,
                                                         const std::function<bool()>& cancelled);
 
-// Overhead of tracing: the same step under each trace level, blocks of all levels interleaved.
-
-/// Median duration of a step under each trace level. A graph is instantiated anew for every block,
+/// Overhead of tracing: the median duration of a step under each trace level, blocks of all levels
+/// interleaved. A graph is instantiated anew for every block,
 /// because CUPTI decides at instantiation what it records of its nodes; without a graph (null) the
 /// step is enqueued by `launch_eager`, and levels that differ in graphs only are left out. "Off"
 /// means that nothing is recorded; CUPTI stays subscribed. `watchdog` waits for replays (null =

@@ -27,10 +27,8 @@ MatrixScaling scaling_of(const OperandLayout& layout) {
   switch (layout.kernel) {
     case QuantizeKernel::PerTensor:
       return MatrixScaling::PerTensor;
-    case QuantizeKernel::Block1x128:
-      return MatrixScaling::Block1x128;
-    case QuantizeKernel::Block128x128:
-      return MatrixScaling::Block128x128;
+    case QuantizeKernel::Block:
+      return layout.square ? MatrixScaling::Block128x128 : MatrixScaling::Block1x128;
     case QuantizeKernel::Mxfp8:
       return MatrixScaling::Mx1x32;
     case QuantizeKernel::Nvfp4:

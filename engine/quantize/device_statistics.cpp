@@ -77,6 +77,7 @@ class Measurement {
       args.codes = form.codes.as<std::uint8_t>();
       args.format = form.layout.format;
       args.layout = form.layout.scales;
+      args.block = form.layout.block;
       args.scale_inv = quantizer->scales(Direction::Rowwise).as<float>();
       args.losses = counts.losses();
     }

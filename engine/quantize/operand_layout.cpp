@@ -1,7 +1,6 @@
 #include "engine/quantize/operand_layout.h"
 
 #include <algorithm>
-#include <array>
 
 #include "engine/model/recipe_traits.h"
 #include "kernels/quantize/quantize_block.h"
@@ -13,7 +12,6 @@ namespace {
 
 using kernels::ceil_div;
 using kernels::Direction;
-using kernels::kBlock;
 using kernels::round_up;
 using kernels::ScaleLayout;
 
@@ -23,26 +21,20 @@ struct LayoutChoice {
   ScaleLayout scales;
 };
 
-/// The kernels of a recipe: for lines of a block, and for square blocks.
-struct RecipeKernels {
-  LayoutChoice plain;
-  LayoutChoice square;
-};
-
-constexpr LayoutChoice kPerTensor = {QuantizeKernel::PerTensor, ScaleLayout::PerTensor};
-
-/// By Scaling; nothing asks for those of the first, which quantizes nothing.
-constexpr std::array<RecipeKernels, kRecipeTraits.size()> kRecipeKernels = {{
-    {.plain = kPerTensor, .square = kPerTensor},
-    {.plain = kPerTensor, .square = kPerTensor},
-    {.plain = {QuantizeKernel::Block1x128, ScaleLayout::Block1x128},
-     .square = {QuantizeKernel::Block128x128, ScaleLayout::Block128x128}},
-    {.plain = kPerTensor, .square = kPerTensor},
-    {.plain = {QuantizeKernel::Mxfp8, ScaleLayout::Mx1x32},
-     .square = {QuantizeKernel::Mxfp8, ScaleLayout::Mx32x32}},
-    {.plain = {QuantizeKernel::Nvfp4, ScaleLayout::Nv1x16},
-     .square = {QuantizeKernel::Nvfp4, ScaleLayout::Nv16x16}},
-}};
+LayoutChoice layout_choice(const RecipeTraits& traits, bool square) {
+  switch (traits.scale) {
+    case ScaleNumber::E8m0:
+      return {QuantizeKernel::Mxfp8, square ? ScaleLayout::Mx32x32 : ScaleLayout::Mx1x32};
+    case ScaleNumber::E4m3:
+      return {QuantizeKernel::Nvfp4, square ? ScaleLayout::Nv16x16 : ScaleLayout::Nv1x16};
+    case ScaleNumber::Fp32:
+      if (traits.per_tensor()) break;
+      return {QuantizeKernel::Block, square ? ScaleLayout::BlockSquare : ScaleLayout::BlockLine};
+    case ScaleNumber::None:
+      break;
+  }
+  return {QuantizeKernel::PerTensor, ScaleLayout::PerTensor};
+}
 
 bool square_blocks(const Recipe& recipe, OperandRole role) {
   const RecipeTraits& traits = traits_of(recipe);
@@ -64,14 +56,17 @@ std::int64_t scale_capacity(const OperandLayout& layout, const OperandExtent& ex
   switch (layout.kernel) {
     case QuantizeKernel::PerTensor:
       return kFloat * groups;
-    case QuantizeKernel::Block1x128:
+    case QuantizeKernel::Block:
+      if (layout.square) {
+        return kFloat *
+               (rowwise ? kernels::block_square_scale_capacity(rows, groups, columns, layout.block)
+                        : kernels::block_square_columnwise_scale_capacity(rows, groups, columns,
+                                                                          layout.block));
+      }
       return kFloat * (rowwise
-                           ? kernels::block_1x128_scale_capacity(rows, groups, columns)
-                           : kernels::block_1x128_columnwise_scale_capacity(rows, groups, columns));
-    case QuantizeKernel::Block128x128:
-      return kFloat *
-             (rowwise ? kernels::block_128x128_scale_capacity(rows, groups, columns)
-                      : kernels::block_128x128_columnwise_scale_capacity(rows, groups, columns));
+                           ? kernels::block_line_scale_capacity(rows, groups, columns, layout.block)
+                           : kernels::block_line_columnwise_scale_capacity(rows, groups, columns,
+                                                                           layout.block));
     case QuantizeKernel::Mxfp8:
     case QuantizeKernel::Nvfp4:
       break;
@@ -103,16 +98,16 @@ kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role) {
 OperandLayout operand_layout(const Recipe& recipe, OperandRole role, Direction direction,
                              const OperandExtent& extent) {
   const RecipeTraits& traits = traits_of(recipe);
-  const RecipeKernels& made_by = kRecipeKernels[static_cast<std::size_t>(recipe.scaling)];
   const bool square = square_blocks(recipe, role);
   const bool columnwise = direction == Direction::Columnwise;
-  const LayoutChoice& choice = square ? made_by.square : made_by.plain;
+  const LayoutChoice choice = layout_choice(traits, square);
   OperandLayout layout{
       .kernel = choice.kernel,
       .scales = choice.scales,
       .direction = direction,
       .format = operand_format(recipe, role),
-      .square = square && made_by.square.kernel == made_by.plain.kernel,
+      .block = traits.block,
+      .square = square,
       .transposed = columnwise && traits.transposed_columnwise,
       .hadamard = traits.hadamard && recipe.hadamard && columnwise && role != OperandRole::Weights};
   const std::int64_t elements = extent.capacity_rows * extent.columns;
@@ -175,12 +170,22 @@ ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_
             .span = kernels::micro_scale_bytes(columns, rows, block),
             .block_rows = block};
   };
-  const std::int64_t bx = ceil_div(columns, kBlock);
-  const std::int64_t by = ceil_div(rows, kBlock);
   switch (layout.kernel) {
     case QuantizeKernel::PerTensor:
       break;
-    case QuantizeKernel::Block1x128:
+    case QuantizeKernel::Block: {
+      const std::int64_t bx = ceil_div(columns, layout.block);
+      const std::int64_t by = ceil_div(rows, layout.block);
+      if (layout.square) {
+        const std::int64_t pitch = round_up(rowwise ? bx : by, 4);
+        return {.rows = by,
+                .columns = bx,
+                .row_stride = rowwise ? pitch : 1,
+                .column_stride = rowwise ? 1 : pitch,
+                .span = (rowwise ? by : bx) * pitch,
+                .block_rows = layout.block,
+                .block_columns = layout.block};
+      }
       if (rowwise) {
         const std::int64_t pitch = round_up(rows, 4);
         return {.rows = rows,
@@ -188,23 +193,14 @@ ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_
                 .row_stride = 1,
                 .column_stride = pitch,
                 .span = bx * pitch,
-                .block_columns = kBlock};
+                .block_columns = layout.block};
       }
       return {.rows = by,
               .columns = columns,
               .row_stride = round_up(columns, 4),
               .column_stride = 1,
               .span = by * round_up(columns, 4),
-              .block_rows = kBlock};
-    case QuantizeKernel::Block128x128: {
-      const std::int64_t pitch = round_up(rowwise ? bx : by, 4);
-      return {.rows = by,
-              .columns = bx,
-              .row_stride = rowwise ? pitch : 1,
-              .column_stride = rowwise ? 1 : pitch,
-              .span = (rowwise ? by : bx) * pitch,
-              .block_rows = kBlock,
-              .block_columns = kBlock};
+              .block_rows = layout.block};
     }
     case QuantizeKernel::Mxfp8:
       return micro(kernels::kMxBlock);
@@ -230,11 +226,9 @@ GroupStride scale_stride(const OperandLayout& layout, std::int64_t columns) {
   switch (layout.kernel) {
     case QuantizeKernel::PerTensor:
       return {.unit = 0, .bytes = sizeof(float)};
-    case QuantizeKernel::Block1x128:
-      unit = rowwise ? 4 : kBlock;
-      break;
-    case QuantizeKernel::Block128x128:
-      unit = rowwise ? kBlock : 4 * kBlock;
+    case QuantizeKernel::Block:
+      unit = rowwise ? 4 : layout.block;
+      if (layout.square) unit = rowwise ? layout.block : 4 * layout.block;
       break;
     case QuantizeKernel::Mxfp8:
       unit = 128;  // rows are padded to 128; four blocks of 32 rows to a word
@@ -252,6 +246,7 @@ kernels::QuantizedView quantized_view(const OperandLayout& layout, const Operand
   return {.codes = arrays.codes,
           .format = layout.format,
           .layout = layout.scales,
+          .block = layout.block,
           .direction = layout.direction,
           .hadamard = layout.hadamard,
           .scales = arrays.scales,

@@ -13,7 +13,7 @@
 
 namespace engine {
 
-enum class QuantizeKernel { PerTensor, Block1x128, Block128x128, Mxfp8, Nvfp4 };
+enum class QuantizeKernel { PerTensor, Block, Mxfp8, Nvfp4 };
 
 /// Rows a kernel may see, how many groups they belong to, and the columns of each.
 struct OperandExtent {
@@ -27,7 +27,8 @@ struct OperandLayout {
   kernels::ScaleLayout scales = kernels::ScaleLayout::PerTensor;
   kernels::Direction direction = kernels::Direction::Rowwise;
   kernels::Fp8Format format = kernels::Fp8Format::E4m3;  // of FP8 codes
-  bool square = false;              // MXFP8 and NVFP4: one scale for a square block
+  int block = 0;                                         // RecipeTraits::block; Block: its side
+  bool square = false;                                   // one scale for a square block
   bool transposed = false;          // lines of codes are columns of the operand
   bool hadamard = false;            // NVFP4: these codes are of the transformed elements
   std::int64_t code_capacity = 0;   // bytes for any routing

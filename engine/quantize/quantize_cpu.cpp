@@ -73,13 +73,14 @@ void block(const CpuCast& cast) {
       .codes = cast.codes, .scale_inv = static_cast<float*>(cast.scales), .block_amax = cast.amax};
   const kernels::QuantizeBlockArgs args{.input = cast.input,
                                         .format = cast.layout.format,
+                                        .block = cast.layout.block,
                                         .options = options(cast.recipe),
                                         .rowwise = if_rowwise(cast, output),
                                         .columnwise = if_columnwise(cast, output)};
-  if (cast.layout.kernel == QuantizeKernel::Block1x128) {
-    kernels::quantize_block_1x128_cpu(args);
+  if (cast.layout.square) {
+    kernels::quantize_block_squares_cpu(args);
   } else {
-    kernels::quantize_block_128x128_cpu(args);
+    kernels::quantize_block_lines_cpu(args);
   }
 }
 
@@ -122,8 +123,7 @@ Twins twins_of(QuantizeKernel kernel) {
   switch (kernel) {
     case QuantizeKernel::PerTensor:
       return {per_tensor_amax, per_tensor};
-    case QuantizeKernel::Block1x128:
-    case QuantizeKernel::Block128x128:
+    case QuantizeKernel::Block:
       return {nullptr, block};
     case QuantizeKernel::Mxfp8:
       return {nullptr, mxfp8};

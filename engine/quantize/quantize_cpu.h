@@ -1,5 +1,6 @@
 // One operand through the CPU twin of any recipe, in one direction: what a step, a comparison and a
-// dump quantize with. Holds what delayed scaling carries from one step to the next.
+// dump quantize with; below it one dispatch to the twins. Holds what delayed scaling carries from
+// one step to the next.
 #pragma once
 
 #include <array>

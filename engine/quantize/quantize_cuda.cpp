@@ -204,8 +204,7 @@ CudaQuantizer::Kernels CudaQuantizer::kernels_of(QuantizeKernel kernel) {
   switch (kernel) {
     case QuantizeKernel::PerTensor:
       return {&CudaQuantizer::scale_per_tensor, &CudaQuantizer::quantize_per_tensor};
-    case QuantizeKernel::Block1x128:
-    case QuantizeKernel::Block128x128:
+    case QuantizeKernel::Block:
       return {nullptr, &CudaQuantizer::quantize_blocks};
     case QuantizeKernel::Mxfp8:
       return {nullptr, &CudaQuantizer::quantize_mxfp8};
@@ -276,18 +275,19 @@ Status CudaQuantizer::quantize_blocks(kernels::LaunchStream stream,
             .scale_inv = form.scales.as<float>(),
             .block_amax = setup_.keep_block_amax ? form.amax.as<float>() : nullptr};
   };
+  const OperandLayout& layout = first_form().layout;
   const kernels::QuantizeBlockArgs args{.input = setup_.input,
                                         .output_rows = setup_.output_rows,
-                                        .format = first_form().layout.format,
+                                        .format = layout.format,
+                                        .block = layout.block,
                                         .options = options(),
                                         .rowwise = output(kRowwise),
                                         .columnwise = output(kColumnwise),
                                         .bias_partials = setup_.bias_partials,
                                         .controls = launch};
-  const bool square = first_form().layout.kernel == QuantizeKernel::Block128x128;
-  return check_cuda(
-      (square ? kernels::quantize_block_128x128 : kernels::quantize_block_1x128)(args, stream),
-      "Launching the block kernel");
+  return check_cuda((layout.square ? kernels::quantize_block_squares
+                                   : kernels::quantize_block_lines)(args, stream),
+                    "Launching the block kernel");
 }
 
 Status CudaQuantizer::quantize_mxfp8(kernels::LaunchStream stream,

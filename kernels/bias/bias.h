@@ -1,14 +1,12 @@
-// Bias gradient: sums of each group's columns in a fixed order, so that every way to compute them
-// (fused into a quantize pass, alone, on the CPU) gives the same bits.
+// The bias of a grouped product, and its gradient.
 #pragma once
 
 #include "kernels/common/types.h"
 
 namespace kernels {
 
-// The bias of a grouped product, added to the product's rounded output: y = round(y + b), the sum
-// in FP32, one row of biases per group.
-
+/// The bias is added to the product's rounded output: y = round(y + b), the sum in FP32, one row of
+/// biases per group.
 struct AddBiasArgs {
   void* values = nullptr;  // [capacity_rows, columns]; rows outside all groups are unchanged
   InputType type = InputType::Bf16;
@@ -25,6 +23,9 @@ void add_bias_cpu(const AddBiasArgs& args);
 /// Values and bias aligned to 16 bytes.
 cudaError_t add_bias(const AddBiasArgs& args, LaunchStream stream);
 #endif
+
+// The gradient sums each group's columns in a fixed order, so that every way to compute it (fused
+// into a quantize pass, alone, on the CPU) gives the same bits.
 
 /// The order: a group is cut into strips of kBiasStripRows = 128 rows, a strip into 8 segments of
 /// 16 rows. A segment sums its rows from the top, FP32, starting from +0; missing rows count as +0.

@@ -3,6 +3,7 @@
 // the device.
 #pragma once
 
+#include <bit>
 #include <vector>
 
 #include "kernels/common/micro_scales.h"
@@ -18,6 +19,20 @@ KERNELS_HOST_DEVICE constexpr bool is_mxfp8(ScaleLayout layout) {
 }
 KERNELS_HOST_DEVICE constexpr bool is_nvfp4(ScaleLayout layout) {
   return layout == ScaleLayout::Nv1x16 || layout == ScaleLayout::Nv16x16;
+}
+
+/// `block` is a power of two.
+KERNELS_HOST_DEVICE inline int block_shift(int block) {
+#ifdef __CUDA_ARCH__
+  return __ffs(block) - 1;
+#else
+  return std::countr_zero(static_cast<unsigned>(block));
+#endif
+}
+
+/// Blocks that cover `count` elements.
+KERNELS_HOST_DEVICE inline std::int64_t blocks_of(std::int64_t count, int block) {
+  return (count + block - 1) >> block_shift(block);
 }
 
 /// One group. Rows are counted inside it, scales in their own units (floats or bytes).
@@ -67,13 +82,13 @@ KERNELS_HOST_DEVICE inline std::int64_t group_code_bytes(const QuantizedView& vi
 KERNELS_HOST_DEVICE inline std::int64_t group_scale_span(const QuantizedView& view,
                                                          std::int64_t rows) {
   const bool rowwise = view.direction == Direction::Rowwise;
-  const std::int64_t across = (view.columns + kBlock - 1) / kBlock;
-  const std::int64_t down = (rows + kBlock - 1) / kBlock;
   if (view.layout == ScaleLayout::PerTensor) return 1;
-  if (view.layout == ScaleLayout::Block1x128) {
+  const std::int64_t across = blocks_of(view.columns, view.block);
+  const std::int64_t down = blocks_of(rows, view.block);
+  if (view.layout == ScaleLayout::BlockLine) {
     return rowwise ? across * ((rows + 3) / 4 * 4) : down * ((view.columns + 3) / 4 * 4);
   }
-  if (view.layout == ScaleLayout::Block128x128) {
+  if (view.layout == ScaleLayout::BlockSquare) {
     return rowwise ? down * ((across + 3) / 4 * 4) : across * ((down + 3) / 4 * 4);
   }
   const std::int64_t block = is_nvfp4(view.layout) ? 16 : 32;
@@ -122,16 +137,18 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
     return result;
   }
   result.scales = static_cast<const float*>(view.scales) + first_scale;
-  const std::int64_t across = (columns + kBlock - 1) / kBlock;
-  const std::int64_t down = (rows + kBlock - 1) / kBlock;
-  if (view.layout == ScaleLayout::Block1x128) {
-    result.row_shift = columnwise ? 7 : 0;
-    result.column_shift = columnwise ? 0 : 7;
+  if (view.layout == ScaleLayout::PerTensor) return result;
+  const int shift = block_shift(view.block);
+  const std::int64_t across = blocks_of(columns, view.block);
+  const std::int64_t down = blocks_of(rows, view.block);
+  if (view.layout == ScaleLayout::BlockLine) {
+    result.row_shift = columnwise ? shift : 0;
+    result.column_shift = columnwise ? 0 : shift;
     // Rowwise scales are stored transposed: all rows of a column block are adjacent.
     result.scale_row_pitch = columnwise ? (columns + 3) / 4 * 4 : 1;
     result.scale_column_pitch = columnwise ? 1 : (rows + 3) / 4 * 4;
-  } else if (view.layout == ScaleLayout::Block128x128) {
-    result.row_shift = result.column_shift = 7;
+  } else {
+    result.row_shift = result.column_shift = shift;
     result.scale_row_pitch = columnwise ? 1 : (across + 3) / 4 * 4;
     result.scale_column_pitch = columnwise ? (down + 3) / 4 * 4 : 1;
   }

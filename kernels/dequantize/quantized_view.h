@@ -8,12 +8,12 @@
 namespace kernels {
 
 enum class ScaleLayout {
-  PerTensor,     // FP32, one per group
-  Block1x128,    // FP32, quantize_block.h
-  Block128x128,  // FP32, quantize_block.h
-  Mx1x32,        // E8M0, quantize_mxfp8.h
-  Mx32x32,       // the same bytes, equal inside a square
-  Nv1x16,        // E4M3 and a group's amax, quantize_nvfp4.h; codes are E2M1
+  PerTensor,    // FP32, one per group
+  BlockLine,    // FP32, quantize_block.h
+  BlockSquare,  // FP32, quantize_block.h
+  Mx1x32,       // E8M0, quantize_mxfp8.h
+  Mx32x32,      // the same bytes, equal inside a square
+  Nv1x16,       // E4M3 and a group's amax, quantize_nvfp4.h; codes are E2M1
   Nv16x16,
 };
 
@@ -23,6 +23,7 @@ struct QuantizedView {
   const std::uint8_t* codes = nullptr;
   Fp8Format format = Fp8Format::E4m3;  // of FP8 codes
   ScaleLayout layout = ScaleLayout::PerTensor;
+  int block = static_cast<int>(kBlock);  // BlockLine and BlockSquare: its side, a power of two
   Direction direction = Direction::Rowwise;
   MicroScaleLayout micro_layout = MicroScaleLayout::Compact;  // MXFP8 and NVFP4
   bool hadamard = false;  // NVFP4 columnwise: decoding undoes the transform (x_i = s_i / 4 * sum_j

@@ -1,6 +1,6 @@
 // Checksum of each group's bits on the CPU: a wrapping sum, so any order gives the same result.
 #include "kernels/common/element_run.h"
-#include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/row_tasks.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace kernels {

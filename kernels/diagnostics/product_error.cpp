@@ -5,7 +5,7 @@
 
 #include "kernels/common/element_run.h"
 #include "kernels/common/input_elements.h"
-#include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/row_tasks.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace kernels {

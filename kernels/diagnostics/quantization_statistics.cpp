@@ -13,9 +13,10 @@
 #include "kernels/common/element_run.h"
 #include "kernels/common/fp8_codes.h"
 #include "kernels/common/input_elements.h"
-#include "kernels/dequantize/group_scales.h"
+#include "kernels/dequantize/group_view.h"
 #include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/magnitude_histogram.h"
+#include "kernels/diagnostics/row_tasks.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace kernels {
@@ -23,8 +24,8 @@ namespace kernels {
 namespace {
 
 constexpr std::int64_t kElementsPerTask = 1 << 16;
-constexpr std::int64_t kPiece = 2048;  // two FP32 copies of a chunk are 16 KiB
-static_assert(kPiece % kBlock == 0);
+// Two FP32 copies of a piece are 16 KiB; a multiple of every block.
+constexpr std::int64_t kPiece = 2048;
 
 struct SpanSums {
   double signal = 0.0;
@@ -132,9 +133,14 @@ class OperandScan {
  public:
   explicit OperandScan(const QuantizationStatisticsArgs& args)
       : args_(args),
-        scales_(group_scales(args.layout, args.codes == nullptr ? nullptr : args.scale_inv,
-                             args.input.row_offsets, args.input.num_groups, args.input.columns)),
-        scale_step_(args.layout == ScaleLayout::PerTensor ? kPiece : kBlock) {}
+        groups_(group_views({.codes = args.codes,
+                             .layout = args.layout,
+                             .block = args.block,
+                             .scales = args.scale_inv,
+                             .row_offsets = args.input.row_offsets,
+                             .num_groups = args.input.num_groups,
+                             .columns = args.input.columns})),
+        scale_step_(args.layout == ScaleLayout::PerTensor ? kPiece : args.block) {}
 
   GroupQuantizationSums run(const RowTask& task, ThreadState& state) const {
     GroupQuantizationSums sums{};
@@ -165,7 +171,7 @@ class OperandScan {
                       .count = std::min(scale_step_, count - at)};
       const SpanSums part =
           quantized_sums(span, fp8_values(args_.format).data(),
-                         scales_[static_cast<std::size_t>(group)].at(row, column + at),
+                         args_.scale_inv[scale_index(group, row, column + at)],
                          saturation_limit(args_.format), code_grid_bits(args_.format));
       sums.signal += part.signal;
       sums.noise += part.noise;
@@ -181,15 +187,19 @@ class OperandScan {
 
   /// Tasks share the blocks that are taller than a row.
   void add_losses(int group, std::int64_t row, std::int64_t column, const SpanSums& part) const {
-    const GroupScales& scales = scales_[static_cast<std::size_t>(group)];
-    BlockLosses& block = args_.losses[scales.first - args_.scale_inv + scales.offset(row, column)];
+    BlockLosses& block = args_.losses[scale_index(group, row, column)];
     std::atomic_ref(block.saturated).fetch_add(part.saturated, std::memory_order_relaxed);
     std::atomic_ref(block.underflowed).fetch_add(part.underflowed, std::memory_order_relaxed);
   }
 
+  std::int64_t scale_index(int group, std::int64_t row, std::int64_t column) const {
+    const GroupView& view = groups_[static_cast<std::size_t>(group)];
+    return static_cast<const float*>(view.scales) - args_.scale_inv + view.scale_index(row, column);
+  }
+
   const QuantizationStatisticsArgs& args_;
-  std::vector<GroupScales> scales_;
-  std::int64_t scale_step_;  // columns that share a scale
+  std::vector<GroupView> groups_;  // where the scales are
+  std::int64_t scale_step_;        // columns that share a scale
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Effects of quantization on an operand, on the device: histograms in shared memory, FP64 sums in
 // registers until the group ends. Graph-safe: the grid depends on the capacity, the groups on
 // row_offsets at the time the kernel runs.
-#include "kernels/dequantize/group_scales.h"
+#include "kernels/dequantize/group_view.h"
 #include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/magnitude_slots.cuh"
@@ -21,30 +21,47 @@ __device__ void add_count(std::uint64_t& target, std::uint32_t count) {
   atomicAdd(reinterpret_cast<unsigned long long*>(&target), count);
 }
 
-__device__ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-__device__ std::int64_t multiple_of_4(std::int64_t a) { return divide_up(a, 4) * 4; }
+__device__ std::int64_t multiple_of_4(std::int64_t a) { return (a + 3) / 4 * 4; }
 
-/// The device counterpart of group_scales() for one group; the block sums the scales before it. All
+/// Inverse scales of one group: at(row, column) with the row counted inside the group.
+struct GroupScales {
+  const float* first = nullptr;
+  int row_shift = 63;  // row >> row_shift and column >> column_shift index the block
+  int column_shift = 63;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+
+  __device__ std::int64_t offset(std::int64_t row, std::int64_t column) const {
+    return (row >> row_shift) * row_stride + (column >> column_shift) * column_stride;
+  }
+  __device__ float at(std::int64_t row, std::int64_t column) const {
+    return first[offset(row, column)];
+  }
+};
+
+/// The scales of one group; the block sums the scales before it. All
 /// threads must call and all get the result.
 __device__ GroupScales scales_of_group(const QuantizationStatisticsArgs& args, int group,
                                        std::int64_t group_rows) {
   if (args.layout == ScaleLayout::PerTensor) return {.first = args.scale_inv + group};
   __shared__ long long before;
   const std::int64_t* row_offsets = args.input.row_offsets;
-  const std::int64_t blocks = divide_up(args.input.columns, kBlock);
-  const bool transposed = args.layout == ScaleLayout::Block1x128;
+  const std::int64_t blocks = blocks_of(args.input.columns, args.block);
+  // Scales of lines are stored transposed: all rows of a column block are adjacent.
+  const bool transposed = args.layout == ScaleLayout::BlockLine;
+  const int shift = block_shift(args.block);
   long long sum = 0;
   for (int g = static_cast<int>(threadIdx.x); g < group; g += kWalkThreads) {
     const std::int64_t rows = row_offsets[g + 1] - row_offsets[g];
-    sum +=
-        transposed ? blocks * multiple_of_4(rows) : multiple_of_4(blocks) * divide_up(rows, kBlock);
+    sum += transposed ? blocks * multiple_of_4(rows)
+                      : multiple_of_4(blocks) * blocks_of(rows, args.block);
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) before = sum;
   __syncthreads();
   return {.first = args.scale_inv + before,
-          .row_shift = transposed ? 0 : 7,
-          .column_shift = 7,
+          .row_shift = transposed ? 0 : shift,
+          .column_shift = shift,
           .row_stride = transposed ? 1 : multiple_of_4(blocks),
           .column_stride = transposed ? multiple_of_4(group_rows) : 1};
 }

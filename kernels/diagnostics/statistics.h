@@ -58,6 +58,7 @@ struct QuantizationStatisticsArgs {
       nullptr;  // null = not quantized: `after` equals `before`, sums have no noise
   Fp8Format format = Fp8Format::E4m3;
   ScaleLayout layout = ScaleLayout::PerTensor;
+  int block = static_cast<int>(kBlock);  // as in QuantizedView
   const float* scale_inv = nullptr;
   MagnitudeCounts* before = nullptr;      // added to, caller zeroes
   MagnitudeCounts* after = nullptr;       // added to, caller zeroes

@@ -32,7 +32,7 @@ void quantize_one_block(const QuantizeBlockArgs& args, const ScaleRule& rule, co
   const GroupedInput& input = args.input;
   ElementRun run{.input = input.input,
                  .type = input.type,
-                 .count = std::min(kBlock, input.columns - block.column)};
+                 .count = std::min<std::int64_t>(args.block, input.columns - block.column)};
   float amax = 0.0F;
   for (std::int64_t row = block.row; row < block.row + block.rows; ++row) {
     run.first = row * input.columns + block.column;
@@ -47,10 +47,10 @@ void quantize_one_block(const QuantizeBlockArgs& args, const ScaleRule& rule, co
   }
 }
 
-void quantize_rows_1x128(const QuantizeBlockArgs& args) {
+void quantize_row_lines(const QuantizeBlockArgs& args) {
   const GroupedInput& input = args.input;
   const ScaleRule rule = block_rule(args);
-  const std::int64_t blocks_per_row = ceil_div(input.columns, kBlock);
+  const std::int64_t blocks_per_row = ceil_div(input.columns, args.block);
   std::vector<std::int64_t> padded_offsets(static_cast<std::size_t>(input.num_groups) + 1, 0);
   for (std::size_t group = 0; group + 1 < padded_offsets.size(); ++group) {
     const std::int64_t rows = input.row_offsets[group + 1] - input.row_offsets[group];
@@ -66,12 +66,12 @@ void quantize_rows_1x128(const QuantizeBlockArgs& args) {
     for (std::int64_t bx = 0; bx < blocks_per_row; ++bx) {
       quantize_one_block(
           args, rule,
-          {.row = row, .column = bx * kBlock, .scale_index = first_scale + bx * padded_rows});
+          {.row = row, .column = bx * args.block, .scale_index = first_scale + bx * padded_rows});
     }
   }
 }
 
-void quantize_rows_128x128(const QuantizeBlockArgs& args) {
+void quantize_row_squares(const QuantizeBlockArgs& args) {
   const GroupedInput& input = args.input;
   const ScaleRule rule = block_rule(args);
   const std::int64_t blocks_per_row = ceil_div(input.columns, kBlock);
@@ -115,15 +115,40 @@ std::vector<std::int64_t> scale_units(const QuantizeBlockArgs& args, std::int64_
   return sums;
 }
 
-/// Amax, scale and codes of `count` elements of a line that share a scale.
-void quantize_line(const float* values, std::int64_t count, const ScaleRule& rule, Fp8Format format,
-                   const BlockOutput& output, std::int64_t scale_index, std::uint8_t* codes) {
-  const ElementRun run{.input = values, .type = InputType::Fp32, .count = count};
-  const float amax = run_amax(run);
-  const float scale = scale_from_amax(amax, rule);
-  output.scale_inv[scale_index] = 1.0F / scale;
-  if (output.block_amax != nullptr) output.block_amax[scale_index] = amax;
-  cast_run(run, scale, format, codes);
+/// Rows of blocks in the groups before each one, in the outputs.
+std::vector<std::int64_t> block_rows_before(const QuantizeBlockArgs& args) {
+  const std::int64_t* out = output_offsets(args.input, args.output_rows);
+  std::vector<std::int64_t> sums = {0};
+  for (int group = 0; group < args.input.num_groups; ++group) {
+    sums.push_back(sums.back() + ceil_div(out[group + 1] - out[group], args.block));
+  }
+  return sums;
+}
+
+/// The part of a row or column that lies in a tile.
+struct TileLine {
+  const float* values = nullptr;
+  std::int64_t count = 0;
+  std::uint8_t* codes = nullptr;
+  std::int64_t scale_index = 0;   // of its first block
+  std::int64_t scale_stride = 0;  // to that of the next
+};
+
+/// Amax, scale and codes, block by block.
+void quantize_line(const TileLine& line, const QuantizeBlockArgs& args, const ScaleRule& rule,
+                   const BlockOutput& output) {
+  std::int64_t index = line.scale_index;
+  for (std::int64_t at = 0; at < line.count; at += args.block) {
+    const ElementRun run{.input = line.values + at,
+                         .type = InputType::Fp32,
+                         .count = std::min<std::int64_t>(args.block, line.count - at)};
+    const float amax = run_amax(run);
+    const float scale = scale_from_amax(amax, rule);
+    output.scale_inv[index] = 1.0F / scale;
+    if (output.block_amax != nullptr) output.block_amax[index] = amax;
+    cast_run(run, scale, args.format, line.codes + at);
+    index += line.scale_stride;
+  }
 }
 
 bool is_noop(const LaunchControls& controls) {
@@ -139,10 +164,11 @@ std::uint8_t* column_codes(const QuantizeBlockArgs& args, const HostTile& tile, 
          (tile.column + column) * tile.out_m + tile.row_in_group;
 }
 
-void quantize_tiles_1x128(const QuantizeBlockArgs& args) {
+void quantize_tile_lines(const QuantizeBlockArgs& args) {
   const ScaleRule rule = block_rule(args);
-  const std::int64_t blocks_per_row = ceil_div(args.input.columns, kBlock);
+  const std::int64_t blocks_per_row = ceil_div(args.input.columns, args.block);
   const std::vector<std::int64_t> quads = scale_units(args, 4);
+  const std::vector<std::int64_t> block_rows = block_rows_before(args);
   const bool quantizes = !is_noop(args.controls);
   for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
     load_tile(args.input, tile, values);
@@ -150,27 +176,36 @@ void quantize_tiles_1x128(const QuantizeBlockArgs& args) {
       store_bias_partials(tile, values, args.input.columns, args.bias_partials);
     }
     if (!quantizes) return;
+    const auto group = static_cast<std::size_t>(tile.group);
     if (args.rowwise.codes != nullptr) {
-      const std::int64_t first = 4 * quads[static_cast<std::size_t>(tile.group)] * blocks_per_row +
-                                 tile.column / kBlock * round_up(tile.rowwise_m, 4) +
-                                 tile.row_in_group;
+      const std::int64_t pitch = round_up(tile.rowwise_m, 4);
       for (int row = 0; row < tile.rowwise_rows; ++row) {
-        quantize_line(values.line(row), tile.columns, rule, args.format, args.rowwise, first + row,
-                      row_codes(args, tile, row));
+        quantize_line({.values = values.line(row),
+                       .count = tile.columns,
+                       .codes = row_codes(args, tile, row),
+                       .scale_index = 4 * quads[group] * blocks_per_row +
+                                      tile.column / args.block * pitch + tile.row_in_group + row,
+                       .scale_stride = pitch},
+                      args, rule, args.rowwise);
       }
     }
     if (args.columnwise.codes != nullptr) {
       transpose_tile(values);
       for (int column = 0; column < tile.columns; ++column) {
-        quantize_line(values.column(column), tile.out_rows, rule, args.format, args.columnwise,
-                      tile.strip * args.input.columns + tile.column + column,
-                      column_codes(args, tile, column));
+        quantize_line({.values = values.column(column),
+                       .count = tile.out_rows,
+                       .codes = column_codes(args, tile, column),
+                       .scale_index = (block_rows[group] + tile.row_in_group / args.block) *
+                                          args.input.columns +
+                                      tile.column + column,
+                       .scale_stride = args.input.columns},
+                      args, rule, args.columnwise);
       }
     }
   });
 }
 
-void quantize_tiles_128x128(const QuantizeBlockArgs& args) {
+void quantize_tile_squares(const QuantizeBlockArgs& args) {
   const ScaleRule rule = block_rule(args);
   const std::int64_t blocks_per_row = ceil_div(args.input.columns, kBlock);
   const std::vector<std::int64_t> units = scale_units(args, 4 * kBlock);
@@ -211,19 +246,19 @@ void quantize_tiles_128x128(const QuantizeBlockArgs& args) {
 
 }  // namespace
 
-void quantize_block_1x128_cpu(const QuantizeBlockArgs& args) {
+void quantize_block_lines_cpu(const QuantizeBlockArgs& args) {
   if (is_rowwise_only(args)) {
-    if (!is_noop(args.controls)) quantize_rows_1x128(args);
+    if (!is_noop(args.controls)) quantize_row_lines(args);
   } else {
-    quantize_tiles_1x128(args);
+    quantize_tile_lines(args);
   }
 }
 
-void quantize_block_128x128_cpu(const QuantizeBlockArgs& args) {
+void quantize_block_squares_cpu(const QuantizeBlockArgs& args) {
   if (is_rowwise_only(args)) {
-    if (!is_noop(args.controls)) quantize_rows_128x128(args);
+    if (!is_noop(args.controls)) quantize_row_squares(args);
   } else {
-    quantize_tiles_128x128(args);
+    quantize_tile_squares(args);
   }
 }
 

@@ -75,10 +75,11 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 
 }  // namespace
 
-cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, LaunchStream stream) {
+cudaError_t quantize_block_squares(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   // Groups shorter than a block leave most registers unused; the tile kernel packs them.
   const bool short_groups = input.capacity_rows < kBlock * input.num_groups;
+  if (args.block != kBlock) return cudaErrorNotSupported;
   if (needs_tiles(args) || short_groups || input.activation != Activation::None) {
     return quantize_block_tile(args, true, stream);
   }

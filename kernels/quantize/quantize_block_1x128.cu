@@ -112,8 +112,9 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
 }  // namespace
 
-cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, LaunchStream stream) {
+cudaError_t quantize_block_lines(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
+  if (args.block != kBlock) return cudaErrorNotSupported;
   if (needs_tiles(args)) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;

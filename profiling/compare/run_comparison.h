@@ -1,5 +1,6 @@
 // Everything that two runs have in common, side by side: the step, its stages, its kernels, its
-// experts. Computed once for a pair of runs; too expensive to recompute per frame.
+// experts, and the settings that differ. Computed once for a pair of runs; too expensive to
+// recompute per frame.
 #pragma once
 
 #include <memory>

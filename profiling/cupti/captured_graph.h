@@ -1,4 +1,5 @@
-// A captured graph with CUPTI's node ids and the work each node belongs to.
+// A captured graph with CUPTI's node ids and the work each node belongs to, and memory that CUPTI
+// alone saw.
 #pragma once
 
 #include <cuda.h>

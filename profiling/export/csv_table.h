@@ -1,5 +1,5 @@
 // Builds one CSV table. Quoted according to RFC 4180, numbers in full precision, empty where a
-// value does not exist.
+// value does not exist; a described type's fields are columns.
 #pragma once
 
 #include <fmt/format.h>

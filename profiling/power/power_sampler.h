@@ -1,5 +1,5 @@
-// Clock, power, temperature and clock-limiting reasons, read by a dedicated thread while other work
-// runs. Without NVML there are no samples but a reason; nothing is estimated.
+// Clock, power, temperature and clock-limiting reasons, read once, or by a dedicated thread while
+// other work runs. Without NVML there are no samples but a reason; nothing is estimated.
 #pragma once
 
 #include <chrono>

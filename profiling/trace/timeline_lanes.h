@@ -25,10 +25,6 @@ enum class LaneKind : std::uint8_t {
   Memory,    // allocations, releases and pools; its rows refer to event_records().memory
 };
 
-constexpr bool is_non_kernel(LaneKind kind) {
-  return kind == LaneKind::Stages || kind == LaneKind::Overhead || kind == LaneKind::Memory;
-}
-
 /// A lane with its records spread over the fewest rows that separate overlapping records, at most
 /// kMaxRowsPerLane; further overlapping records share the last row. Overlap within the clock's
 /// slack (at most 2 us and a quarter of the later record) does not count.

@@ -24,7 +24,7 @@ struct Operand {
   std::vector<std::int64_t> offsets = {0, kRows};
   std::vector<std::uint8_t> codes = std::vector<std::uint8_t>(kElements);
   std::vector<float> scales = std::vector<float>(
-      static_cast<std::size_t>(kernels::block_1x128_scale_capacity(kRows, 1, kColumns)));
+      static_cast<std::size_t>(kernels::block_line_scale_capacity(kRows, 1, kColumns)));
 
   Operand() {
     std::mt19937 bits(7);
@@ -82,10 +82,10 @@ void block(benchmark::State& state, void (*quantize)(const kernels::QuantizeBloc
   report(state);
 }
 void block_1x128(benchmark::State& state) {
-  block(state, kernels::quantize_block_1x128_cpu, state.range(0) != 0);
+  block(state, kernels::quantize_block_lines_cpu, state.range(0) != 0);
 }
 void block_128x128(benchmark::State& state) {
-  block(state, kernels::quantize_block_128x128_cpu, state.range(0) != 0);
+  block(state, kernels::quantize_block_squares_cpu, state.range(0) != 0);
 }
 void per_tensor_current(benchmark::State& state) {
   Operand& o = operand();

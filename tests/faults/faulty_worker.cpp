@@ -350,12 +350,14 @@ class FaultyWorker {
     ::_exit(static_cast<int>(number(0, 255)));
   }
   void close_output(const wire::Order&) {
+    output_.lock();
     ::close(STDOUT_FILENO);
-    fall_silent_after("");
+    wait_for_the_end();
   }
   void close_everything(const wire::Order&) {
+    output_.lock();
     for (int descriptor = 0; descriptor < 64; ++descriptor) ::close(descriptor);
-    fall_silent_after("");
+    wait_for_the_end();
   }
 
   void wrong_version(const wire::Order&) {

@@ -262,9 +262,9 @@ wire::Frame HostileFrames::right(std::uint64_t id) {
       DoctorDone done{.snapshot = visit.report.snapshot};
       if (!visit.report.experiments.empty()) done.outcome = visit.report.experiments[0].outcome;
       if (random_() % 2 == 0) return answer_frame(id, std::move(done));
-      return answer_frame(id,
-                          RunError{.error = {engine::ErrorCode::Device, "a replay was late"},
-                                   .stalled = std::make_shared<const DoctorDone>(std::move(done))});
+      RunError late{.error = {engine::ErrorCode::Device, "a replay was late"}};
+      late.stalled = std::make_shared<const DoctorDone>(std::move(done));
+      return answer_frame(id, std::move(late));
     }
     default: {
       const std::vector<const FieldDescriptor*> kinds = kinds_of_frames();

@@ -156,9 +156,15 @@ class LivingWindow:
         if line is None:
             return False
         pid, number = map(int, line)
-        # Or one behind it: the window may take two between two frames.
-        shown = self.wait("run", lambda s: s["shown_run_id"] >= number and s["worker_pid"] == pid
-                          and s["run_generation"] > self.shown_before, ANSWER_SECONDS)
+
+        def is_shown(s):
+            # Or one behind it: the window may take two between two frames.
+            return (s["shown_run_id"] >= number and s["worker_pid"] == pid
+                    and s["run_generation"] > self.shown_before)
+
+        # A lost worker answers nothing more: what it answered before is shown within the next frames.
+        self.wait("run", lambda s: is_shown(s) or s["link"] == "lost", ANSWER_SECONDS)
+        shown = self.wait("run", is_shown, WORD_SECONDS)
         if shown is not None:
             self.finished.append((pid, number))
             return True

@@ -1,4 +1,4 @@
-#include "app/gui/graph/memory_map.h"
+#include "app/gui/graph/graph_facts.h"
 
 #include <gtest/gtest.h>
 

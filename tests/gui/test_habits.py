@@ -159,7 +159,7 @@ def test_dropped_files(open_window, tmp_path):
     other.write_text("nothing")
     drop(window, other)
     window.wait("sentence", lambda m: any(
-        c["kind"] == "text" and "notes.txt cannot be used" in c["value"] for c in m["controls"]))
+        c["kind"] == "text" and "notes.txt cannot be opened" in c["value"] for c in m["controls"]))
 
 
 def said(window, words):

@@ -7,10 +7,11 @@
 #include <limits>
 
 #include "app/gui/panels/history_model.h"
-#include "app/gui/panels/numerics_selection.h"
+#include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/lane_order.h"
+#include "app/gui/plot/sorted_table.h"
 
 namespace {
 
@@ -21,6 +22,12 @@ using testing::HasSubstr;
 using testing::IsNan;
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
+TEST(CsvOfTabbed, QuotesOnlyTheFieldsThatNeedIt) {
+  EXPECT_EQ(app::plot::csv_of_tabbed("node\t1\t2\ngemm<64, 128>\t7\t\nthe \"big\" one\t8\t9\n"),
+            "node,1,2\n\"gemm<64, 128>\",7,\n\"the \"\"big\"\" one\",8,9\n");
+  EXPECT_EQ(app::plot::csv_of_tabbed(""), "");
+}
 
 TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
   const app::plot::Bins bins{.edges = {0, 1, 2, 4}, .counts = {5, 7, 11}};
@@ -64,8 +71,8 @@ TEST(SelectionList, ListsCountsAndWholeEdges) {
   const app::ValueSelection selection{.asked = {0.1, 0.7},
                                       .snapped = {0.0, 1.0},
                                       .series = {{.name = "before", .count = 3, .total = 12}}};
-  const std::string list = app::selection_list(selection, ',');
-  EXPECT_THAT(list, HasSubstr("before,"));
+  const std::string list = app::selection_list(selection);
+  EXPECT_THAT(list, HasSubstr("before\t"));
   EXPECT_THAT(list, HasSubstr("3"));
   EXPECT_THAT(list, HasSubstr("12"));
 }

@@ -332,7 +332,7 @@ void ControlProbe::feed(Shell& shell) {
   if (frame_ < 5) return;
   before_ = shell.state().shown();
   released_ms_ = wall_ms();
-  enter(Phase::Answer);
+  enter(Phase::Wait);
 }
 
 void ControlProbe::answered(Shell& shell) {
@@ -359,7 +359,7 @@ void ControlProbe::answered(Shell& shell) {
 }
 
 void ControlProbe::drawn(Shell& shell, const FrameCost& /*cost*/) {
-  if (phase_ != Phase::Answer) return;
+  if (phase_ != Phase::Wait) return;
   const SessionState::Run& shown = shell.state().shown();
   if (shown != before_ && !shell.state().stale()) answered(shell);
 }

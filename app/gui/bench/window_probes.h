@@ -94,7 +94,7 @@ class ControlProbe : public FrameProbe {
   const std::string& problem() const { return problem_; }
 
  private:
-  enum class Phase { FirstRun, Rest, Click, Answer, Done };
+  enum class Phase { FirstRun, Rest, Click, Wait, Done };
 
   void enter(Phase phase);
   void answered(Shell& shell);

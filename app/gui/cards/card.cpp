@@ -29,7 +29,57 @@ std::string file_stem(std::string id) {
   return id;
 }
 
+std::string table_text(const CardTable& table) {
+  return plot::table_text(table.columns, *table.rows);
+}
+
+std::string table_csv(const CardTable& table) {
+  return plot::table_csv(table.columns, *table.rows);
+}
+
+/// What the menu copies as text; null = nothing.
+std::function<std::string()> text_of(const CardSpec& spec) {
+  if (spec.text) return spec.text;
+  if (spec.list) return spec.list;
+  if (spec.table.id != nullptr) return [&spec] { return table_text(spec.table); };
+  return nullptr;
+}
+
+std::function<std::string()> csv_of(const CardSpec& spec) {
+  if (spec.csv) return spec.csv;
+  if (spec.list) return [&spec] { return plot::csv_of_tabbed(spec.list()); };
+  if (spec.table.id != nullptr) return [&spec] { return table_csv(spec.table); };
+  return nullptr;
+}
+
+void draw_content(const PanelContext& context, const Area& room, const CardSpec& spec) {
+  if (const EmptyState empty = spec.empty ? spec.empty() : EmptyState(); !empty.title.empty()) {
+    return draw_empty(context, room.size, empty);
+  }
+  if (spec.draw) return spec.draw(room);
+  const CardTable& table = spec.table;
+  const bool chosen = plot::draw_table(context, table.id, table.columns, *table.rows,
+                                       table.generation, room.size, *table.state);
+  if (chosen && table.chosen) table.chosen();
+}
+
 }  // namespace
+
+void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec) {
+  ImGui::SetCursorScreenPos(area.at);
+  Card card(context, spec, area.size);
+  if (spec.header) {
+    card.begin_header_widgets();
+    spec.header();
+    card.end_header_widgets();
+  }
+  const Area room{ImGui::GetCursorScreenPos(), card.room()};
+  draw_content(context, room, spec);
+  const CardReadOut& read_out = spec.read_out;
+  if (read_out.id == nullptr) return;
+  controls::record(context, read_out.id, read_out.label, read_out.kind, read_out.value(), room.at,
+                   room.end());
+}
 
 Card::Card(const PanelContext& context, const CardSpec& spec, ImVec2 size) : context_(context) {
   const Theme& theme = context.theme;
@@ -103,8 +153,10 @@ void Card::draw_menu(const CardSpec& spec) {
                        ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
       return chosen;
     };
-    if (item("text", "Copy as text", spec.text)) ImGui::SetClipboardText(spec.text().c_str());
-    if (item("csv", "Copy as CSV", spec.csv)) ImGui::SetClipboardText(spec.csv().c_str());
+    const std::function<std::string()> text = text_of(spec);
+    const std::function<std::string()> csv = csv_of(spec);
+    if (item("text", "Copy as text", text)) ImGui::SetClipboardText(text().c_str());
+    if (item("csv", "Copy as CSV", csv)) ImGui::SetClipboardText(csv().c_str());
     ImGui::Separator();
     for (const CardAction& action : spec.actions) {
       if (item(action.name, action.label, [] { return std::string(); })) action.act();
@@ -114,8 +166,8 @@ void Card::draw_menu(const CardSpec& spec) {
                                                .min = {card_min_.x, card_min_.y},
                                                .max = {card_max_.x, card_max_.y}});
     }
-    if (item("save_csv", "Save as CSV", spec.csv)) {
-      context_.commands.push_back(CsvOrder{file_stem(spec.id), spec.csv()});
+    if (item("save_csv", "Save as CSV", csv)) {
+      context_.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
     }
     ImGui::Separator();
     ImGui::PushFont(theme.fonts.label);
@@ -227,6 +279,13 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(size);
   return pressed;
+}
+
+void draw_empty(const PanelContext& context, ImVec2 size, const EmptyState& state) {
+  if (draw_empty(context, size, state.title.c_str(), state.sentence, state.button_id,
+                 state.button_label)) {
+    state.act();
+  }
 }
 
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {

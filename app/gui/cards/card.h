@@ -1,13 +1,17 @@
-// The parts of every panel of a page: a card with a title, the question it answers, a
-// menu (copy, how it is measured), headline figures, and the empty state that says what to do.
+// A card is a specification: what it is called, what it draws, the rows that can be copied from it,
+// what it reports, and why it may be empty. draw_card() does what is the same for every card:
+// frame, title, menu, table, empty state, entry in the control map. Also the headline figures of a
+// page.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/sorted_table.h"
 
 namespace app {
 
@@ -17,18 +21,56 @@ struct CardAction {
   std::function<void()> act{};
 };
 
+/// Why there is nothing to show, and the button that helps.
+struct EmptyState {
+  std::string title{};  // empty = there is something to show
+  std::string sentence{};
+  const char* button_id = "";
+  const char* button_label = nullptr;  // null = no button
+  std::function<void()> act{};
+};
+
+/// A table that fills the card, and that is copied and saved as it stands.
+struct CardTable {
+  const char* id = nullptr;  // "##performance.kernels"; null = the card is not a table
+  std::vector<plot::Column> columns{};
+  const std::vector<plot::TableRow>* rows = nullptr;
+  std::uint64_t generation = 0;  // identifies the rows
+  plot::TableState* state = nullptr;
+  std::function<void()> chosen{};  // the user has selected another row
+};
+
+/// The card's entry in the control map.
+struct CardReadOut {
+  const char* id = nullptr;  // null = none
+  const char* label = "";
+  std::function<std::string()> value{};
+  const char* kind = "plot";
+};
+
 struct CardSpec {
   const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
   const char* title = "";
-  const char* question = "";            // tooltip of the title
-  std::string note{};                   // dimmed, after the title: method, n
-  std::string measured{};               // "How is this measured"
-  std::function<std::string()> text{};  // null = nothing to copy
+  const char* question = "";  // tooltip of the title
+  std::string note{};         // dimmed, after the title: method, n
+  std::string measured{};     // "How is this measured"
+  CardTable table{};
+  std::function<std::string()> list{};  // lines of tab-separated fields; copied, or saved as CSV
+  // Instead of the table or the list; a card without any of them has nothing to copy.
+  std::function<std::string()> text{};
   std::function<std::string()> csv{};
   std::vector<CardAction> actions{};  // additional menu items
   float header_widgets = 0.0F;        // pixels kept free left of the menu
+  std::function<void()> header{};     // draws there
+  // These are called after the header's widgets, which may change what they show.
+  std::function<EmptyState()> empty{};
+  std::function<void(const Area&)> draw{};
+  CardReadOut read_out{};
 };
 
+void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec);
+
+/// The frame of a card around what the caller draws.
 class Card {
  public:
   Card(const PanelContext& context, const CardSpec& spec, ImVec2 size);
@@ -69,7 +111,9 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
 
 /// Centred title, sentence and button; true if the button was pressed.
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
-                const std::string& sentence, const char* button_id, const char* button_label);
+                const std::string& sentence, const char* button_id = "",
+                const char* button_label = nullptr);
+void draw_empty(const PanelContext& context, ImVec2 size, const EmptyState& state);
 
 /// The empty state of a page without a run: the current state and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);

@@ -1,4 +1,3 @@
-// Shares need not sum to 1: they are relative.
 #include "app/gui/cards/card_layout.h"
 
 #include <cmath>
@@ -18,6 +17,20 @@ std::vector<float> cut(float length, float gap, const std::vector<float>& shares
     left -= lengths.back();
   }
   return lengths;
+}
+
+using Cut = std::vector<Area> (*)(const Area&, float, const std::vector<float>&);
+
+std::vector<Area> grid(const Area& area, float gap, const std::vector<Strip>& strips, Cut first,
+                       Cut second) {
+  std::vector<float> shares;
+  for (const Strip& strip : strips) shares.push_back(strip.share);
+  std::vector<Area> parts;
+  const std::vector<Area> cut_once = first(area, gap, shares);
+  for (std::size_t i = 0; i < strips.size(); ++i) {
+    for (const Area& part : second(cut_once[i], gap, strips[i].parts)) parts.push_back(part);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -40,6 +53,35 @@ std::vector<Area> rows_of(const Area& area, float gap, const std::vector<float>&
     y += height + gap;
   }
   return parts;
+}
+
+std::vector<Area> grid_by_rows(const Area& area, float gap, const std::vector<Strip>& rows) {
+  return grid(area, gap, rows, rows_of, columns_of);
+}
+
+std::vector<Area> grid_by_columns(const Area& area, float gap, const std::vector<Strip>& columns) {
+  return grid(area, gap, columns, columns_of, rows_of);
+}
+
+CardGround::CardGround(const PanelContext& context, const char* id, const Area& room,
+                       const CardNeeds& needs)
+    : area_(room) {
+  const Theme& theme = context.theme;
+  stacked_ = needs.stacked_height > 0.0F && room.size.x < theme.px(needs.width);
+  const float height = theme.px(stacked_ ? needs.stacked_height : needs.height);
+  scrolls_ = room.size.y < height;
+  if (!scrolls_) return;
+  ImGui::SetCursorScreenPos(room.at);
+  ImGui::BeginChild(id, room.size, false);
+  area_ = {ImGui::GetCursorScreenPos(), ImVec2(ImGui::GetContentRegionAvail().x, height)};
+}
+
+CardGround::~CardGround() {
+  if (!scrolls_) return;
+  // Extends the scroll range.
+  ImGui::SetCursorScreenPos(area_.at);
+  ImGui::Dummy(ImVec2(1.0F, area_.size.y));
+  ImGui::EndChild();
 }
 
 }  // namespace app

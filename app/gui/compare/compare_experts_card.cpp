@@ -135,8 +135,7 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   plot::read_out(context, fmt::format("expert {}", row.expert), lines);
 }
 
-void ComparePanel::draw_experts(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec ComparePanel::experts_card(const PanelContext& context) {
   const Theme& theme = context.theme;
   const profiling::RunComparison& comparison = *model_.comparison();
   const bool backward =
@@ -147,53 +146,49 @@ void ComparePanel::draw_experts(const PanelContext& context, const Area& area) {
   const auto changed = std::ranges::count_if(comparison.experts, [](const ExpertRow& row) {
     return row.time.verdict != TimeVerdict::Ambiguous;
   });
-  Card card(
-      context,
-      {.id = "compare.experts_card",
-       .title = "Per expert",
-       .question = "How does each expert change from A to B?",
-       .note = snr_    ? "SNR of B less that of A"
-               : timed ? fmt::format("{} of {} differ; by {}", changed, comparison.experts.size(),
-                                     comparison.expert_method)
-                       : "",
-       .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
-                   ", medians, B against A; "
-                   "the shaded band is the interval of an expert whose verdict is ambiguous. "
-                   "SNR: of its product against the unquantized one; it does not vary from "
-                   "iteration to iteration, so it has no interval.",
-       .text = [this] { return model_.csv(); },
-       .csv = [this] { return model_.csv(); },
-       .header_widgets = metric + products + theme.px(kGap)},
-      area.size);
-  card.begin_header_widgets();
-  if (products > 0.0F) {
-    controls::segmented(context, "compare.product", product_, {"Y", "dX", "dW"},
-                        {.width = products - theme.px(kGap)});
-    ImGui::SameLine(0, theme.px(kGap));
-  }
-  int shown = snr_ ? 1 : 0;
-  if (controls::segmented(context, "compare.metric", shown, {"Time", "SNR"},
-                          {.width = metric - theme.px(kGap)})) {
-    snr_ = shown == 1;
-    experts_view_ = {};
-  }
-  card.end_header_widgets();
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (!snr_ && !timed) {
-    if (draw_empty(context, room, "No time per expert", comparison.no_expert_time,
-                   "compare.show_snr", "Show SNR")) {
-      snr_ = true;
+  const auto choose = [this, &context, products, metric] {
+    const float gap = context.theme.px(kGap);
+    if (products > 0.0F) {
+      controls::segmented(context, "compare.product", product_, {"Y", "dX", "dW"},
+                          {.width = products - gap});
+      ImGui::SameLine(0, gap);
     }
-  } else if (comparison.experts.empty()) {
-    draw_empty(context, room, "No experts", "Neither run has results of experts.", "", nullptr);
-  } else {
-    draw_expert_bars(context, room);
-  }
-  controls::record(context, "compare.experts", "how each expert changes", "plot",
-                   fmt::format("experts={};metric={};timed={}", comparison.experts.size(),
-                               snr_ ? "snr" : "time", timed ? 1 : 0),
-                   at, ImVec2(at.x + room.x, at.y + room.y));
+    int shown = snr_ ? 1 : 0;
+    if (controls::segmented(context, "compare.metric", shown, {"Time", "SNR"},
+                            {.width = metric - gap})) {
+      snr_ = shown == 1;
+      experts_view_ = {};
+    }
+  };
+  return {
+      .id = "compare.experts_card",
+      .title = "Per expert",
+      .question = "How does each expert change from A to B?",
+      .note = snr_    ? "SNR of B less that of A"
+              : timed ? fmt::format("{} of {} differ; by {}", changed, comparison.experts.size(),
+                                    comparison.expert_method)
+                      : "",
+      .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
+                  ", medians, B against A; the shaded band is the interval of an expert whose "
+                  "verdict is ambiguous. SNR: of its product against the unquantized one; it does "
+                  "not vary from iteration to iteration, so it has no interval.",
+      .text = [this] { return model_.csv(); },
+      .csv = [this] { return model_.csv(); },
+      .header_widgets = metric + products + theme.px(kGap),
+      .header = choose,
+      .empty = [this, &comparison, timed]() -> EmptyState {
+        if (!snr_ && !timed) {
+          return {"No time per expert", comparison.no_expert_time, "compare.show_snr", "Show SNR",
+                  [this] { snr_ = true; }};
+        }
+        if (!comparison.experts.empty()) return {};
+        return {"No experts", "Neither run has results of experts."};
+      },
+      .draw = [this, &context](const Area& room) { draw_expert_bars(context, room.size); },
+      .read_out = {"compare.experts", "how each expert changes", [this, &comparison, timed] {
+                     return fmt::format("experts={};metric={};timed={}", comparison.experts.size(),
+                                        snr_ ? "snr" : "time", timed ? 1 : 0);
+                   }}};
 }
 
 }  // namespace app

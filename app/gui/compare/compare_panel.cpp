@@ -231,25 +231,24 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   const float top = area.at.y + figures + gap;
   const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
   if (is_small(theme, room_)) return draw_page(context, cards);
-  const std::vector<Area> columns = columns_of(cards, gap, {0.42F, 0.58F});
-  const std::vector<Area> left = rows_of(columns[0], gap, {0.42F, 0.58F});
-  const std::vector<Area> right = rows_of(columns[1], gap, {0.48F, 0.52F});
-  draw_settings(context, left[0]);
-  draw_overlay(context, left[1]);
-  draw_experts(context, right[0]);
-  draw_times(context, right[1]);
+  const std::vector<Area> areas =
+      grid_by_columns(cards, gap, {{0.42F, {0.42F, 0.58F}}, {0.58F, {0.48F, 0.52F}}});
+  draw_card(context, areas[0], settings_card());
+  draw_card(context, areas[1], overlay_card(context, areas[1]));
+  draw_card(context, areas[2], experts_card(context));
+  draw_card(context, areas[3], times_card(context));
 }
 
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
   switch (page_) {
     case 0:
-      return draw_times(context, area);
+      return draw_card(context, area, times_card(context));
     case 1:
-      return draw_overlay(context, area);
+      return draw_card(context, area, overlay_card(context, area));
     case 2:
-      return draw_experts(context, area);
+      return draw_card(context, area, experts_card(context));
     case 3:
-      return draw_settings(context, area);
+      return draw_card(context, area, settings_card());
     default:
       ImGui::SetCursorScreenPos(area.at);
       return draw_again(context, area.size.x);

@@ -26,13 +26,17 @@ class ComparePanel : public PagePanel {
   void draw_page(const PanelContext& context, const Area& area);
   void draw_figures(const PanelContext& context, const Area& area);
   // compare_cards.cpp
-  void draw_settings(const PanelContext& context, const Area& area);
-  void draw_times(const PanelContext& context, const Area& area);
-  void draw_overlay(const PanelContext& context, const Area& area);
+  CardSpec settings_card();
+  CardSpec times_card(const PanelContext& context);
+  void draw_times(const PanelContext& context, ImVec2 size);
+  CardSpec overlay_card(const PanelContext& context, const Area& area);
+  const OverlaidBins& overlaid();
+  void draw_overlay_choice(const PanelContext& context, float width);
+  void draw_overlay(const PanelContext& context, const Area& room);
   void draw_selected_bins(const PanelContext& context, const OverlaidBins& bins, ImVec2 at,
                           float width) const;
   // compare_experts_card.cpp
-  void draw_experts(const PanelContext& context, const Area& area);
+  CardSpec experts_card(const PanelContext& context);
   void draw_expert_bars(const PanelContext& context, ImVec2 size);
 
   SideChoice sides_;

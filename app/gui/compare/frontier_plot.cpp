@@ -183,27 +183,40 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
        {"click", "make it A or B", 0}});
 }
 
-void FrontierView::draw_points(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
-  const float snr = theme.px(190);
-  const float sweeps = sweeps_.size() > 1 ? theme.px(200) : 0.0F;
+CardTable FrontierView::table() {
+  return {.id = "##frontier.table",
+          .columns = kFrontierColumns,
+          .rows = &rows_,
+          .generation = generation_,
+          .state = &table_};
+}
+
+CardSpec FrontierView::points_card(const PanelContext& context) {
   const auto on_frontier =
       std::ranges::count_if(points_, [](const SweepPoint& point) { return point.on_frontier; });
-  Card card(context,
-            {.id = "frontier.card",
-             .title = "Accuracy against time",
-             .question = "Which settings are worth their time? A click on a point makes it A or B.",
-             .note = fmt::format("{} points, {} on the frontier", points_.size(), on_frontier),
-             .measured = "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
-                         "median one. Green: no other point is at least as accurate and as fast. "
-                         "Points were measured one after another, not interleaved: a small "
-                         "difference between two of them may be drift; measure the two again.",
-             .text = [this] { return plot::table_text(kFrontierColumns, rows_); },
-             .csv = [this] { return profiling::sweep_csv(points_); },
-             .header_widgets = snr + sweeps},
-            area.size);
-  card.begin_header_widgets();
+  const float snr = context.theme.px(190);
+  const float sweeps = sweeps_.size() > 1 ? context.theme.px(200) : 0.0F;
+  return {.id = "frontier.card",
+          .title = "Accuracy against time",
+          .question = "Which settings are worth their time? A click on a point makes it A or B.",
+          .note = fmt::format("{} points, {} on the frontier", points_.size(), on_frontier),
+          .measured =
+              "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
+              "median one. Green: no other point is at least as accurate and as fast. "
+              "Points were measured one after another, not interleaved: a small "
+              "difference between two of them may be drift; measure the two again.",
+          .table = table(),
+          .csv = [this] { return profiling::sweep_csv(points_); },
+          .header_widgets = snr + sweeps,
+          .header = [this, &context, sweeps, snr] { draw_choices(context, sweeps, snr); },
+          .draw = [this, &context](const Area& room) { draw_scatter(context, room.size); },
+          .read_out = {"frontier.scatter", "accuracy against time", [this, on_frontier] {
+                         return fmt::format("points={};frontier={}", points_.size(), on_frontier);
+                       }}};
+}
+
+void FrontierView::draw_choices(const PanelContext& context, float sweeps, float snr) {
+  const Theme& theme = context.theme;
   if (sweeps > 0.0F) {
     const auto shown = std::ranges::find(sweeps_, shown_, &profiling::RunGroupMembers::id);
     int index =
@@ -222,28 +235,15 @@ void FrontierView::draw_points(const PanelContext& context, const Area& area) {
           {.tooltip = "Whose SNR the vertical axis shows", .width = snr - theme.px(kGap)})) {
     median_snr_ = choice == 1;
   }
-  card.end_header_widgets();
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_scatter(context, room);
-  controls::record(context, "frontier.scatter", "accuracy against time", "plot",
-                   fmt::format("points={};frontier={}", points_.size(), on_frontier), at,
-                   ImVec2(at.x + room.x, at.y + room.y));
 }
 
-void FrontierView::draw_table(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  Card card(context,
-            {.id = "frontier.table_card",
-             .title = "Points",
-             .question = "The same points as numbers; a click marks the point above.",
-             .note = "",
-             .measured = "As the plot above.",
-             .text = [this] { return plot::table_text(kFrontierColumns, rows_); },
-             .csv = [this] { return profiling::sweep_csv(points_); }},
-            area.size);
-  plot::draw_table(context, "##frontier.table", kFrontierColumns, rows_, generation_, card.room(),
-                   table_);
+CardSpec FrontierView::table_card() {
+  return {.id = "frontier.table_card",
+          .title = "Points",
+          .question = "The same points as numbers; a click marks the point above.",
+          .measured = "As the plot above.",
+          .table = table(),
+          .csv = [this] { return profiling::sweep_csv(points_); }};
 }
 
 std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {

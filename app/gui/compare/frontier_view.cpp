@@ -243,14 +243,12 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
     }
     return std::nullopt;
   }
-  if (cards.size.y < theme.px(280)) {
-    // The table shows the same data: the plot takes its room.
-    draw_points(context, cards);
-    return draw_menu(context);
-  }
-  const std::vector<Area> parts = rows_of(cards, gap, {0.64F, 0.36F});
-  draw_points(context, parts[0]);
-  draw_table(context, parts[1]);
+  // Where it is low the table goes: it shows the same data as the plot.
+  const bool low = cards.size.y < theme.px(280);
+  const std::vector<Area> parts =
+      low ? std::vector<Area>{cards} : rows_of(cards, gap, {0.64F, 0.36F});
+  draw_card(context, parts[0], points_card(context));
+  if (!low) draw_card(context, parts[1], table_card());
   return draw_menu(context);
 }
 

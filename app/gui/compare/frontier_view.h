@@ -36,10 +36,12 @@ class FrontierView {
   void draw_progress(const PanelContext& context, float width);
   void draw_start(const PanelContext& context);
   // frontier_plot.cpp
-  void draw_points(const PanelContext& context, const Area& area);
+  CardTable table();
+  CardSpec points_card(const PanelContext& context);
+  CardSpec table_card();
+  void draw_choices(const PanelContext& context, float sweeps, float snr);
   void draw_scatter(const PanelContext& context, ImVec2 size);
   std::optional<FrontierWish> draw_menu(const PanelContext& context);
-  void draw_table(const PanelContext& context, const Area& area);
 
   // The axes to vary.
   bool recipe_ = true;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/gui/controls/row.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app::controls {
@@ -87,9 +88,10 @@ Row::Row(const PanelContext& context, const char* id, const char* label, const c
   float taken = 0;
   if (label_column && has_text(label)) {
     ImGui::AlignTextToFramePadding();
-    ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
-    show_text(label);
-    ImGui::PopStyleColor();
+    {
+      const TextColorScope color(context.theme.colors.dim_text);
+      show_text(label);
+    }
     if (options.width > 0) {
       ImGui::SameLine();
     } else {

@@ -7,12 +7,13 @@
 
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
-#include "app/gui/cards/card_ground.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/replay_board.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
@@ -66,19 +67,51 @@ std::function<std::string()> checks_text(const profiling::DoctorReport* report, 
   };
 }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+void wrapped(const std::string& text, ImU32 color) {
+  const TextColorScope scope(color);
+  show_wrapped(text);
 }
 
-void wrapped(const std::string& text, ImU32 color) {
-  ImGui::PushStyleColor(ImGuiCol_Text, color);
-  ImGui::PushTextWrapPos(0.0F);
-  show_text(text);
-  ImGui::PopTextWrapPos();
-  ImGui::PopStyleColor();
+/// Everything that is known of an examined subject; returns its conclusion.
+std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report,
+                        const profiling::GraphSnapshot* graph) {
+  const Theme& theme = context.theme;
+  const std::string conclusion =
+      report.conclusion.empty() ? by_rules(report.findings.size()) : report.conclusion;
+  wrapped(conclusion, theme.colors.text);
+  if (const std::string cost = marker_cost_text(report); !cost.empty()) {
+    const ImVec2 cost_at = ImGui::GetCursorScreenPos();
+    wrapped(cost, theme.colors.dim_text);
+    controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
+                     ImGui::GetItemRectMax());
+  }
+  if (const int code =
+          report.snapshot.graphs.empty() ? 0 : report.snapshot.graphs.front().failure.code;
+      code != 0) {
+    const profiling::CaptureFailure& failure = report.snapshot.graphs.front().failure;
+    wrapped(fmt::format("The capture was refused: {} ({}) {}", failure.name, failure.code,
+                        failure.call),
+            theme.colors.warn);
+  }
+  for (const profiling::ExperimentRecord& record : report.experiments) {
+    if (record.outcome.stall.empty()) continue;
+    const std::string text = stall_text(report.snapshot, record.outcome.stall.front());
+    wrapped(record.title + ": " + text, theme.colors.warn);
+    controls::record(context, "doctor.stall", "why it stalled", "text", text,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    draw_board(context, "##doctor.stalled", ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
+               record.outcome.stall.front().nodes, graph);
+    break;
+  }
+  if (!report.smallest_cure.empty()) {
+    std::string cure = "Smallest cure, memory that must move:";
+    for (const profiling::MovedMemory& moved : report.smallest_cure) {
+      cure += fmt::format(" {} of node {};", moved.owner, moved.node.node);
+    }
+    cure.back() = '.';
+    wrapped(cure, theme.colors.text);
+  }
+  return conclusion;
 }
 
 }  // namespace
@@ -91,7 +124,8 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   if (scene.report() == nullptr) return;
   for (std::size_t i = 0; i < scene.report()->experiments.size(); ++i) {
     const profiling::ExperimentRecord& record = scene.report()->experiments[i];
-    const double median = median_of(record.outcome.replay_us);
+    const std::vector<double>& times = record.outcome.replay_us;
+    const double median = times.empty() ? 0.0 : profiling::quantile(times, 0.5);
     const std::string outcome = verdict_text(record.outcome);
     rows_.push_back(
         {.cells = {{.text = std::to_string(i + 1), .key = static_cast<double>(i)},
@@ -181,44 +215,10 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string conclusion;
   if (report != nullptr) {
-    conclusion =
-        report->conclusion.empty() ? by_rules(report->findings.size()) : report->conclusion;
-    wrapped(conclusion, theme.colors.text);
-    if (const std::string cost = marker_cost_text(*report); !cost.empty()) {
-      const ImVec2 cost_at = ImGui::GetCursorScreenPos();
-      wrapped(cost, theme.colors.dim_text);
-      controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
-                       ImGui::GetItemRectMax());
-    }
-    if (const int node =
-            report->snapshot.graphs.empty() ? 0 : report->snapshot.graphs.front().failure.code;
-        node != 0) {
-      const profiling::CaptureFailure& failure = report->snapshot.graphs.front().failure;
-      wrapped(fmt::format("The capture was refused: {} ({}) {}", failure.name, failure.code,
-                          failure.call),
-              theme.colors.warn);
-    }
-    for (const profiling::ExperimentRecord& record : report->experiments) {
-      if (record.outcome.stall.empty()) continue;
-      const std::string text = stall_text(report->snapshot, record.outcome.stall.front());
-      wrapped(record.title + ": " + text, theme.colors.warn);
-      controls::record(context, "doctor.stall", "why it stalled", "text", text,
-                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-      draw_board(context, "##doctor.stalled",
-                 ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
-                 record.outcome.stall.front().nodes, scene.graph());
-      break;
-    }
-    if (!report->smallest_cure.empty()) {
-      std::string cure = "Smallest cure, memory that must move:";
-      for (const profiling::MovedMemory& moved : report->smallest_cure) {
-        cure += fmt::format(" {} of node {};", moved.owner, moved.node.node);
-      }
-      cure.back() = '.';
-      wrapped(cure, theme.colors.text);
-    }
+    conclusion = draw_report(context, *report, scene.graph());
   } else {
-    const std::string why = ExamineBar::obstacle(context);
+    const std::string why =
+        visit_refusal(context.view.doctor, context.view.link, context.view.hello);
     wrapped(why.empty() ? "Nothing examined yet." : why, theme.colors.dim_text);
     conclusion = why;
   }

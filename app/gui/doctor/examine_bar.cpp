@@ -5,26 +5,10 @@
 #include <algorithm>
 
 #include "app/gui/controls/widgets.h"
-#include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
-namespace {
-
-/// 99th percentile of the iteration times, in seconds; 0 without any.
-double p99_of(const engine::RunResult& result) {
-  std::vector<double> times;
-  for (const engine::Iteration& iteration : result.iterations) {
-    times.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  if (times.empty()) return 0.0;
-  const auto at = static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(times.size() - 1));
-  std::nth_element(times.begin(), times.begin() + at, times.end());
-  return times[static_cast<std::size_t>(at)] / 1e9;
-}
-
-}  // namespace
-
 double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_seconds) {
   switch (mode) {
     case DeadlineMode::Automatic:
@@ -37,22 +21,6 @@ double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_
   return 0.0;
 }
 
-std::string ExamineBar::obstacle(const PanelContext& context) {
-  if (context.view.doctor.busy) return "A visit is in progress";
-  if (!context.view.hello) {
-    const std::string& reason = context.view.link.reason;
-    return reason.empty() ? "No worker has greeted yet" : "No worker: " + reason;
-  }
-  std::string why = "The worker offers no CUDA backend";
-  for (const BackendOffer& offer : context.view.hello->backends) {
-    if (!engine::traits_of(offer.kind).device) continue;
-    if (offer.available) return "";
-    if (!offer.reason.empty()) why = offer.reason;
-  }
-  return "Graphs are captured and replayed on a GPU. " + why +
-         ". Recorded visits, recordings and .dot files can be examined without one.";
-}
-
 const profiling::HazardCase* ExamineBar::gallery_case() const {
   const std::vector<profiling::HazardCase>& cases = profiling::hazard_cases();
   const auto index = static_cast<std::size_t>(case_);
@@ -63,7 +31,11 @@ double ExamineBar::p99_seconds(const PanelContext& context) const {
   if (context.view.run == nullptr) return 0.0;
   if (p99_generation_ != context.view.run_generation) {
     p99_generation_ = context.view.run_generation;
-    p99_seconds_ = p99_of(context.view.run->result);
+    std::vector<double> times_ns;
+    for (const engine::Iteration& iteration : context.view.run->result.iterations) {
+      times_ns.push_back(static_cast<double>(iteration.duration_ns));
+    }
+    p99_seconds_ = times_ns.empty() ? 0.0 : profiling::quantile(times_ns, 0.99) / 1e9;
   }
   return p99_seconds_;
 }
@@ -163,7 +135,7 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   const float row = theme.px(kRowHeight + kGapSmall);
   const float gallery = kind_ == 1 ? 1.0F : 0.0F;
   const float rows = narrow ? 3.0F + gallery : 2.0F;
-  const std::string why = obstacle(context);
+  const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
   ImGui::SetCursorScreenPos(at);
   ImGui::BeginChild("##doctor.bar", ImVec2(width, rows * row), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);

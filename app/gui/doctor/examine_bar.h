@@ -27,8 +27,6 @@ class ExamineBar {
   /// (an opened dot file), the rail's.
   VisitOrder order_for(const PanelContext& context, const GraphScene& scene,
                        const std::string& rule) const;
-  /// Why no experiment can be run now; empty = it can.
-  static std::string obstacle(const PanelContext& context);
   const profiling::HazardCase* gallery_case() const;
   bool healthy() const { return healthy_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_text.h"
@@ -19,17 +20,24 @@ constexpr std::size_t kNodesShown = 12;
 
 void heading(const PanelContext& context, const char* text) {
   ImGui::Dummy(ImVec2(0, context.theme.px(2)));
-  ImGui::PushFont(context.theme.fonts.label);
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
+  const FontScope font(context.theme.fonts.label);
+  const TextColorScope color(context.theme.colors.dim_text);
   show_text(text);
-  ImGui::PopStyleColor();
-  ImGui::PopFont();
 }
 
-void paragraph(const std::string& text) {
-  ImGui::PushTextWrapPos(0.0F);
-  show_text(text);
-  ImGui::PopTextWrapPos();
+/// Null if there is nothing to list.
+std::function<std::string()> findings_text(const profiling::DoctorReport* report, char separator) {
+  if (report == nullptr || report->findings.empty()) return {};
+  return [report, separator] {
+    std::string text = fmt::format("rule{0}hazard{0}confidence{0}title\n", separator);
+    for (const profiling::Finding& one : report->findings) {
+      std::string title = one.title;
+      std::ranges::replace(title, '"', '\'');
+      text += fmt::format("{1}{0}{2}{0}{3}{0}\"{4}\"\n", separator, one.rule, one.hazard,
+                          profiling::name_of(one.confidence), title);
+    }
+    return text;
+  };
 }
 
 }  // namespace
@@ -70,25 +78,6 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
                   confidence == profiling::Confidence::Proved ? theme.colors.panel : color, word);
   ImGui::Dummy(size);
 }
-
-namespace {
-
-/// Null if there is nothing to list.
-std::function<std::string()> findings_text(const profiling::DoctorReport* report, char separator) {
-  if (report == nullptr || report->findings.empty()) return {};
-  return [report, separator] {
-    std::string text = fmt::format("rule{0}hazard{0}confidence{0}title\n", separator);
-    for (const profiling::Finding& one : report->findings) {
-      std::string title = one.title;
-      std::ranges::replace(title, '"', '\'');
-      text += fmt::format("{1}{0}{2}{0}{3}{0}\"{4}\"\n", separator, one.rule, one.hazard,
-                          profiling::name_of(one.confidence), title);
-    }
-    return text;
-  };
-}
-
-}  // namespace
 
 void FindingView::draw_list(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
@@ -183,13 +172,13 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
     }
   }
   if (finding.nodes.size() > kNodesShown) {
-    paragraph(fmt::format("and {} more", finding.nodes.size() - kNodesShown));
+    show_wrapped(fmt::format("and {} more", finding.nodes.size() - kNodesShown));
   }
 }
 
 void FindingView::draw_fix(const PanelContext& context, const profiling::Finding& finding) {
   heading(context, "Fix");
-  if (!finding.fix.words.empty()) paragraph(finding.fix.words);
+  if (!finding.fix.words.empty()) show_wrapped(finding.fix.words);
   controls::segmented(context, "doctor.library", library_,
                       {"cuBLASLt", "PyTorch", "Transformer Engine"},
                       {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x)});
@@ -197,7 +186,7 @@ void FindingView::draw_fix(const PanelContext& context, const profiling::Finding
                             : library_ == 1 ? finding.fix.pytorch
                                             : finding.fix.transformer_engine;
   if (code.empty()) {
-    paragraph("There is nothing specific to this library.");
+    show_wrapped("There is nothing specific to this library.");
     return;
   }
   ImGui::SameLine(0, context.theme.px(kGap));
@@ -244,26 +233,27 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
   const profiling::Finding& finding = report->findings[index];
   ImGui::BeginChild("##doctor.finding", card.room(), false);
   confidence_chip(context, finding.confidence);
-  paragraph(finding.title);
+  show_wrapped(finding.title);
   heading(context, "Why that breaks replays");
-  paragraph(finding.explanation);
-  if (!finding.missing_order.empty()) paragraph(finding.missing_order);
+  show_wrapped(finding.explanation);
+  if (!finding.missing_order.empty()) show_wrapped(finding.missing_order);
   if (!finding.nodes.empty()) draw_nodes(context, scene, finding);
   if (!finding.accesses.empty()) {
     heading(context, "Memory");
     for (std::size_t i = 0; i < std::min(finding.accesses.size(), kNodesShown); ++i) {
       const profiling::Access& access = finding.accesses[i];
-      paragraph(fmt::format("node {}, {}: {} + {:#x}", access.node.node, access.place,
-                            access.owner.empty() ? "unknown memory" : access.owner, access.offset));
+      show_wrapped(fmt::format("node {}, {}: {} + {:#x}", access.node.node, access.place,
+                               access.owner.empty() ? "unknown memory" : access.owner,
+                               access.offset));
     }
   }
   if (!finding.evidence.empty()) {
     heading(context, "Evidence");
-    for (const std::string& line : finding.evidence) paragraph("- " + line);
+    for (const std::string& line : finding.evidence) show_wrapped("- " + line);
   }
   heading(context, "Proof");
-  if (!finding.proof.words.empty()) paragraph(finding.proof.words);
-  const std::string why = ExamineBar::obstacle(context);
+  if (!finding.proof.words.empty()) show_wrapped(finding.proof.words);
+  const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
   const bool of_gallery = profiling::gallery_subject(report->snapshot.subject).has_value();
   if (controls::button(
           context, "doctor.prove_this", "Prove this",
@@ -288,7 +278,7 @@ void FindingView::draw_fetch(const PanelContext& context, const std::string& ver
   const std::string command = "expertscope doctor fetch " + version;
   const LibraryFetch& fetch = context.view.library;
   heading(context, "Where it comes from");
-  paragraph("cuBLASLt " + version + " from PyPI, 400 MB, once; on another machine: " + command);
+  show_wrapped("cuBLASLt " + version + " from PyPI, 400 MB, once; on another machine: " + command);
   if (fetch.busy) {
     if (controls::button(context, "doctor.cancel_fetch", "Cancel fetching",
                          {.tooltip = "Stops the download; nothing is kept of it"})) {
@@ -306,7 +296,7 @@ void FindingView::draw_fetch(const PanelContext& context, const std::string& ver
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string said = fetch.path.empty() ? fetch.error : "It is here: " + fetch.path;
   if (fetch.busy) said = fetch.line;
-  paragraph(said);
+  show_wrapped(said);
   controls::record(context, "doctor.fetch_state", fetch.busy ? "fetching" : "fetched", "text",
                    (fetch.busy            ? "busy: "
                     : fetch.error.empty() ? "done: "
@@ -338,15 +328,15 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
             area.size);
   ImGui::BeginChild("##doctor.case", card.room(), false);
   heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");
-  paragraph(one.mistake);
+  show_wrapped(one.mistake);
   heading(context, "What the user sees");
-  paragraph(one.symptom);
+  show_wrapped(one.symptom);
   heading(context, "What the healthy twin does instead");
-  paragraph(one.cure);
+  show_wrapped(one.cure);
   heading(context, "Expected");
-  paragraph(fmt::format("Plain replays: {}. Found by: {}.{}", profiling::name_of(one.plain),
-                        one.rule,
-                        one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
+  show_wrapped(fmt::format("Plain replays: {}. Found by: {}.{}", profiling::name_of(one.plain),
+                           one.rule,
+                           one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
   if (!one.library.empty()) {
     // The versions are given as "13.5.1.27 or 13.6.0.2": any of them will do.
     draw_fetch(context, one.library.substr(0, one.library.find(' ')));

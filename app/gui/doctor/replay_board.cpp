@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_text.h"
@@ -163,9 +164,10 @@ void LiveReplay::draw(const PanelContext& context, const Area& area,
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + room.x);
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.warn);
-  show_text(text);
-  ImGui::PopStyleColor();
+  {
+    const TextColorScope color(context.theme.colors.warn);
+    show_text(text);
+  }
   ImGui::PopTextWrapPos();
   controls::record(context, "replays.live", "replay in progress", "text", text, at,
                    ImGui::GetItemRectMax());

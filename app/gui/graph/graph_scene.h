@@ -11,20 +11,11 @@
 #include <vector>
 
 #include "app/controllers/background.h"
-#include "app/gui/graph/graph_layout.h"
-#include "app/gui/graph/memory_map.h"
+#include "app/gui/graph/graph_facts.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
-
-/// Derived from one graph of a report.
-struct GraphFacts {
-  GraphLayout layout;
-  MemoryMap memory;
-  std::vector<double> node_us;  // median duration of each node, NaN = not known
-  double longest_us = 0.0;
-};
 
 class GraphScene {
  public:

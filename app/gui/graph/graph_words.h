@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/graph/memory_map.h"
+#include "app/gui/graph/graph_facts.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/theme.h"
 #include "profiling/hazards/model/doctor_report.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/format.h"
@@ -35,13 +36,12 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
 
 void line(const PanelContext& context, const char* label, const std::string& value) {
   if (value.empty()) return;
-  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
-  show_text(label);
-  ImGui::PopStyleColor();
+  {
+    const TextColorScope color(context.theme.colors.dim_text);
+    show_text(label);
+  }
   ImGui::SameLine(context.theme.px(92));
-  ImGui::PushTextWrapPos(0.0F);
-  show_text(value);
-  ImGui::PopTextWrapPos();
+  show_wrapped(value);
 }
 
 }  // namespace

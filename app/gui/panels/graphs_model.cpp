@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/format.h"
 
 namespace app {
@@ -26,7 +25,6 @@ const std::vector<plot::Column> kWorkColumns = {
     {"work", 0, false, "Span as the worker recorded it"},
     {"stage", 50, false, "Stage of the step it belongs to"},
     {"expert", 42, true, "Expert it belongs to"},
-
     {"median", 66, true, "Median duration over the iterations"}};
 
 /// The label of a row with its kernel name shortened; a suffix in brackets is kept.
@@ -74,12 +72,7 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
   picture->duration = {std::move(log10_ns), colors};
   plot::add_coarser(picture->against_median.grid);
   plot::add_coarser(picture->duration.grid);
-  std::vector<double> iteration_ns;
-  for (const engine::Iteration& iteration : run->result.iterations) {
-    iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  picture->iterations = profiling::summarize(iteration_ns);
-  picture->iteration_ns = plot::fold_series(std::move(iteration_ns));
+  picture->iterations = iteration_series(run->result);
   picture->checks = summarize_checks(run->result.replay_checks);
   picture->check_strip = make_check_strip(run->result.replay_checks);
   picture->run = std::move(run);

@@ -9,8 +9,8 @@
 
 #include "app/controllers/background.h"
 #include "app/gui/panels/replay_checks.h"
+#include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/grid_fold.h"
-#include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/sorted_table.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
@@ -33,8 +33,7 @@ struct ReplayPicture {
   };
   Cells against_median;
   Cells duration;
-  plot::FoldedSeries iteration_ns;
-  profiling::Distribution iterations;
+  IterationSeries iterations;
   CheckSummary checks;
   CheckStrip check_strip;
 };
@@ -69,9 +68,7 @@ class GraphsModel {
   const std::vector<std::string>& row_labels() const { return row_labels_; }
   const std::vector<ImU32>& row_colors() const { return row_colors_; }
   const std::vector<std::string>& row_margin() const { return row_margin_; }
-  const std::vector<double>& iteration_ns() const { return iteration_series().values; }
-  const plot::FoldedSeries& iteration_series() const { return picture_->iteration_ns; }
-  const profiling::Distribution& iterations() const { return picture_->iterations; }
+  const IterationSeries& iterations() const { return picture_->iterations; }
   const CheckSummary& checks() const { return picture_->checks; }
   const CheckStrip& check_strip() const { return picture_->check_strip; }
   const std::vector<plot::Column>& node_columns() const;

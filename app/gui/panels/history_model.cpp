@@ -1,11 +1,12 @@
 #include "app/gui/panels/history_model.h"
-#include "profiling/trace/statistics.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
@@ -76,19 +77,16 @@ std::vector<double> HistoryModel::log2_wanted(int expert) const {
   return log2_series(*history_, history_->scale_wanted, expert);
 }
 
-std::string HistoryModel::list(char separator) const {
-  std::string text = fmt::format(
-      "step{0}expert{0}rows{0}amax{0}history_amax{0}scale_used{0}scale_wanted{0}saturated{0}"
-      "underflowed{0}snr_db\n",
-      separator);
+std::string HistoryModel::list() const {
+  std::string text =
+      "step\texpert\trows\tamax\thistory_amax\tscale_used\tscale_wanted\tsaturated\t"
+      "underflowed\tsnr_db\n";
   for (int step = 0; step < history_->steps; ++step) {
     for (int expert = 0; expert < history_->experts; ++expert) {
       const HistoryPoint p = at(step, expert);
-      text += fmt::format(
-          "{1}{0}{2}{0}{3}{0}{4:.9g}{0}{5:.9g}{0}{6:.9g}{0}{7:.9g}{0}{8}{0}{9}{0}"
-          "{10:.4f}\n",
-          separator, step, expert, p.rows, p.amax, p.history_amax, p.scale_used, p.scale_wanted,
-          p.saturated, p.underflowed, p.snr_db);
+      text += fmt::format("{}\t{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{}\t{}\t{:.4f}\n", step,
+                          expert, p.rows, p.amax, p.history_amax, p.scale_used, p.scale_wanted,
+                          p.saturated, p.underflowed, p.snr_db);
     }
   }
   return text;

@@ -40,7 +40,8 @@ class HistoryModel {
   std::vector<double> log2_wanted(int expert) const;
   /// [experts, steps] SNR in dB; NaN = no tokens.
   const plot::Grid& snr() const { return snr_; }
-  std::string list(char separator) const;
+  /// Tab-separated.
+  std::string list() const;
 
  private:
   History history_;

@@ -1,13 +1,12 @@
-// Settings, order, state and layout of the scrubber; its plots are in history_plots.cpp.
 #include "app/gui/panels/history_view.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/order_bar.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -20,15 +19,57 @@ float field_width(const Theme& theme, const char* label, float width) {
   return plot::text_size(theme.fonts.body, label).x + theme.px(kGapSmall + width);
 }
 
+const char* const kMethod =
+    "The CPU twins of quantize and of the delayed-scaling update, in every worker: step s takes "
+    "X with seed + s, casts it with the scale left by earlier steps, and puts its own amax "
+    "into row 0 of the history. An expert without tokens leaves history and scale as they are.";
+
+/// Range of both series in log2, plus one octave of margin.
+plot::Range range_of(const std::vector<double>& first, const std::vector<double>& second) {
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (const std::vector<double>* series : {&first, &second}) {
+    for (const double value : *series) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (low > high) return {-1.0, 1.0};
+  return {std::floor(low) - 1.0, std::ceil(high) + 1.0};
+}
+
+void draw_steps(const plot::PlotFrame& frame, const std::vector<double>& values, ImU32 color,
+                float width) {
+  ImDrawList* draw = frame.draw();
+  ImVec2 last;
+  bool open = false;
+  for (std::size_t step = 0; step < values.size(); ++step) {
+    if (!std::isfinite(values[step])) {
+      open = false;
+      continue;
+    }
+    const ImVec2 at(frame.x().to_pixel(static_cast<double>(step)),
+                    frame.y().to_pixel(values[step]));
+    if (open) draw->AddLine(last, at, color, width);
+    draw->AddCircleFilled(at, 1.0F + width, color);
+    last = at;
+    open = true;
+  }
+}
+
+std::string ring_list(const std::vector<double>& ring) {
+  std::string text = "row\tamax\n";
+  for (std::size_t row = 0; row < ring.size(); ++row) {
+    text += fmt::format("{}\t{:.9g}\n", row, ring[row]);
+  }
+  return text;
+}
+
 }  // namespace
 
 engine::AmaxHistoryRequest HistoryView::wanted(const PanelContext& context) const {
   return history_order(settings_, context.view.requested);
-}
-
-void HistoryView::order(const PanelContext& context) {
-  asked_ = wanted(context);
-  context.commands.push_back(*asked_);
 }
 
 void HistoryView::set_idle() {
@@ -48,11 +89,7 @@ void HistoryView::follow(const PanelContext& context) {
         std::min(settings_.request.recipe.delayed.history_length, 16);
     settings_.outlier_step = 8;
   }
-  const bool can_ask = !view.from_file && view.link.state != LinkState::Lost && view.hello;
-  if (live_ && can_ask && engine::validate(wanted(context)).ok() &&
-      (!asked_ || *asked_ != wanted(context))) {
-    order(context);
-  }
+  orders_.follow(context, wanted(context), engine::validate(wanted(context)));
   shown_ = !view.histories.empty();
   if (!shown_) return;
   const Recorded& newest = view.histories.back();
@@ -148,24 +185,19 @@ void HistoryView::draw_idle_controls(const PanelContext& context, controls::Flow
 
 float HistoryView::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const float row = theme.px(kRowHeight) + theme.px(kGapSmall);
-  const bool side_by_side = area.size.x - taken_left >= theme.px(590);
-  ImVec2 at(side_by_side ? area.at.x + taken_left : area.at.x,
-            side_by_side ? area.at.y : area.at.y + row);
+  const ImVec2 at = control_row(theme, area, taken_left, theme.px(590)).at;
   ImGui::SetCursorScreenPos(at);
   controls::Flow flow(theme, at.x, area.end().x);
-  const OrderBar bar{
+  constexpr OrderWords kWords{
       .name = "history",
       .verb = "step",
       .label = "Step",
       .tooltip =
-          "Step delayed scaling with these settings on the CPU twins, with X as "
-          "set in the rail and seed + step",
-      .live_tooltip = "Step again whenever a setting changes; the newest request wins",
-      .under_way = context.view.stepping,
-      .valid = engine::validate(wanted(context))};
-  if (draw_order_bar(context, bar, flow, live_)) order(context);
+          "Step delayed scaling with these settings on the CPU twins, with X as set in the "
+          "rail and seed + step",
+      .live_tooltip = "Step again whenever a setting changes; the newest request wins"};
+  const engine::AmaxHistoryRequest order = wanted(context);
+  orders_.draw_bar(context, kWords, {context.view.stepping, engine::validate(order)}, flow, order);
   draw_choice(context, flow);
   flow.next(theme.px(60));
   const char* play = playing_ ? "Pause" : "Play";
@@ -217,7 +249,7 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   draw_idle_controls(context, settings);
   const float bottom = settings.bottom();
   draw_status(context, {ImVec2(area.at.x, bottom), ImVec2(area.size.x, theme.px(14))});
-  return bottom + theme.fonts.label->FontSize + gap;
+  return bottom + theme.fonts.label->FontSize + theme.px(kGap);
 }
 
 void HistoryView::draw_status(const PanelContext& context, const Area& area) {
@@ -249,44 +281,289 @@ void HistoryView::draw_status(const PanelContext& context, const Area& area) {
 }
 
 void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
   const SessionView& view = context.view;
-  if (view.stepping) {
-    draw_empty(context, area.size, "Stepping", "Delayed scaling is stepped over X.", "", nullptr);
-    return;
-  }
-  const bool lost = view.link.state == LinkState::Lost;
-  std::string sentence =
+  const std::string sentence =
       "Step quantizes X of the rail with delayed scaling, step after step, and keeps the history "
       "of amax: see what a stale scale does to an outlier and to an expert without tokens.";
-  if (view.from_file) sentence = "This recording holds no amax history. " + sentence;
-  if (!view.history_error.empty()) sentence = view.history_error;
-  if (lost) sentence += " There is no worker: start one first.";
-  if (draw_empty(context, area.size, "No steps yet", sentence, "history.step_now",
-                 lost ? nullptr : "Step")) {
-    order(context);
+  if (draw_no_result(context, area, view.stepping,
+                     {.in_progress_title = "Stepping",
+                      .in_progress = "Delayed scaling is stepped over X.",
+                      .title = "No steps yet",
+                      .sentence = sentence,
+                      .recorded = "This recording holds no amax history. " + sentence,
+                      .error = view.history_error,
+                      .button_id = "history.step_now",
+                      .button_label = "Step"})) {
+    orders_.send(context, wanted(context));
   }
 }
 
 void HistoryView::draw(const PanelContext& context, const Area& area, float taken_left) {
   follow(context);
-  const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const float top = draw_controls(context, area, taken_left);
-  const Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  const Area rest = area.below(draw_controls(context, area, taken_left) - area.at.y);
   if (!shown_) return draw_nothing(context, rest);
   // The keys belong to the scrubber here; the plots must not pan with them too.
   PanelContext quiet = context;
   quiet.keys.pan = 0;
   move_by_keys(context);
-  const std::vector<Area> columns = columns_of(rest, gap, {0.62F, 0.38F});
-  const std::vector<Area> left = rows_of(columns[0], gap, {1.0F, 1.0F});
-  const std::vector<Area> right = rows_of(columns[1], gap, {0.36F, 0.28F, 0.36F});
-  draw_amax(quiet, left[0]);
-  draw_scale(quiet, left[1]);
-  draw_point(quiet, right[0]);
-  draw_ring(quiet, right[1]);
-  draw_experts(quiet, right[2]);
+  const std::vector<Area> areas = grid_by_columns(
+      rest, context.theme.px(kGap), {{0.62F, {1.0F, 1.0F}}, {0.38F, {0.36F, 0.28F, 0.36F}}});
+  draw_card(quiet, areas[0], amax_card(quiet));
+  draw_card(quiet, areas[1], scale_card(quiet));
+  draw_card(quiet, areas[2], point_card(quiet));
+  draw_card(quiet, areas[3], ring_card(quiet));
+  draw_card(quiet, areas[4], experts_card(quiet));
+}
+
+void HistoryView::move_by_keys(const PanelContext& context) {
+  if (context.keys.pan == 0) return;
+  step_ = std::clamp(step_ + context.keys.pan, 0, std::max(model_.history()->steps - 1, 0));
+  playing_ = false;
+}
+
+void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, const Lines& lines) {
+  const Theme& theme = context.theme;
+  const engine::AmaxHistory& history = *model_.history();
+  ImGui::SetCursorScreenPos(area.at);
+  const plot::FrameSpec spec{.id = lines.id,
+                             .size = area.size,
+                             .x = {.kind = plot::AxisKind::Integer,
+                                   .label = "step",
+                                   .limits = {-0.5, static_cast<double>(history.steps) - 0.5}},
+                             .y = {.kind = plot::AxisKind::Log2,
+                                   .label = lines.axis,
+                                   .limits = range_of(lines.first, lines.second)},
+                             .selectable = false,
+                             .min_span = 4.0};
+  plot::PlotFrame frame(context, spec, view_);
+  ImDrawList* draw = frame.draw();
+  for (int step = 0; step < history.steps; ++step) {
+    const HistoryPoint point = model_.at(step, expert_);
+    const float left = frame.x().to_pixel(step - 0.5);
+    const float right = frame.x().to_pixel(step + 0.5);
+    const ImVec2 low(left, frame.min().y);
+    const ImVec2 high(right, frame.max().y);
+    if (point.rows == 0) plot::draw_hatch(draw, low, high, theme.colors.line, theme.px(6));
+    if (point.saturated > 0) draw->AddRectFilled(low, high, plot::faded(theme.colors.bad, 0.30F));
+  }
+  draw_steps(frame, lines.second, theme.colors.dim_text, 1.0F);
+  draw_steps(frame, lines.first, theme.colors.accent, 1.5F);
+  const float x = frame.x().to_pixel(step_);
+  draw->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y), theme.colors.text,
+                theme.px(1.5F));
+  if (frame.hovered() && ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) {
+    step_ = std::clamp(static_cast<int>(std::lround(frame.hover_x())), 0,
+                       std::max(history.steps - 1, 0));
+    playing_ = false;
+  }
+}
+
+CardSpec HistoryView::amax_card(const PanelContext& context) {
+  return {.id = "history.amax_card",
+          .title = "Amax",
+          .question = "What was the amax, and which amax was the scale based on?",
+          .note = fmt::format("expert {}: of the step (blue), from history (grey)", expert_),
+          .measured = kMethod,
+          .list = [this] { return model_.list(); },
+          .draw =
+              [this, &context](const Area& room) {
+                draw_scrubbed(context, room,
+                              {.id = "##history.amax",
+                               .axis = "amax",
+                               .first = model_.log2_amax(expert_),
+                               .second = model_.log2_history(expert_)});
+              },
+          .read_out = {"history.amax", "amax over the steps", [this] {
+                         return fmt::format("step={};expert={};steps={}", step_, expert_,
+                                            model_.history()->steps);
+                       }}};
+}
+
+CardSpec HistoryView::scale_card(const PanelContext& context) {
+  return {
+      .id = "history.scale_card",
+      .title = "Scale",
+      .question = "Where is the stale scale too large (red: it saturates) or too small?",
+      .note = fmt::format(
+          "expert {}: used (blue), wanted (grey); red saturates, hatched has no tokens", expert_),
+      .measured = kMethod,
+      .list = [this] { return model_.list(); },
+      .draw =
+          [this, &context](const Area& room) {
+            draw_scrubbed(context, room,
+                          {.id = "##history.scale",
+                           .axis = "scale",
+                           .first = model_.log2_used(expert_),
+                           .second = model_.log2_wanted(expert_)});
+          },
+      .read_out = {"history.scale", "scale over the steps",
+                   [this] { return fmt::format("step={};expert={}", step_, expert_); }}};
+}
+
+std::vector<HistoryView::PointLine> HistoryView::point_lines() const {
+  const HistoryPoint p = model_.at(step_, expert_);
+  const bool tokens = p.rows > 0;
+  const auto scale = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:.5g}", value) : std::string("none");
+  };
+  const double too_large = p.scale_used / p.scale_wanted;
+  return {
+      {"tokens", tokens ? plot::count_text(static_cast<std::uint64_t>(p.rows)) : "none: unchanged",
+       false},
+      {"amax of the step", tokens ? fmt::format("{:.5g}", p.amax) : "none", false},
+      {"amax from history", p.history_amax > 0.0 ? fmt::format("{:.5g}", p.history_amax) : "none",
+       false},
+      {"scale used", scale(p.scale_used), false},
+      {"scale wanted", scale(p.scale_wanted), false},
+      {"used / wanted", std::isfinite(too_large) ? fmt::format("{:.4g}", too_large) : "none",
+       too_large > 1.0},
+      {"saturated", plot::count_text(p.saturated), p.saturated > 0},
+      {"underflowed", plot::count_text(p.underflowed), false},
+      {"SNR", tokens ? plot::decibel_text(p.snr_db) + " dB" : "none", false},
+  };
+}
+
+CardSpec HistoryView::point_card(const PanelContext& context) {
+  return {.id = "history.point_card",
+          .title = "Step",
+          .question = "Everything at the scrubber; drag over a plot, or use the arrow keys.",
+          .note = fmt::format("step {}, expert {}", step_, expert_),
+          .measured = kMethod,
+          .list = [this] { return model_.list(); },
+          .draw = [this, &context](const Area& room) { draw_point(context, room); },
+          .read_out = {.id = "history.point",
+                       .label = "figures of the step",
+                       .value =
+                           [this] {
+                             std::string all = fmt::format("step={};expert={}", step_, expert_);
+                             for (const PointLine& line : point_lines()) {
+                               all += fmt::format(";{}={}", line.label, line.value);
+                             }
+                             return all;
+                           },
+                       .kind = "text"}};
+}
+
+void HistoryView::draw_point(const PanelContext& context, const Area& room) const {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  const std::vector<PointLine> lines = point_lines();
+  const float height = std::min(font->FontSize + theme.px(4),
+                                std::max(room.size.y / static_cast<float>(lines.size()), 1.0F));
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  ImVec2 at = room.at;
+  for (const PointLine& line : lines) {
+    if (at.y + font->FontSize > room.end().y) return;
+    plot::draw_text(draw, font, at, theme.colors.dim_text, line.label);
+    plot::draw_text(draw, theme.fonts.mono,
+                    ImVec2(at.x + std::min(theme.px(130), 0.5F * room.size.x), at.y),
+                    line.bad ? theme.colors.bad : theme.colors.text, line.value);
+    at.y += height;
+  }
+}
+
+CardSpec HistoryView::ring_card(const PanelContext& context) {
+  const std::vector<double> ring = model_.ring(step_, expert_);
+  return {.id = "history.ring_card",
+          .title = "Ring",
+          .question =
+              "What does the history hold after this step? Row 0 is where the step puts "
+              "its own amax; the last row is the newest of earlier steps.",
+          .note = fmt::format("row 0 and the last {} of {} rows",
+                              std::max<std::size_t>(ring.size(), 1) - 1,
+                              model_.history()->request.request.recipe.delayed.history_length),
+          .measured = kMethod,
+          .list = [ring] { return ring_list(ring); },
+          .draw = [this, &context, ring](const Area& room) { draw_ring(context, room, ring); },
+          .read_out = {"history.ring", "rows of the history", [ring] {
+                         const auto filled =
+                             std::ranges::count_if(ring, [](double amax) { return amax > 0.0; });
+                         return fmt::format("rows={};filled={}", ring.size(), filled);
+                       }}};
+}
+
+void HistoryView::draw_ring(const PanelContext& context, const Area& room,
+                            const std::vector<double>& ring) const {
+  const Theme& theme = context.theme;
+  const int length = model_.history()->request.request.recipe.delayed.history_length;
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (const double amax : ring) {
+    if (!(amax > 0.0) || !std::isfinite(amax)) continue;
+    low = std::min(low, std::log2(amax));
+    high = std::max(high, std::log2(amax));
+  }
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float label = theme.fonts.label->FontSize + theme.px(2);
+  const float floor_y = room.at.y + room.size.y - label;
+  const float cell = room.size.x / static_cast<float>(std::max<std::size_t>(ring.size(), 1));
+  const float air = cell > theme.px(6) ? theme.px(2) : 0.0F;
+  for (std::size_t row = 0; row < ring.size(); ++row) {
+    const float left = room.at.x + cell * static_cast<float>(row);
+    const ImVec2 min(left, room.at.y);
+    const ImVec2 max(left + cell - air, floor_y);
+    const double amax = ring[row];
+    if (amax > 0.0 && std::isfinite(amax)) {
+      const double part = high > low ? (std::log2(amax) - low) / (high - low) : 1.0;
+      const float top = floor_y - (floor_y - room.at.y) * static_cast<float>(0.08 + 0.92 * part);
+      draw->AddRectFilled(ImVec2(min.x, top), max,
+                          row == 0 ? theme.colors.accent : theme.stage(engine::Stage::Amax));
+    } else {
+      plot::draw_hatch(draw, min, max, theme.colors.line, theme.px(4));
+    }
+    if (ImGui::IsMouseHoveringRect(min, max) && ImGui::IsWindowHovered()) {
+      const std::size_t number =
+          row == 0 ? 0 : static_cast<std::size_t>(length) - ring.size() + row;
+      plot::read_out(context, fmt::format("row {}", number),
+                     {{"amax", amax > 0.0 ? fmt::format("{:.6g}", amax) : "empty", 0}});
+    }
+  }
+  plot::draw_text(draw, theme.fonts.label, ImVec2(room.at.x, floor_y + theme.px(1)),
+                  theme.colors.dim_text, "row 0");
+  plot::draw_text_right(draw, theme.fonts.label,
+                        ImVec2(room.at.x + room.size.x, floor_y + theme.px(1)),
+                        theme.colors.dim_text, fmt::format("row {}", length - 1));
+}
+
+CardSpec HistoryView::experts_card(const PanelContext& context) {
+  return {.id = "history.experts_card",
+          .title = "Experts",
+          .question = "Which expert suffers when? A click chooses step and expert.",
+          .note = "SNR of X in dB",
+          .measured = kMethod,
+          .list = [this] { return model_.list(); },
+          .draw = [this, &context](const Area& room) { draw_experts(context, room.size); },
+          .read_out = {"history.experts", "SNR of all experts", [this] {
+                         return fmt::format("experts={};steps={}", model_.snr().rows,
+                                            model_.snr().columns);
+                       }}};
+}
+
+void HistoryView::draw_experts(const PanelContext& context, ImVec2 size) {
+  plot::Range colors = plot::value_range(model_.snr().values);
+  if (colors.empty()) colors = plot::padded(colors, 0.0);
+  const plot::HeatmapHover hover = plot::draw_heatmap(
+      context,
+      {.id = "##history.experts",
+       .size = size,
+       .x_label = "step",
+       .y_label = "expert",
+       .colors = colors,
+       .legend = "SNR, dB",
+       .legend_ends = {fmt::format("{:.1f}", colors.min), fmt::format("{:.1f}", colors.max)}},
+      model_.snr(), model_.generation(), experts_state_);
+  if (hover.inside) {
+    const HistoryPoint p = model_.at(hover.column, hover.row);
+    plot::read_out(context, fmt::format("step {}, expert {}", hover.column, hover.row),
+                   {{"SNR", p.rows > 0 ? plot::decibel_text(p.snr_db) : "no tokens", 0},
+                    {"saturated", plot::count_text(p.saturated), 0},
+                    {"underflowed", plot::count_text(p.underflowed), 0}});
+  }
+  if (hover.clicked) {
+    step_ = hover.column;
+    expert_ = hover.row;
+    playing_ = false;
+  }
 }
 
 }  // namespace app

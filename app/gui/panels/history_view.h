@@ -3,13 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "app/gui/cards/card_layout.h"
-#include "app/gui/controls/flow.h"
-#include "app/gui/controls/panel_context.h"
 #include "app/gui/panels/history_model.h"
+#include "app/gui/panels/order_bar.h"
 #include "app/gui/plot/heatmap_plot.h"
 
 namespace app {
@@ -29,25 +27,32 @@ class HistoryView {
     std::vector<double> first;   // solid
     std::vector<double> second;  // dim
   };
-  // history_view.cpp
+  struct PointLine {
+    const char* label;
+    std::string value;
+    bool bad;
+  };
   void follow(const PanelContext& context);
   void show(const PanelContext& context, const Recorded& found);
-  void draw_choice(const PanelContext& context, controls::Flow& flow);
   engine::AmaxHistoryRequest wanted(const PanelContext& context) const;
-  void order(const PanelContext& context);
+  void set_idle();
+  void move_by_keys(const PanelContext& context);
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
+  void draw_choice(const PanelContext& context, controls::Flow& flow);
   void draw_idle_controls(const PanelContext& context, controls::Flow& flow);
   void draw_status(const PanelContext& context, const Area& area);
   void draw_nothing(const PanelContext& context, const Area& area);
-  void set_idle();
-  // history_plots.cpp
+  CardSpec amax_card(const PanelContext& context);
+  CardSpec scale_card(const PanelContext& context);
   void draw_scrubbed(const PanelContext& context, const Area& area, const Lines& lines);
-  void draw_amax(const PanelContext& context, const Area& area);
-  void draw_scale(const PanelContext& context, const Area& area);
-  void draw_ring(const PanelContext& context, const Area& area);
-  void draw_point(const PanelContext& context, const Area& area);
-  void draw_experts(const PanelContext& context, const Area& area);
-  void move_by_keys(const PanelContext& context);
+  CardSpec point_card(const PanelContext& context);
+  std::vector<PointLine> point_lines() const;
+  void draw_point(const PanelContext& context, const Area& room) const;
+  CardSpec ring_card(const PanelContext& context);
+  void draw_ring(const PanelContext& context, const Area& room,
+                 const std::vector<double>& ring) const;
+  CardSpec experts_card(const PanelContext& context);
+  void draw_experts(const PanelContext& context, ImVec2 size);
 
   HistoryModel model_;
   bool shown_ = false;
@@ -59,8 +64,7 @@ class HistoryView {
   int idle_expert_ = -1;  // -1 = none
   int idle_from_ = 12;
   int idle_to_ = 15;
-  bool live_ = false;
-  std::optional<engine::AmaxHistoryRequest> asked_;
+  Orders<engine::AmaxHistoryRequest> orders_;
   int step_ = 0;
   int expert_ = 0;
   bool playing_ = false;

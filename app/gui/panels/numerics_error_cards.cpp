@@ -19,47 +19,53 @@ std::string NumericsPanel::selected_note(int expert) const {
                      one.rows > 0 && std::isfinite(snr) ? " dB" : "");
 }
 
-void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
-  const float widgets = model_.run().result.backward ? theme.px(120) : 0.0F;
-  Card card(
-      context,
-      {.id = "numerics.snr_card",
-       .title = "Error per expert",
-       .question = "Which expert's product suffers most? A click selects an expert, here and in "
-                   "Performance.",
-       .note = selected_note(context.view.expert) +
-               fmt::format("SNR of {} against the unquantized product",
-                           engine::output_name(model_.product())),
-       .measured = "10 log10 of the sum of squares of the unquantized product over the sum of "
-                   "squared errors, all finite elements of layer 0. A fading bar is an exact "
-                   "match, hatching an expert without rows.",
-       .text =
-           [this] {
-             return plot::table_text(expert_error_columns(model_.product()), model_.expert_rows());
-           },
-       .csv =
-           [this] {
-             return plot::table_csv(expert_error_columns(model_.product()), model_.expert_rows());
-           },
-       .header_widgets = widgets},
-      area.size);
-  if (widgets > 0.0F) {
-    card.begin_header_widgets();
+CardSpec NumericsPanel::snr_card(const PanelContext& context) {
+  const float widgets = model_.run().result.backward ? context.theme.px(120) : 0.0F;
+  const auto choose_product = [this, &context, widgets] {
     int product = static_cast<int>(model_.product());
-    if (controls::segmented(
-            context, "numerics.product", product, {"Y", "dX", "dW"},
-            {.tooltip = "Product whose error is shown", .width = widgets - theme.px(kGap)})) {
+    if (controls::segmented(context, "numerics.product", product, {"Y", "dX", "dW"},
+                            {.tooltip = "Product whose error is shown",
+                             .width = widgets - context.theme.px(kGap)})) {
       product_ = product;
     }
-    card.end_header_widgets();
+  };
+  const auto columns = [this] { return expert_error_columns(model_.product()); };
+  return {.id = "numerics.snr_card",
+          .title = "Error per expert",
+          .question =
+              "Which expert's product suffers most? A click selects an expert, here and in "
+              "Performance.",
+          .note = selected_note(context.view.expert) +
+                  fmt::format("SNR of {} against the unquantized product",
+                              engine::output_name(model_.product())),
+          .measured =
+              "10 log10 of the sum of squares of the unquantized product over the sum of "
+              "squared errors, all finite elements of layer 0. A fading bar is an exact "
+              "match, hatching an expert without rows.",
+          .text = [this, columns] { return plot::table_text(columns(), model_.expert_rows()); },
+          .csv = [this, columns] { return plot::table_csv(columns(), model_.expert_rows()); },
+          .header_widgets = widgets,
+          .header = widgets > 0.0F ? std::function<void()>(choose_product) : nullptr,
+          .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
+          .read_out = {"numerics.snr_per_expert", "SNR per expert",
+                       [this, &context] { return snr_value(context.view.expert); }}};
+}
+
+std::string NumericsPanel::snr_value(int selected) const {
+  double worst = INFINITY;
+  for (const engine::ExpertResult& expert : model_.run().result.experts) {
+    const double snr = accuracy_of(expert, model_.product()).snr_db;
+    if (expert.rows > 0 && std::isfinite(snr)) worst = std::min(worst, snr);
   }
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  return fmt::format("experts={};worst_db={:.2f};product={};selected={}", model_.snr_bars().size(),
+                     worst, engine::output_name(model_.product()), selected);
+}
+
+void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
+  const Theme& theme = context.theme;
   const plot::BarHit hit = plot::draw_bars(context,
                                            {.id = "##numerics.snr",
-                                            .size = room,
+                                            .size = size,
                                             .y = {.kind = plot::AxisKind::Decibel, .label = "dB"},
                                             .x_label = "expert",
                                             .selected = context.view.expert},
@@ -82,16 +88,6 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
                     {"rms of reference", plot::number_text(error.reference_rms), 0},
                     {"scales in the selection", scales_in_selection(hovered), 0}});
   }
-  double worst = INFINITY;
-  for (const engine::ExpertResult& expert : model_.run().result.experts) {
-    const double snr = accuracy_of(expert, model_.product()).snr_db;
-    if (expert.rows > 0 && std::isfinite(snr)) worst = std::min(worst, snr);
-  }
-  controls::record(
-      context, "numerics.snr_per_expert", "SNR per expert", "plot",
-      fmt::format("experts={};worst_db={:.2f};product={};selected={}", model_.snr_bars().size(),
-                  worst, engine::output_name(model_.product()), context.view.expert),
-      at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
 std::string NumericsPanel::scales_in_selection(int expert) const {
@@ -101,49 +97,42 @@ std::string NumericsPanel::scales_in_selection(int expert) const {
   return plot::count_text(selection_->scales_of_experts[index]);
 }
 
-void NumericsPanel::draw_lower(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec NumericsPanel::errors_card(const PanelContext& context) {
   const bool elements = lower_ == 1;
-  const auto columns = [this] { return expert_error_columns(model_.product()); };
   CardSpec spec{.id = "numerics.errors_card",
                 .title = elements ? "Elements" : "Experts",
                 .question = elements
                                 ? "What happens to a single number under this run's recipe?"
                                 : "Error, saturation and underflow of every expert; a click on a "
                                   "column sorts.",
-                .note = "",
                 .header_widgets = context.theme.px(150)};
+  spec.header = [this, &context] {
+    controls::segmented(context, "numerics.lower", lower_, {"Experts", "Elements"},
+                        {.tooltip = "Errors of all experts, or single elements of the operand",
+                         .width = context.theme.px(150 - kGap)});
+  };
   if (elements) {
     spec.measured =
         "The worker quantizes the same operand with the same recipe again and sends 32 x 32 "
-        "elements "
-        "around the clicked block: codes and scales as the kernels write them. An ulp is "
+        "elements around the clicked block: codes and scales as the kernels write them. An ulp is "
         "one step of the format's grid at the code.";
-    spec.text = [this] { return inspector_.list('\t'); };
-    spec.csv = [this] { return inspector_.list(','); };
-  } else {
-    spec.measured =
-        "The chosen product of layer 0 against that of the unquantized operands; saturated and "
-        "underflowed count elements of X.";
-    spec.text = [this, columns] { return plot::table_text(columns(), model_.expert_rows()); };
-    spec.csv = [this, columns] { return plot::table_csv(columns(), model_.expert_rows()); };
+    spec.list = [this] { return inspector_.list(); };
+    spec.draw = [this, &context](const Area& room) { inspector_.draw(context, model_, room); };
+    return spec;
   }
-  Card card(context, spec, area.size);
-  card.begin_header_widgets();
-  controls::segmented(context, "numerics.lower", lower_, {"Experts", "Elements"},
-                      {.tooltip = "Errors of all experts, or single elements of the operand",
-                       .width = context.theme.px(150 - kGap)});
-  card.end_header_widgets();
-  if (elements) {
-    inspector_.draw(context, model_, {ImGui::GetCursorScreenPos(), card.room()});
-    return;
-  }
+  spec.measured =
+      "The chosen product of layer 0 against that of the unquantized operands; saturated and "
+      "underflowed count elements of X.";
   // Rows are in the order of experts: a row and its bar share one selection.
   table_.selected = context.view.expert;
-  if (plot::draw_table(context, "##numerics.errors", columns(), model_.expert_rows(),
-                       model_.generation(), card.room(), table_)) {
-    context.commands.push_back(SelectExpert{table_.selected});
-  }
+  spec.table = {
+      .id = "##numerics.errors",
+      .columns = expert_error_columns(model_.product()),
+      .rows = &model_.expert_rows(),
+      .generation = model_.generation(),
+      .state = &table_,
+      .chosen = [this, &context] { context.commands.push_back(SelectExpert{table_.selected}); }};
+  return spec;
 }
 
 }  // namespace app

@@ -88,19 +88,12 @@ void RunInspector::follow(const PanelContext& context, const NumericsModel& mode
       std::clamp<std::int64_t>(column_ - report.sample.column, 0, report.sample.columns - 1));
 }
 
-std::string RunInspector::list(char separator) const {
+std::string RunInspector::list() const {
   if (shown_ == nullptr) return {};
   const engine::QuantizationSample& sample = overlay_.report->sample;
-  std::string text =
-      fmt::format("row{0}column{0}x{0}code{0}bits{0}scale_inv{0}decoded{0}ulp\n", separator);
+  std::string text = "row\tcolumn\tx\tcode\tbits\tscale_inv\tdecoded\tulp\n";
   for (std::size_t i = 0; i < sample.codes.size(); ++i) {
-    const auto columns = static_cast<std::size_t>(sample.columns);
-    text += fmt::format("{1}{0}{2}{0}{3:.9g}{0}{4}{0}{5}{0}{6:.9g}{0}{7:.9g}{0}{8:.4f}\n",
-                        separator, sample.row + static_cast<std::int64_t>(i / columns),
-                        sample.column + static_cast<std::int64_t>(i % columns), sample.original[i],
-                        code_hex(overlay_.format, sample.codes[i]),
-                        code_bits(overlay_.format, sample.codes[i]), sample.scale_inv[i],
-                        sample.decoded[i], steps_to_code(overlay_, i));
+    text += fmt::format("{}\t{:.4f}\n", element_fields(overlay_, i), steps_to_code(overlay_, i));
   }
   return text;
 }

@@ -29,7 +29,8 @@ class RunInspector {
              std::int64_t column);
   /// Draws into the rest of a card.
   void draw(const PanelContext& context, const NumericsModel& model, const Area& area);
-  std::string list(char separator) const;
+  /// Tab-separated.
+  std::string list() const;
 
  private:
   void follow(const PanelContext& context, const NumericsModel& model);

@@ -140,79 +140,76 @@ void NumericsPanel::inspect_at(const PanelContext& context, const plot::HeatmapH
                    column * map.block_columns);
 }
 
-void NumericsPanel::draw_map(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec NumericsPanel::map_card(const PanelContext& context) {
   const engine::ScaleMap& map = model_.statistics().scale_map;
-  const auto listed = [this](char separator) {
+  const auto listed = [this] {
     std::string text;
     const plot::Grid& grid = model_.map();
     for (int row = 0; row < grid.rows; ++row) {
       for (int column = 0; column < grid.columns; ++column) {
-        text += fmt::format("{}{:.4f}", column > 0 ? std::string(1, separator) : std::string(),
+        text += fmt::format("{}{:.4f}", column > 0 ? "\t" : "",
                             static_cast<double>(grid.at(row, column)));
       }
       text += '\n';
     }
     return text;
   };
-  Card card(
-      context,
-      {.id = "numerics.map_card",
-       .title = "Block-scale map",
-       .question = "Where in the tensor are the scales large? Lines separate the experts.",
-       .note = map.rows > 0
-                   ? fmt::format("{} x {} scales, one per {} x {} elements",
-                                 plot::count_text(static_cast<std::uint64_t>(map.source_rows)),
-                                 plot::count_text(static_cast<std::uint64_t>(map.source_columns)),
-                                 map.block_rows, map.block_columns)
-                   : "",
-       .measured = "log2 of scale_inv of every block. Tensors with more than 512 blocks along a "
-                   "side are folded; the choice in the header sets which statistic of its scales "
-                   "a cell shows. Saturated and underflowed are shares of the "
-                   "elements of a cell; the line above covers all scales, before folding.",
-       .text = [listed] { return listed('\t'); },
-       .csv = [listed] { return listed(','); },
-       .header_widgets = context.theme.px(kLayerWidth)},
-      area.size);
-  card.begin_header_widgets();
-  draw_map_layers(context);
-  card.end_header_widgets();
+  return {
+      .id = "numerics.map_card",
+      .title = "Block-scale map",
+      .question = "Where in the tensor are the scales large? Lines separate the experts.",
+      .note = map.rows > 0
+                  ? fmt::format("{} x {} scales, one per {} x {} elements",
+                                plot::count_text(static_cast<std::uint64_t>(map.source_rows)),
+                                plot::count_text(static_cast<std::uint64_t>(map.source_columns)),
+                                map.block_rows, map.block_columns)
+                  : "",
+      .measured =
+          "log2 of scale_inv of every block. Tensors with more than 512 blocks along a "
+          "side are folded; the choice in the header sets which statistic of its scales "
+          "a cell shows. Saturated and underflowed are shares of the "
+          "elements of a cell; the line above covers all scales, before folding.",
+      .list = listed,
+      .header_widgets = context.theme.px(kLayerWidth),
+      .header = [this, &context] { draw_map_layers(context); },
+      .draw = [this, &context](const Area& room) { draw_map(context, room); }};
+}
+
+void NumericsPanel::draw_map(const PanelContext& context, const Area& room) {
   const Theme& theme = context.theme;
+  const engine::ScaleMap& map = model_.statistics().scale_map;
   const std::string summary = summary_text(map.summary);
-  const ImVec2 above = ImGui::GetCursorScreenPos();
+  Area below = room;
   if (!summary.empty()) {
     const ImFont* font = theme.fonts.label;
-    const float width = card.room().x;
-    plot::draw_text(ImGui::GetWindowDrawList(), font, above, theme.colors.text,
-                    plot::fitted(font, "log2 scale_inv: " + summary, width));
-    ImGui::SetCursorScreenPos(ImVec2(above.x, above.y + font->FontSize + theme.px(kGapSmall)));
+    plot::draw_text(ImGui::GetWindowDrawList(), font, room.at, theme.colors.text,
+                    plot::fitted(font, "log2 scale_inv: " + summary, room.size.x));
+    below = room.below(font->FontSize + theme.px(kGapSmall));
+    ImGui::SetCursorScreenPos(below.at);
   }
-  controls::record(context, "numerics.map_summary", "summary of the scales", "text", summary, above,
-                   ImVec2(above.x + card.room().x, above.y + theme.px(14)));
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  controls::record(context, "numerics.map_summary", "summary of the scales", "text", summary,
+                   room.at, ImVec2(room.end().x, room.at.y + theme.px(14)));
   if (map.rows == 0) {
-    draw_no_scales(context, room, "map of scales");
+    draw_empty(context, below.size, no_scales("map of scales"));
   } else if (model_.map().rows == 0) {
-    draw_empty(context, room, "Not in this recording",
+    draw_empty(context, below.size, "Not in this recording",
                "It was made before saturation and spread were counted per block. Run again, "
-               "or choose the largest or the mean.",
-               "", nullptr);
+               "or choose the largest or the mean.");
   } else {
     const plot::Range colors = model_.map_colors();
+    const LayerWords& words = words_of(model_.layer());
+    const bool folded = map.rows < map.source_rows || map.columns < map.source_columns;
     const plot::HeatmapHover hover =
         plot::draw_heatmap(context,
                            {.id = "##numerics.map",
-                            .size = room,
+                            .size = below.size,
                             .x_label = "scale column",
                             .y_label = "scale row",
                             .separators = model_.separators(),
                             .source_rows = static_cast<double>(map.source_rows),
                             .source_columns = static_cast<double>(map.source_columns),
                             .colors = colors,
-                            .legend = map.rows < map.source_rows || map.columns < map.source_columns
-                                          ? words_of(model_.layer()).folded
-                                          : words_of(model_.layer()).legend,
+                            .legend = folded ? words.folded : words.legend,
                             .legend_ends = {end_text(model_.layer(), colors.min),
                                             end_text(model_.layer(), colors.max)}},
                            model_.map(), model_.map_generation(), map_state_);
@@ -225,7 +222,7 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& area) {
                                words_of(model_.layer()).item, map.rows, map.columns,
                                map.source_rows, map.source_columns,
                                map.expert_first_row.empty() ? 0 : map.expert_first_row.size() - 1),
-                   at, ImVec2(at.x + room.x, at.y + room.y));
+                   below.at, below.end());
 }
 
 }  // namespace app

@@ -2,6 +2,7 @@
 // and operand.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,5 +81,29 @@ std::vector<plot::Column> expert_error_columns(engine::Product product);
 engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert, engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
 std::string recipe_text(const engine::Recipe& recipe);
+
+// What a range selected on the shared axis of the histograms contains: whole bins, their share, and
+// how many scales of every expert.
+
+struct SelectedSeries {
+  std::string name;  // "before", "after", "scale", "amax"
+  double count = 0.0;
+  double total = 0.0;  // including zeros, infinities and NaN
+};
+
+struct ValueSelection {
+  plot::Range asked;    // log2, as drawn
+  plot::Range snapped;  // to the edges of magnitude bins: the counts are for this range
+  std::vector<SelectedSeries> series = {};
+  /// One per expert; empty if the scale map is folded, so that single scales are not known.
+  std::vector<std::uint64_t> scales_of_experts = {};
+};
+
+/// Counts whole bins: those whose centre lies in the range.
+ValueSelection select_values(const NumericsModel& model, plot::Range range);
+/// Edges of the magnitude bins whose centres lie in the range; empty if there is none.
+plot::Range snapped_to_bins(plot::Range range);
+/// Tab-separated.
+std::string selection_list(const ValueSelection& selection);
 
 }  // namespace app

@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 
-#include "app/gui/cards/card_ground.h"
 #include "app/gui/controls/widgets.h"
 
 namespace app {
@@ -115,15 +114,14 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
   }
 }
 
-void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,
-                                   const char* what) const {
-  const bool quantized = model_.quantized();
-  draw_empty(context, size, quantized ? "No scales in this run" : "BF16 has no scales",
-             quantized
-                 ? std::string("The operand is empty, so there is no ") + what + "."
-                 : std::string("The recipe leaves the operands as they are, so there is no ") +
-                       what + ". Choose an FP8 recipe in the rail to see it.",
-             "", nullptr);
+EmptyState NumericsPanel::no_scales(const char* what) const {
+  if (model_.quantized()) {
+    return {"No scales in this run", fmt::format("The operand is empty, so there is no {}.", what)};
+  }
+  return {"BF16 has no scales",
+          fmt::format("The recipe leaves the operands as they are, so there is no {}. Choose an "
+                      "FP8 recipe in the rail to see it.",
+                      what)};
 }
 
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
@@ -165,15 +163,10 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   // The figures and the operand selector need a separate row if the window is narrow.
-  const bool side_by_side = area.size.x - taken_left >= theme.px(330);
-  const ImVec2 figures = side_by_side
-                             ? ImVec2(area.at.x + taken_left, area.at.y)
-                             : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
+  const ImVec2 figures = control_row(theme, area, taken_left, theme.px(330)).at;
   ImGui::SetCursorScreenPos(figures);
   draw_figures(context, area.end().x - figures.x);
-  const float top = figures.y + headline_height(theme) + gap;
-  const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
-  draw_cards(context, cards);
+  draw_cards(context, area.below(figures.y - area.at.y + headline_height(theme) + gap));
   veil_.draw(context, area.at, area.end());
 }
 
@@ -182,42 +175,30 @@ void NumericsPanel::draw_cards(const PanelContext& context, const Area& area) {
   const float gap = theme.px(kGap);
   const CardGround ground(context, "##numerics.cards", area,
                           {.width = 560, .height = 440, .stacked_height = 1340});
-  if (ground.stacked()) {
-    const std::vector<Area> rows =
-        rows_of(ground.area(), gap, {190.0F, 270.0F, 120.0F, 280.0F, 190.0F, 250.0F});
-    draw_values(context, rows[0]);
-    draw_scales(context, rows[1]);
-    draw_selection(context, rows[2]);
-    draw_map(context, rows[3]);
-    draw_snr(context, rows[4]);
-    draw_lower(context, rows[5]);
-    return;
-  }
-  // Three columns where the window is wide; below that the error cards go under the map.
-  const bool wide = ground.area().size.x >= theme.px(1180);
-  const std::vector<Area> columns = wide ? columns_of(ground.area(), gap, {0.30F, 0.37F, 0.33F})
-                                         : columns_of(ground.area(), gap, {0.36F, 0.64F});
+  const Area& room = ground.area();
   // The text of the selection keeps its height; the histograms share the rest.
   const float selection =
       theme.px(kRowHeight + 3 * kGap) + 3.0F * (theme.fonts.label->FontSize + theme.px(4));
-  const float histograms = std::max(columns[0].size.y - selection - 2.0F * gap, 1.0F);
-  const std::vector<Area> left =
-      rows_of(columns[0], gap, {0.4F * histograms, 0.6F * histograms, selection});
-  draw_values(context, left[0]);
-  draw_scales(context, left[1]);
-  draw_selection(context, left[2]);
-  if (wide) {
-    const std::vector<Area> right = rows_of(columns[2], gap, {0.4F, 0.6F});
-    draw_map(context, columns[1]);
-    draw_snr(context, right[0]);
-    draw_lower(context, right[1]);
+  const float histograms = std::max(room.size.y - selection - 2.0F * gap, 1.0F);
+  const std::vector<float> left = {0.4F * histograms, 0.6F * histograms, selection};
+  std::vector<Area> areas;
+  if (ground.stacked()) {
+    areas = rows_of(room, gap, {190.0F, 270.0F, 120.0F, 280.0F, 190.0F, 250.0F});
+  } else if (room.size.x >= theme.px(1180)) {
+    areas = grid_by_columns(room, gap, {{0.30F, left}, {0.37F}, {0.33F, {0.4F, 0.6F}}});
   } else {
-    const std::vector<Area> right = rows_of(columns[1], gap, {0.56F, 0.44F});
-    const std::vector<Area> errors = columns_of(right[1], gap, {0.32F, 0.68F});
-    draw_map(context, right[0]);
-    draw_snr(context, errors[0]);
-    draw_lower(context, errors[1]);
+    // Two columns: the error cards go under the map.
+    areas = grid_by_columns(room, gap, {{0.36F, left}, {0.64F, {0.56F, 0.44F}}});
+    const std::vector<Area> errors = columns_of(areas.back(), gap, {0.32F, 0.68F});
+    areas.back() = errors[0];
+    areas.push_back(errors[1]);
   }
+  draw_card(context, areas[0], values_card(context));
+  draw_card(context, areas[1], scales_card(context));
+  draw_card(context, areas[2], selection_card(context));
+  draw_card(context, areas[3], map_card(context));
+  draw_card(context, areas[4], snr_card(context));
+  draw_card(context, areas[5], errors_card(context));
 }
 
 std::unique_ptr<PagePanel> make_numerics_panel() { return std::make_unique<NumericsPanel>(); }

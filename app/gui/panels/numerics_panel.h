@@ -9,12 +9,10 @@
 #include <string_view>
 
 #include "app/gui/cards/card.h"
-#include "app/gui/cards/card_layout.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/history_view.h"
 #include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/numerics_selection.h"
 #include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
@@ -35,23 +33,29 @@ class NumericsPanel : public PagePanel {
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   void draw_cards(const PanelContext& context, const Area& area);
+  EmptyState no_scales(const char* what) const;
   // numerics_value_cards.cpp
-  void draw_values(const PanelContext& context, const Area& area);
-  void draw_scales(const PanelContext& context, const Area& area);
-  // numerics_selection_card.cpp
+  CardSpec values_card(const PanelContext& context);
+  void draw_values(const PanelContext& context, const Area& room);
+  CardSpec scales_card(const PanelContext& context);
+  void draw_scales(const PanelContext& context, const Area& room);
   void follow_selection();
-  void draw_selection(const PanelContext& context, const Area& area);
+  CardSpec selection_card(const PanelContext& context);
+  void draw_selection(const PanelContext& context, const Area& room) const;
+  std::string selection_value() const;
   // numerics_map_card.cpp
-  void draw_map(const PanelContext& context, const Area& area);
+  CardSpec map_card(const PanelContext& context);
+  void draw_map(const PanelContext& context, const Area& room);
   void draw_map_layers(const PanelContext& context);
   void inspect_at(const PanelContext& context, const plot::HeatmapHover& hover);
   void draw_map_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;
   // numerics_error_cards.cpp
-  void draw_snr(const PanelContext& context, const Area& area);
+  CardSpec snr_card(const PanelContext& context);
+  void draw_snr(const PanelContext& context, ImVec2 size);
+  std::string snr_value(int selected) const;
   std::string scales_in_selection(int expert) const;
   std::string selected_note(int expert) const;
-  void draw_lower(const PanelContext& context, const Area& area);
-  void draw_no_scales(const PanelContext& context, ImVec2 size, const char* what) const;
+  CardSpec errors_card(const PanelContext& context);
 
   RecipesView recipes_;
   Pow2View pow2_;

@@ -1,4 +1,4 @@
-// Histograms of the values, the scales and the amax of one operand.
+// Histograms of the values, the scales and the amax of one operand, and the range selected on them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,36 +15,25 @@ namespace {
 const char* const kCountMethod =
     "Exact counts over all elements of the operand, taken where the tensor is: FP32 bit patterns "
     "without sign in four bins per power of two. Heights are counts per power of two, so that bins "
-    "of "
-    "unequal width compare by area. Zeros, infinities and NaN are shown separately.";
+    "of unequal width compare by area. Zeros, infinities and NaN are shown separately.";
 
-std::string bins_list(const std::vector<std::pair<const char*, const plot::Bins*>>& all,
-                      char separator) {
-  std::string text = fmt::format("series{0}from_log2{0}to_log2{0}count\n", separator);
+struct NamedBins {
+  const char* name;
+  const plot::Bins& bins;
+};
+
+std::string bins_list(const std::vector<NamedBins>& all) {
+  std::string text = "series\tfrom_log2\tto_log2\tcount\n";
   for (const auto& [name, bins] : all) {
-    for (std::size_t i = 0; i < bins->counts.size(); ++i) {
-      if (bins->counts[i] == 0.0) continue;
-      text += fmt::format("{1}{0}{2:.4f}{0}{3:.4f}{0}{4:.0f}\n", separator, name, bins->edges[i],
-                          bins->edges[i + 1], bins->counts[i]);
+    for (std::size_t i = 0; i < bins.counts.size(); ++i) {
+      if (bins.counts[i] == 0.0) continue;
+      text += fmt::format("{}\t{:.4f}\t{:.4f}\t{:.0f}\n", name, bins.edges[i], bins.edges[i + 1],
+                          bins.counts[i]);
     }
-    text += fmt::format("{1}{0}zeros{0}{0}{2}\n{1}{0}infinities{0}{0}{3}\n{1}{0}nans{0}{0}{4}\n",
-                        separator, name, bins->zeros, bins->infinities, bins->nans);
+    text += fmt::format("{0}\tzeros\t\t{1}\n{0}\tinfinities\t\t{2}\n{0}\tnans\t\t{3}\n", name,
+                        bins.zeros, bins.infinities, bins.nans);
   }
   return text;
-}
-
-/// Same end bins in both cards: zeros left, infinities and NaN right.
-void reserve(const NumericsModel& model, plot::HistogramSpec& spec) {
-  bool zeros = false;
-  bool infinities = false;
-  bool nans = false;
-  for (const plot::Bins* bins : {&model.before(), &model.after(), &model.scale(), &model.amax()}) {
-    zeros = zeros || bins->zeros > 0;
-    infinities = infinities || bins->infinities > 0;
-    nans = nans || bins->nans > 0;
-  }
-  spec.reserved_left = zeros ? 1 : 0;
-  spec.reserved_right = (infinities ? 1 : 0) + (nans ? 1 : 0);
 }
 
 plot::Range shared_limits(const NumericsModel& model) {
@@ -53,112 +42,175 @@ plot::Range shared_limits(const NumericsModel& model) {
   return limits.empty() ? plot::Range{-8.0, 8.0} : limits;
 }
 
-}  // namespace
-
-void NumericsPanel::draw_values(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
-  const std::vector<std::pair<const char*, const plot::Bins*>> all = {{"before", &model_.before()},
-                                                                      {"after", &model_.after()}};
-  Card card(context,
-            {.id = "numerics.values_card",
-             .title = "Values",
-             .question = "Which magnitudes does the operand hold, and which survive quantization?",
-             .note = "",
-             .measured = kCountMethod,
-             .text = [all] { return bins_list(all, '\t'); },
-             .csv = [all] { return bins_list(all, ','); },
-             .header_widgets = theme.px(92)},
-            area.size);
-  card.begin_header_widgets();
-  controls::checkbox(context, "numerics.log_counts", "log counts", log_counts_,
-                     {.tooltip = "Logarithmic heights for all histograms of this page"});
-  card.end_header_widgets();
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  plot::HistogramSpec spec;
-  reserve(model_, spec);
-  spec.selectable = true;
-  spec.id = "##numerics.values";
-  spec.size = room;
-  spec.x.kind = plot::AxisKind::Log2;
-  spec.x.label = "|value|";
-  spec.x.limits = shared_limits(model_);
-  spec.y_label = "elements / octave";
-  spec.log_y = log_counts_;
-  const std::vector<plot::HistogramSeries> series = {
-      {.name = "before", .color = theme.colors.dim_text, .bins = &model_.before()},
-      {.name = "after", .color = theme.colors.accent, .bins = &model_.after(), .filled = false}};
-  plot::draw_histogram(context, spec, series, value_view_);
-  controls::record(
-      context, "numerics.value_histogram", "values before and after", "plot",
-      fmt::format("elements={};zeros_before={};zeros_after={};infinities={};nans={}",
-                  model_.statistics().elements, model_.before().zeros, model_.after().zeros,
-                  model_.before().infinities, model_.before().nans),
-      at, ImVec2(at.x + room.x, at.y + room.y));
-  // Legend inside the plot's top margin, right-aligned.
-  float x = at.x + room.x - theme.px(kGap);
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  for (const auto& [label, color] :
-       {std::pair{"after", theme.colors.accent}, std::pair{"before", theme.colors.dim_text}}) {
-    x -= plot::text_size(theme.fonts.label, label).x;
-    plot::draw_text(draw, theme.fonts.label, ImVec2(x, at.y), theme.colors.text, label);
-    x -= theme.px(12);
-    const float top = at.y + 0.5F * (theme.fonts.label->FontSize - theme.px(8));
-    draw->AddRectFilled(ImVec2(x, top), ImVec2(x + theme.px(8), top + theme.px(8)), color,
-                        theme.px(1));
-    x -= theme.px(kGapLarge);
+/// What the three histograms share: axis, and room for the end bins of any of them.
+plot::HistogramSpec shared_histogram(const NumericsModel& model, const char* id, ImVec2 size) {
+  bool zeros = false;
+  bool infinities = false;
+  bool nans = false;
+  for (const plot::Bins* bins : {&model.before(), &model.after(), &model.scale(), &model.amax()}) {
+    zeros = zeros || bins->zeros > 0;
+    infinities = infinities || bins->infinities > 0;
+    nans = nans || bins->nans > 0;
   }
+  return {.id = id,
+          .size = size,
+          .x = {.kind = plot::AxisKind::Log2, .limits = shared_limits(model)},
+          .selectable = true,
+          .reserved_left = zeros ? 1 : 0,
+          .reserved_right = (infinities ? 1 : 0) + (nans ? 1 : 0)};
 }
 
-void NumericsPanel::draw_scales(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+}  // namespace
+
+CardSpec NumericsPanel::values_card(const PanelContext& context) {
+  const auto log_counts = [this, &context] {
+    controls::checkbox(context, "numerics.log_counts", "log counts", log_counts_,
+                       {.tooltip = "Logarithmic heights for all histograms of this page"});
+  };
+  return {
+      .id = "numerics.values_card",
+      .title = "Values",
+      .question = "Which magnitudes does the operand hold, and which survive quantization?",
+      .measured = kCountMethod,
+      .list =
+          [this] { return bins_list({{"before", model_.before()}, {"after", model_.after()}}); },
+      .header_widgets = context.theme.px(92),
+      .header = log_counts,
+      .draw = [this, &context](const Area& room) { draw_values(context, room); },
+      .read_out = {"numerics.value_histogram", "values before and after", [this] {
+                     return fmt::format(
+                         "elements={};zeros_before={};zeros_after={};infinities={};nans={}",
+                         model_.statistics().elements, model_.before().zeros, model_.after().zeros,
+                         model_.before().infinities, model_.before().nans);
+                   }}};
+}
+
+void NumericsPanel::draw_values(const PanelContext& context, const Area& room) {
   const Theme& theme = context.theme;
-  const std::vector<std::pair<const char*, const plot::Bins*>> all = {{"scale", &model_.scale()},
-                                                                      {"amax", &model_.amax()}};
+  plot::HistogramSpec spec = shared_histogram(model_, "##numerics.values", room.size);
+  spec.x.label = "|value|";
+  spec.y_label = "elements / octave";
+  spec.log_y = log_counts_;
+  plot::draw_histogram(
+      context, spec,
+      {{.name = "before", .color = theme.colors.dim_text, .bins = &model_.before()},
+       {.name = "after", .color = theme.colors.accent, .bins = &model_.after(), .filled = false}},
+      value_view_);
+  plot::draw_legend(theme, ImVec2(room.end().x - theme.px(kGap), room.at.y), room.at.x,
+                    theme.px(kGapLarge),
+                    {{"before", theme.colors.dim_text}, {"after", theme.colors.accent}});
+}
+
+CardSpec NumericsPanel::scales_card(const PanelContext& context) {
   const auto blocks = static_cast<std::uint64_t>(model_.scale().total());
-  Card card(context,
-            {.id = "numerics.scales_card",
-             .title = "Scales and amax",
-             .question =
-                 "How far apart are the scales of the blocks? A wide spread is what a single scale "
-                 "for the whole tensor would lose.",
-             .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
-             .measured = "Quantization scale (what the operand is multiplied by) and amax of each "
-                         "block or tensor. All three plots share axis, zoom and selection. " +
-                         std::string(kCountMethod),
-             .text = [all] { return bins_list(all, '\t'); },
-             .csv = [all] { return bins_list(all, ','); }},
-            area.size);
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  return {
+      .id = "numerics.scales_card",
+      .title = "Scales and amax",
+      .question =
+          "How far apart are the scales of the blocks? A wide spread is what a single scale "
+          "for the whole tensor would lose.",
+      .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
+      .measured =
+          "Quantization scale (what the operand is multiplied by) and amax of each "
+          "block or tensor. All three plots share axis, zoom and selection. " +
+          std::string(kCountMethod),
+      .list = [this] { return bins_list({{"scale", model_.scale()}, {"amax", model_.amax()}}); },
+      .draw = [this, &context](const Area& room) { draw_scales(context, room); }};
+}
+
+void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
+  const Theme& theme = context.theme;
+  const auto blocks = static_cast<std::uint64_t>(model_.scale().total());
   if (blocks == 0) {
-    draw_no_scales(context, room, "histogram of scales");
+    draw_empty(context, room.size, no_scales("histogram of scales"));
   } else {
-    const float half = std::floor(0.5F * (room.y - theme.px(kGapSmall)));
+    const float half = std::floor(0.5F * (room.size.y - theme.px(kGapSmall)));
     const auto one = [&](const char* id, const char* label, const plot::Bins& bins, ImU32 color) {
-      plot::HistogramSpec spec;
-      spec.id = id;
-      spec.size = ImVec2(room.x, half);
-      spec.x.kind = plot::AxisKind::Log2;
-      spec.x.limits = shared_limits(model_);
-      spec.selectable = true;
-      reserve(model_, spec);
+      plot::HistogramSpec spec = shared_histogram(model_, id, ImVec2(room.size.x, half));
       spec.y_label = std::string(label) + ", blocks / octave";
       spec.log_y = log_counts_;
-      const plot::HistogramSeries series{.name = label, .color = color, .bins = &bins};
-      plot::draw_histogram(context, spec, {series}, value_view_);
+      plot::draw_histogram(context, spec, {{.name = label, .color = color, .bins = &bins}},
+                           value_view_);
     };
     one("##numerics.scale", "scale", model_.scale(), theme.stage(engine::Stage::Quantize));
-    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + half + theme.px(kGapSmall)));
+    ImGui::SetCursorScreenPos(room.below(half + theme.px(kGapSmall)).at);
     one("##numerics.amax", "amax", model_.amax(), theme.stage(engine::Stage::Amax));
   }
-  const float middle = at.y + 0.5F * room.y;
+  const Area lower = room.below(0.5F * room.size.y);
   controls::record(context, "numerics.scale_histogram", "log2 scale of each block", "plot",
-                   std::to_string(blocks), at, ImVec2(at.x + room.x, middle));
+                   std::to_string(blocks), room.at, ImVec2(room.end().x, lower.at.y));
   controls::record(context, "numerics.amax_histogram", "log2 amax of each block", "plot",
-                   fmt::format("{:.0f}", model_.amax().total()), ImVec2(at.x, middle),
-                   ImVec2(at.x + room.x, at.y + room.y));
+                   fmt::format("{:.0f}", model_.amax().total()), lower.at, lower.end());
+}
+
+void NumericsPanel::follow_selection() {
+  const std::optional<plot::Range>& range = value_view_.selection;
+  if (!range) {
+    selection_.reset();
+    return;
+  }
+  const bool same = selection_ && selection_->asked.min == range->min &&
+                    selection_->asked.max == range->max &&
+                    selection_generation_ == model_.generation();
+  if (same) return;
+  selection_ = select_values(model_, *range);
+  selection_generation_ = model_.generation();
+}
+
+CardSpec NumericsPanel::selection_card(const PanelContext& context) {
+  follow_selection();
+  CardSpec spec{.id = "numerics.selection_card",
+                .title = "Selected range",
+                .question = "How much of the operand lies in the range dragged over a histogram?",
+                .measured =
+                    "Sums of the bins whose centres lie in the range; shares are of all "
+                    "elements or scales, zeros and non-finite ones included.",
+                .draw = [this, &context](const Area& room) { draw_selection(context, room); },
+                .read_out = {.id = "numerics.selection",
+                             .label = "selected range",
+                             .value = [this] { return selection_value(); },
+                             .kind = "text"}};
+  if (selection_) {
+    spec.note =
+        fmt::format("2^{:.2f} .. 2^{:.2f}", selection_->snapped.min, selection_->snapped.max);
+    spec.list = [this] { return selection_list(*selection_); };
+  }
+  return spec;
+}
+
+std::string NumericsPanel::selection_value() const {
+  if (!selection_) return "none";
+  std::string value =
+      fmt::format("from={:.4f};to={:.4f}", selection_->snapped.min, selection_->snapped.max);
+  for (const SelectedSeries& series : selection_->series) {
+    value += fmt::format(";{}={:.0f}", series.name, series.count);
+  }
+  return value;
+}
+
+void NumericsPanel::draw_selection(const PanelContext& context, const Area& room) const {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  if (!selection_) {
+    plot::draw_text(
+        draw, font, room.at, theme.colors.dim_text,
+        plot::fitted(font, "Drag over a histogram to select; a click clears.", room.size.x));
+    return;
+  }
+  const float line = font->FontSize + theme.px(2);
+  const std::vector<Area> columns =
+      columns_of(room, 0.0F, std::vector<float>(selection_->series.size(), 1.0F));
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const SelectedSeries& series = selection_->series[i];
+    const auto write = [&](const ImFont* with, float down, ImU32 color, const std::string& text) {
+      plot::draw_text(draw, with, columns[i].below(down).at, color,
+                      plot::fitted(with, text, columns[i].size.x - theme.px(kGapSmall)));
+    };
+    write(font, 0.0F, theme.colors.dim_text, series.name);
+    write(theme.fonts.mono, line, theme.colors.text, plot::share_text(series.count, series.total));
+    write(font, 2.0F * line + theme.px(2), theme.colors.dim_text, plot::si_text(series.count));
+  }
 }
 
 }  // namespace app

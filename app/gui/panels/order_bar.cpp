@@ -1,41 +1,66 @@
-// The button shows as its reason why it is disabled.
 #include "app/gui/panels/order_bar.h"
-
-#include <string>
 
 #include "app/gui/controls/widgets.h"
 
 namespace app {
 
-bool draw_order_bar(const PanelContext& context, const OrderBar& bar, controls::Flow& flow,
-                    bool& live) {
+bool can_order(const SessionView& view) {
+  return !view.from_file && view.link.state != LinkState::Lost && view.hello;
+}
+
+bool draw_order_bar(const PanelContext& context, const OrderWords& words, const OrderState& state,
+                    controls::Flow& flow, bool& live) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
-  const auto id = [&bar](const char* part) { return std::string(bar.name) + "." + part; };
-  bool ordered = false;
+  const auto id = [&words](const char* part) { return std::string(words.name) + "." + part; };
+  bool pressed = false;
   flow.next(theme.px(84));
-  if (bar.under_way) {
+  if (state.in_progress) {
     if (controls::button(context, id("cancel").c_str(), "Cancel", {.width = theme.px(84)})) {
       context.commands.push_back(Action::Cancel);
       live = false;
     }
   } else {
-    controls::Options options{.tooltip = bar.tooltip, .width = theme.px(84)};
-    if (!bar.valid.ok()) {
+    controls::Options options{.tooltip = words.tooltip, .width = theme.px(84)};
+    // The tooltip of a disabled button is the reason.
+    if (!state.valid.ok()) {
       options.enabled = false;
-      options.reason = bar.valid.error().message;
+      options.reason = state.valid.error().message;
     } else if (view.link.state == LinkState::Lost) {
       options.enabled = false;
       options.reason = "There is no worker: " + view.link.reason;
     }
-    ordered = controls::button(context, id(bar.verb).c_str(), bar.label, options);
+    pressed = controls::button(context, id(words.verb).c_str(), words.label, options);
   }
   flow.next(theme.px(60));
   controls::checkbox(context, id("live").c_str(), "Live", live,
                      {.enabled = !view.from_file,
                       .reason = "A recording cannot be changed: go back to live first",
-                      .tooltip = bar.live_tooltip});
-  return ordered;
+                      .tooltip = words.live_tooltip});
+  return pressed;
+}
+
+bool draw_no_result(const PanelContext& context, const Area& area, bool in_progress,
+                    const NoResult& words) {
+  ImGui::SetCursorScreenPos(area.at);
+  const SessionView& view = context.view;
+  if (in_progress) {
+    return draw_empty(context, area.size, words.in_progress_title, words.in_progress);
+  }
+  std::string sentence = words.sentence;
+  if (view.from_file) sentence = words.recorded;
+  if (!words.error.empty()) sentence = words.error;
+  const bool lost = view.link.state == LinkState::Lost;
+  if (lost) sentence += " There is no worker: start one first.";
+  return draw_empty(context, area.size, words.title, sentence, words.button_id,
+                    lost ? nullptr : words.button_label);
+}
+
+Area control_row(const Theme& theme, const Area& area, float taken_left, float needed) {
+  const float row = theme.px(kRowHeight);
+  const float left = area.size.x - taken_left;
+  if (left >= needed) return {ImVec2(area.at.x + taken_left, area.at.y), ImVec2(left, row)};
+  return {area.below(row + theme.px(kGapSmall)).at, ImVec2(area.size.x, row)};
 }
 
 }  // namespace app

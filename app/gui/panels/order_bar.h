@@ -1,25 +1,76 @@
-// The button that requests a computation from the worker, replaced by Cancel meanwhile, and the
-// switch that requests it again after every change: shared by recipes, pow-2 cost and amax history.
+// What the recipes, pow-2 and history views share: the button that requests a computation from the
+// worker, replaced by Cancel meanwhile; the switch that requests it again after every change; and
+// what is shown before there is a result.
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/flow.h"
-#include "app/gui/controls/panel_context.h"
 #include "engine/model/error.h"
 
 namespace app {
 
-struct OrderBar {
+struct OrderWords {
   const char* name;     // "recipes": the controls are recipes.compare, recipes.cancel, recipes.live
   const char* verb;     // of the control's name: "compare"
   const char* label;    // "Compare"
   const char* tooltip;  // of the button
   const char* live_tooltip;
-  bool under_way = false;
-  engine::Status valid{};  // of the order to be sent
 };
 
-/// True when it was ordered. Switches `live` off when the order is cancelled.
-bool draw_order_bar(const PanelContext& context, const OrderBar& bar, controls::Flow& flow,
-                    bool& live);
+/// The state of an order that could be sent now.
+struct OrderState {
+  bool in_progress = false;
+  engine::Status valid{};
+};
+
+/// There is a worker, and the view does not show a recording.
+bool can_order(const SessionView& view);
+/// True when the button was pressed. Switches `live` off when the order is cancelled.
+bool draw_order_bar(const PanelContext& context, const OrderWords& words, const OrderState& state,
+                    controls::Flow& flow, bool& live);
+
+/// Orders one kind of request.
+template <class Request>
+class Orders {
+ public:
+  void send(const PanelContext& context, const Request& request) {
+    asked_ = request;
+    context.commands.push_back(request);
+  }
+  /// While the switch is on: sends the request if it is another one than the last.
+  void follow(const PanelContext& context, const Request& wanted, const engine::Status& valid) {
+    if (live_ && can_order(context.view) && valid.ok() && asked_ != wanted) send(context, wanted);
+  }
+  void draw_bar(const PanelContext& context, const OrderWords& words, const OrderState& state,
+                controls::Flow& flow, const Request& wanted) {
+    if (draw_order_bar(context, words, state, flow, live_)) send(context, wanted);
+  }
+
+ private:
+  bool live_ = false;
+  std::optional<Request> asked_;
+};
+
+/// Before the first result: what is in progress, what went wrong, or what the button would do.
+struct NoResult {
+  const char* in_progress_title = "";
+  std::string in_progress{};
+  const char* title = "";
+  std::string sentence{};
+  std::string recorded{};  // for a recording: that it holds no such result
+  std::string error{};     // instead of the sentence
+  const char* button_id = "";
+  const char* button_label = "";
+};
+/// True when the button was pressed.
+bool draw_no_result(const PanelContext& context, const Area& area, bool in_progress,
+                    const NoResult& words);
+
+/// Where a view's controls go: right of the `taken_left` pixels that the page has used of its first
+/// row, or on the next row if they need more than is left there.
+Area control_row(const Theme& theme, const Area& area, float taken_left, float needed);
 
 }  // namespace app

@@ -12,12 +12,12 @@
 
 namespace app {
 
-std::string PerformancePanel::experts_text(char separator) const {
-  std::string text = fmt::format("expert{0}tokens{0}n{0}median_ns{0}p5_ns{0}p95_ns\n", separator);
+std::string PerformancePanel::experts_list() const {
+  std::string text = "expert\ttokens\tn\tmedian_ns\tp5_ns\tp95_ns\n";
+  const std::vector<std::int64_t>& splits = model_.run().result.splits;
   for (const profiling::ExpertTime& expert : model_.experts()) {
     const auto index = static_cast<std::size_t>(expert.expert);
-    const std::vector<std::int64_t>& splits = model_.run().result.splits;
-    text += fmt::format("{1}{0}{2}{0}{3}{0}{4:.0f}{0}{5:.0f}{0}{6:.0f}\n", separator, expert.expert,
+    text += fmt::format("{}\t{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\n", expert.expert,
                         index < splits.size() ? splits[index] : 0, expert.time.n,
                         expert.time.median, expert.time.p5, expert.time.p95);
   }
@@ -55,9 +55,7 @@ std::string how_measured(engine::ExpertMethod method, const engine::RunResult& r
       break;
   }
   return "A launch in which only this expert has rows, four in a row between two CUDA events. It "
-         "has "
-         "the whole device, so the experts' times do not add up to the launch for all. dW "
-         "is "
+         "has the whole device, so the experts' times do not add up to the launch for all. dW is "
          "written for every expert, with or without rows.";
 }
 
@@ -107,34 +105,35 @@ std::string PerformancePanel::agreement_text() const {
 }
 
 /// No record names an expert: says what can be done about it, with the button that does it.
-void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room) {
+EmptyState PerformancePanel::no_experts(const PanelContext& context) const {
   const engine::RunResult& result = model_.run().result;
   if (!engine::traits_of(result.effective.backend).one_launch) {
-    draw_empty(context, room, "No time per expert",
-               "No record in " + range_note() +
-                   " names an expert. Method: " + result.activity_method + ".",
-               "", nullptr);
-    return;
+    return {"No time per expert", "No record in " + range_note() +
+                                      " names an expert. Method: " + result.activity_method + "."};
   }
-  const bool live = !context.view.from_file;
-  const bool asked = draw_empty(
-      context, room, "One launch, all experts",
+  EmptyState one_launch{
+      "One launch, all experts",
       "The grouped kernel computes every expert in one launch, so no record belongs to a single "
       "expert, and a share by FLOP would be a guess. Each expert can be launched alone, and the "
-      "tiles of the quantize kernel can record when they ran." +
-          std::string(live ? "" : " This recording has neither."),
-      live ? "performance.measure_experts" : "", live ? "Measure each expert" : nullptr);
-  if (!asked) return;
-  engine::RunRequest request = context.view.requested;
-  request.measure.isolated = true;
-  // Only quantize kernels leave stamps.
-  request.measure.stamps = engine::traits_of(request.recipe).quantizes();
-  context.commands.push_back(EditRequest{request});
-  context.commands.push_back(Action::Run);
+      "tiles of the quantize kernel can record when they ran."};
+  if (context.view.from_file) {
+    one_launch.sentence += " This recording has neither.";
+    return one_launch;
+  }
+  one_launch.button_id = "performance.measure_experts";
+  one_launch.button_label = "Measure each expert";
+  one_launch.act = [&context] {
+    engine::RunRequest request = context.view.requested;
+    request.measure.isolated = true;
+    // Only quantize kernels leave stamps.
+    request.measure.stamps = engine::traits_of(request.recipe).quantizes();
+    context.commands.push_back(EditRequest{request});
+    context.commands.push_back(Action::Run);
+  };
+  return one_launch;
 }
 
-void PerformancePanel::draw_experts(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
   const engine::RunResult& result = model_.run().result;
   const std::size_t sources = model_.source_count();
@@ -146,65 +145,67 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
   const float widgets = sources <= 1 ? 0.0F : listed ? theme.px(130) : row;
   const auto method =
       sources == 0 ? engine::ExpertMethod::Trace : model_.source(model_.source_index()).method;
-  Card card(context,
-            {.id = "performance.experts_card",
-             .title = "Per expert",
-             .question = "How long does each expert take in one iteration, and does that follow "
-                         "its tokens? A click "
-                         "selects an expert, here and in Numerics.",
-             .note = sources == 0 ? "" : selected_note(context.view.expert) + experts_note(),
-             .measured = how_measured(method, result) + agreement_text(),
-             .text = [this] { return experts_text('\t'); },
-             .csv = [this] { return experts_text(','); },
-             .header_widgets = widgets},
-            area.size);
-  if (sources > 1) {
-    card.begin_header_widgets();
+  const auto choose_source = [this, &context, names, listed, widgets] {
+    if (names.size() <= 1) return;
     int index = static_cast<int>(model_.source_index());
-    const controls::Options options{.width = widgets - theme.px(kGap)};
+    const controls::Options options{.width = widgets - context.theme.px(kGap)};
     constexpr const char* kId = "performance.expert_stage";
     if (listed ? controls::combo(context, kId, "", index, names, options)
                : controls::segmented(context, kId, index, names, options)) {
       model_.set_source(static_cast<std::size_t>(index));
-      model_.lay_out(theme);
+      model_.lay_out(context.theme);
     }
-    card.end_header_widgets();
+  };
+  return {
+      .id = "performance.experts_card",
+      .title = "Per expert",
+      .question =
+          "How long does each expert take in one iteration, and does that follow "
+          "its tokens? A click selects an expert, here and in Numerics.",
+      .note = sources == 0 ? "" : selected_note(context.view.expert) + experts_note(),
+      .measured = how_measured(method, result) + agreement_text(),
+      .list = [this] { return experts_list(); },
+      .header_widgets = widgets,
+      .header = choose_source,
+      .empty = [this,
+                &context] { return model_.experts().empty() ? no_experts(context) : EmptyState{}; },
+      .draw = [this, &context](const Area& room) { draw_experts(context, room.size); },
+      .read_out = {"performance.experts", "time per expert",
+                   [this, &context] { return experts_value(context.view.expert); }}};
+}
+
+std::string PerformancePanel::experts_value(int selected) const {
+  if (model_.experts().empty()) return "none";
+  const PerformanceModel::ExpertSource source = model_.source(model_.source_index());
+  std::string value = fmt::format("experts={};stage={};method={}", model_.experts().size(),
+                                  engine::stage_name(source.stage), method_name(source.method));
+  for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
+    value +=
+        fmt::format(";of_{}={:.3f}", method_name(agreement.other.method), agreement.ratio.median);
   }
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  std::string value = "none";
-  if (model_.experts().empty()) {
-    draw_no_experts(context, room);
-  } else {
-    double highest = 0.0;
-    for (const plot::Bar& bar : model_.expert_bars()) {
-      if (std::isfinite(bar.value)) highest = std::max(highest, bar.high);
-    }
-    const plot::BarHit hit = plot::draw_bars(
-        context,
-        {.id = "##performance.experts",
-         .size = room,
-         .y = {.kind = plot::AxisKind::Nanoseconds,
-               .label = fmt::format("{} / {}", plot::time_unit(highest).name,
-                                    method == engine::ExpertMethod::Trace ? "iteration" : "launch"),
-               .limits = {0.0, std::max(highest * 1.1, 1.0)}},
-         .x_label = "expert",
-         .companion_label = "tokens",
-         .selected = context.view.expert},
-        model_.expert_bars(), expert_view_);
-    value = fmt::format("experts={};stage={};method={}", model_.experts().size(),
-                        engine::stage_name(model_.source(model_.source_index()).stage),
-                        method_name(method));
-    for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
-      value +=
-          fmt::format(";of_{}={:.3f}", method_name(agreement.other.method), agreement.ratio.median);
-    }
-    value += fmt::format(";selected={}", context.view.expert);
-    if (hit.index >= 0) draw_expert_read_out(context, hit.index);
-    if (hit.clicked) select_expert(context, hit.index);
+  return value + fmt::format(";selected={}", selected);
+}
+
+void PerformancePanel::draw_experts(const PanelContext& context, ImVec2 size) {
+  double highest = 0.0;
+  for (const plot::Bar& bar : model_.expert_bars()) {
+    if (std::isfinite(bar.value)) highest = std::max(highest, bar.high);
   }
-  controls::record(context, "performance.experts", "time per expert", "plot", value, at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+  const bool traced = model_.source(model_.source_index()).method == engine::ExpertMethod::Trace;
+  const plot::BarHit hit =
+      plot::draw_bars(context,
+                      {.id = "##performance.experts",
+                       .size = size,
+                       .y = {.kind = plot::AxisKind::Nanoseconds,
+                             .label = fmt::format("{} / {}", plot::time_unit(highest).name,
+                                                  traced ? "iteration" : "launch"),
+                             .limits = {0.0, std::max(highest * 1.1, 1.0)}},
+                       .x_label = "expert",
+                       .companion_label = "tokens",
+                       .selected = context.view.expert},
+                      model_.expert_bars(), expert_view_);
+  if (hit.index >= 0) draw_expert_read_out(context, hit.index);
+  if (hit.clicked) select_expert(context, hit.index);
 }
 
 bool PerformancePanel::picture_names_only_stages() const {

@@ -50,9 +50,7 @@ class PerformanceModel {
   /// Identifies the contents of the table: changes with the run and the range.
   std::uint64_t table_generation() const { return table_generation_; }
   const plot::TimelineLanes& lanes() const { return lanes_->lanes; }
-  const std::vector<double>& iteration_ns() const { return iteration_series().values; }
-  const plot::FoldedSeries& iteration_series() const { return picture().iteration_ns; }
-  const profiling::Distribution& iterations() const { return picture().iterations; }
+  const IterationSeries& iterations() const { return picture().iterations; }
   const std::vector<StageSum>& stage_sums() const { return range_->stage_sums; }
   double total_ns() const { return range_->total_ns; }
   const std::optional<profiling::GapSummary>& gaps() const { return range_->gaps; }

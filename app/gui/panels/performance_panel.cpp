@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/gui/cards/card_ground.h"
-
 namespace app {
 namespace {
 
@@ -60,13 +58,7 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
 
 bool PerformancePanel::tick() {
   const bool found = find_.take();
-  if (model_.take() || found) return true;
-  if (!model_.deriving()) return false;
-  // Long work must become visible even if the mouse does not move.
-  const auto now = std::chrono::steady_clock::now();
-  if (now - pulse_ < std::chrono::milliseconds(100)) return false;
-  pulse_ = now;
-  return true;
+  return model_.take() || found || pulse_.due(model_.deriving());
 }
 
 void PerformancePanel::follow_run(const PanelContext& context) {
@@ -97,7 +89,7 @@ std::string PerformancePanel::range_note() const {
 
 void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   const engine::RunResult& result = model_.run().result;
-  const profiling::Distribution& step = model_.iterations();
+  const profiling::Distribution& step = model_.iterations().time;
   const double seconds = step.median * 1e-9;
   const auto tokens = static_cast<double>(model_.run().result.effective.shape.tokens);
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
@@ -185,14 +177,10 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
     model_.set_range(timeline_view_.selection);
   }
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const Area page{ImGui::GetCursorScreenPos(), size};
   draw_figures(context, size.x);
-  const float top = origin.y + headline_height(theme) + gap;
-  const Area cards{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
-  draw_cards(context, cards);
-  veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
-             ImVec2(origin.x + size.x, origin.y + size.y));
+  draw_cards(context, page.below(headline_height(theme) + theme.px(kGap)));
+  veil_.draw(context, model_.deriving() ? "adding up" : "", page.at, page.end());
 }
 
 Selection PerformancePanel::selected() const {
@@ -207,33 +195,39 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
   const float gap = theme.px(kGap);
   const CardGround ground(context, "##performance.cards", area,
                           {.width = 560, .height = 440, .stacked_height = 1240});
+  std::vector<Area> areas;
   if (ground.stacked()) {
-    const std::vector<Area> rows =
-        rows_of(ground.area(), gap, {200.0F, 220.0F, 200.0F, 200.0F, 200.0F, 200.0F});
-    draw_timeline_card(context, rows[0]);
-    draw_experts(context, rows[1]);
-    draw_kernels(context, rows[2]);
-    draw_iterations(context, rows[3]);
-    draw_row_histogram(context, rows[4]);
-    draw_roofline(context, rows[5]);
-    return;
+    areas = rows_of(ground.area(), gap, {200.0F, 220.0F, 200.0F, 200.0F, 200.0F, 200.0F});
+  } else {
+    const float room = ground.area().size.y - 2.0F * gap;
+    // The timeline needs one row's height per lane; tables and plots take the rest.
+    const float wanted = theme.px(96) + power_strip_height(theme) +
+                         theme.px(26) * static_cast<float>(model_.lanes().rows());
+    const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.42F * room);
+    const float rest = room - timeline;
+    areas = grid_by_rows(
+        ground.area(), gap,
+        {{timeline}, {0.55F * rest, {0.42F, 0.58F}}, {0.45F * rest, {0.34F, 0.32F, 0.34F}}});
   }
-  const float room = ground.area().size.y - 2.0F * gap;
-  // The timeline needs one row's height per lane; tables and plots take the rest.
-  const float wanted = theme.px(96) + power_strip_height(theme) +
-                       theme.px(26) * static_cast<float>(model_.lanes().rows());
-  const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.42F * room);
-  const float rest = room - timeline;
-  const std::vector<Area> rows =
-      rows_of(ground.area(), gap, {timeline, 0.55F * rest, 0.45F * rest});
-  const std::vector<Area> middle = columns_of(rows[1], gap, {0.42F, 0.58F});
-  const std::vector<Area> bottom = columns_of(rows[2], gap, {0.34F, 0.32F, 0.34F});
-  draw_timeline_card(context, rows[0]);
-  draw_experts(context, middle[0]);
-  draw_kernels(context, middle[1]);
-  draw_iterations(context, bottom[0]);
-  draw_row_histogram(context, bottom[1]);
-  draw_roofline(context, bottom[2]);
+  draw_card(context, areas[0], timeline_card(context, areas[0]));
+  draw_card(context, areas[1], experts_card(context, areas[1]));
+  draw_card(context, areas[2], kernels_card());
+  const engine::RunResult& result = model_.run().result;
+  const bool replays = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
+  draw_card(context, areas[3],
+            iterations_card(context, {.id = "performance.iterations_card",
+                                      .title = replays ? "Replays" : "Iterations",
+                                      .question = "Is the step steady, or does it drift and jump?",
+                                      .plot_id = "##performance.iterations",
+                                      .control = "performance.iterations",
+                                      .label = "duration of each iteration",
+                                      .replays = replays,
+                                      .result = result,
+                                      .series = model_.iterations(),
+                                      .generation = model_.derived(),
+                                      .view = iteration_view_}));
+  draw_card(context, areas[4], durations_card(context));
+  draw_card(context, areas[5], roofline_card(context));
 }
 
 std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake) {

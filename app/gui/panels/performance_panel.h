@@ -3,13 +3,11 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "app/gui/cards/card.h"
-#include "app/gui/cards/card_layout.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/performance_model.h"
 #include "app/gui/panels/time_notes.h"
@@ -38,34 +36,38 @@ class PerformancePanel : public PagePanel {
   // performance_timeline_card.cpp
   void draw_lane_menus(const PanelContext& context, const plot::TimelineResult& shown);
   void order_export(const PanelContext& context, bool csv) const;
-  void draw_timeline_card(const PanelContext& context, const Area& area);
+  CardSpec timeline_card(const PanelContext& context, const Area& area);
   void draw_timeline_widgets(const PanelContext& context, float width);
+  void draw_timeline_content(const PanelContext& context, const Area& room);
   PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);
   void draw_stage_sums(const PanelContext& context, float width);
   // performance_experts_card.cpp
-  void draw_experts(const PanelContext& context, const Area& area);
-  std::string experts_text(char separator) const;
+  CardSpec experts_card(const PanelContext& context, const Area& area);
+  void draw_experts(const PanelContext& context, ImVec2 size);
+  std::string experts_list() const;
+  std::string experts_value(int selected) const;
   std::string experts_note() const;
   std::string selected_note(int expert) const;
   std::string agreement_text() const;
   bool picture_names_only_stages() const;
-  void draw_no_experts(const PanelContext& context, ImVec2 room);
+  EmptyState no_experts(const PanelContext& context) const;
   void draw_expert_read_out(const PanelContext& context, int expert) const;
   // performance_power_strip.cpp
   float power_strip_height(const Theme& theme) const;
   void save_power(const PanelContext& context) const;
   void draw_power_strip(const PanelContext& context, ImVec2 size, PixelSpan time_axis);
   // performance_roofline_card.cpp
-  void draw_roofline(const PanelContext& context, const Area& area);
-  std::string roofline_text(char separator) const;
+  CardSpec roofline_card(const PanelContext& context);
+  void draw_roofline(const PanelContext& context, ImVec2 size);
+  std::string roofline_list() const;
   // performance_kernel_cards.cpp
-  void draw_kernels(const PanelContext& context, const Area& area);
-  void draw_iterations(const PanelContext& context, const Area& area);
-  void draw_row_histogram(const PanelContext& context, const Area& area);
+  CardSpec kernels_card();
+  CardSpec durations_card(const PanelContext& context);
+  std::string durations_list() const;
 
   PerformanceModel model_;
   bool has_run_ = false;
-  std::chrono::steady_clock::time_point pulse_{};  // of the last frame requested while deriving
+  WorkPulse pulse_;
   TimelineFind find_;
   plot::PlotView timeline_view_;
   std::optional<std::array<double, 2>> wanted_range_ns_;  // until the run's records are sorted out

@@ -108,140 +108,137 @@ Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical
 
 }  // namespace
 
-std::string PerformancePanel::roofline_text(char separator) const {
+std::string PerformancePanel::roofline_list() const {
   const profiling::RecordedRun& run = model_.run();
   const Roof practical = practical_roof(run.result);
-  std::string text = fmt::format(
-      "stage{0}n{0}median_ns{0}flop{0}bytes{0}flop_per_s{0}copy_bytes_per_s{0}dense_flop_per_s{0}"
-      "nominal_flop_per_s{0}clock_adjusted_flop_per_s\n",
-      separator);
+  std::string text =
+      "stage\tn\tmedian_ns\tflop\tbytes\tflop_per_s\tcopy_bytes_per_s\tdense_flop_per_s\t"
+      "nominal_flop_per_s\tclock_adjusted_flop_per_s\n";
   for (const RooflinePoint& point : model_.picture().roofline) {
-    text += fmt::format(
-        "{1}{0}{2}{0}{3:.0f}{0}{4:.0f}{0}{5:.0f}{0}{6:.0f}{0}{7:.0f}{0}{8:.0f}{0}"
-        "{9:.0f}{0}{10:.0f}\n",
-        separator, engine::stage_name(point.stage), point.samples, point.median_ns, point.work.flop,
-        point.work.bytes, point.flop_per_s(), practical.bytes_per_s, practical.flop_per_s,
-        nominal_roof(run.result).flop_per_s, clock_adjusted(run));
+    text +=
+        fmt::format("{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\n",
+                    engine::stage_name(point.stage), point.samples, point.median_ns,
+                    point.work.flop, point.work.bytes, point.flop_per_s(), practical.bytes_per_s,
+                    practical.flop_per_s, nominal_roof(run.result).flop_per_s, clock_adjusted(run));
   }
   return text;
 }
 
-void PerformancePanel::draw_roofline(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const profiling::RecordedRun& run = model_.run();
-  const engine::Ceilings& ceilings = run.result.measurements.ceilings;
+CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
+  const engine::RunResult& result = model_.run().result;
+  const engine::Ceilings& ceilings = result.measurements.ceilings;
   const std::vector<RooflinePoint>& points = model_.picture().roofline;
-  const Roof practical = practical_roof(run.result);
-  const Roof nominal = nominal_roof(run.result);
-  const auto peaks = profiling::nominal_peaks(run.result);
-  const bool offers = practical.empty() && !points.empty() && !context.view.from_file;
-  Card card(
-      context,
-      {.id = "performance.roofline_card",
-       .title = "Roofline",
-       .question =
-           "Is a product bound by memory or by arithmetic, and how far is it below what this "
-           "device can do?",
-       .note = ceilings.products > 0 ? ceilings.product : "",
-       .measured =
-           "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
-           "which its records ran, against counted bytes (every operand once, scales included). "
-           "Solid roof: this run's own copy (bytes read + written) and dense product" +
-           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
-           ". Thin roof: " +
-           (peaks ? peaks->source : std::string("none, the device is not in the table")) + ".",
-       .text = [this] { return roofline_text('\t'); },
-       .csv = [this] { return roofline_text(','); },
-       .header_widgets = offers ? context.theme.px(112) : 0.0F},
-      area.size);
-  const Theme& theme = context.theme;
-  if (offers) {
-    card.begin_header_widgets();
+  const auto peaks = profiling::nominal_peaks(result);
+  const bool offers = practical_roof(result).empty() && !points.empty() && !context.view.from_file;
+  const auto offer = [&context] {
     if (controls::button(context, "performance.measure_ceilings", "Measure roofs",
                          {.tooltip = "Runs again with a copy and a dense product of this size",
-                          .width = theme.px(104)})) {
+                          .width = context.theme.px(104)})) {
       engine::RunRequest request = context.view.requested;
       request.measure.ceilings = true;
       context.commands.push_back(EditRequest{request});
       context.commands.push_back(Action::Run);
     }
-    card.end_header_widgets();
-  }
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  std::string value = fmt::format("points={};copy_gbps={:.0f};dense_tflops={:.2f};nominal={}",
-                                  points.size(), practical.bytes_per_s / 1e9,
-                                  practical.flop_per_s / kTera, nominal.empty() ? 0 : 1);
-  if (points.empty()) {
-    draw_empty(context, room, "No product to place",
-               "No record of this run belongs to a product, so its rate is not known. Method: " +
-                   run.result.activity_method + ".",
-               "", nullptr);
-  } else {
-    const Scales scales = scales_of(points, practical, nominal);
-    const RooflinePoint* hovered = nullptr;
-    {
-      plot::PlotFrame frame(
-          context,
-          {.id = "##performance.roofline",
-           .size = room,
-           .x = {.kind = plot::AxisKind::Log2, .label = "FLOP / byte", .limits = scales.x},
-           .y = {.kind = plot::AxisKind::Log10Count, .label = "TFLOP/s", .limits = scales.y},
-           .selectable = false,
-           .min_span = 1.0},
-          roofline_view_);
-      plot::LabelPlaces places(frame.min(), frame.max());
-      if (!nominal.empty()) {
-        draw_roof(frame, nominal, plot::faded(theme.colors.dim_text, 0.8F), 1, places);
-      }
-      if (!practical.empty()) draw_roof(frame, practical, theme.colors.accent, 2, places);
-      const auto spot_of = [&](const RooflinePoint& point) {
-        return ImVec2(frame.x().to_pixel(std::log2(point.work.intensity())),
-                      frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
-      };
-      for (const RooflinePoint& point : points) {
-        const ImVec2 spot = spot_of(point);
-        places.keep_free(spot, theme.px(5));
-        frame.draw()->AddCircleFilled(spot, theme.px(5), theme.stage(point.stage), 16);
-        frame.draw()->AddCircle(spot, theme.px(5), theme.colors.window, 16);
-        const float dx = frame.mouse().x - spot.x;
-        const float dy = frame.mouse().y - spot.y;
-        if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
-      }
-      for (const RooflinePoint& point : points) {
-        const std::string name(engine::stage_name(point.stage));
-        const ImVec2 spot = spot_of(point);
-        const auto spot_next_to =
-            places.next_to(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
-        plot::draw_label(
-            frame.draw(), theme,
-            {.at = spot_next_to.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
-             .clear = spot_next_to.has_value()},
-            theme.colors.text, name);
-      }
+  };
+  return {
+      .id = "performance.roofline_card",
+      .title = "Roofline",
+      .question =
+          "Is a product bound by memory or by arithmetic, and how far is it below what this "
+          "device can do?",
+      .note = ceilings.products > 0 ? ceilings.product : "",
+      .measured =
+          "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
+          "which its records ran, against counted bytes (every operand once, scales included). "
+          "Solid roof: this run's own copy (bytes read + written) and dense product" +
+          std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
+          ". Thin roof: " +
+          (peaks ? peaks->source : std::string("none, the device is not in the table")) + ".",
+      .list = [this] { return roofline_list(); },
+      .header_widgets = offers ? context.theme.px(112) : 0.0F,
+      .header = offers ? std::function<void()>(offer) : nullptr,
+      .empty = [&points, &result]() -> EmptyState {
+        if (!points.empty()) return {};
+        return {"No product to place",
+                "No record of this run belongs to a product, so its rate is not known. Method: " +
+                    result.activity_method + "."};
+      },
+      .draw = [this, &context](const Area& room) { draw_roofline(context, room.size); },
+      .read_out = {"performance.roofline", "roofline", [&points, &result] {
+                     const Roof practical = practical_roof(result);
+                     std::string value = fmt::format(
+                         "points={};copy_gbps={:.0f};dense_tflops={:.2f};nominal={}", points.size(),
+                         practical.bytes_per_s / 1e9, practical.flop_per_s / kTera,
+                         nominal_roof(result).empty() ? 0 : 1);
+                     for (const RooflinePoint& point : points) {
+                       value += fmt::format(";{}={:.3f}", engine::stage_name(point.stage),
+                                            point.flop_per_s() / kTera);
+                     }
+                     return value;
+                   }}};
+}
+
+void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
+  const Theme& theme = context.theme;
+  const profiling::RecordedRun& run = model_.run();
+  const std::vector<RooflinePoint>& points = model_.picture().roofline;
+  const Roof practical = practical_roof(run.result);
+  const Roof nominal = nominal_roof(run.result);
+  const Scales scales = scales_of(points, practical, nominal);
+  const RooflinePoint* hovered = nullptr;
+  {
+    plot::PlotFrame frame(
+        context,
+        {.id = "##performance.roofline",
+         .size = size,
+         .x = {.kind = plot::AxisKind::Log2, .label = "FLOP / byte", .limits = scales.x},
+         .y = {.kind = plot::AxisKind::Log10Count, .label = "TFLOP/s", .limits = scales.y},
+         .selectable = false,
+         .min_span = 1.0},
+        roofline_view_);
+    plot::LabelPlaces places(frame.min(), frame.max());
+    if (!nominal.empty()) {
+      draw_roof(frame, nominal, plot::faded(theme.colors.dim_text, 0.8F), 1, places);
     }
-    if (hovered != nullptr) {
-      const double rate = hovered->flop_per_s();
-      plot::read_out(
-          context, std::string(engine::stage_name(hovered->stage)),
-          {{"rate", rate_text(rate), theme.stage(hovered->stage)},
-           {"time per step", plot::duration_text(hovered->median_ns), 0},
-           {"iterations", plot::count_text(hovered->samples), 0},
-           {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity()), 0},
-           {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns),
-            0},
-           {"of the dense product", share_text(rate, practical.flop_per_s), theme.colors.accent},
-           {"of the peak at its clock", share_text(rate, clock_adjusted(run)), 0},
-           {"of the nominal peak",
-            nominal.empty() ? "not known" : share_text(rate, nominal.flop_per_s), 0}});
+    if (!practical.empty()) draw_roof(frame, practical, theme.colors.accent, 2, places);
+    const auto spot_of = [&](const RooflinePoint& point) {
+      return ImVec2(frame.x().to_pixel(std::log2(point.work.intensity())),
+                    frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
+    };
+    for (const RooflinePoint& point : points) {
+      const ImVec2 spot = spot_of(point);
+      places.keep_free(spot, theme.px(5));
+      frame.draw()->AddCircleFilled(spot, theme.px(5), theme.stage(point.stage), 16);
+      frame.draw()->AddCircle(spot, theme.px(5), theme.colors.window, 16);
+      const float dx = frame.mouse().x - spot.x;
+      const float dy = frame.mouse().y - spot.y;
+      if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
     }
     for (const RooflinePoint& point : points) {
-      value +=
-          fmt::format(";{}={:.3f}", engine::stage_name(point.stage), point.flop_per_s() / kTera);
+      const std::string name(engine::stage_name(point.stage));
+      const ImVec2 spot = spot_of(point);
+      const auto spot_next_to =
+          places.next_to(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
+      plot::draw_label(
+          frame.draw(), theme,
+          {.at = spot_next_to.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
+           .clear = spot_next_to.has_value()},
+          theme.colors.text, name);
     }
   }
-  controls::record(context, "performance.roofline", "roofline", "plot", value, at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+  if (hovered == nullptr) return;
+  const double rate = hovered->flop_per_s();
+  plot::read_out(
+      context, std::string(engine::stage_name(hovered->stage)),
+      {{"rate", rate_text(rate), theme.stage(hovered->stage)},
+       {"time per step", plot::duration_text(hovered->median_ns), 0},
+       {"iterations", plot::count_text(hovered->samples), 0},
+       {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity()), 0},
+       {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns), 0},
+       {"of the dense product", share_text(rate, practical.flop_per_s), theme.colors.accent},
+       {"of the peak at its clock", share_text(rate, clock_adjusted(run)), 0},
+       {"of the nominal peak", nominal.empty() ? "not known" : share_text(rate, nominal.flop_per_s),
+        0}});
 }
 
 }  // namespace app

@@ -110,77 +110,78 @@ void PerformancePanel::order_export(const PanelContext& context, bool csv) const
   context.commands.push_back(order);
 }
 
-void PerformancePanel::draw_timeline_card(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area& area) {
   const profiling::RecordedRun& run = model_.run();
-  const Theme& theme = context.theme;
-  const float widgets = std::min(theme.px(480), 0.62F * area.size.x);
+  const float widgets = std::min(context.theme.px(480), 0.62F * area.size.x);
   const std::vector<std::string>& lanes = model_.lanes().labels;
   const std::size_t hidden = lanes.size() - lane_order_.shown(lanes).size();
-  Card card(
-      context,
-      {.id = "performance.timeline_card",
-       .title = "Timeline",
-       .question = "What ran when? Wheel zooms at the cursor, right drag or Shift+drag pans, "
-                   "left drag selects a range, double click or Home shows the timed iterations, "
-                   "again all records. A click chooses a record; , and . go to its neighbours "
-                   "in the row, [ and ] along the graph. The strip below shows everything.",
-       .note = run.result.activity_method +
-               (hidden > 0 ? fmt::format(" · {} lane{} hidden", hidden, hidden == 1 ? "" : "s")
-                           : std::string()),
-       .measured = "Records: " + run.result.activity_method +
-                   ".\nSpans narrower than 3 pixels are folded into one block with a line "
-                   "across; it carries their count and takes the colour of the longest. A gap is "
-                   "measured from the end of one record to the start of the next in its row. The "
-                   "strip is as high as the records in a pixel are busy, against the busiest. Live "
-                   "memory is what was allocated and not yet released since the first event of "
-                   "the run; the run's peak is the full height.",
-       .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
-       .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
-       .actions = {{"export_trace", "Export the range as a Chrome trace",
-                    [&] { order_export(context, false); }},
-                   {"export_records", "Export the records of the range as CSV",
-                    [&] { order_export(context, true); }},
-                   {"export_memory", "Export live memory as CSV",
-                    [&] {
-                      context.commands.push_back(
-                          CsvOrder{.stem = "performance-memory",
-                                   .text = plot::memory_csv(run.activity, model_.lanes().memory)});
-                    }},
-                   {"save_power", "Save clock and power as CSV", [&] { save_power(context); }}},
-       .header_widgets = widgets},
-      area.size);
   if (context.keys.export_trace) order_export(context, false);
   if (context.keys.export_records) order_export(context, true);
-  if (run.activity.records.empty()) {
-    if (draw_empty(context, card.room(), "No records",
-                   "This run left no activity: " + run.result.activity_method, "performance.again",
-                   "Run again")) {
-      context.commands.push_back(Action::Run);
-    }
-    return;
-  }
-  card.begin_header_widgets();
-  draw_timeline_widgets(context, widgets);
-  card.end_header_widgets();
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const auto export_memory = [this, &context] {
+    context.commands.push_back(
+        CsvOrder{.stem = "performance-memory",
+                 .text = plot::memory_csv(model_.run().activity, model_.lanes().memory)});
+  };
+  return {
+      .id = "performance.timeline_card",
+      .title = "Timeline",
+      .question =
+          "What ran when? Wheel zooms at the cursor, right drag or Shift+drag pans, "
+          "left drag selects a range, double click or Home shows the timed iterations, "
+          "again all records. A click chooses a record; , and . go to its neighbours "
+          "in the row, [ and ] along the graph. The strip below shows everything.",
+      .note = run.result.activity_method +
+              (hidden > 0 ? fmt::format(" · {} lane{} hidden", hidden, hidden == 1 ? "" : "s")
+                          : std::string()),
+      .measured = "Records: " + run.result.activity_method +
+                  ".\nSpans narrower than 3 pixels are folded into one block with a line "
+                  "across; it carries their count and takes the colour of the longest. A gap is "
+                  "measured from the end of one record to the start of the next in its row. The "
+                  "strip is as high as the records in a pixel are busy, against the busiest. Live "
+                  "memory is what was allocated and not yet released since the first event of "
+                  "the run; the run's peak is the full height.",
+      .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
+      .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
+      .actions = {{"export_trace", "Export the range as a Chrome trace",
+                   [this, &context] { order_export(context, false); }},
+                  {"export_records", "Export the records of the range as CSV",
+                   [this, &context] { order_export(context, true); }},
+                  {"export_memory", "Export live memory as CSV", export_memory},
+                  {"save_power", "Save clock and power as CSV",
+                   [this, &context] { save_power(context); }}},
+      .header_widgets = widgets,
+      .header =
+          [this, &context, widgets] {
+            if (!model_.run().activity.records.empty()) draw_timeline_widgets(context, widgets);
+          },
+      .empty = [this, &context]() -> EmptyState {
+        if (!model_.run().activity.records.empty()) return {};
+        return {"No records", "This run left no activity: " + model_.run().result.activity_method,
+                "performance.again", "Run again",
+                [&context] { context.commands.push_back(Action::Run); }};
+      },
+      .draw = [this, &context](const Area& room) { draw_timeline_content(context, room); }};
+}
+
+void PerformancePanel::draw_timeline_content(const PanelContext& context, const Area& room) {
+  const Theme& theme = context.theme;
+  const ImVec2 at = room.at;
   const float sums = theme.fonts.label->FontSize + theme.px(6);
   const float strip = theme.px(12);
   const float power = power_strip_height(theme);
-  const ImVec2 plot_size(room.x, room.y - sums - strip - power - theme.px(2));
+  const ImVec2 plot_size(room.size.x, room.size.y - sums - strip - power - theme.px(2));
   const PixelSpan time_axis = draw_timeline(context, plot_size);
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y));
-  draw_power_strip(context, ImVec2(room.x, power), time_axis);
+  draw_power_strip(context, ImVec2(room.size.x, power), time_axis);
   const ImVec2 strip_at(at.x, at.y + plot_size.y + power + theme.px(2));
   ImGui::SetCursorScreenPos(strip_at);
-  const int busy = minimap_.draw(context, "##performance.minimap", ImVec2(room.x, strip),
+  const int busy = minimap_.draw(context, "##performance.minimap", ImVec2(room.size.x, strip),
                                  model_.lanes(), model_.derived(), timeline_view_);
   controls::record(context, "performance.minimap", "the whole recording", "plot",
                    fmt::format("busy_pixels={}", busy), strip_at,
-                   ImVec2(strip_at.x + room.x, strip_at.y + strip));
+                   ImVec2(strip_at.x + room.size.x, strip_at.y + strip));
   ImGui::SetCursorScreenPos(ImVec2(at.x, strip_at.y + strip + theme.px(4)));
-  draw_stage_sums(context, room.x);
+  draw_stage_sums(context, room.size.x);
 }
 
 PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& context,

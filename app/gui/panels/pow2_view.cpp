@@ -22,8 +22,7 @@ constexpr std::array kScalings = {engine::Scaling::PerTensorCurrent,
 
 const char* const kPairMethod =
     "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
-    "of "
-    "the scale that a block's amax asks for over the scale that was used. Times are medians of "
+    "of the scale that a block's amax asks for over the scale that was used. Times are medians of "
     "timed launches of the quantization alone; nothing here is computed from a model.";
 
 std::string db_text(double value) { return std::isnan(value) ? "n/a" : plot::decibel_text(value); }
@@ -40,18 +39,13 @@ plot::Quantity time_of(double nanoseconds) {
 
 }  // namespace
 
-void Pow2View::order(const PanelContext& context) {
-  asked_ = pow2_order(context.view.requested, operand_ == 1);
-  context.commands.push_back(*asked_);
+engine::ComparisonRequest Pow2View::wanted(const PanelContext& context) const {
+  return pow2_order(context.view.requested, operand_ == 1);
 }
 
 void Pow2View::follow(const PanelContext& context) {
   const SessionView& view = context.view;
-  const bool can_ask = !view.from_file && view.link.state != LinkState::Lost && view.hello &&
-                       engine::validate(view.requested).ok();
-  if (live_ && can_ask && (!asked_ || *asked_ != pow2_order(view.requested, operand_ == 1))) {
-    order(context);
-  }
+  orders_.follow(context, wanted(context), engine::validate(view.requested));
   const auto scaling = kScalings.at(static_cast<std::size_t>(scaling_));
   // Newest first: the search ends at the one that is already shown.
   Pow2Model::Comparison found;
@@ -72,11 +66,8 @@ void Pow2View::follow(const PanelContext& context) {
 
 float Pow2View::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const float row = theme.px(kRowHeight);
-  const bool side_by_side = area.size.x - taken_left >= theme.px(560);
-  ImVec2 at(side_by_side ? area.at.x + taken_left : area.at.x,
-            side_by_side ? area.at.y : area.at.y + row + theme.px(kGapSmall));
+  const SessionView& view = context.view;
+  const ImVec2 at = control_row(theme, area, taken_left, theme.px(560)).at;
   ImGui::SetCursorScreenPos(at);
   controls::Flow flow(theme, at.x, area.end().x);
   flow.next(theme.px(64));
@@ -86,23 +77,21 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   controls::segmented(
       context, "pow2.scaling", scaling_, {"Tensor", "Delayed", "Block", "MXFP8"},
       {.tooltip = "Kind of scaling whose scales are compared", .width = theme.px(236)});
-  const OrderBar bar{
+  constexpr OrderWords kWords{
       .name = "pow2",
       .verb = "compare",
       .label = "Compare",
       .tooltip =
-          "Quantize the operand with both kinds of scale, with the rail's "
-          "shape, input, routing and settings",
-      .live_tooltip = "Compare again whenever the request changes; the newest request wins",
-      .under_way = context.view.comparing,
-      .valid = engine::validate(context.view.requested)};
-  if (draw_order_bar(context, bar, flow, live_)) order(context);
+          "Quantize the operand with both kinds of scale, with the rail's shape, input, "
+          "routing and settings",
+      .live_tooltip = "Compare again whenever the request changes; the newest request wins"};
+  orders_.draw_bar(context, kWords, {view.comparing, engine::validate(view.requested)}, flow,
+                   wanted(context));
   float bottom = flow.bottom() - theme.px(kGapSmall);
-  const SessionView& view = context.view;
   std::string status;
   if (!view.comparison_error.empty()) status = view.comparison_error;
   if (shown_ && !view.from_file && !view.comparing &&
-      !answers(model_.recorded()->comparison.request, pow2_order(view.requested, operand_ == 1))) {
+      !answers(model_.recorded()->comparison.request, wanted(context))) {
     status = "answers an older request: Compare again";
   }
   if (!status.empty()) {
@@ -114,7 +103,7 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   }
   controls::record(context, "pow2.status", "state of the comparison", "text",
                    view.comparing ? "comparing" : status, at, ImVec2(area.end().x, bottom));
-  return bottom + gap;
+  return bottom + theme.px(kGap);
 }
 
 void Pow2View::draw_figures(const PanelContext& context, float width) {
@@ -169,65 +158,72 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                 width);
 }
 
-void Pow2View::draw_waste(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  Card card(context,
-            {.id = "pow2.waste_card",
-             .title = "Range wasted",
-             .question = "How much of the code's range do rounded scales leave unused?",
-             .note = "binades per expert: mean, line to the worst scale",
-             .measured = kPairMethod,
-             .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
-             .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); }},
-            area.size);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 room = card.room();
+CardTable Pow2View::table() {
+  return {.id = "##pow2.table",
+          .columns = pow2_columns(),
+          .rows = &model_.rows(),
+          .generation = model_.generation(),
+          .state = &table_};
+}
+
+CardSpec Pow2View::waste_card(const PanelContext& context) {
+  return {.id = "pow2.waste_card",
+          .title = "Range wasted",
+          .question = "How much of the code's range do rounded scales leave unused?",
+          .note = "binades per expert: mean, line to the worst scale",
+          .measured = kPairMethod,
+          .table = table(),
+          .draw = [this, &context](const Area& room) { draw_waste(context, room.size); },
+          .read_out = {"pow2.waste", "wasted range per expert",
+                       [this] { return fmt::format("experts={}", model_.waste().size()); }}};
+}
+
+void Pow2View::draw_waste(const PanelContext& context, ImVec2 size) {
   const int hovered = plot::draw_bars(context,
                                       {.id = "##pow2.waste",
-                                       .size = room,
+                                       .size = size,
                                        .y = {.label = "binades", .limits = {0.0, 1.0}},
                                        .x_label = "expert"},
                                       model_.waste(), waste_view_)
                           .index;
-  if (hovered >= 0) {
-    const engine::RangeWaste& waste =
-        model_.pair().pow2->experts[static_cast<std::size_t>(hovered)].waste;
-    plot::read_out(
-        context, fmt::format("expert {}", hovered),
-        {{"mean", fmt::format("{:.4f} binades", waste.mean), 0},
-         {"worst scale", fmt::format("{:.4f} binades", waste.max), 0},
-         {"largest code used",
-          fmt::format("{:.1f} % of the range's top, on average", 100.0 * std::exp2(-waste.mean)),
-          0},
-         {"scales", plot::count_text(waste.scales), 0}});
-  }
-  controls::record(context, "pow2.waste", "wasted range per expert", "plot",
-                   fmt::format("experts={}", model_.waste().size()), at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+  if (hovered < 0) return;
+  const engine::RangeWaste& waste =
+      model_.pair().pow2->experts[static_cast<std::size_t>(hovered)].waste;
+  plot::read_out(
+      context, fmt::format("expert {}", hovered),
+      {{"mean", fmt::format("{:.4f} binades", waste.mean), 0},
+       {"worst scale", fmt::format("{:.4f} binades", waste.max), 0},
+       {"largest code used",
+        fmt::format("{:.1f} % of the range's top, on average", 100.0 * std::exp2(-waste.mean)), 0},
+       {"scales", plot::count_text(waste.scales), 0}});
 }
 
-void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
+CardSpec Pow2View::snr_card(const PanelContext& context) {
   const bool twin = model_.pair().free != nullptr;
   if (!twin) variant_ = 1;
-  Card card(context,
-            {.id = "pow2.snr_card",
-             .title = "SNR of the operand",
-             .question = "How does switching the kind of scale affect each expert?",
-             .note = "dB per expert",
-             .measured = kPairMethod,
-             .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
-             .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
-             .header_widgets = theme.px(150)},
-            area.size);
-  card.begin_header_widgets();
-  controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
-                      {.tooltip = "Scales whose error is drawn; both come from one comparison",
-                       .width = theme.px(142)},
-                      {{.enabled = twin, .reason = "MXFP8 has only power-of-two scales"}, {}});
-  card.end_header_widgets();
-  const std::vector<plot::Bar>& bars = model_.snr(variant_ == 1);
+  const auto choose_variant = [this, &context, twin] {
+    controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
+                        {.tooltip = "Scales whose error is drawn; both come from one comparison",
+                         .width = context.theme.px(142)},
+                        {{.enabled = twin, .reason = "MXFP8 has only power-of-two scales"}, {}});
+  };
+  return {.id = "pow2.snr_card",
+          .title = "SNR of the operand",
+          .question = "How does switching the kind of scale affect each expert?",
+          .note = "dB per expert",
+          .measured = kPairMethod,
+          .table = table(),
+          .header_widgets = context.theme.px(150),
+          .header = choose_variant,
+          .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
+          .read_out = {"pow2.snr", "SNR per expert", [this] {
+                         return fmt::format("variant={};experts={}",
+                                            variant_ == 1 ? "pow2" : "fp32",
+                                            model_.snr(variant_ == 1).size());
+                       }}};
+}
+
+void Pow2View::draw_snr(const PanelContext& context, ImVec2 size) {
   // One axis for both, so that the switch changes the bars and not the axis.
   double top = 0.0;
   for (const bool pow2 : {false, true}) {
@@ -235,101 +231,79 @@ void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
       if (std::isfinite(bar.value)) top = std::max(top, bar.value);
     }
   }
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 room = card.room();
   const int hovered = plot::draw_bars(context,
                                       {.id = "##pow2.snr",
-                                       .size = room,
+                                       .size = size,
                                        .y = {.kind = plot::AxisKind::Decibel,
                                              .label = "dB",
                                              .limits = {0.0, top > 0.0 ? 1.08 * top : 1.0}},
                                        .x_label = "expert"},
-                                      bars, snr_view_)
+                                      model_.snr(variant_ == 1), snr_view_)
                           .index;
-  if (hovered >= 0) {
-    const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
-    plot::read_out(context, fmt::format("expert {}", hovered),
-                   {{"FP32 scales, dB", cells[4].text, 0},
-                    {"pow-2 scales, dB", cells[5].text, 0},
-                    {"lost, dB", cells[6].text, 0}});
-  }
-  controls::record(
-      context, "pow2.snr", "SNR per expert", "plot",
-      fmt::format("variant={};experts={}", variant_ == 1 ? "pow2" : "fp32", bars.size()), at,
-      ImVec2(at.x + room.x, at.y + room.y));
+  if (hovered < 0) return;
+  const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
+  plot::read_out(context, fmt::format("expert {}", hovered),
+                 {{"FP32 scales, dB", cells[4].text, 0},
+                  {"pow-2 scales, dB", cells[5].text, 0},
+                  {"lost, dB", cells[6].text, 0}});
 }
 
-void Pow2View::draw_table(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
-  const engine::RunRequest& rail = context.view.requested;
-  Card card(context,
-            {.id = "pow2.table_card",
-             .title = "Experts",
-             .question = "Which expert loses most? A click on a column sorts.",
-             .note = model_.recorded()->comparison.device.name,
-             .measured = kPairMethod,
-             .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
-             .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
-             .header_widgets = theme.px(190)},
-            area.size);
-  card.begin_header_widgets();
-  bool pow2 = rail.recipe.pow2_scales;
-  if (controls::checkbox(context, "pow2.in_run", "pow-2 scales in the run", pow2,
-                         {.tooltip = "Sets the switch in the rail; a live run follows"})) {
-    engine::RunRequest request = rail;
-    request.recipe.pow2_scales = pow2;
-    context.commands.push_back(EditRequest{request});
-  }
-  card.end_header_widgets();
-  plot::draw_table(context, "##pow2.table", pow2_columns(), model_.rows(), model_.generation(),
-                   card.room(), table_);
-}
-
-void Pow2View::draw_nothing(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const SessionView& view = context.view;
-  if (view.comparing) {
-    draw_empty(context, area.size, "Comparing",
-               "The operand is quantized with one kind of scale after the other.", "", nullptr);
-    return;
-  }
-  const bool lost = view.link.state == LinkState::Lost;
-  std::string sentence =
-      "Compare quantizes the operand with FP32 and with power-of-two scales and shows what the "
-      "rounding wastes in range, costs in SNR and saves in time.";
-  if (view.from_file) sentence = "This recording holds no such comparison. " + sentence;
-  if (!view.comparison_error.empty()) sentence = view.comparison_error;
-  if (lost) sentence += " There is no worker: start one first.";
-  if (draw_empty(context, area.size, "No comparison yet", sentence, "pow2.compare_now",
-                 lost ? nullptr : "Compare")) {
-    order(context);
-  }
+CardSpec Pow2View::table_card(const PanelContext& context) {
+  const auto switch_in_run = [&context] {
+    engine::RunRequest request = context.view.requested;
+    if (controls::checkbox(context, "pow2.in_run", "pow-2 scales in the run",
+                           request.recipe.pow2_scales,
+                           {.tooltip = "Sets the switch in the rail; a live run follows"})) {
+      context.commands.push_back(EditRequest{request});
+    }
+  };
+  return {.id = "pow2.table_card",
+          .title = "Experts",
+          .question = "Which expert loses most? A click on a column sorts.",
+          .note = model_.recorded()->comparison.device.name,
+          .measured = kPairMethod,
+          .table = table(),
+          .header_widgets = context.theme.px(190),
+          .header = switch_in_run};
 }
 
 void Pow2View::draw(const PanelContext& context, const Area& area, float taken_left) {
   follow(context);
   const Theme& theme = context.theme;
+  const SessionView& view = context.view;
   const float gap = theme.px(kGap);
-  const float top = draw_controls(context, area, taken_left);
-  Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
-  if (!shown_) return draw_nothing(context, rest);
+  Area rest = area.below(draw_controls(context, area, taken_left) - area.at.y);
+  if (!shown_) {
+    const std::string sentence =
+        "Compare quantizes the operand with FP32 and with power-of-two scales and shows what the "
+        "rounding wastes in range, costs in SNR and saves in time.";
+    if (draw_no_result(
+            context, rest, view.comparing,
+            {.in_progress_title = "Comparing",
+             .in_progress = "The operand is quantized with one kind of scale after the other.",
+             .title = "No comparison yet",
+             .sentence = sentence,
+             .recorded = "This recording holds no such comparison. " + sentence,
+             .error = view.comparison_error,
+             .button_id = "pow2.compare_now",
+             .button_label = "Compare"})) {
+      orders_.send(context, wanted(context));
+    }
+    return;
+  }
   ImGui::SetCursorScreenPos(rest.at);
   draw_figures(context, rest.size.x);
-  const float below = rest.at.y + headline_height(theme) + gap;
-  rest = {ImVec2(rest.at.x, below), ImVec2(rest.size.x, area.end().y - below)};
+  rest = rest.below(headline_height(theme) + gap);
   if (model_.pair().pow2 == nullptr) {
     ImGui::SetCursorScreenPos(rest.at);
     draw_empty(context, rest.size, "Not in this comparison",
-               "It holds no report of this scaling with power-of-two scales. Compare again.", "",
-               nullptr);
+               "It holds no report of this scaling with power-of-two scales. Compare again.");
     return;
   }
-  const std::vector<Area> rows = rows_of(rest, gap, {1.0F, 1.0F});
-  const std::vector<Area> upper = columns_of(rows[0], gap, {1.0F, 1.0F});
-  draw_waste(context, upper[0]);
-  draw_snr(context, upper[1]);
-  draw_table(context, rows[1]);
+  const std::vector<Area> areas = grid_by_rows(rest, gap, {{1.0F, {1.0F, 1.0F}}, {1.0F}});
+  draw_card(context, areas[0], waste_card(context));
+  draw_card(context, areas[1], snr_card(context));
+  draw_card(context, areas[2], table_card(context));
 }
 
 }  // namespace app

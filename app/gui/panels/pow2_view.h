@@ -2,10 +2,7 @@
 // not.
 #pragma once
 
-#include <optional>
-
-#include "app/gui/cards/card_layout.h"
-#include "app/gui/controls/panel_context.h"
+#include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/pow2_model.h"
 
 namespace app {
@@ -17,13 +14,15 @@ class Pow2View {
 
  private:
   void follow(const PanelContext& context);
-  void order(const PanelContext& context);
+  engine::ComparisonRequest wanted(const PanelContext& context) const;
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
-  void draw_waste(const PanelContext& context, const Area& area);
-  void draw_snr(const PanelContext& context, const Area& area);
-  void draw_table(const PanelContext& context, const Area& area);
-  void draw_nothing(const PanelContext& context, const Area& area);
+  CardTable table();
+  CardSpec waste_card(const PanelContext& context);
+  void draw_waste(const PanelContext& context, ImVec2 size);
+  CardSpec snr_card(const PanelContext& context);
+  void draw_snr(const PanelContext& context, ImVec2 size);
+  CardSpec table_card(const PanelContext& context);
 
   Pow2Model model_;
   bool shown_ = false;
@@ -31,8 +30,7 @@ class Pow2View {
   int operand_ = 0;
   int scaling_ = 2;  // index into kScalings
   int variant_ = 1;  // 0 = FP32 scales, 1 = power of two
-  bool live_ = false;
-  std::optional<engine::ComparisonRequest> asked_;
+  Orders<engine::ComparisonRequest> orders_;
   plot::PlotView waste_view_;
   plot::PlotView snr_view_;
   plot::TableState table_;

@@ -13,19 +13,11 @@
 namespace app {
 namespace {
 
-std::string sample_list(const std::vector<RecipeOverlay>& overlays, char separator) {
-  std::string text =
-      fmt::format("recipe{0}row{0}column{0}x{0}code{0}bits{0}scale_inv{0}decoded\n", separator);
+std::string sample_list(const std::vector<RecipeOverlay>& overlays) {
+  std::string text = "recipe\trow\tcolumn\tx\tcode\tbits\tscale_inv\tdecoded\n";
   for (const RecipeOverlay& overlay : overlays) {
-    const engine::QuantizationSample& sample = overlay.report->sample;
-    for (std::size_t i = 0; i < sample.codes.size(); ++i) {
-      const auto columns = static_cast<std::size_t>(sample.columns);
-      text += fmt::format("{1}{0}{2}{0}{3}{0}{4:.9g}{0}{5}{0}{6}{0}{7:.9g}{0}{8:.9g}\n", separator,
-                          overlay.name, sample.row + static_cast<std::int64_t>(i / columns),
-                          sample.column + static_cast<std::int64_t>(i % columns),
-                          sample.original[i], code_hex(overlay.format, sample.codes[i]),
-                          code_bits(overlay.format, sample.codes[i]), sample.scale_inv[i],
-                          sample.decoded[i]);
+    for (std::size_t i = 0; i < overlay.report->sample.codes.size(); ++i) {
+      text += fmt::format("{}\t{}\n", overlay.name, element_fields(overlay, i));
     }
   }
   return text;
@@ -38,7 +30,7 @@ void RecipesView::go_to(const PanelContext& context, std::int64_t row, std::int6
   sample_column_ = column;
   picked_row_ = 0;
   picked_column_ = 0;
-  if (!context.view.from_file) order(context);
+  if (!context.view.from_file) orders_.send(context, wanted(context));
 }
 
 void RecipesView::draw_sample_controls(const PanelContext& context) {
@@ -63,45 +55,36 @@ void RecipesView::draw_sample_controls(const PanelContext& context) {
                       {.tooltip = "What the cells show"});
 }
 
-void RecipesView::draw_inspector(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec RecipesView::elements_card(const PanelContext& context) {
   const std::vector<RecipeOverlay>& overlays = model_.overlays();
   // A click on a line of the arithmetic selects whose cells are shown.
-  const std::size_t cell_recipe =
-      std::min(cell_recipe_, overlays.empty() ? 0 : overlays.size() - 1);
-  cell_recipe_ = cell_recipe;
-  Card card(context,
-            {.id = "recipes.sample_card",
-             .title = "Elements",
-             .question = "What happens to a single number? Hover a cell for its arithmetic.",
-             .note = overlays.empty() ? "" : "cells of " + overlays[cell_recipe].name,
-             .measured = "Codes, scales and decoded values as the kernels wrote them, of 32 x 32 "
-                         "elements. Near the end of the operand the sample moves up and left.",
-             .text = [this] { return sample_list(model_.overlays(), '\t'); },
-             .csv = [this] { return sample_list(model_.overlays(), ','); }},
-            area.size);
-  if (overlays.empty()) {
-    draw_empty(context, card.room(), "No recipe chosen", "Click up to three rows of the table.", "",
-               nullptr);
-    return;
-  }
+  cell_recipe_ = std::min(cell_recipe_, overlays.empty() ? 0 : overlays.size() - 1);
+  return {.id = "recipes.sample_card",
+          .title = "Elements",
+          .question = "What happens to a single number? Hover a cell for its arithmetic.",
+          .note = overlays.empty() ? "" : "cells of " + overlays[cell_recipe_].name,
+          .measured =
+              "Codes, scales and decoded values as the kernels wrote them, of 32 x 32 "
+              "elements. Near the end of the operand the sample moves up and left.",
+          .list = [this] { return sample_list(model_.overlays()); },
+          .empty = [this] { return none_chosen(); },
+          .draw = [this, &context](const Area&) { draw_elements(context); }};
+}
+
+void RecipesView::draw_elements(const PanelContext& context) {
   draw_sample_controls(context);
   const Theme& theme = context.theme;
-  const Area room{ImGui::GetCursorScreenPos(), card.room()};
+  const Area room{ImGui::GetCursorScreenPos(), ImGui::GetContentRegionAvail()};
   const float line = theme.fonts.mono->FontSize + theme.px(2);
-  const float text = line * (1.0F + 2.0F * static_cast<float>(overlays.size()));
+  const float text = line * (1.0F + 2.0F * static_cast<float>(model_.overlays().size()));
   const bool side_by_side = room.size.x > theme.px(860);
   const float gap = theme.px(kGap);
   const std::vector<Area> parts =
       side_by_side ? columns_of(room, gap, {1.0F, 1.0F})
                    : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
-  draw_cells(context, parts[0]);
-  draw_arithmetic(context, parts[1]);
-}
-
-void RecipesView::draw_cells(const PanelContext& context, const Area& area) {
   draw_sample_cells(context, "recipes.cells", model_.overlays()[cell_recipe_],
-                    static_cast<CellField>(cell_field_), area, picked_row_, picked_column_);
+                    static_cast<CellField>(cell_field_), parts[0], picked_row_, picked_column_);
+  draw_arithmetic(context, parts[1]);
 }
 
 void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area) {

@@ -27,16 +27,9 @@ engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const
   return comparison_order(context.view.requested, operand_ == 1, sample_row_, sample_column_);
 }
 
-void RecipesView::order(const PanelContext& context) {
-  asked_ = wanted(context);
-  context.commands.push_back(*asked_);
-}
-
 void RecipesView::follow(const PanelContext& context) {
   const SessionView& view = context.view;
-  const bool can_ask = !view.from_file && view.link.state != LinkState::Lost && view.hello &&
-                       engine::validate(view.requested).ok();
-  if (live_ && can_ask && (!asked_ || *asked_ != wanted(context))) order(context);
+  orders_.follow(context, wanted(context), engine::validate(view.requested));
   RecipesModel::Comparison found;
   for (const RecipesModel::Comparison& one : view.comparisons) {
     const engine::ComparisonRequest& request = one->comparison.request;
@@ -65,12 +58,8 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   follow(context);
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight);
-  // On the row of the page's own selector if there is room, else on separate rows.
   const float controls_width = theme.px(430);
-  const bool side_by_side = area.size.x - taken_left >= controls_width;
-  Area bar{ImVec2(side_by_side ? area.at.x + taken_left : area.at.x,
-                  side_by_side ? area.at.y : area.at.y + row + theme.px(kGapSmall)),
-           ImVec2(side_by_side ? area.size.x - taken_left : area.size.x, row)};
+  Area bar = control_row(theme, area, taken_left, controls_width);
   bar.size.y = draw_controls(context, bar) - bar.at.y - theme.px(kGapSmall);
   const auto below = [&](const Area& other) {
     return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};
@@ -81,7 +70,7 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
                           : Area{ImVec2(bar.at.x + controls_width, bar.at.y), ImVec2(left, row)};
   draw_status(context, status);
   const float top = status.end().y + theme.px(kGap);
-  const Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  const Area rest = area.below(top - area.at.y);
   shown_ ? draw_content(context, rest) : draw_nothing(context, rest);
 }
 
@@ -97,17 +86,17 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
                       {.tooltip = "Blocks along the rows (for fprop) or along the columns (for the "
                                   "products of the backward pass)",
                        .width = theme.px(170)});
-  const OrderBar bar{
+  constexpr OrderWords kWords{
       .name = "recipes",
       .verb = "compare",
       .label = "Compare",
       .tooltip =
-          "Quantize the operand with every recipe, with the rail's shape, "
-          "input, routing and settings",
-      .live_tooltip = "Compare again whenever the request changes; the newest request wins",
-      .under_way = context.view.comparing,
-      .valid = engine::validate(context.view.requested)};
-  if (draw_order_bar(context, bar, flow, live_)) order(context);
+          "Quantize the operand with every recipe, with the rail's shape, input, routing "
+          "and settings",
+      .live_tooltip = "Compare again whenever the request changes; the newest request wins"};
+  const SessionView& view = context.view;
+  orders_.draw_bar(context, kWords, {view.comparing, engine::validate(view.requested)}, flow,
+                   wanted(context));
   return flow.bottom();
 }
 
@@ -149,29 +138,24 @@ void RecipesView::draw_status(const PanelContext& context, const Area& area) con
 }
 
 void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const SessionView& view = context.view;
   const char* operand = operand_ == 0 ? "X" : "W";
-  if (view.comparing) {
-    draw_empty(context, area.size, "Comparing",
-               fmt::format("Every recipe quantizes {}, one after the other.", operand), "",
-               nullptr);
-    return;
-  }
-  std::string sentence = fmt::format(
+  const std::string sentence = fmt::format(
       "Compare quantizes {} of the rail's request with every recipe and shows their "
       "codes, scales, errors and times side by side.",
       operand);
-  if (view.from_file) {
-    sentence = fmt::format("This recording holds no comparison of {}. ", operand) + sentence +
-               " It needs a worker and leaves the recording.";
-  }
-  if (!view.comparison_error.empty()) sentence = view.comparison_error;
-  const bool can = view.link.state != LinkState::Lost;
-  if (!can) sentence += " There is no worker: start one first.";
-  if (draw_empty(context, area.size, "No comparison yet", sentence, "recipes.compare_now",
-                 can ? "Compare" : nullptr)) {
-    order(context);
+  if (draw_no_result(
+          context, area, context.view.comparing,
+          {.in_progress_title = "Comparing",
+           .in_progress = fmt::format("Every recipe quantizes {}, one after the other.", operand),
+           .title = "No comparison yet",
+           .sentence = sentence,
+           .recorded = fmt::format("This recording holds no comparison of {}. {} It needs a worker "
+                                   "and leaves the recording.",
+                                   operand, sentence),
+           .error = context.view.comparison_error,
+           .button_id = "recipes.compare_now",
+           .button_label = "Compare"})) {
+    orders_.send(context, wanted(context));
   }
 }
 
@@ -199,52 +183,50 @@ void RecipesView::draw_content(const PanelContext& context, const Area& area) {
   const float rest = height - table - 2 * gap;
   const std::vector<Area> rows =
       rows_of(all, gap, {table, rest * plots / (plots + below), rest * below / (plots + below)});
-  draw_table(context, rows[0]);
   const std::vector<Area> upper =
       wide ? columns_of(rows[1], gap, {1, 1, 1}) : rows_of(rows[1], gap, {1, 1, 1});
-  draw_values(context, upper[0]);
-  draw_scales(context, upper[1]);
-  draw_codes(context, upper[2]);
   const std::vector<Area> lower =
       wide ? columns_of(rows[2], gap, {1.1F, 1}) : rows_of(rows[2], gap, {1, 1});
-  draw_maps(context, lower[0]);
-  draw_inspector(context, lower[1]);
+  draw_card(context, rows[0], table_card(context));
+  draw_card(context, upper[0], values_card(context));
+  draw_card(context, upper[1], scales_card(context));
+  draw_card(context, upper[2], codes_card(context));
+  draw_card(context, lower[0], maps_card(context));
+  draw_card(context, lower[1], elements_card(context));
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(width, height));
   ImGui::EndChild();
 }
 
-void RecipesView::draw_table(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec RecipesView::table_card(const PanelContext& context) {
   const engine::RecipeComparison& comparison = model_.comparison();
-  const auto order_of = [this] {
+  const auto shown_rows = [this] {
     std::vector<plot::TableRow> rows;
     for (const int index : table_.order)
       rows.push_back(model_.rows()[static_cast<std::size_t>(index)]);
     return rows.size() == model_.rows().size() ? rows : model_.rows();
   };
-  Card card(context,
-            {.id = "recipes.table_card",
-             .title = "Recipes",
-             .question = "What does each recipe do to the same numbers, and what does it cost?",
-             .note = fmt::format("{} of {}, n {} launches; click up to three rows to overlay "
-                                 "them",
-                                 direction_ == 0 ? "rows" : "columns", operand_ == 0 ? "X" : "W",
-                                 comparison.request.timed_launches),
-             .measured = kTableMethod,
-             .text = [order_of] { return plot::table_text(recipe_columns(), order_of()); },
-             .csv = [order_of] { return plot::table_csv(recipe_columns(), order_of()); }},
-            area.size);
+  return {.id = "recipes.table_card",
+          .title = "Recipes",
+          .question = "What does each recipe do to the same numbers, and what does it cost?",
+          .note = fmt::format("{} of {}, n {} launches; click up to three rows to overlay them",
+                              direction_ == 0 ? "rows" : "columns", operand_ == 0 ? "X" : "W",
+                              comparison.request.timed_launches),
+          .measured = kTableMethod,
+          .text = [shown_rows] { return plot::table_text(recipe_columns(), shown_rows()); },
+          .csv = [shown_rows] { return plot::table_csv(recipe_columns(), shown_rows()); },
+          .draw = [this, &context](const Area& room) { draw_table(context, room.size); }};
+}
+
+void RecipesView::draw_table(const PanelContext& context, ImVec2 size) {
   // If it is narrower than this the columns would overlap: the table scrolls sideways instead.
-  const ImVec2 room = card.room();
-  const ImVec2 whole(std::max(room.x, context.theme.px(640)), room.y);
-  const bool sideways = whole.x > room.x;
-  ImGui::BeginChild("##recipes.sideways", room, false,
+  const float width = std::max(size.x, context.theme.px(640));
+  const bool sideways = width > size.x;
+  ImGui::BeginChild("##recipes.sideways", size, false,
                     sideways ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar);
   const float bar = sideways ? ImGui::GetStyle().ScrollbarSize : 0.0F;
-  const bool changed =
-      plot::draw_table(context, "##recipes.table", recipe_columns(), model_.rows(),
-                       model_.generation(), ImVec2(whole.x, whole.y - bar), table_);
+  const bool changed = plot::draw_table(context, "##recipes.table", recipe_columns(), model_.rows(),
+                                        model_.generation(), ImVec2(width, size.y - bar), table_);
   ImGui::EndChild();
   if (!changed) return;
   // A refused recipe has nothing to overlay.

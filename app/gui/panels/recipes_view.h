@@ -3,11 +3,9 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string>
 
-#include "app/gui/cards/card_layout.h"
-#include "app/gui/controls/panel_context.h"
+#include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/sorted_table.h"
@@ -22,25 +20,26 @@ class RecipesView {
  private:
   // recipes_view.cpp
   void follow(const PanelContext& context);
-  void order(const PanelContext& context);
   engine::ComparisonRequest wanted(const PanelContext& context) const;
   /// Returns where they end, including a small gap.
   float draw_controls(const PanelContext& context, const Area& area);
   void draw_status(const PanelContext& context, const Area& area) const;
   void draw_nothing(const PanelContext& context, const Area& area);
   void draw_content(const PanelContext& context, const Area& area);
-  void draw_table(const PanelContext& context, const Area& area);
+  CardSpec table_card(const PanelContext& context);
+  void draw_table(const PanelContext& context, ImVec2 size);
   // recipes_plots.cpp
-  void draw_values(const PanelContext& context, const Area& area);
-  void draw_scales(const PanelContext& context, const Area& area);
-  void draw_codes(const PanelContext& context, const Area& area);
-  void draw_maps(const PanelContext& context, const Area& area);
+  CardSpec values_card(const PanelContext& context);
+  CardSpec scales_card(const PanelContext& context);
+  CardSpec codes_card(const PanelContext& context);
+  EmptyState none_chosen() const;
+  CardSpec maps_card(const PanelContext& context);
+  void draw_maps(const PanelContext& context, const Area& room);
   void draw_map(const PanelContext& context, const Area& area, std::size_t index);
-  void draw_legend(const PanelContext& context, const Area& area, bool before) const;
   // recipes_inspector.cpp
-  void draw_inspector(const PanelContext& context, const Area& area);
+  CardSpec elements_card(const PanelContext& context);
+  void draw_elements(const PanelContext& context);
   void draw_sample_controls(const PanelContext& context);
-  void draw_cells(const PanelContext& context, const Area& area);
   void draw_arithmetic(const PanelContext& context, const Area& area);
   void go_to(const PanelContext& context, std::int64_t row, std::int64_t column);
 
@@ -49,9 +48,8 @@ class RecipesView {
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
   int direction_ = 0;
-  bool live_ = false;
   bool log_counts_ = true;
-  std::optional<engine::ComparisonRequest> asked_;  // the last one, so that Live asks only once
+  Orders<engine::ComparisonRequest> orders_;
   std::int64_t sample_row_ = 0;
   std::int64_t sample_column_ = 0;
   plot::TableState table_{.most_chosen = kMostOverlaid};

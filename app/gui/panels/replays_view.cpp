@@ -6,24 +6,13 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
-#include "app/gui/cards/card_ground.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/measure_words.h"
 #include "app/gui/plot/plot_text.h"
-#include "app/gui/plot/series_plot.h"
 #include "engine/model/backend_traits.h"
 
 namespace app {
 
-bool ReplaysView::tick() {
-  if (model_.take()) return true;
-  if (!model_.deriving()) return false;
-  // Long work must become visible even if the mouse does not move.
-  const auto now = std::chrono::steady_clock::now();
-  if (now - pulse_ < std::chrono::milliseconds(100)) return false;
-  pulse_ = now;
-  return true;
-}
+bool ReplaysView::tick() { return model_.take() || pulse_.due(model_.deriving()); }
 
 void ReplaysView::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
@@ -42,7 +31,7 @@ void ReplaysView::follow_run(const PanelContext& context) {
 void ReplaysView::draw_figures(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const engine::RunResult& result = model_.run().result;
-  const profiling::Distribution& step = model_.iterations();
+  const profiling::Distribution& step = model_.iterations().time;
   const bool graph = model_.has_graph();
   std::vector<Figure> figures;
   figures.push_back({.id = "graphs.node_count",
@@ -121,18 +110,17 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
   ImGui::PopStyleColor(3);
 }
 
-std::string ReplaysView::matrix_list(char separator) const {
+std::string ReplaysView::matrix_list() const {
   const profiling::NodeMatrix& matrix = model_.matrix();
+  const int first = first_iteration(model_.has_graph());
   std::string text = "node";
-  for (int i = 0; i < matrix.iterations; ++i)
-    text += fmt::format("{}{}", separator, i + first_number());
+  for (int i = 0; i < matrix.iterations; ++i) text += fmt::format("\t{}", i + first);
   text += '\n';
   for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
     text += model_.row_labels()[row];
     for (int i = 0; i < matrix.iterations; ++i) {
-      const float value = model_.duration_ns(static_cast<int>(row), i);
-      text += std::isnan(value) ? std::string(1, separator)
-                                : fmt::format("{}{:.0f}", separator, static_cast<double>(value));
+      const auto value = static_cast<double>(model_.duration_ns(static_cast<int>(row), i));
+      text += std::isnan(value) ? std::string("\t") : fmt::format("\t{:.0f}", value);
     }
     text += '\n';
   }
@@ -144,7 +132,8 @@ void ReplaysView::draw_matrix_read_out(const PanelContext& context,
   const profiling::NodeMatrix::Row& row = model_.matrix().rows[static_cast<std::size_t>(hover.row)];
   const float value = model_.duration_ns(hover.row, hover.column);
   std::vector<plot::ReadOutLine> lines = {
-      {iteration_noun(), std::to_string(hover.column + first_number()), 0},
+      {iteration_noun(model_.has_graph()),
+       std::to_string(hover.column + first_iteration(model_.has_graph())), 0},
       {"stage", std::string(engine::stage_name(row.stage)), context.theme.stage(row.stage)},
       {"duration",
        std::isnan(value) ? "no record" : plot::duration_text(static_cast<double>(value)), 0}};
@@ -164,178 +153,121 @@ void ReplaysView::draw_matrix_read_out(const PanelContext& context,
                  lines);
 }
 
-void ReplaysView::draw_matrix(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
+CardSpec ReplaysView::matrix_card(const PanelContext& context) {
   const bool graph = model_.has_graph();
-  const float widgets = theme.px(200);
-  Card card(
-      context,
-      {.id = "graphs.matrix_card",
-       .title = graph ? "Replay x node" : "Eager iteration x work",
-       .question =
-           "Which node is slow, and in which replay? Columns are replays, rows are nodes in "
-           "topological order.",
-       .note = model_.run().result.activity_method,
-       .measured = "Duration of each node in each replay, joined by node id, never by order of "
-                   "records. Without a graph: spans of one stage, layer and expert. Method: " +
-                   model_.run().result.activity_method +
-                   ". Colours span the 2nd to the 95th percentile when they compare with the "
-                   "row's median.",
-       .text = [this] { return matrix_list('\t'); },
-       .csv = [this] { return matrix_list(','); },
-       .header_widgets = widgets},
-      area.size);
-  ;
-  card.begin_header_widgets();
-  if (controls::segmented(
-          context, "graphs.cell_scale", scale_, {"vs row median", "duration"},
-          {.tooltip = "What the colours mean", .width = widgets - theme.px(kGap)})) {
-    model_.set_scale(static_cast<CellScale>(scale_));
-  }
-  card.end_header_widgets();
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
   const profiling::NodeMatrix& matrix = model_.matrix();
-  if (matrix.rows.empty() || matrix.iterations == 0) {
-    draw_empty(context, room, "No records to compare",
-               "This run left no activity in its timed iterations. Method: " +
-                   model_.run().result.activity_method + ".",
-               "", nullptr);
-  } else {
-    const plot::Range colors = model_.colors();
-    const bool relative = scale_ == 0;
-    const plot::HeatmapHover hover = plot::draw_heatmap(
-        context,
-        {.id = "##graphs.matrix",
-         .size = room,
-         .x_label = iteration_noun(),
-         .x_offset = static_cast<double>(first_number()),
-         .row_labels = model_.row_labels(),
-         .row_colors = model_.row_colors(),
-         .row_margin = model_.row_margin(),
-         .margin_title = "median, p95",
-         .colors = colors,
-         .legend = relative ? "of the row's median" : "duration",
-         .legend_ends =
-             relative
-                 ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
-                                            fmt::format("{:.0f} % and more", 100.0 * colors.max)}
-                 : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
-                                            plot::duration_text(std::pow(10.0, colors.max))}},
-        model_.grid(), model_.grid_generation(), matrix_state_);
-    if (hover.inside) draw_matrix_read_out(context, hover);
-  }
-  controls::record(
-      context, "graphs.matrix", "node durations by replay", "plot",
-      fmt::format("nodes={};iterations={};graph={}", matrix.rows.size(), matrix.iterations, graph),
-      at, ImVec2(at.x + room.x, at.y + room.y));
-}
-
-void ReplaysView::draw_nodes(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const bool graph = model_.has_graph();
-  Card card(
-      context,
-      {.id = "graphs.nodes_card",
-       .title = graph ? "Nodes" : "Work",
-       .question = graph ? "What is in the captured graph, and which node waits for which?"
-                         : "What does one iteration consist of?",
-       .note = graph ? "topological order" : "order of first start",
-       .measured = graph ? "Nodes and edges as the driver lists them after capture; durations from "
-                           "activity records with the same node id."
-                         : "Spans of the eager iterations, by stage, layer, expert and name.",
-       .text = [this] { return plot::table_text(model_.node_columns(), model_.node_rows()); },
-       .csv = [this] { return plot::table_csv(model_.node_columns(), model_.node_rows()); }},
-      area.size);
-  ;
-  // Two tables with separate columns: ImGui remembers sorting and widths by id.
-  plot::draw_table(context, graph ? "##graphs.nodes" : "##graphs.work", model_.node_columns(),
-                   model_.node_rows(), model_.generation(), card.room(), table_);
-}
-
-void ReplaysView::draw_series(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const engine::RunResult& result = model_.run().result;
-  const auto listed = [this](char separator) {
-    std::string text = fmt::format("{}{}duration_ns\n", iteration_noun(), separator);
-    for (std::size_t i = 0; i < model_.iteration_ns().size(); ++i) {
-      text += fmt::format("{}{}{:.0f}\n", i + static_cast<std::size_t>(first_number()), separator,
-                          model_.iteration_ns()[i]);
+  const std::string& method = model_.run().result.activity_method;
+  const float widgets = context.theme.px(200);
+  const auto choose_scale = [this, &context, widgets] {
+    if (controls::segmented(
+            context, "graphs.cell_scale", scale_, {"vs row median", "duration"},
+            {.tooltip = "What the colours mean", .width = widgets - context.theme.px(kGap)})) {
+      model_.set_scale(static_cast<CellScale>(scale_));
     }
-    return text;
   };
-  Card card(context,
-            {.id = "graphs.series_card",
-             .title = model_.has_graph() ? "Replay durations" : "Iteration durations",
-             .question = "Do replays follow each other at a constant pace?",
-             .note = fmt::format("{}, n {}, {}", conditions_text(result.effective.measure),
-                                 model_.iterations().n, result.iteration_method),
-             .measured = "Method: " + result.iteration_method + ". The axis starts near the data.",
-             .text = [listed] { return listed('\t'); },
-             .csv = [listed] { return listed(','); }},
-            area.size);
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const int hovered = plot::draw_duration_series(context,
-                                                 {.id = "##graphs.series",
-                                                  .size = room,
-                                                  .x_label = iteration_noun(),
-                                                  .generation = model_.grid_generation(),
-                                                  .x_offset = static_cast<double>(first_number()),
-                                                  .median = model_.iterations().median,
-                                                  .color = context.theme.colors.accent},
-                                                 model_.iteration_series(), series_view_);
-  if (hovered >= 0) {
-    const double value = model_.iteration_ns()[static_cast<std::size_t>(hovered)];
-    plot::read_out(
-        context, fmt::format("{} {}", iteration_noun(), hovered + first_number()),
-        {{"duration", plot::duration_text(value), 0},
-         {"against the median",
-          fmt::format("{:+.1f} %", 100.0 * (value / model_.iterations().median - 1.0)), 0}});
-  }
-  controls::record(
-      context, "graphs.series", "duration of each replay", "plot",
-      fmt::format("n={};median_ns={:.0f};conditions={}", model_.iterations().n,
-                  model_.iterations().median, conditions_text(result.effective.measure)),
-      at, ImVec2(at.x + room.x, at.y + room.y));
+  return {.id = "graphs.matrix_card",
+          .title = graph ? "Replay x node" : "Eager iteration x work",
+          .question =
+              "Which node is slow, and in which replay? Columns are replays, rows are nodes in "
+              "topological order.",
+          .note = method,
+          .measured =
+              "Duration of each node in each replay, joined by node id, never by order of "
+              "records. Without a graph: spans of one stage, layer and expert. Method: " +
+              method +
+              ". Colours span the 2nd to the 95th percentile when they compare with the "
+              "row's median.",
+          .list = [this] { return matrix_list(); },
+          .header_widgets = widgets,
+          .header = choose_scale,
+          .empty = [&matrix, &method]() -> EmptyState {
+            if (!matrix.rows.empty() && matrix.iterations > 0) return {};
+            return {"No records to compare",
+                    "This run left no activity in its timed iterations. Method: " + method + "."};
+          },
+          .draw = [this, &context](const Area& room) { draw_matrix(context, room.size); },
+          .read_out = {"graphs.matrix", "node durations by replay", [&matrix, graph] {
+                         return fmt::format("nodes={};iterations={};graph={}", matrix.rows.size(),
+                                            matrix.iterations, graph);
+                       }}};
 }
 
-void ReplaysView::draw_checks(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
+void ReplaysView::draw_matrix(const PanelContext& context, ImVec2 size) {
+  const plot::Range colors = model_.colors();
+  const bool relative = scale_ == 0;
+  const plot::HeatmapHover hover = plot::draw_heatmap(
+      context,
+      {.id = "##graphs.matrix",
+       .size = size,
+       .x_label = iteration_noun(model_.has_graph()),
+       .x_offset = static_cast<double>(first_iteration(model_.has_graph())),
+       .row_labels = model_.row_labels(),
+       .row_colors = model_.row_colors(),
+       .row_margin = model_.row_margin(),
+       .margin_title = "median, p95",
+       .colors = colors,
+       .legend = relative ? "of the row's median" : "duration",
+       .legend_ends =
+           relative ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
+                                               fmt::format("{:.0f} % and more", 100.0 * colors.max)}
+                    : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
+                                               plot::duration_text(std::pow(10.0, colors.max))}},
+      model_.grid(), model_.grid_generation(), matrix_state_);
+  if (hover.inside) draw_matrix_read_out(context, hover);
+}
+
+CardSpec ReplaysView::nodes_card() {
+  const bool graph = model_.has_graph();
+  return {
+      .id = "graphs.nodes_card",
+      .title = graph ? "Nodes" : "Work",
+      .question = graph ? "What is in the captured graph, and which node waits for which?"
+                        : "What does one iteration consist of?",
+      .note = graph ? "topological order" : "order of first start",
+      .measured = graph ? "Nodes and edges as the driver lists them after capture; durations from "
+                          "activity records with the same node id."
+                        : "Spans of the eager iterations, by stage, layer, expert and name.",
+      // Two tables with separate columns: ImGui remembers sorting and widths by id.
+      .table = {.id = graph ? "##graphs.nodes" : "##graphs.work",
+                .columns = model_.node_columns(),
+                .rows = &model_.node_rows(),
+                .generation = model_.generation(),
+                .state = &table_}};
+}
+
+CardSpec ReplaysView::checks_card(const PanelContext& context) {
   const std::vector<engine::ReplayCheck>& checks = model_.run().result.replay_checks;
-  const auto listed = [&checks](char separator) {
-    std::string text = fmt::format("replay{0}layer{0}product{0}wrong_experts\n", separator);
+  const auto listed = [&checks] {
+    std::string text = "replay\tlayer\tproduct\twrong_experts\n";
     for (const engine::ReplayCheck& check : checks) {
-      text += fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, check.replay, check.layer,
+      text += fmt::format("{}\t{}\t{}\t{}\n", check.replay, check.layer,
                           engine::output_name(check.product), fmt::join(check.wrong_experts, " "));
     }
     return text;
   };
-  Card card(context,
-            {.id = "graphs.checks_card",
-             .title = "Replay = eager",
-             .question = "Did every replay compute what the eager run computed?",
-             .note = model_.checks().sentence,
-             .measured = "Order-independent checksums of each expert's output bits after a replay, "
-                         "against those of an eager run of the same request.",
-             .text = [listed] { return listed('\t'); },
-             .csv = [listed] { return listed(','); }},
-            area.size);
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (checks.empty()) {
-    draw_empty(context, room, "Nothing to compare",
-               model_.has_graph() ? "No replay of this run was compared with an eager run."
-                                  : "An eager run is its own reference. Replays of a graph are "
-                                    "compared here, expert by expert.",
-               "", nullptr);
-  } else {
-    draw_replay_checks(context, room, model_.check_strip(), checks, check_view_);
-  }
-  controls::record(context, "graphs.checks", "replay equals eager", "plot",
-                   fmt::format("checks={};wrong={}", model_.checks().checks, model_.checks().wrong),
-                   at, ImVec2(at.x + room.x, at.y + room.y));
+  return {.id = "graphs.checks_card",
+          .title = "Replay = eager",
+          .question = "Did every replay compute what the eager run computed?",
+          .note = model_.checks().sentence,
+          .measured =
+              "Order-independent checksums of each expert's output bits after a replay, "
+              "against those of an eager run of the same request.",
+          .list = listed,
+          .empty = [this, &checks]() -> EmptyState {
+            if (!checks.empty()) return {};
+            return {"Nothing to compare",
+                    model_.has_graph() ? "No replay of this run was compared with an eager run."
+                                       : "An eager run is its own reference. Replays of a graph "
+                                         "are compared here, expert by expert."};
+          },
+          .draw =
+              [this, &context, &checks](const Area& room) {
+                draw_replay_checks(context, room.size, model_.check_strip(), checks, check_view_);
+              },
+          .read_out = {"graphs.checks", "replay equals eager", [this] {
+                         return fmt::format("checks={};wrong={}", model_.checks().checks,
+                                            model_.checks().wrong);
+                       }}};
 }
 
 void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
@@ -353,41 +285,44 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const Area page{ImGui::GetCursorScreenPos(), size};
   draw_figures(context, size.x);
-  const float top = origin.y + headline_height(theme) + gap;
-  Area cards{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
+  Area cards = page.below(headline_height(theme) + gap);
   if (!model_.has_graph()) {
     const float banner = theme.px(56);
-    const std::vector<Area> parts = rows_of(cards, gap, {banner, cards.size.y - gap - banner});
-    ImGui::SetCursorScreenPos(parts[0].at);
-    draw_no_graph(context, parts[0].size);
-    cards = parts[1];
+    ImGui::SetCursorScreenPos(cards.at);
+    draw_no_graph(context, ImVec2(cards.size.x, banner));
+    cards = cards.below(banner + gap);
   }
   draw_cards(context, cards);
-  veil_.draw(context, model_.deriving() ? "sorting the records" : "", origin,
-             ImVec2(origin.x + size.x, origin.y + size.y));
+  veil_.draw(context, model_.deriving() ? "sorting the records" : "", page.at, page.end());
 }
 
 void ReplaysView::draw_cards(const PanelContext& context, const Area& area) {
   const float gap = context.theme.px(kGap);
   const CardGround ground(context, "##graphs.cards", area,
                           {.width = 560, .height = 400, .stacked_height = 860});
-  if (ground.stacked()) {
-    const std::vector<Area> rows = rows_of(ground.area(), gap, {260.0F, 200.0F, 200.0F, 180.0F});
-    draw_matrix(context, rows[0]);
-    draw_nodes(context, rows[1]);
-    draw_series(context, rows[2]);
-    draw_checks(context, rows[3]);
-    return;
-  }
-  const std::vector<Area> rows = rows_of(ground.area(), gap, {0.66F, 0.34F});
-  const std::vector<Area> upper = columns_of(rows[0], gap, {0.6F, 0.4F});
-  const std::vector<Area> lower = columns_of(rows[1], gap, {0.6F, 0.4F});
-  draw_matrix(context, upper[0]);
-  draw_nodes(context, upper[1]);
-  draw_series(context, lower[0]);
-  draw_checks(context, lower[1]);
+  const std::vector<Area> areas =
+      ground.stacked()
+          ? rows_of(ground.area(), gap, {260.0F, 200.0F, 200.0F, 180.0F})
+          : grid_by_rows(ground.area(), gap, {{0.66F, {0.6F, 0.4F}}, {0.34F, {0.6F, 0.4F}}});
+  draw_card(context, areas[0], matrix_card(context));
+  draw_card(context, areas[1], nodes_card());
+  const bool replays = model_.has_graph();
+  draw_card(
+      context, areas[2],
+      iterations_card(context, {.id = "graphs.series_card",
+                                .title = replays ? "Replay durations" : "Iteration durations",
+                                .question = "Do replays follow each other at a constant pace?",
+                                .plot_id = "##graphs.series",
+                                .control = "graphs.series",
+                                .label = "duration of each replay",
+                                .replays = replays,
+                                .result = model_.run().result,
+                                .series = model_.iterations(),
+                                .generation = model_.grid_generation(),
+                                .view = series_view_}));
+  draw_card(context, areas[3], checks_card(context));
 }
 
 }  // namespace app

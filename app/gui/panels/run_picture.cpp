@@ -54,16 +54,18 @@ std::vector<MeasuredExperts> measured_experts(const engine::Measurements& measur
 
 }  // namespace
 
+bool WorkPulse::due(bool working) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!working || now - last_ < std::chrono::milliseconds(100)) return false;
+  last_ = now;
+  return true;
+}
+
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   auto picture = std::make_shared<RunPicture>();
   const std::vector<profiling::ActivityRecord>& records = run->activity.records;
   picture->spans = profiling::iteration_spans(records);
-  std::vector<double> iteration_ns;
-  for (const engine::Iteration& iteration : run->result.iterations) {
-    iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  picture->iterations = profiling::summarize(iteration_ns);
-  picture->iteration_ns = plot::fold_series(std::move(iteration_ns));
+  picture->iterations = iteration_series(run->result);
   const auto named = stages_with_experts(records);
   // The product first: it is usually what matters.
   for (const bool product : {true, false}) {

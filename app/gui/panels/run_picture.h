@@ -3,12 +3,13 @@
 // immutable.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "app/gui/panels/iterations_card.h"
 #include "app/gui/plot/bins.h"
-#include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/timeline_plot.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/replay_sums.h"
@@ -20,6 +21,16 @@ namespace app {
 /// Runs of at most this many records are derived in the frame in which they arrive, which takes
 /// well under a millisecond: then a live drag shows its result at once.
 inline constexpr std::size_t kRecordsAtOnce = 4096;
+
+/// Asks for ten frames per second while something is derived: long work must become visible even if
+/// the mouse does not move.
+class WorkPulse {
+ public:
+  bool due(bool working);
+
+ private:
+  std::chrono::steady_clock::time_point last_{};
+};
 
 /// Times of experts that were measured separately from the timed iterations.
 struct MeasuredExperts {
@@ -35,8 +46,7 @@ struct RunPicture {
   RecordedRunPointer run;
   std::vector<profiling::ActivityRecord> spans;  // of the iterations
   profiling::EventSpans events;
-  plot::FoldedSeries iteration_ns;
-  profiling::Distribution iterations;
+  IterationSeries iterations;
   std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;

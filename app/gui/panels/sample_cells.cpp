@@ -42,6 +42,17 @@ const std::vector<std::string>& cell_fields() {
   return kFields;
 }
 
+std::string element_fields(const RecipeOverlay& overlay, std::size_t element) {
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const auto columns = static_cast<std::size_t>(sample.columns);
+  return fmt::format("{}\t{}\t{:.9g}\t{}\t{}\t{:.9g}\t{:.9g}",
+                     sample.row + static_cast<std::int64_t>(element / columns),
+                     sample.column + static_cast<std::int64_t>(element % columns),
+                     sample.original[element], code_hex(overlay.format, sample.codes[element]),
+                     code_bits(overlay.format, sample.codes[element]), sample.scale_inv[element],
+                     sample.decoded[element]);
+}
+
 void draw_sample_cells(const PanelContext& context, const char* id, const RecipeOverlay& overlay,
                        CellField field, const Area& area, int& picked_row, int& picked_column) {
   const Theme& theme = context.theme;

@@ -31,6 +31,28 @@ ImU32 faded(ImU32 color, float alpha) {
   return (color & ~IM_COL32_A_MASK) | (after << IM_COL32_A_SHIFT);
 }
 
+ImVec2 draw_chip(ImDrawList* draw, const Theme& theme, const ImFont* font, ImVec2 at, ImU32 color) {
+  const float side = theme.px(8);
+  const float top = at.y + 0.5F * (font->FontSize - side);
+  draw->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + side, top + side), color, theme.px(1));
+  return ImVec2(at.x + side + theme.px(kGapSmall), at.y);
+}
+
+void draw_legend(const Theme& theme, ImVec2 right, float left, float gap,
+                 const std::vector<LegendEntry>& entries) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImFont* font = theme.fonts.label;
+  ImVec2 at = right;
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    at.x -= text_size(font, entry->name).x;
+    if (at.x < left) return;
+    draw_text(draw, font, at, theme.colors.text, entry->name);
+    at.x -= theme.px(12);
+    draw_chip(draw, theme, font, at, entry->color);
+    at.x -= gap;
+  }
+}
+
 void draw_hatch(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color, float step) {
   draw->PushClipRect(min, max, true);
   const float height = max.y - min.y;

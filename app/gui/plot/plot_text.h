@@ -5,6 +5,9 @@
 #include <imgui.h>
 
 #include <string_view>
+#include <vector>
+
+#include "app/gui/theme/theme.h"
 
 #include "app/gui/theme/text.h"
 
@@ -21,6 +24,19 @@ using app::fitted;
 
 /// The same colour with its alpha multiplied.
 ImU32 faded(ImU32 color, float alpha);
+/// A small square before text of this font at `at`: the colour of what the text names. Returns
+/// where the text starts.
+ImVec2 draw_chip(ImDrawList* draw, const Theme& theme, const ImFont* font, ImVec2 at, ImU32 color);
+
+struct LegendEntry {
+  std::string name;
+  ImU32 color = 0;
+};
+/// In one line that ends at `right`, `gap` between the entries; those that would start left of
+/// `left` are dropped.
+void draw_legend(const Theme& theme, ImVec2 right, float left, float gap,
+                 const std::vector<LegendEntry>& entries);
+
 /// Diagonal lines over a rectangle: missing data, never a colour of a scale.
 void draw_hatch(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color, float step);
 

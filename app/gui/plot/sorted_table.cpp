@@ -14,6 +14,12 @@
 namespace app::plot {
 namespace {
 
+std::string csv_quoted(std::string_view field) {
+  std::string result = "\"";
+  for (const char c : field) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
 void sort_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows,
                TableState& state) {
   state.order.resize(rows.size());
@@ -230,21 +236,29 @@ std::string table_text(const std::vector<Column>& columns, const std::vector<Tab
 
 std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows) {
   std::string text;
-  const auto quoted = [](const std::string& cell) {
-    std::string result = "\"";
-    for (const char c : cell) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return result + "\"";
-  };
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    text += quoted(columns[i].title) + (i + 1 < columns.size() ? "," : "\n");
+    text += csv_quoted(columns[i].title) + (i + 1 < columns.size() ? "," : "\n");
   }
   for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      text += columns[i].numeric ? fmt::format("{}", row.cells[i].key) : quoted(row.cells[i].text);
+      text +=
+          columns[i].numeric ? fmt::format("{}", row.cells[i].key) : csv_quoted(row.cells[i].text);
       text += i + 1 < row.cells.size() ? ',' : '\n';
     }
   }
   return text;
+}
+
+std::string csv_of_tabbed(std::string_view lines) {
+  std::string csv;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find_first_of("\t\n"), lines.size());
+    const std::string_view field = lines.substr(0, end);
+    csv += field.find_first_of(",\"") == field.npos ? std::string(field) : csv_quoted(field);
+    if (end < lines.size()) csv += lines[end] == '\t' ? ',' : '\n';
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return csv;
 }
 
 }  // namespace app::plot

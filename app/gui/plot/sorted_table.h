@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/gui/controls/panel_context.h"
@@ -50,5 +51,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
 /// Tab-separated and comma-separated forms for the clipboard.
 std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
 std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
+/// The same lines as CSV; quotes only the fields that need it.
+std::string csv_of_tabbed(std::string_view lines);
 
 }  // namespace app::plot

@@ -1,5 +1,5 @@
 // GL 1.1 calls suffice for a nearest-filtered image.
-#include "app/gui/plot/texture.h"
+#include "app/gui/plot/heatmap_plot.h"
 
 #include <GL/gl.h>
 #include <GL/glext.h>

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/plot/timeline_lane_kinds.h"
 #include "app/gui/plot/timeline_plot.h"
 
 namespace app::plot {
@@ -13,7 +14,8 @@ void TimelineMinimap::add_up(const TimelineLanes& lanes, int pixels) {
   std::size_t rows = 0;
   for (const profiling::TimelineLane& lane : lanes.lanes) {
     // Spans of replays would count the work of their nodes twice.
-    if (lane.kind == profiling::LaneKind::Replays || profiling::is_non_kernel(lane.kind)) continue;
+    const LaneTraits& traits = traits_of(lane.kind);
+    if (traits.sums_others || !traits.records) continue;
     rows += lane.rows.size();
     for (const profiling::TimelineLod& row : lane.rows) {
       for (const profiling::TimelineSegment& segment :

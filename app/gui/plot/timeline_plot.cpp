@@ -1,4 +1,4 @@
-// Timeline drawing and read-out.
+// Which lanes there are, and their drawing.
 #include "app/gui/plot/timeline_plot.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
-#include "app/gui/plot/timeline_read_out.h"
+#include "app/gui/plot/timeline_lane_kinds.h"
 
 namespace app::plot {
 namespace {
@@ -45,10 +45,10 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
 
 void draw_block(const PanelContext& context, const PlotFrame& frame,
                 const profiling::Activity& activity, const profiling::TimelineLod& row,
-                RowKind kind, const TimelineSegment& block, float top, float bottom) {
+                const LaneTraits& lane, const TimelineSegment& block, float top, float bottom) {
   const Theme& theme = context.theme;
   const profiling::ActivityRecord& record = row.records()[block.longest];
-  const ImU32 color = kind == RowKind::Iterations ? theme.colors.accent : theme.stage(record.stage);
+  const ImU32 color = lane.stage_colors ? theme.stage(record.stage) : theme.colors.accent;
   const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
   const float right = std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 1.0F);
   ImDrawList* draw = frame.draw();
@@ -71,7 +71,7 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   const float visible_left = std::max(left, frame.min().x);
   const float room = std::min(right, frame.max().x) - visible_left - theme.px(6);
   if (room < theme.px(28) || bottom - top < font->FontSize) return;
-  std::string name = name_of(activity, kind, block.longest, record);
+  std::string name = lane.block_name(activity, block.longest, record);
   if (record.expert >= 0) name += " e" + std::to_string(record.expert);
   // Every stage colour is light or mid-toned: dark ink is readable on all of them.
   constexpr ImU32 kInk = IM_COL32(12, 16, 20, 255);
@@ -130,9 +130,8 @@ void ask(const TimelineLanes& lanes, const TimelineBlocks::Asked& wanted, Timeli
 
 /// A row of a lane on the screen.
 struct Band {
-  const profiling::TimelineLane* lane = nullptr;
+  const LaneTraits* lane = nullptr;
   const profiling::TimelineLod* row = nullptr;
-  RowKind kind = RowKind::Work;
   std::size_t index = 0;  // of TimelineBlocks::rows
   float top = 0.0F;
   float bottom = 0.0F;  // of its blocks
@@ -168,7 +167,7 @@ Bands bands_of(const Theme& theme, const PlotFrame& frame, const TimelineLanes& 
     result.lane_tops.push_back(top);
     std::size_t index = first_row[i];
     for (const profiling::TimelineLod& row : lane.rows) {
-      result.bands.push_back({&lane, &row, kind_of(lane), index++, top,
+      result.bands.push_back({&traits_of(lane.kind), &row, index++, top,
                               top + std::max(result.row_height - 1.0F, 1.0F)});
       top += result.row_height;
     }
@@ -216,13 +215,13 @@ void draw_bands(const PanelContext& context, const PlotFrame& frame,
                 const TimelineBlocks& drawn) {
   for (const Band& band : bands.bands) {
     float block_top = band.top;
-    if (band.kind == RowKind::MemoryEvents) {
+    if (band.lane->curve) {
       draw_memory_curve(context, frame, lanes.memory, band.top, band.bottom);
       // The curve keeps the row; its events are along the bottom.
       block_top = std::max(band.top, band.bottom - context.theme.px(4));
     }
     for (const TimelineSegment& block : drawn.rows[band.index]) {
-      draw_block(context, frame, activity, *band.row, band.kind, block, block_top, band.bottom);
+      draw_block(context, frame, activity, *band.row, *band.lane, block, block_top, band.bottom);
     }
   }
 }
@@ -295,15 +294,71 @@ void draw_tooltip(const PanelContext& context, const PlotFrame& frame,
   if (hover.band == nullptr) return;
   const Band& band = *hover.band;
   if (hover.block) {
-    show_record(context, activity, lanes.memory, *band.row, band.kind, *hover.block);
-  } else if (band.kind == RowKind::MemoryEvents) {
+    band.lane->show_block(context, activity, lanes.memory, *hover.block,
+                          band.row->records()[hover.block->longest]);
+  } else if (band.lane->curve) {
     show_live_memory(context, lanes.memory, frame.hover_x());
   } else {
-    show_gap(context, frame, activity, *band.row, band.kind, 0.5F * (band.top + band.bottom));
+    show_gap(context, frame, activity, *band.row, *band.lane, 0.5F * (band.top + band.bottom));
   }
 }
 
+/// Host spans have no memory events.
+bool ran_on_a_device(const profiling::Activity& activity) {
+  return std::ranges::any_of(activity.records, [](const profiling::ActivityRecord& record) {
+    return record.kind != profiling::ActivityKind::HostSpan;
+  });
+}
+
 }  // namespace
+
+std::size_t TimelineLanes::rows() const {
+  std::size_t sum = 0;
+  for (const profiling::TimelineLane& lane : lanes) sum += lane.rows.size();
+  return sum;
+}
+
+std::size_t TimelineLanes::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const profiling::TimelineLane& lane : lanes) {
+    for (const profiling::TimelineLod& row : lane.rows) bytes += row.memory_bytes();
+  }
+  return bytes;
+}
+
+TimelineLanes make_timeline(const profiling::Activity& activity,
+                            std::span<const profiling::ActivityRecord> spans,
+                            const profiling::EventSpans& events, LaneChoice choice) {
+  TimelineLanes result;
+  result.choice = choice;
+  switch (choice) {
+    case LaneChoice::Streams:
+      result.lanes = profiling::lanes_by_stream(activity.records);
+      break;
+    case LaneChoice::Replays:
+      result.lanes = profiling::lanes_by_replay(activity.records, spans);
+      break;
+    case LaneChoice::Experts:
+      result.lanes = profiling::lanes_by_expert(activity.records);
+      break;
+  }
+  if (choice != LaneChoice::Experts) {
+    for (profiling::TimelineLane& lane : profiling::lanes_of_events(activity, events)) {
+      result.lanes.push_back(std::move(lane));
+    }
+    result.memory = make_memory_curve(activity);
+    if (result.memory.empty() && ran_on_a_device(activity)) {
+      profiling::TimelineLane& none = result.lanes.emplace_back();
+      none.kind = profiling::LaneKind::Memory;
+      none.rows.emplace_back(std::span<const profiling::ActivityRecord>(events.memory),
+                             std::vector<std::uint32_t>());
+    }
+  }
+  for (const profiling::TimelineLane& lane : result.lanes) {
+    result.labels.push_back(traits_of(lane.kind).label(lane, activity));
+  }
+  return result;
+}
 
 TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& spec,
                              const profiling::Activity& activity, const TimelineLanes& lanes,
@@ -349,9 +404,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
       [&] { draw_bands(context, frame, activity, lanes, bands, drawn); });
   for (const Band& band : bands.bands) {
     result.drawn_blocks += drawn.rows[band.index].size();
-    if (!profiling::is_non_kernel(band.lane->kind)) {
-      result.visible_records += drawn.records[band.index];
-    }
+    if (band.lane->records) result.visible_records += drawn.records[band.index];
     if (spec.chosen && holds(*band.row, activity, *spec.chosen)) {
       outline(context, frame, activity.records[*spec.chosen], band.top, band.bottom);
     }

@@ -1,5 +1,5 @@
 // Strips are as high as their wrapped text, so that a long reason is never cut.
-#include "app/gui/shell/banner.h"
+#include "app/gui/shell/bars.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,15 @@ ImU32 severity_color(const Palette& colors, Severity severity) {
   return colors.bad;
 }
 
-}  // namespace
+/// One strip with a sentence; buttons can follow on the same line.
+class Banner {
+ public:
+  Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& text,
+         float buttons_width);
+  ~Banner() { ImGui::EndChild(); }
+  Banner(const Banner&) = delete;
+  Banner& operator=(const Banner&) = delete;
+};
 
 Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& words,
                float buttons_width) {
@@ -59,7 +67,7 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
                        below ? height - row - gap : (height - row) / 2});
 }
 
-Banner::~Banner() { ImGui::EndChild(); }
+}  // namespace
 
 void draw_link_banner(const PanelContext& context, LinkSupervisor& supervisor) {
   const LinkStatus& link = context.view.link;
@@ -73,14 +81,14 @@ void draw_link_banner(const PanelContext& context, LinkSupervisor& supervisor) {
           ? fmt::format(
                 "The worker does not answer Cancel{}. Replacing it ends the run; results "
                 "stay on screen.",
-                stalled ? ": " + link.reason : ", though it lives")
+                stalled ? ": " + link.reason : ", though it is alive")
           : fmt::format("The worker is stalled: {}.", link.reason);
   const float start_width = theme.px(150);
   const float check_width = theme.px(170);
   const Banner banner(context, "banner.worker", lost ? theme.colors.bad : theme.colors.warn, text,
                       start_width + check_width + theme.px(kGap));
   if (controls::button(context, "worker.start", lost ? "Start new worker" : "Replace the worker",
-                       {.tooltip = "Ends this worker if it still lives and starts another",
+                       {.tooltip = "Ends this worker if it is still alive and starts another",
                         .width = start_width})) {
     context.commands.push_back(Action::ReplaceWorker);
   }
@@ -96,9 +104,9 @@ void draw_recorder_banner(const PanelContext& context, const Recorder::Progress&
       fmt::format("Not recording: {}. {} wait(s) in memory and is tried again every 2 s.",
                   progress.error, progress.waiting),
       width);
-  if (controls::button(
-          context, "recorder.elsewhere", "Record elsewhere",
-          {.tooltip = "Copies the recording to another file and goes on there", .width = width})) {
+  if (controls::button(context, "recorder.elsewhere", "Record elsewhere",
+                       {.tooltip = "Copies the recording to another file and continues there",
+                        .width = width})) {
     context.commands.push_back(Action::RecordElsewhere);
   }
 }
@@ -167,9 +175,9 @@ void draw_tour(const PanelContext& context, const Workbench& workbench) {
     }
     ImGui::SameLine(0, theme.px(kGapSmall));
   };
-  button(Action::TourBack, "tour.back", "Back", "The step before (left arrow)");
+  button(Action::TourBack, "tour.back", "Back", "The previous step (left arrow)");
   button(Action::TourPause, "tour.pause", tour->playing() ? "Pause" : "Play",
-         "Let it go on by itself, or stay (Space)");
+         "Continue by itself, or stay here (Space)");
   button(Action::TourNext, "tour.next", "Next", "The next step (right arrow)");
   button(Action::TourStop, "tour.stop", "Stop", "Back to what was here before the tour (Esc)");
   controls::record(
@@ -193,12 +201,12 @@ void draw_tour_draft(const PanelContext& context, TourController& tours) {
   const std::string text =
       narrow ? std::string()
       : steps == 0
-          ? std::string("A tour: show what the step is about, select in it, say it")
+          ? std::string("A tour: show what the step is about, select in it, write its caption")
           : fmt::format("A tour of {} step{}: the next, or Save", steps, steps == 1 ? "" : "s");
   const Banner banner(context, "tour_keeper", theme.colors.accent, text, words + buttons);
   controls::input_text(context, "tour_keeper.words", "##tour_keeper.words", draft.words,
-                       {.tooltip = "What the tour's next step says to whom it is shown",
-                        .hint = "words of the next step",
+                       {.tooltip = "Caption of the tour's next step",
+                        .hint = "caption of the next step",
                         .width = words});
   const auto button = [&](const char* id, const char* label, const char* why, const char* tooltip) {
     ImGui::SameLine(0, theme.px(kGapSmall));
@@ -206,7 +214,7 @@ void draw_tour_draft(const PanelContext& context, TourController& tours) {
         context, id, label,
         {.enabled = why[0] == '\0', .reason = why, .tooltip = tooltip, .width = width});
   };
-  if (button("tour_keeper.add", "Add step", draft.words.empty() ? "Say what it is about" : "",
+  if (button("tour_keeper.add", "Add step", draft.words.empty() ? "Write its caption first" : "",
              "Page, run and selections as they are on screen now")) {
     tours.add_step();
   }

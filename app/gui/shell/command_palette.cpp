@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 bool key_pressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key)); }
 
-/// Title left, group and keys right; the reason below the title when it cannot be had.
+/// Title left, group or keys right; the tooltip says why it is not possible now.
 bool draw_entry(const PanelContext& context, const PaletteEntry& entry, int index, bool selected) {
   const Theme& theme = context.theme;
   const bool enabled = entry.refusal.empty();
@@ -152,7 +152,7 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
     const PaletteEntry& entry = entries[matches[static_cast<std::size_t>(i)]];
     const bool selected = i == selected_;
     const bool clicked = draw_entry(context, entry, i, selected);
-    // What cannot be had stays in front, with its reason: the list does not close on it.
+    // The list stays open for an entry that is not possible now.
     if (!clicked && !(selected && entered)) continue;
     focus_ = true;
     if (!entry.refusal.empty()) continue;
@@ -206,7 +206,8 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .refusal = file.missing,
                        .command = OpenFile{file.path}});
   }
-  const std::string no_visit = workbench.no_visit();
+  const std::string no_visit = visit_refusal(workbench.doctor.state(), workbench.runs.link.status(),
+                                             workbench.runs.link.hello());
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
     VisitOrder order;
     order.subject.request = requested;

@@ -1,5 +1,5 @@
-// The command palette: every action by name, found by a few of its letters. The list is made by
-// the shell anew for each frame that the palette is open, so that it is never out of date.
+// The command palette: every action by name, found by a few of its letters. The shell
+// makes the list again for every frame while the palette is open, so that it is never out of date.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct PaletteEntry {
   Command command{};
 };
 
-/// All commands; each that is not possible now has the reason.
+/// All commands; those that are not possible now carry the reason.
 std::vector<PaletteEntry> palette_entries(const Workbench& workbench);
 
 class CommandPalette {
@@ -43,13 +43,13 @@ class CommandPalette {
   bool scroll_ = false;
 };
 
-/// How well a few typed letters name a text: each letter in order, not necessarily together, case
-/// and spaces ignored. Larger = better: letters that begin words or follow each other count more,
-/// long texts less; nothing typed fits everything with 0. nullopt = does not fit.
+/// How well the typed letters match a text: in order, not necessarily adjacent, ignoring case and
+/// spaces. Larger = better: letters that begin words or follow each other count more, long texts
+/// less; nothing typed matches everything with 0. nullopt = no match.
 std::optional<int> subsequence_score(std::string_view typed, std::string_view text);
 
-/// Indices of the entries that `typed` names, best first; as given when nothing is typed. What
-/// cannot be had comes after what can.
+/// Indices of the entries that match `typed`, best first; in the given order when nothing is typed.
+/// Entries that are not possible now come last.
 std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entries,
                                          const std::string& typed);
 

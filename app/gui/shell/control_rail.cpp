@@ -1,7 +1,7 @@
-// The rail's frame, and any control of the table: what cannot be had is greyed out with the gate
+// The rail's frame, and any control of the table: what is not supported is greyed out with the gate
 // table's own sentence; what has no effect says why; what is hazardous carries a mark and stays
-// possible. The foot always shows Run, Live, what is wrong and where the effective settings deviate
-// from the requested ones.
+// possible. The footer always shows Run, Live, the error and where effective settings differ from
+// requested ones.
 #include "app/gui/shell/control_rail.h"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "app/controllers/request_controls.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/gemm/support.h"
 
@@ -169,7 +169,7 @@ void ControlRail::draw_deviations() {
   const Theme& theme = context_->theme;
   const FontScope font(theme.fonts.label);
   const std::vector<engine::Deviation>& deviations = view.run->result.deviations;
-  // The rail may ask for something else by now, and of a recording it always does.
+  // The request in the rail may have changed since; a recording has its own.
   const char* whose = view.from_file ? "The recorded run: "
                       : view.stale   ? "The run on screen: "
                                      : "";
@@ -316,7 +316,7 @@ void ControlRail::draw_list(const RequestControl& control, engine::RunRequest& r
 void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest& request) {
   controls::Options options = options_of(control, request);
   bool on = control_number(control, request) != 0;
-  // Only the change that a click would make is gated: what is set can always be taken back.
+  // Only switching it on is gated: it can always be switched off.
   if (control.options.gated && options.enabled && !on) {
     const auto refused = [](const engine::Verdict& verdict) {
       return verdict.support == engine::Support::Refused;

@@ -1,5 +1,6 @@
-// The control rail: every setting of the request, always in view, every change real. Changes the
-// request it is given and says what else was wished; the shell carries wishes out after the frame.
+// The control rail: every setting of the request, always visible, every one with an effect. Changes
+// the request that it is given and returns what else the user wants; the shell carries that out
+// after the frame.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole rol
 struct RailWishes {
   bool run = false;
   bool cancel = false;
-  bool live_touched = false;  // the person decided about Live, not a preset
+  bool live_touched = false;  // the user decided about Live, not a preset
   std::optional<FilePurpose> browse;
   std::optional<std::string> inspect;   // a tensor file whose header the worker should read
   std::optional<std::string> cublaslt;  // another library: needs a new worker
@@ -85,7 +86,7 @@ class ControlRail {
                              std::int64_t value) const;
 
   void section(const char* title);
-  /// The label column by hand, for segmented controls.
+  /// Draws the label column, for segmented controls.
   void row_label(const char* label);
   /// validate()'s sentence, under the control it is about.
   void error_under(std::string_view field);
@@ -102,7 +103,7 @@ class ControlRail {
   const LinkSupervisor* link_ = nullptr;
   engine::Error problem_;  // no message: the request is valid
   RailWishes wishes_;
-  bool labelled_row_ = false;  // the switches being drawn stand behind a label
+  bool labelled_row_ = false;  // the switches being drawn follow a row label
 };
 
 }  // namespace app

@@ -1,4 +1,4 @@
-// An overlay that is left with Escape; it holds no file open and believes nothing about contents.
+// An overlay that Escape closes; it holds no file open and assumes nothing about contents.
 #include "app/gui/shell/file_dialog.h"
 
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {
@@ -34,7 +34,7 @@ PurposeText purpose_text(FilePurpose purpose) {
     case FilePurpose::SaveSession:
       return {"Save the session as", "Save", {".session"}};
     case FilePurpose::RecordElsewhere:
-      return {"Go on recording in another file", "Record", {".session"}};
+      return {"Continue recording in another file", "Record", {".session"}};
     case FilePurpose::OpenGraph:
       return {"Open a captured graph", "Open", {".dot", ".gv", ".session"}};
     case FilePurpose::ExportReport:

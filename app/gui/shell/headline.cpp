@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {
@@ -125,7 +125,7 @@ void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
   {
     const FontScope font(theme.fonts.label);
     const TextColorScope color(theme.colors.dim_text);
-    // Where the window ends before the words do.
+    // The window may end before the text does.
     const float room = ImGui::GetContentRegionAvail().x;
     show_text(plot::fitted(theme.fonts.label, figure.label, room));
   }
@@ -184,7 +184,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     ImGui::SetCursorPosY(origin.y);
   }
 
-  // The right part says what the figures belong to; where it is cut, the tooltip has it whole.
+  // The right part says what the figures belong to; its tooltip has the full text.
   ImGui::BeginGroup();
   {
     const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);

@@ -1,10 +1,10 @@
-// Keys and mouse on one page, from the same table that the keyboard obeys.
+// Keys and mouse on one page, from the table that also handles the keyboard.
 #include <algorithm>
 #include <string_view>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {

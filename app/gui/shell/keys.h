@@ -1,6 +1,6 @@
-// The one table of what the window can be told: the keyboard, the `?` page and the command palette
-// all read it. Keys are named by their place on the keyboard (a US layout's names), so that
-// W A S D lie under the hand on every layout; with Ctrl, letters follow what is printed on them.
+// The one table of actions: the keyboard, the `?` page and the command palette all read it. Keys
+// are named by their place on the keyboard (a US layout's names), so that W A S D are under the
+// same fingers on every layout; with Ctrl, letters are those printed on the keys.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace app {
 
-/// A GLFW key with the modifiers that must be down, and no others. Shift counts only where it is
-/// named or where Ctrl is: `?` and its like move with the layout.
+/// A GLFW key with the modifiers that must be down, and no others. Shift counts only if the
+/// chord has it or Ctrl: the place of characters such as `?` depends on the layout.
 struct Chord {
   int key = 0;
   int modifiers = 0;
@@ -23,8 +23,8 @@ struct ActionRow {
   Action action;
   const char* id;     // stable: "run.now"; of the palette's control too
   const char* group;  // "Run"
-  const char* title;  // as the palette and the `?` page say it
-  const char* keys;   // as a person reads them; empty = only in the palette
+  const char* title;  // in the palette and on the `?` page
+  const char* keys;   // as displayed; empty = only in the palette
   std::vector<Chord> chords;
 };
 const std::vector<ActionRow>& action_table();
@@ -33,11 +33,11 @@ const ActionRow& row_of(Action action);
 /// What the keyboard depends on besides the key.
 struct KeyContext {
   bool typing = false;   // in a text field, which keeps plain letters and its own undo
-  bool touring = false;  // a tour is on screen: Space and the arrows are its own
+  bool touring = false;  // a tour is on screen, which uses Space and the arrows
 };
 std::optional<Action> action_of(int key, int modifiers, const KeyContext& context);
 
-/// What the plot under the mouse obeys: keys with what they add, and mouse gestures (no chords).
+/// Input for the plot under the mouse: keys with their effect, and mouse gestures (no chords).
 struct PlotRow {
   const char* keys;
   const char* meaning;
@@ -46,7 +46,7 @@ struct PlotRow {
 };
 const std::vector<PlotRow>& plot_table();
 
-/// Adds a key press to what the plot under the mouse is told.
+/// Adds a key press to the input of the plot under the mouse.
 void add_plot_key(int key, int modifiers, PlotKeys& keys);
 
 }  // namespace app

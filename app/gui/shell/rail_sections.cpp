@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "app/controllers/request_controls.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/shell/control_rail.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
 
@@ -22,7 +22,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Sizes of a run that this tensor would fill; false when its rank does not fit the role.
+/// Takes the sizes of a run from a tensor; false if its rank does not fit the role.
 bool take_shape(const engine::TensorEntry& tensor, engine::OperandRole role,
                 engine::ShapeSpec& shape) {
   const std::vector<std::int64_t>& sizes = tensor.shape;
@@ -51,7 +51,7 @@ bool take_shape(const engine::TensorEntry& tensor, engine::OperandRole role,
   return false;
 }
 
-/// What the rail says about an operand's file, by role.
+/// Texts for an operand's file, by role.
 struct OperandText {
   const char* prefix;  // of its controls' ids
   const char* field;
@@ -150,7 +150,7 @@ void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& req
   const bool synthetic = std::holds_alternative<engine::SyntheticInput>(input);
   int index = synthetic ? chosen_index(source, request) : from_file;
   controls::Options options = options_of(source, request);
-  // Nothing reads what has no effect: one greyed line.
+  // What has no effect is one greyed line.
   const bool one_line = !synthetic || !options.enabled;
   options.share = one_line ? 1.0F : 0.58F;
   if (controls::combo(*context_, source.id, source.label, index, names, options)) {

@@ -10,7 +10,7 @@
 
 namespace app {
 
-/// What of the window's state stands beside the controls.
+/// The state of the window that is written with the controls.
 struct WindowFacts {
   std::uint64_t frame = 0;
   int width = 0;
@@ -45,7 +45,7 @@ struct PixelArea {
   int width = 0;
   int height = 0;
 };
-/// As write_screenshot(); what of `area` lies outside a framebuffer of this height is not drawn.
+/// As write_screenshot(), of a part of a framebuffer of this height.
 std::string write_picture(const std::string& path, const PixelArea& area, int framebuffer_height);
 
 }  // namespace app

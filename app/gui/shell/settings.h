@@ -34,7 +34,8 @@ struct LoadedSettings {
 };
 /// A missing file is the first start; a broken one is reported and not used.
 LoadedSettings load_settings(const std::string& path);
-/// Written beside and renamed over, so that a crash leaves the old or the new file. Empty = done.
+/// Written to another file and renamed, so that a crash leaves the old or the new one. Empty =
+/// done.
 std::string save_settings(const std::string& path, const Settings& settings);
 
 }  // namespace app

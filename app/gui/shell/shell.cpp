@@ -97,7 +97,7 @@ bool Shell::tick() {
 
 bool Shell::status_changed() {
   LinkStatus now = workbench_.runs.link.status();
-  // Why a worker is stalled counts seconds; the words on screen need not follow each of them.
+  // The reason of a stall counts seconds; the text on screen need not follow each of them.
   if (now.state == LinkState::Stalled && drawn_status_.state == LinkState::Stalled) {
     drawn_status_.reason = now.reason;
     return false;
@@ -210,7 +210,7 @@ void Shell::act_on_window(Action action) {
       return ask_path(FilePurpose::RecordElsewhere);
     case Action::ExportTrace:
     case Action::ExportRecords:
-      // The range is the timeline's, which answers when it is drawn next.
+      // The range is that of the timeline, which exports it when it is drawn next.
       page_ = Page::Performance;
       (action == Action::ExportTrace ? ordered_keys_.export_trace : ordered_keys_.export_records) =
           true;

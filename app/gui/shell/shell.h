@@ -40,7 +40,7 @@ class Shell {
   Settings& settings() { return settings_; }
   /// A worker on this machine times iterations: drawing now would disturb the measurement.
   bool timing() const { return workbench_.runs.timing(); }
-  bool touring() const { return workbench_.tours.to_person(); }
+  bool touring() const { return workbench_.tours.to_user(); }
   const SessionState& state() const { return workbench_.runs.state; }
   /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }
@@ -78,7 +78,7 @@ class Shell {
   ControlRail rail_;
   engine::RunRequest request_in_rail_;  // as the rail has seen it
   FileDialog dialog_;
-  // What the path that the dialog asks for is for.
+  // What will be written to the path that the dialog asks for.
   DoctorState::Report report_;
   SessionState::Run exported_run_;
   RecordsOrder records_order_;

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/shell/banner.h"
+#include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/shell/shell.h"
 
 namespace app {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/run_request.h"
@@ -110,7 +110,7 @@ struct Piece {
   bool right = false;
 };
 
-/// In what is left of the line, cut at its end; its tooltip has the whole of it then.
+/// In the rest of the line; if it is cut there, its tooltip has the full text.
 void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
   if (piece.text.empty()) return;
   ImGui::SameLine(0, piece.gap);
@@ -133,8 +133,8 @@ void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
   if (ImGui::IsItemHovered() && !says.empty()) controls::tooltip(context, says);
 }
 
-/// What stands behind the worker's state. What was just done and what went wrong get room first:
-/// facts can be read at any time.
+/// What follows the worker's state. What was just done and what went wrong get room first: facts
+/// can be read at any time.
 void draw_facts(const PanelContext& context, const StatusLine& status, float line_y) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
@@ -198,7 +198,7 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
              line_y);
 }
 
-// A device at rest wanders by a watt or two between readings; that is no news.
+// An idle device varies by a watt or two between readings.
 constexpr double kPowerStepW = 5;
 
 /// Null = some CUDA backend is available, or the worker offers none at all.
@@ -225,12 +225,13 @@ DeviceWords words_of(const profiling::PowerSample& sample, const std::string& me
         fmt::format("{:.0f} W", std::round(sample.power_w / kPowerStepW) * kPowerStepW));
   }
   if (sample.temperature_c >= 0) add(words.line, fmt::format("{} °C", sample.temperature_c));
-  if (words.line.empty()) words.line = "clock and power: the driver does not tell";
+  if (words.line.empty()) words.line = "clock and power: not reported by the driver";
   const std::string reasons = profiling::clock_reason_names(sample.clock_reasons);
   words.tooltip = fmt::format(
       "SM clock, power and temperature of the device between runs, read twice a second through "
-      "NVML while this window is seen, and never during a run.\nPower: {}, to the next {:.0f} W. "
-      "Held back by: {}.",
+      "NVML while this window is visible, and never during a run.\nPower: {}, to the next {:.0f} "
+      "W. "
+      "Limited by: {}.",
       method, kPowerStepW, reasons.empty() ? "nothing" : reasons);
   return words;
 }

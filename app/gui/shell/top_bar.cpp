@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {
@@ -27,14 +27,14 @@ void draw_run_picker(const PanelContext& context, const std::vector<std::string>
   }
 }
 
-/// Files opened before, below the button beside Open, those that are gone dimmed, with the reason;
-/// and what somebody without any can look at.
+/// The menu beside Open: files opened before (missing ones dimmed, with the reason), the shipped
+/// recording and tours.
 void draw_recent(const PanelContext& context, const TopBarState& state, float width) {
   const Theme& theme = context.theme;
   const std::vector<RecentFile>& files = state.recent;
-  if (controls::button(context, "top.recent", "v",
-                       {.tooltip = "Files opened before, the recording that ships, and tours",
-                        .width = width})) {
+  if (controls::button(
+          context, "top.recent", "v",
+          {.tooltip = "Files opened before, the shipped recording, and tours", .width = width})) {
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
   }
@@ -55,7 +55,7 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
       }
     }
     if (!files.empty()) ImGui::Separator();
-    constexpr const char* kSample = "The recording of an H200 that ships";
+    constexpr const char* kSample = "The shipped recording of an H200";
     if (ImGui::MenuItem(kSample)) context.commands.push_back(Action::OpenSample);
     controls::record(context, "recent.sample", kSample, "menu", "", ImGui::GetItemRectMin(),
                      ImGui::GetItemRectMax());
@@ -96,13 +96,13 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   const float record_width = theme.px(84);
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
-  // A bar without room for the name has none for all of the words either.
+  // A bar without room for the name has no room for long labels either.
   const bool brief = ImGui::GetContentRegionAvail().x < theme.px(760);
   const float back_width = theme.px(brief ? 48 : 96);
   const float live_width = view.from_file ? back_width + gap : 0;
   const float right = open_width + recent_width + 1 + save_width + record_width + 4 * small_width +
                       theme_width + 7 * gap + live_width;
-  // At large text the name gives way first, then the tabs narrow.
+  // With large text the name is dropped first, then the tabs get narrower.
   const float name = theme.px(100 + kGapSection);
   const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
   const bool named = all >= name + theme.px(300);

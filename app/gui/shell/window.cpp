@@ -1,5 +1,5 @@
-// GLFW, OpenGL and the rhythm of frames. Rule: a frame is drawn after input, after news, or while
-// something moves; otherwise the window sleeps.
+// GLFW, OpenGL and when frames are drawn: after input, when a result or a worker has changed
+// something, or while something moves. Otherwise the window sleeps.
 #include "app/gui/shell/window.h"
 
 #define GLFW_INCLUDE_NONE
@@ -27,13 +27,13 @@ namespace {
 
 // ImGui settles hover states and sizes over a few frames.
 constexpr int kFramesAfterEvent = 3;
-// How late a stalled pulse may be seen; asking costs microseconds and draws nothing.
+// How late a stalled pulse may be seen; checking costs microseconds and draws nothing.
 constexpr double kTickSeconds = 0.1;
 constexpr double kCaretSeconds = 0.4;
-// While a worker of this machine times its iterations; a person who acts is answered at once.
+// While a worker of this machine times its iterations; input is answered at once.
 constexpr double kTimingSeconds = 0.5;
 
-/// What input callbacks leave for the loop.
+/// Input collected by the callbacks for the loop.
 struct Input {
   bool any = false;
   bool touring = false;  // as of the last frame
@@ -47,8 +47,8 @@ Input& input_of(GLFWwindow* window) {
   return *static_cast<Input*>(glfwGetWindowUserPointer(window));
 }
 
-/// With Ctrl, letters follow what is printed on the key (undo is where Z stands); without, a key is
-/// its place, as GLFW names it.
+/// With Ctrl, letters are those printed on the keys (undo is the Z of this layout); without, a key
+/// is its place, as GLFW names it.
 int printed_key(int key, int scancode, int modifiers) {
   if ((modifiers & GLFW_MOD_CONTROL) == 0 || key < GLFW_KEY_A || key > GLFW_KEY_Z) return key;
   const char* name = glfwGetKeyName(key, scancode);
@@ -109,7 +109,7 @@ class Glfw {
   bool ready_;
 };
 
-/// The OS window with its OpenGL context and ImGui on top, taken down in the right order.
+/// The OS window with its OpenGL context and ImGui on top, destroyed in the right order.
 class Surface {
  public:
   Surface(const WindowOptions& options, const Settings& settings, Input& input) {
@@ -155,7 +155,7 @@ class Surface {
       int width = 0;
       int height = 0;
       glfwGetMonitorWorkarea(monitors[i], &x, &y, &width, &height);
-      // Some of the top bar must be in reach of the hand.
+      // Some of the top bar must be reachable.
       constexpr int kReach = 80;
       if (settings.x > x - kReach && settings.x < x + width - kReach && settings.y >= y &&
           settings.y < y + height - kReach) {
@@ -198,7 +198,7 @@ double now_ms(clockid_t clock) {
   return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-/// A moment, on the clock of this thread alone and on everybody's.
+/// A time on this thread's CPU clock and on the wall clock.
 struct Moment {
   double cpu = now_ms(CLOCK_THREAD_CPUTIME_ID);
   double wall = now_ms(CLOCK_MONOTONIC);
@@ -236,7 +236,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   Theme theme;
   follow_settings(theme, shell.settings(), true);
   int frames_wanted = kFramesAfterEvent;
-  int touched = 0;  // frames still owed to a person's last act
+  int touched = 0;  // frames still owed to the user's last input
   bool held = false;
   double caret_drawn = 0;
   double drawn = 0;
@@ -307,7 +307,7 @@ int run_window(const WindowOptions& options) {
   shell.begin();
   if (options.probe != nullptr) options.probe->begin(shell, [] { glfwPostEmptyEvent(); });
   const int code = loop(surface.window(), shell, input, options.probe);
-  // A tour or a benchmark must not change what a person has set.
+  // A tour or a benchmark must not change what the user has set.
   if (!options.tour_folder.empty() || options.probe != nullptr) return code;
   const std::string problem = save_settings(path, shell.settings());
   if (!problem.empty()) fmt::print(stderr, "{}\n", problem);

@@ -52,7 +52,7 @@ struct WindowOptions {
   std::vector<std::string> allowed_libraries = {};
 };
 
-/// Returns the process's exit code: 0 when closed by the person or the tour is complete.
+/// Returns the process's exit code: 0 when the user closed it or the tour is complete.
 int run_window(const WindowOptions& options);
 
 }  // namespace app

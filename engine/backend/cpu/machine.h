@@ -1,4 +1,5 @@
-// What the CPU backend says about its machine, and how much memory it may still take.
+// The CPU backend's machine: its clock, facts and free memory, the rates it reaches today, and what
+// happens to it between two timed iterations.
 #pragma once
 
 #include <cstddef>

@@ -109,6 +109,7 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
                                            .codes = stage.codes(0, expert.expert),
                                            .format = layout.format,
                                            .layout = layout.scales,
+                                           .block = layout.block,
                                            .before = &sums.before,
                                            .after = &sums.after,
                                            .sums = &own};

@@ -1,5 +1,5 @@
 // Memory that a captured graph uses and that is not in the project's own ledger: library-internal
-// blocks, pools, allocations of the graph itself. Pure: driver_memory.h queries the driver.
+// blocks, pools, allocations of the graph itself. Pure: graph_reader.h queries the driver.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ enum class OrderedBy : std::uint8_t {
 bool orders_memory(const GraphSnapshot& graph, const SnapshotEdge& edge);
 
 /// Exact. Children of a child graph are ordered like their parent. Malformed edges are ignored
-/// (snapshot_check.h). Keeps a reference to the graph. Memory: nodes^2 / 8 bytes up to kMaxClosure
+/// (check_snapshot()). Keeps a reference to the graph. Memory: nodes^2 / 8 bytes up to kMaxClosure
 /// nodes; larger graphs are traversed for every query.
 class Reachability {
  public:

@@ -88,7 +88,7 @@ void expect_close(double gpu, double cpu) { EXPECT_NEAR(gpu, cpu, std::fabs(cpu)
 TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
   for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
     for (const ScaleLayout layout :
-         {ScaleLayout::PerTensor, ScaleLayout::Block1x128, ScaleLayout::Block128x128}) {
+         {ScaleLayout::PerTensor, ScaleLayout::BlockLine, ScaleLayout::BlockSquare}) {
       for (const std::vector<std::int64_t>& splits : routings()) {
         for (const std::int64_t columns : {16, 272, 4240}) {
           SCOPED_TRACE("type " + std::to_string(static_cast<int>(type)) + ", layout " +

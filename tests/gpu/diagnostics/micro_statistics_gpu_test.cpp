@@ -180,7 +180,7 @@ TEST_F(MicroStatisticsGpu, EqualTheTwin) {
 
 TEST_F(MicroStatisticsGpu, OtherLayoutsAreRefused) {
   kernels::MicroStatisticsArgs args;
-  args.quantized = {.layout = ScaleLayout::Block1x128, .num_groups = 1, .columns = 128};
+  args.quantized = {.layout = ScaleLayout::BlockLine, .num_groups = 1, .columns = 128};
   EXPECT_EQ(kernels::micro_statistics(args, nullptr), cudaErrorInvalidValue);
   args.quantized.layout = ScaleLayout::Mx1x32;
   args.quantized.direction = kernels::Direction::Columnwise;

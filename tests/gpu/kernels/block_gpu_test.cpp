@@ -46,7 +46,7 @@ struct Wanted {
 };
 
 cudaError_t launch(const kernels::QuantizeBlockArgs& args, bool square) {
-  return (square ? kernels::quantize_block_128x128 : kernels::quantize_block_1x128)(args, nullptr);
+  return (square ? kernels::quantize_block_squares : kernels::quantize_block_lines)(args, nullptr);
 }
 
 void expect_equality(const Operand& operand, const Variant& variant, const Wanted& wanted) {

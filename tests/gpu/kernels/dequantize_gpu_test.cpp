@@ -110,7 +110,7 @@ void compare(const quantize_tests::GroupedCase& grouped, const Encoded& encoded)
 
 TEST_P(DequantizeGpu, EqualsItsTwin) {
   for (const ScaleLayout layout :
-       {ScaleLayout::PerTensor, ScaleLayout::Block1x128, ScaleLayout::Block128x128,
+       {ScaleLayout::PerTensor, ScaleLayout::BlockLine, ScaleLayout::BlockSquare,
         ScaleLayout::Mx1x32, ScaleLayout::Mx32x32, ScaleLayout::Nv1x16, ScaleLayout::Nv16x16}) {
     for (const Direction direction : {Direction::Rowwise, Direction::Columnwise}) {
       for (const bool swizzled : {false, true}) {

@@ -131,8 +131,8 @@ TEST_P(GroupedQuantizeGpu, Block1x128EqualsCpu) {
     const GroupedInput& input = operand.input;
     expect_block_equality(
         operand, variant,
-        kernels::block_1x128_scale_capacity(input.capacity_rows, input.num_groups, input.columns),
-        kernels::quantize_block_1x128_cpu, kernels::quantize_block_1x128);
+        kernels::block_line_scale_capacity(input.capacity_rows, input.num_groups, input.columns),
+        kernels::quantize_block_lines_cpu, kernels::quantize_block_lines);
     if (HasFatalFailure()) return;
   }
 }
@@ -144,8 +144,8 @@ TEST_P(GroupedQuantizeGpu, Block128x128EqualsCpu) {
     const GroupedInput& input = operand.input;
     expect_block_equality(
         operand, variant,
-        kernels::block_128x128_scale_capacity(input.capacity_rows, input.num_groups, input.columns),
-        kernels::quantize_block_128x128_cpu, kernels::quantize_block_128x128);
+        kernels::block_square_scale_capacity(input.capacity_rows, input.num_groups, input.columns),
+        kernels::quantize_block_squares_cpu, kernels::quantize_block_squares);
     if (HasFatalFailure()) return;
   }
 }
@@ -243,8 +243,8 @@ TEST(LauncherChecks, RefuseOperandsThatKernelsCannotAddress) {
   input.columns = 32;
   input.input = reinterpret_cast<const void*>(std::uintptr_t{8});
   EXPECT_EQ(kernels::group_amax({.input = input}, nullptr), cudaErrorMisalignedAddress);
-  EXPECT_EQ(kernels::quantize_block_1x128({.input = input}, nullptr), cudaErrorMisalignedAddress);
-  EXPECT_EQ(kernels::quantize_block_128x128({.input = input}, nullptr), cudaErrorMisalignedAddress);
+  EXPECT_EQ(kernels::quantize_block_lines({.input = input}, nullptr), cudaErrorMisalignedAddress);
+  EXPECT_EQ(kernels::quantize_block_squares({.input = input}, nullptr), cudaErrorMisalignedAddress);
   input.input = nullptr;
   input.num_groups = 1025;
   EXPECT_EQ(kernels::quantize_per_tensor({.input = input}, nullptr), cudaErrorInvalidValue);

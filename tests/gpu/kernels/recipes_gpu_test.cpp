@@ -37,12 +37,11 @@ TEST_P(RecipesGpu, Block) {
       const std::int64_t k = operand.columns();
       const int codes = arrays.output(rows * k);
       const int columns = arrays.output(rows * k);
-      const std::int64_t row_scales = square
-                                          ? kernels::block_128x128_scale_capacity(rows, groups, k)
-                                          : kernels::block_1x128_scale_capacity(rows, groups, k);
+      const std::int64_t row_scales = square ? kernels::block_square_scale_capacity(rows, groups, k)
+                                             : kernels::block_line_scale_capacity(rows, groups, k);
       const std::int64_t column_scales =
-          square ? kernels::block_128x128_columnwise_scale_capacity(rows, groups, k)
-                 : kernels::block_1x128_columnwise_scale_capacity(rows, groups, k);
+          square ? kernels::block_square_columnwise_scale_capacity(rows, groups, k)
+                 : kernels::block_line_columnwise_scale_capacity(rows, groups, k);
       const int row_scale = arrays.output(4 * row_scales);
       const int row_amax = arrays.output(4 * row_scales);
       const int column_scale = arrays.output(4 * column_scales);
@@ -68,9 +67,9 @@ TEST_P(RecipesGpu, Block) {
         if (variant.tickets) a.controls.tickets = arrays.at<std::uint32_t>(tickets, device);
         return a;
       };
-      (square ? kernels::quantize_block_128x128_cpu
-              : kernels::quantize_block_1x128_cpu)(args(false));
-      ASSERT_EQ((square ? kernels::quantize_block_128x128 : kernels::quantize_block_1x128)(
+      (square ? kernels::quantize_block_squares_cpu
+              : kernels::quantize_block_lines_cpu)(args(false));
+      ASSERT_EQ((square ? kernels::quantize_block_squares : kernels::quantize_block_lines)(
                     args(true), nullptr),
                 cudaSuccess);
       arrays.expect_equal();

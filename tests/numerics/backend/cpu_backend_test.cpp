@@ -50,9 +50,10 @@ NaiveOperand naive_operand(const RunRequest& request, OperandRole role, std::int
     for (float& value : operand.quantized.values.values) value = bf16_value(bf16_bits(value));
     return operand;
   }
-  const bool block = recipe.scaling == Scaling::Block;
+  const RecipeTraits& traits = traits_of(recipe.scaling);
+  const bool block = traits.block > 0;
   const naive::BlockShape whole{std::max<std::int64_t>(count, 1), request.shape.k};
-  const naive::BlockShape tile{x ? 1 : 128, 128};
+  const naive::BlockShape tile{!x && traits.square_weights ? traits.block : 1, traits.block};
   operand.quantized = naive::quantize(
       operand.original, x ? recipe.activation_format : Fp8Format::E4m3, block ? tile : whole,
       recipe, block ? element_max(source.value()->element()) : std::numeric_limits<float>::max());

@@ -68,8 +68,8 @@ TEST_P(DequantizeLayout, EveryElementReadsItsOwnScaleAndTheTailIsUntouched) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DequantizeLayout,
-                         testing::Values(ScaleLayout::PerTensor, ScaleLayout::Block1x128,
-                                         ScaleLayout::Block128x128));
+                         testing::Values(ScaleLayout::PerTensor, ScaleLayout::BlockLine,
+                                         ScaleLayout::BlockSquare));
 
 TEST(Dequantize, NoGroupsAndOnlyEmptyGroupsDoNothing) {
   const std::vector<std::int64_t> offsets(1025, 0);

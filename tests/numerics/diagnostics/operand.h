@@ -81,17 +81,17 @@ inline std::size_t scale_position(const Operand& operand, int group, std::int64_
     const std::int64_t m = operand.row_offsets[static_cast<std::size_t>(g) + 1] -
                            operand.row_offsets[static_cast<std::size_t>(g)];
     if (operand.layout == kernels::ScaleLayout::PerTensor) base += 1;
-    if (operand.layout == kernels::ScaleLayout::Block1x128) base += blocks_x * ((m + 3) / 4 * 4);
-    if (operand.layout == kernels::ScaleLayout::Block128x128) {
+    if (operand.layout == kernels::ScaleLayout::BlockLine) base += blocks_x * ((m + 3) / 4 * 4);
+    if (operand.layout == kernels::ScaleLayout::BlockSquare) {
       base += (m + 127) / 128 * ((blocks_x + 3) / 4 * 4);
     }
   }
   const std::int64_t rows = operand.row_offsets[static_cast<std::size_t>(group) + 1] -
                             operand.row_offsets[static_cast<std::size_t>(group)];
-  if (operand.layout == kernels::ScaleLayout::Block1x128) {
+  if (operand.layout == kernels::ScaleLayout::BlockLine) {
     base += column / 128 * ((rows + 3) / 4 * 4) + row;
   }
-  if (operand.layout == kernels::ScaleLayout::Block128x128) {
+  if (operand.layout == kernels::ScaleLayout::BlockSquare) {
     base += row / 128 * ((blocks_x + 3) / 4 * 4) + column / 128;
   }
   return static_cast<std::size_t>(base);

@@ -157,7 +157,7 @@ TEST_P(QuantizationStatistics, LossesOfTheBlocksAddUpToThoseOfTheGroups) {
   for (const kernels::BlockLosses& block : losses) {
     blocks.saturated += block.saturated;
     blocks.underflowed += block.underflowed;
-    if (layout == ScaleLayout::Block1x128) {
+    if (layout == ScaleLayout::BlockLine) {
       EXPECT_LE(block.saturated + block.underflowed, 128U);
     }
   }
@@ -185,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, QuantizationStatistics,
     testing::Combine(testing::Values(InputType::Bf16, InputType::Fp16, InputType::Fp32),
                      testing::Values(Fp8Format::E4m3, Fp8Format::E5m2),
-                     testing::Values(ScaleLayout::PerTensor, ScaleLayout::Block1x128,
-                                     ScaleLayout::Block128x128)));
+                     testing::Values(ScaleLayout::PerTensor, ScaleLayout::BlockLine,
+                                     ScaleLayout::BlockSquare)));
 
 TEST(QuantizationStatisticsSums, DoNotDependOnTheNumberOfThreads) {
   const tests::Operand operand = tests::make_operand({.splits = {100, 0, 400}, .columns = 1024});

@@ -58,12 +58,13 @@ struct BlockOutputs {
   Words bias;
 
   BlockOutputs(const kernels::GroupedInput& input, std::int64_t rows, bool square)
-      : rowwise(rows * input.columns, (square ? kernels::block_128x128_scale_capacity
-                                              : kernels::block_1x128_scale_capacity)(
-                                          rows, input.num_groups, input.columns)),
-        columnwise(rows * input.columns, (square ? kernels::block_128x128_columnwise_scale_capacity
-                                                 : kernels::block_1x128_columnwise_scale_capacity)(
-                                             rows, input.num_groups, input.columns)),
+      : rowwise(rows * input.columns, (square ? kernels::block_square_scale_capacity
+                                              : kernels::block_line_scale_capacity)(
+                                          rows, input.num_groups, input.columns, kernels::kBlock)),
+        columnwise(rows * input.columns,
+                   (square ? kernels::block_square_columnwise_scale_capacity
+                           : kernels::block_line_columnwise_scale_capacity)(
+                       rows, input.num_groups, input.columns, kernels::kBlock)),
         bias(static_cast<std::size_t>(kernels::bias_partial_capacity(
                  input.capacity_rows, input.num_groups, input.columns)),
              kFloatSentinel) {}
@@ -76,7 +77,7 @@ struct BlockOutputs {
 };
 
 inline void run_twin(const kernels::QuantizeBlockArgs& args, bool square) {
-  (square ? kernels::quantize_block_128x128_cpu : kernels::quantize_block_1x128_cpu)(args);
+  (square ? kernels::quantize_block_squares_cpu : kernels::quantize_block_lines_cpu)(args);
 }
 
 /// Where the next group's codes and scales start in the outputs of all groups.

@@ -224,16 +224,16 @@ TEST_P(GroupedQuantize, Block1x128) {
   const auto groups = static_cast<int>(GetParam().splits.size());
   expect_block_recipe(
       GetParam(), Recipe::Block1x128,
-      kernels::block_1x128_scale_capacity(capacity_rows(GetParam()), groups, GetParam().columns),
-      kernels::quantize_block_1x128_cpu);
+      kernels::block_line_scale_capacity(capacity_rows(GetParam()), groups, GetParam().columns),
+      kernels::quantize_block_lines_cpu);
 }
 
 TEST_P(GroupedQuantize, Block128x128) {
   const auto groups = static_cast<int>(GetParam().splits.size());
   expect_block_recipe(
       GetParam(), Recipe::Block128x128,
-      kernels::block_128x128_scale_capacity(capacity_rows(GetParam()), groups, GetParam().columns),
-      kernels::quantize_block_128x128_cpu);
+      kernels::block_square_scale_capacity(capacity_rows(GetParam()), groups, GetParam().columns),
+      kernels::quantize_block_squares_cpu);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GroupedQuantize, testing::ValuesIn(grouped_cases()),

@@ -14,8 +14,8 @@ namespace engine {
 namespace {
 
 constexpr OperandLayout kPerTensor = {.kernel = QuantizeKernel::PerTensor};
-constexpr OperandLayout kLines = {.kernel = QuantizeKernel::Block1x128};
-constexpr OperandLayout kTiles = {.kernel = QuantizeKernel::Block128x128};
+constexpr OperandLayout kLines = {.kernel = QuantizeKernel::Block, .block = 128};
+constexpr OperandLayout kTiles = {.kernel = QuantizeKernel::Block, .block = 128, .square = true};
 constexpr float kPoison = 1e30F;  // in every padding float: must never appear
 
 std::uint64_t total(const MagnitudeHistogram& histogram) {

@@ -132,7 +132,7 @@ TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {
   workbench_->open_file(folder_);
   EXPECT_THAT(notices(), Contains(HasSubstr("Of a folder")));
   workbench_->open_file("picture.bmp");
-  EXPECT_THAT(notices(), Contains(HasSubstr("cannot be used: known are recordings")));
+  EXPECT_THAT(notices(), Contains(HasSubstr("cannot be opened: supported are recordings")));
   workbench_->files.save_text(folder_ + "/no/such/folder.txt", "text", "done");
   ASSERT_TRUE(wait_for_notice("Not saved: "));
   workbench_->files.save_text(folder_ + "/a.txt", "text", "It is there");

@@ -13,13 +13,18 @@ namespace {
 using kernels::Direction;
 using kernels::ScaleLayout;
 
-const std::vector<Recipe> kRecipes = {{.scaling = Scaling::PerTensorCurrent},
-                                      {.scaling = Scaling::PerTensorDelayed},
-                                      {.scaling = Scaling::Block},
-                                      {.scaling = Scaling::Mxfp8},
-                                      {.scaling = Scaling::Mxfp8, .square_weight_blocks = false},
-                                      {.scaling = Scaling::Nvfp4},
-                                      {.scaling = Scaling::Nvfp4, .square_weight_blocks = false}};
+/// Every recipe that quantizes, with square blocks of weights and without.
+std::vector<Recipe> quantizing_recipes() {
+  std::vector<Recipe> recipes;
+  for (std::size_t i = 0; i < kRecipeTraits.size(); ++i) {
+    if (!kRecipeTraits[i].quantizes()) continue;
+    recipes.push_back({.scaling = static_cast<Scaling>(i)});
+    recipes.push_back({.scaling = static_cast<Scaling>(i), .square_weight_blocks = false});
+  }
+  return recipes;
+}
+
+const std::vector<Recipe> kRecipes = quantizing_recipes();
 
 template <class Visit>
 void for_each_layout(const OperandExtent& extent, Visit visit) {

@@ -1,4 +1,4 @@
-// A comparison written by hand, field by field, as sample_recording.cpp does it for a run.
+// A comparison written by hand, field by field, like the run in sample_recording.cpp.
 #include <limits>
 
 #include "tests/unit/session/sample_parts.h"

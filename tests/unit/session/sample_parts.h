@@ -1,4 +1,4 @@
-// What sample runs and sample comparisons are made of.
+// Parts that sample runs and sample comparisons share.
 #pragma once
 
 #include <limits>

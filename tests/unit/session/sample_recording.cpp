@@ -1,4 +1,4 @@
-// The sample is written by hand, field by field: a field that the file forgets shows as a
+// The sample is written by hand, field by field: a field that the file does not keep shows up as a
 // difference.
 #include "tests/unit/session/sample_recording.h"
 

@@ -1,4 +1,5 @@
-// A run in which every field has a distinct value, a codec for it, and text to compare runs by.
+// A run in which every field has a distinct value, a codec for it, and a text form for comparing
+// runs.
 #pragma once
 
 #include <filesystem>
@@ -18,10 +19,10 @@ class SampleCodec final : public RequestCodec {
 /// Values depend on `salt`, so that two runs never agree by accident.
 RecordedRun sample_run(int salt);
 
-/// With a refused report among those that ran.
+/// One of its reports is a refusal.
 RecordedComparison sample_comparison(int salt);
 
-/// With an outlier, an idle expert and numbers that are none.
+/// With an outlier, an idle expert and NaNs.
 RecordedHistory sample_history(int salt);
 
 /// Every described field, one per line; equal text means equal values (NaN equals NaN).
@@ -44,8 +45,8 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// Records `runs` sample runs and, beside any, a comparison, a history and a visit;
-/// empty on success, else the writer's sentence.
+/// Records `runs` sample runs and a comparison, a history and a visit with each; empty on success,
+/// else the writer's error.
 std::string record(const std::string& path, int runs);
 
 /// Runs SQL on the file with all of SQLite's guards off, as an attacker would.

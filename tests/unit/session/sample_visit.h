@@ -5,7 +5,7 @@
 
 namespace profiling {
 
-/// Two graphs at least, with nodes of every kind.
+/// At least two graphs, with nodes of every kind.
 Snapshot sample_snapshot(int seed);
 
 /// Findings, proofs, experiments and outcomes over sample_snapshot(seed).

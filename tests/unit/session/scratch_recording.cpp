@@ -1,4 +1,4 @@
-// Sample recordings on disk, and what an attacker may do to them.
+// Sample recordings on disk, and ways for an attacker to change them.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <stdlib.h>

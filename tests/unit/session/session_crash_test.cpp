@@ -70,7 +70,7 @@ TEST(SessionCrash, KeepsEveryRunWhoseAppendReturned) {
         ASSERT_TRUE(child.one_more());
         ++appended;
       }
-      ::usleep(static_cast<useconds_t>(round * 700));  // another point of the next transaction
+      ::usleep(static_cast<useconds_t>(round * 700));  // a different point in the next transaction
       appended += child.kill_now();
     }
     EXPECT_GT(std::filesystem::file_size(path + "-wal"), 0U) << "the crash left no log to read";

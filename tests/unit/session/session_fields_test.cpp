@@ -1,5 +1,5 @@
 // Every described member of everything that is recorded is in the file, without a list of them
-// here: each gets a value of its own by its descriptor, and all must come back. A member that is
+// here: each gets a distinct value through its descriptor, and all must come back. A member that is
 // added to a type is in the file without further code.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 using engine::Kind;
 using engine::Type;
 
-/// Gives every leaf another value than the one before it, none of them the default.
+/// Gives every leaf a value that differs from the previous one and from its default.
 class Filler {
  public:
   void fill(const Type& type, void* value, const engine::FieldRules& rules = {}) {
@@ -32,7 +32,7 @@ class Filler {
           fill(*field.type, field.in(value), field.rules);
           if (field.type->kind == Kind::List) continue;
           const void* usual = field.in(type.defaults());
-          // A bool or a small enumeration has one other value; a number may meet its default.
+          // A bool or a small enumeration has only one other value; a number may equal its default.
           if (engine::equal(*field.type, field.in(value), usual)) {
             fill(*field.type, field.in(value), field.rules);
           }
@@ -140,7 +140,7 @@ TYPED_TEST(EveryField, ComesBack) {
     filler.fill(engine::kType<TypeParam>, &record);
     if constexpr (requires { record.snapshot.graphs; } &&
                   !std::is_same_v<TypeParam, KeptSnapshot>) {
-      record.snapshot = {};  // recorded by itself
+      record.snapshot = {};  // recorded separately
     } else if constexpr (requires { record.report.snapshot; }) {
       record.report.snapshot = {};
     }
@@ -157,7 +157,7 @@ TYPED_TEST(EveryField, ComesBack) {
   }
 }
 
-// --- a field that is added ----------------------------------------------------------------------
+// --- an added field ----------------------------------------------------------------------------
 
 enum class Mode { Slow, Quick };
 constexpr auto enum_names(Mode) { return std::to_array<std::string_view>({"slow", "quick"}); }
@@ -191,7 +191,7 @@ struct Sample {
   }
 };
 
-/// The same type a day later: a member of every kind more.
+/// The same type in a later program: one more member of every kind.
 struct GrownSample {
   int rounds = 3;
   Mode added = Mode::Quick;
@@ -286,7 +286,7 @@ TEST(AddedField, KeepsToItsLimit) {
   EXPECT_EQ(
       refusal("DELETE FROM samples_chosen_part"),
       "memory: table samples_chosen_part_words, row 1: its row of samples_chosen_part is missing");
-  // Magic, a single segment of 20 bytes.
+  // Magic number, a single segment of 20 bytes.
   EXPECT_EQ(
       refusal("UPDATE samples SET map = x'28b52ffd2014a10000'"),
       "memory: table samples, row 1: blob map declares 20 bytes of content; it takes at most 4 "

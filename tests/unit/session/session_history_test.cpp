@@ -1,4 +1,4 @@
-// Amax histories in a recording: field for field, beside the runs, and never believed unchecked.
+// Amax histories in a recording: every field comes back, and none is trusted unchecked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Damaged, truncated and malicious files: none may crash or hang the reader, and each refusal is a
-// sentence that starts with the file.
+// Damaged, truncated and malicious files: none may crash or hang the reader, and each refusal
+// starts with the path of the file.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A good file, copied and spoiled by each test.
+/// A good file that each test copies and damages.
 class SessionHostile : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(record(path(), 2), ""); }
@@ -42,7 +42,8 @@ class SessionHostile : public testing::Test {
   void replace(const std::string& content) const {
     std::ofstream(path(), std::ios::binary | std::ios::trunc) << content;
   }
-  /// Runs SQL on the table with a declaration that lets everything pass: the reader believes none.
+  /// Runs SQL on the table, re-declared so that it accepts everything: the reader must not rely on
+  /// declarations.
   void plant(const std::string& table, const std::string& sql) const {
     alter(path(),
           fmt::format("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(replace("
@@ -86,7 +87,7 @@ TEST_F(SessionHostile, FlippedBitsDoNoHarm) {
   EXPECT_GT(refused, 100) << "the flips hit nothing that is checked";
 }
 
-// Pages that the window does not read (the lookup tables are for people) may be spoiled unnoticed.
+// Damage to pages that the window does not read (lookup tables for other tools) may go unnoticed.
 TEST_F(SessionHostile, NoiseInsteadOfPages) {
   const std::string whole = bytes();
   const std::size_t pages = whole.size() / 4096;
@@ -131,7 +132,7 @@ TEST_F(SessionHostile, NoDatabaseAtAll) {
   EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
 }
 
-/// (table, column) of every text that the file may hold, by SQLite's own word.
+/// (table, column) of every text column of the file, as SQLite reports them.
 std::vector<std::pair<std::string, std::string>> text_columns(const std::string& path) {
   std::vector<std::pair<std::string, std::string>> columns;
   sqlite3* database = nullptr;
@@ -149,7 +150,7 @@ std::vector<std::pair<std::string, std::string>> text_columns(const std::string&
   return columns;
 }
 
-// Words are cut and shown as they may be; a keyword or a document of this kind is refused shortly.
+// Free text is cut and cleaned; an oversized keyword or document is refused with a short message.
 TEST_F(SessionHostile, HugeTextInEveryColumn) {
   const std::string whole = bytes();
   const auto columns = text_columns(path());
@@ -180,7 +181,7 @@ TEST_F(SessionHostile, HugeTextInEveryColumn) {
       EXPECT_EQ(session.error().message.find('\x1b'), std::string::npos) << cell;
     }
   }
-  EXPECT_GT(opened, columns.size() / 3) << "most words are for people";
+  EXPECT_GT(opened, columns.size() / 3) << "most columns hold free text";
 }
 
 TEST_F(SessionHostile, NeverWaits) {

@@ -62,7 +62,7 @@ TEST(SessionRoundTrip, KeepsComparisonsAlongsideRuns) {
   EXPECT_EQ(describe(session.value().comparisons[2]), describe(RecordedComparison{}));
 }
 
-// What a program of another day wrote differs by a table or a column more or less.
+// A file of an older or newer program has a table or a column more or less.
 TEST(SessionRoundTrip, AFileWithoutATableOrAColumnHasTheirDefaults) {
   const ScratchFolder folder;
   const SampleCodec codec;
@@ -92,7 +92,7 @@ TEST(SessionRoundTrip, AFileWithoutATableOrAColumnHasTheirDefaults) {
   EXPECT_EQ(describe(session.value().comparisons.at(0)), describe(comparison));
 }
 
-TEST(SessionRoundTrip, WhatIsForeignIsNotLookedAt) {
+TEST(SessionRoundTrip, ForeignTablesAndColumnsAreIgnored) {
   const ScratchFolder folder;
   const SampleCodec codec;
   const std::string path = folder.file("s");
@@ -109,7 +109,7 @@ TEST(SessionRoundTrip, WhatIsForeignIsNotLookedAt) {
   EXPECT_EQ(describe(session.value().runs.at(0)), describe(sample_run(0)));
 }
 
-// Of a worker that knows an enumerator more, or of one that is hostile.
+// Written by a worker that knows more enumerators, or by a hostile one.
 TEST(SessionRoundTrip, RefusesAnEnumeratorWithoutAName) {
   const ScratchFolder folder;
   const SampleCodec codec;
@@ -227,7 +227,7 @@ TEST(SessionRoundTrip, AnswersAQueryByName) {
   sqlite3_close(database);
 }
 
-// Of a hostile worker. The sanitizer of tests/run --sanitize sees a bound that overflows.
+// From a hostile worker. Under tests/run --sanitize, arithmetic that overflows fails the test.
 TEST(SessionRoundTrip, ExtremeNumbersAreRefusedWithoutArithmeticOnThem) {
   constexpr int kLowest = std::numeric_limits<int>::min();
   constexpr int kHighest = std::numeric_limits<int>::max();

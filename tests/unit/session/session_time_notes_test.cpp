@@ -1,4 +1,4 @@
-// Notes pinned to ranges of time: written with their run, changed after it.
+// Notes pinned to time ranges: written with their run, changed later.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/patience.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -144,8 +145,8 @@ TEST(SessionVisit, TenThousandNodesWithAllTheirParameters) {
   };
   RecordProperty("write_ms", static_cast<int>(ms(written - start)));
   RecordProperty("read_ms", static_cast<int>(ms(read - written)));
-  // A second was asked for; the bound allows for a slow and busy machine.
-  EXPECT_LT(ms(read - start), 10'000);
+  // The goal is one second; the limit leaves room for a slow and busy machine.
+  EXPECT_LT(ms(read - start), 10'000 * tests::patience());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Files that hold captured graphs are told apart by what is in them.
+// Files that hold captured graphs are told apart by their contents.
 #include "profiling/session/session_file.h"
 
 #include <gmock/gmock.h>

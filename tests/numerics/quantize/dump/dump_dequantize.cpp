@@ -7,8 +7,8 @@ namespace {
 
 kernels::ScaleLayout scale_layout(const std::string& name) {
   if (name == "per_tensor") return kernels::ScaleLayout::PerTensor;
-  if (name == "1x128") return kernels::ScaleLayout::Block1x128;
-  if (name == "128x128") return kernels::ScaleLayout::Block128x128;
+  if (name.starts_with("1x")) return kernels::ScaleLayout::BlockLine;
+  if (name == "128x128") return kernels::ScaleLayout::BlockSquare;
   if (name == "mx1x32") return kernels::ScaleLayout::Mx1x32;
   if (name == "mx32x32") return kernels::ScaleLayout::Mx32x32;
   if (name == "nv1x16") return kernels::ScaleLayout::Nv1x16;
@@ -33,6 +33,7 @@ void dump_dequantize(const Case& test) {
       {.quantized = {.codes = codes.data(),
                      .format = test.format(),
                      .layout = scale_layout(test.text("layout")),
+                     .block = static_cast<int>(test.integer("block")),
                      .direction = test.columnwise() ? kernels::Direction::Columnwise
                                                     : kernels::Direction::Rowwise,
                      .micro_layout = test.flag("swizzled") ? kernels::MicroScaleLayout::Swizzled

@@ -1,4 +1,4 @@
-"""FP8 block scaling: 1x128 and 128x128, row and column, padding, SwiGLU, bias partials."""
+"""FP8 block scaling: 1x128, 1x64 and 128x128, row and column, padding, SwiGLU, bias partials."""
 
 import itertools
 
@@ -21,8 +21,8 @@ def block_amax(values, rows, columns):
 def check_direction(outputs, operand, s, column, name):
     """One direction of all groups: codes, inverse scales and amax, raw."""
     prefix = "column" if column else "row"
-    square = s["square"]
-    rows, columns = (128, 128) if square else ((128, 1) if column else (1, 128))
+    square, block = s["square"], s["block"]
+    rows, columns = (block, block) if square else ((block, 1) if column else (1, block))
     all_codes, all_inverse, all_amax = [], [], []
     for g in range(operand.groups):
         values = operand.group(g)
@@ -71,15 +71,18 @@ VARIANTS = {
     "swiglu": ([dict(direction=d, bias=True) for d in ("row", "both")],
                ["k144", "k16", "pad16"], True),
 }
+BLOCKS = pytest.mark.parametrize(
+    "block, square", [(128, False), (64, False), (128, True)],
+    ids=["1x128", "1x64", "128x128"])
 NEEDED = {"row": [], "column": ["bias"], "padding": ["bias"], "bias": ["bias"],
           "swiglu": ["bias", "swiglu"]}
 
 
-@pytest.mark.parametrize("square", [False, True], ids=["1x128", "128x128"])
+@BLOCKS
 @pytest.mark.parametrize("type_name", f.INPUTS)
 @pytest.mark.parametrize(
     "variant", [pytest.param(v, marks=needs("block", *NEEDED[v])) for v in VARIANTS])
-def test_block(tmp_path, variant, type_name, square):
+def test_block(tmp_path, variant, type_name, block, square):
     choices = itertools.cycle([("e4m3", True, 0.0), ("e5m2", False, 0.0), ("e4m3", False, 0.5),
                                ("e5m2", True, 1e-37), ("e4m3", False, 0.0)])
     settings, shapes, activation = VARIANTS[variant]
@@ -91,16 +94,18 @@ def test_block(tmp_path, variant, type_name, square):
             format_name, pow2, epsilon = next(choices)
             operand = Operand(**SHAPES[shape], type_name=type_name, activation=activation)
             cases.append((operand, dict(directions, format=format_name, pow2=pow2,
-                                        epsilon=epsilon, square=square, label=shape)))
+                                        epsilon=epsilon, block=block, square=square,
+                                        label=shape)))
     for (operand, s), outputs in zip(cases, run(tmp_path, "block", cases)):
         check_case(outputs, operand, s)
 
 
 @needs("block", "bias")
-@pytest.mark.parametrize("square", [False, True], ids=["1x128", "128x128"])
-def test_noop(tmp_path, square):
+@BLOCKS
+def test_noop(tmp_path, block, square):
     operand = Operand(**SHAPES["pad128"])
-    s = dict(direction="both", format="e4m3", pow2=True, epsilon=0.0, square=square, bias=True)
+    s = dict(direction="both", format="e4m3", pow2=True, epsilon=0.0, block=block, square=square,
+             bias=True)
     stays, runs = run(tmp_path, "block", [(operand, s | dict(noop=1.0)),
                                           (operand, s | dict(noop=0.5))])
     check_case(runs, operand, s)

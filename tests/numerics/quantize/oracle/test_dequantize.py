@@ -9,8 +9,8 @@ import formats as f
 from cases import BYTE_SENTINEL, SHAPES, needs, run, same_floats
 from layouts import cdiv, float_scales, micro_scales, nibbles, round_up, spread
 
-BLOCKS = {"per_tensor": None, "1x128": (1, 128), "128x128": (128, 128), "mx1x32": (1, 32),
-          "mx32x32": (32, 32), "nv1x16": (1, 16), "nv16x16": (16, 16)}
+BLOCKS = {"per_tensor": None, "1x128": (1, 128), "1x64": (1, 64), "128x128": (128, 128),
+          "mx1x32": (1, 32), "mx32x32": (32, 32), "nv1x16": (1, 16), "nv16x16": (16, 16)}
 INVERSE_RANGE = f.F32(1) / f.F32(6 * 448)
 
 
@@ -53,8 +53,8 @@ class Encoded:
         self.values = np.concatenate(values)
         self.columns, self.spare = columns, spare
         self.settings = dict(
-            layout=layout, direction="column" if column else "row", format=format_name,
-            swizzled=swizzled, hadamard=hadamard, type=type_name, columns=columns,
+            layout=layout, block=BLOCKS[layout][1] if BLOCKS[layout] else 128,
+            direction="column" if column else "row", format=format_name, swizzled=swizzled, hadamard=hadamard, type=type_name, columns=columns,
             codes=np.concatenate(codes), scales=scales, code_offsets=code_offsets,
             code_capacity=int(code_offsets[-1]) + spare,
             output_capacity=int(offsets[-1]) + spare)

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "app/gui/doctor/examine_bar.h"
+#include "app/gui/doctor/finding_view.h"
+
 namespace app {
 namespace {
 
 using profiling::NodeState;
 
-TEST(DoctorWords, BoardNamesTheRunningNode) {
+TEST(GraphWords, BoardNamesTheRunningNode) {
   profiling::GraphSnapshot graph;
   graph.nodes.resize(3);
   graph.nodes[1].name = "spin_kernel";
@@ -17,7 +20,7 @@ TEST(DoctorWords, BoardNamesTheRunningNode) {
   EXPECT_EQ(board_text(&graph, 0, {}), "no replay is in progress");
 }
 
-TEST(DoctorWords, StallSaysWhereAndWhy) {
+TEST(GraphWords, StallSaysWhereAndWhy) {
   profiling::Snapshot snapshot;
   snapshot.graphs.emplace_back().nodes.resize(2);
   snapshot.graphs[0].nodes[1].name = "spin_kernel";
@@ -33,13 +36,13 @@ TEST(DoctorWords, StallSaysWhereAndWhy) {
             "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
 }
 
-TEST(DoctorWords, DeadlineFollowsItsMode) {
+TEST(GraphWords, DeadlineFollowsItsMode) {
   EXPECT_EQ(deadline_of(DeadlineMode::Automatic, 20, 5, 0.1), 0.0);
   EXPECT_DOUBLE_EQ(deadline_of(DeadlineMode::Percentile, 20, 5, 0.1), 2.0);
   EXPECT_EQ(deadline_of(DeadlineMode::Seconds, 20, 5, 0.1), 5.0);
 }
 
-TEST(DoctorWords, ExperimentsOfAProofAreFoundWithAnyDeadline) {
+TEST(GraphWords, ExperimentsOfAProofAreFoundWithAnyDeadline) {
   profiling::DoctorReport report;
   report.findings.resize(1);
   report.findings[0].proof.cures.free_on_launch = true;

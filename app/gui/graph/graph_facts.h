@@ -1,0 +1,70 @@
+// What is derived from one captured graph, once and off the window's thread: the places of its
+// nodes in layers from left to right, wrapped into bands like lines of text, so that a chain of
+// thousands still fills the view; the workspace map; durations. No ImGui.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/hazards/model/snapshot.h"
+#include "profiling/hazards/snapshot/accesses.h"
+
+namespace app {
+
+/// Unit: the height of a box. A box is kBoxWidth x 1, centred on its node's place.
+struct GraphLayout {
+  static constexpr float kBoxWidth = 6.0F;
+  static constexpr float kColumnStep = 8.0F;
+  static constexpr float kRowStep = 1.6F;
+
+  struct Place {
+    float x = 0.0F;
+    float y = 0.0F;
+    int layer = 0;
+    int band = 0;
+  };
+  std::vector<Place> places;  // of each node
+  int layers = 0;
+  int bands = 0;
+  float width = 0.0F;  // boxes lie within [0, width] x [0, height]
+  float height = 0.0F;
+};
+
+/// Deterministic. Edges that are dangling or point backwards are left out. Children of a child
+/// graph are placed between their parent and what follows it. Near linear: 10,000 nodes take a
+/// fraction of a second.
+GraphLayout lay_out(const profiling::GraphSnapshot& graph);
+
+struct MemoryCell {
+  int node = 0;
+  bool writes = false;      // known to write: memset or copy
+  int unordered_with = -1;  // a node that may touch the same memory at the same time; -1 = none
+};
+
+struct MemoryRow {
+  int allocation = -1;                 // index into Snapshot::ledger
+  std::vector<MemoryCell> cells = {};  // ascending by node, one per node
+  bool red = false;                    // some cell is unordered
+};
+
+/// The workspace map: which node holds addresses of which allocation, and where two of them may
+/// touch the same memory at the same time.
+struct MemoryMap {
+  std::vector<profiling::Touch> touches = {};  // ascending by node
+  std::vector<MemoryRow> rows = {};            // by role, then by first node; untouched ones last
+  int clashes = 0;                             // rows with an unordered cell
+};
+
+/// Scratch and counters clash as a whole. In other memory, whose parts belong to different experts,
+/// two touches clash when one is known to write and their ranges overlap.
+MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::GraphSnapshot& graph);
+
+/// Derived from one graph of a report.
+struct GraphFacts {
+  GraphLayout layout;
+  MemoryMap memory;
+  std::vector<double> node_us;  // median duration of each node, NaN = not known
+  double longest_us = 0.0;
+};
+
+}  // namespace app

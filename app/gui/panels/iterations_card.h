@@ -1,0 +1,37 @@
+// The durations of a run's iterations, which the Performance and the Replays page both show.
+#pragma once
+
+#include "app/gui/cards/card.h"
+#include "app/gui/plot/series_plot.h"
+#include "profiling/trace/statistics.h"
+
+namespace app {
+
+struct IterationSeries {
+  plot::FoldedSeries ns;
+  profiling::Distribution time;
+};
+IterationSeries iteration_series(const engine::RunResult& result);
+
+/// What the pages call it, and the run that it is about. All must outlive the card.
+struct IterationsCard {
+  const char* id = "";
+  const char* title = "";
+  const char* question = "";
+  const char* plot_id = "";
+  const char* control = "";
+  const char* label = "";  // of the control
+  bool replays = false;    // of a graph: they count from 1, as the checks do
+  const engine::RunResult& result;
+  const IterationSeries& series;
+  std::uint64_t generation = 0;  // identifies the series
+  plot::PlotView& view;
+};
+CardSpec iterations_card(const PanelContext& context, const IterationsCard& card);
+
+/// "replay", "iteration".
+inline const char* iteration_noun(bool replays) { return replays ? "replay" : "iteration"; }
+/// Eager iterations count from 0, as the records do.
+inline int first_iteration(bool replays) { return replays ? 1 : 0; }
+
+}  // namespace app

@@ -1,0 +1,224 @@
+#include "app/gui/plot/timeline_lane_kinds.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/gui/plot/format.h"
+
+namespace app::plot {
+namespace {
+
+using profiling::Activity;
+using profiling::ActivityRecord;
+using profiling::LaneKind;
+using profiling::TimelineLane;
+using profiling::TimelineSegment;
+
+std::string text_of(const Activity& activity, std::uint32_t name) {
+  return name < activity.names.size() ? activity.names[name] : std::string();
+}
+
+std::string kernel_name(const Activity& activity, std::uint32_t, const ActivityRecord& record) {
+  return short_kernel_name(text_of(activity, record.name));
+}
+
+std::string iteration_number(const Activity& activity, std::uint32_t,
+                             const ActivityRecord& record) {
+  return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
+}
+
+std::string memory_operation(const Activity& activity, std::uint32_t index, const ActivityRecord&) {
+  const auto operation = static_cast<std::size_t>(activity.memory_events[index].operation);
+  return std::string(profiling::kMemoryOperationNames[operation]);
+}
+
+void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord& record) {
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back({"stage", std::string(engine::stage_name(record.stage)), 0});
+  lines.push_back({"iteration",
+                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
+}
+
+void show_memory_event(const PanelContext& context, const profiling::Activity& activity,
+                       const MemoryCurve& curve, const TimelineSegment& block,
+                       const profiling::ActivityRecord& record) {
+  const profiling::MemoryEvent& event = activity.memory_events[block.longest];
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  lines.push_back({"bytes", count_text(event.bytes), 0});
+  lines.push_back({"address", fmt::format("{:#x}", event.address), 0});
+  if (event.pool != 0) {
+    lines.push_back({"pool", fmt::format("{:#x}", event.pool), 0});
+    if (event.pool_bytes != 0) {
+      lines.push_back(
+          {"in use of the pool",
+           fmt::format("{} of {}", count_text(event.pool_used), count_text(event.pool_bytes)), 0});
+    }
+  }
+  for (ReadOutLine& line : live_lines(curve, block.longest)) lines.push_back(std::move(line));
+  add_place(lines, record);
+  read_out(context,
+           fmt::format("{}{}",
+                       profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)],
+                       event.stream_ordered ? ", in stream order" : ""),
+           lines);
+}
+
+void show_host_event(const PanelContext& context, const profiling::Activity& activity,
+                     const MemoryCurve&, const TimelineSegment& block,
+                     const profiling::ActivityRecord& record) {
+  const profiling::HostEvent& event = activity.host_events[block.longest];
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  lines.push_back(
+      {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)]), 0});
+  lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns())), 0});
+  add_place(lines, record);
+  read_out(context, text_of(activity, event.name), lines);
+}
+
+std::vector<ReadOutLine> duration_lines(const TimelineSegment& block,
+                                        const ActivityRecord& record) {
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) {
+    lines.push_back({"records folded here", count_text(block.count), 0});
+    lines.push_back({"sum of these", duration_text(static_cast<double>(block.busy_ns)), 0});
+    lines.push_back(
+        {"these span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
+  }
+  lines.push_back({(block.count > 1) ? "longest of these" : "duration",
+                   duration_text(static_cast<double>(record.duration_ns())), 0});
+  return lines;
+}
+
+void show_iteration(const PanelContext& context, const Activity& activity, const MemoryCurve&,
+                    const TimelineSegment& block, const ActivityRecord& record) {
+  std::vector<ReadOutLine> lines = duration_lines(block, record);
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  const bool graph = !activity.nodes.empty();
+  const std::string which =
+      fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
+  read_out(context, block.count > 1 ? fmt::format("{}s", graph ? "replay" : "iteration") : which,
+           lines);
+}
+
+void show_work(const PanelContext& context, const Activity& activity, const MemoryCurve&,
+               const TimelineSegment& block, const ActivityRecord& record) {
+  std::vector<ReadOutLine> lines = duration_lines(block, record);
+  lines.push_back(
+      {"stage", std::string(engine::stage_name(record.stage)), context.theme.stage(record.stage)});
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back(
+      {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert), 0});
+  lines.push_back({"layer", std::to_string(record.layer), 0});
+  lines.push_back({"iteration",
+                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
+  if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id), 0});
+  const std::string name = text_of(activity, record.name);
+  read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
+}
+
+using Label = std::string(const TimelineLane&, const Activity&);
+
+constexpr LaneTraits work_lane(LaneKind kind, Label* label) {
+  return {.kind = kind, .label = label, .block_name = kernel_name, .show_block = show_work};
+}
+
+constexpr LaneTraits host_lane(LaneKind kind, Label* label) {
+  return {.kind = kind,
+          .label = label,
+          .block_name = kernel_name,
+          .show_block = show_host_event,
+          .records = false};
+}
+
+constexpr std::array kLanes = {
+    work_lane(LaneKind::Thread,
+              [](const TimelineLane& lane, const Activity&) {
+                return fmt::format("thread {}", lane.first);
+              }),
+    work_lane(LaneKind::Stream,
+              [](const TimelineLane& lane, const Activity&) {
+                return fmt::format("stream {}", lane.first);
+              }),
+    LaneTraits{.kind = LaneKind::Replays,
+               .label = [](const TimelineLane&, const Activity& activity) -> std::string {
+                 return activity.nodes.empty() ? "iterations" : "replays";
+               },
+               .block_name = iteration_number,
+               .show_block = show_iteration,
+               .stage_colors = false,
+               .sums_others = true},
+    work_lane(LaneKind::Nodes,
+              [](const TimelineLane&, const Activity&) -> std::string { return "graph nodes"; }),
+    work_lane(LaneKind::Outside,
+              [](const TimelineLane&, const Activity& activity) -> std::string {
+                // Without a graph no record can be outside of it.
+                return activity.nodes.empty() ? "work" : "outside the graph";
+              }),
+    work_lane(LaneKind::Experts,
+              [](const TimelineLane& lane, const Activity&) {
+                return lane.first == lane.last ? fmt::format("expert {}", lane.first)
+                                               : fmt::format("e {}\u2013{}", lane.first, lane.last);
+              }),
+    work_lane(LaneKind::Shared,
+              [](const TimelineLane&, const Activity&) -> std::string { return "all experts"; }),
+    host_lane(LaneKind::Stages,
+              [](const TimelineLane&, const Activity&) -> std::string { return "host stages"; }),
+    host_lane(LaneKind::Overhead,
+              [](const TimelineLane&, const Activity&) -> std::string { return "overhead"; }),
+    LaneTraits{
+        .kind = LaneKind::Memory,
+        .label = [](const TimelineLane&, const Activity&) -> std::string { return "memory"; },
+        .block_name = memory_operation,
+        .show_block = show_memory_event,
+        .records = false,
+        .curve = true}};
+
+constexpr bool found_by_value() {
+  for (std::size_t i = 0; i < kLanes.size(); ++i) {
+    if (kLanes[i].kind != static_cast<LaneKind>(i)) return false;
+  }
+  return true;
+}
+static_assert(found_by_value() && kLanes.back().kind == LaneKind::Memory);
+
+}  // namespace
+
+const LaneTraits& traits_of(LaneKind kind) { return kLanes.at(static_cast<std::size_t>(kind)); }
+
+void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time) {
+  const std::size_t index = curve.before(time);
+  if (index < curve.time_ns.size()) read_out(context, "", live_lines(curve, index));
+}
+
+void show_gap(const PanelContext& context, const PlotFrame& frame,
+              const profiling::Activity& activity, const profiling::TimelineLod& row,
+              const LaneTraits& lane, float middle) {
+  const double time = frame.hover_x();
+  const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
+  if (next == 0 || next == row.size()) return;
+  const std::uint32_t first = row.members()[next - 1];
+  const std::uint32_t second = row.members()[next];
+  const profiling::ActivityRecord& before = row.records()[first];
+  const profiling::ActivityRecord& after = row.records()[second];
+  if (after.start_ns <= before.end_ns || static_cast<double>(before.end_ns) > time) return;
+  const Theme& theme = context.theme;
+  const float left = frame.x().to_pixel(static_cast<double>(before.end_ns));
+  const float right = frame.x().to_pixel(static_cast<double>(after.start_ns));
+  frame.draw()->AddLine(ImVec2(left, middle), ImVec2(right, middle), theme.colors.warn);
+  for (const float end : {left, right}) {
+    frame.draw()->AddLine(ImVec2(end, middle - theme.px(4)), ImVec2(end, middle + theme.px(4)),
+                          theme.colors.warn);
+  }
+  read_out(context, "",
+           {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
+             theme.colors.warn},
+            {"after", lane.block_name(activity, first, before), 0},
+            {"before", lane.block_name(activity, second, after), 0}});
+}
+
+}  // namespace app::plot

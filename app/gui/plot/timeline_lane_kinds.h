@@ -1,0 +1,42 @@
+// What the timeline does with each kind of lane that profiling builds: label, names of blocks,
+// read-out, colour. A kind is one entry of the table in timeline_lane_kinds.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/memory_curve.h"
+#include "app/gui/plot/plot_frame.h"
+#include "profiling/trace/activity.h"
+#include "profiling/trace/timeline_lanes.h"
+
+namespace app::plot {
+
+struct LaneTraits {
+  profiling::LaneKind kind;
+  std::string (*label)(const profiling::TimelineLane& lane, const profiling::Activity& activity);
+  /// The label on a block. `index` is that of `record` in its row.
+  std::string (*block_name)(const profiling::Activity& activity, std::uint32_t index,
+                            const profiling::ActivityRecord& record);
+  /// Shows the block under the mouse, whose longest record is `record`.
+  void (*show_block)(const PanelContext& context, const profiling::Activity& activity,
+                     const MemoryCurve& curve, const profiling::TimelineSegment& block,
+                     const profiling::ActivityRecord& record);
+  bool stage_colors = true;  // false = the accent: a block is no stage
+  bool records = true;       // its blocks are records of kernels, copies and host spans
+  bool sums_others = false;  // its blocks cover those of other lanes
+  bool curve = false;        // live memory is drawn behind its blocks, and shown between them
+};
+
+const LaneTraits& traits_of(profiling::LaneKind kind);
+
+/// Of live memory between two events.
+void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time_ns);
+/// The idle time of the row around the mouse: measured between two records, not between two pixels,
+/// and drawn at the height `middle`. Nothing if the row is busy or the gap is open.
+void show_gap(const PanelContext& context, const PlotFrame& frame,
+              const profiling::Activity& activity, const profiling::TimelineLod& row,
+              const LaneTraits& lane, float middle);
+
+}  // namespace app::plot
