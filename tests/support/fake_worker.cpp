@@ -292,6 +292,7 @@ void examine(const std::string& mode, bool bad_library, std::uint64_t id,
                 "there is no GPU here");
   }
   app::DoctorDone done;
+  done.outcome.verdict = profiling::Verdict::Right;
   done.snapshot.subject = order.gallery_case();
   if (mode == "captures") {
     done.snapshot =
