@@ -177,11 +177,12 @@ const char* code_note(const engine::OperandLayout& layout) {
 std::string scale_note(const engine::OperandLayout& layout) {
   if (layout.per_tensor()) return "one scale per expert";
   const engine::ScaleGrid grid = engine::scale_grid(layout, 1, 16);
+  // A line is one scale of its own, or repeats that of a square around it.
+  const bool repeated = layout.square && grid.block_rows != grid.block_columns;
   return fmt::format(
       "one scale per {}x{} block (rows x columns), blocks of the experts one after "
       "another{}",
-      grid.block_rows, grid.block_columns,
-      layout.square ? "; equal inside a square of blocks" : "");
+      grid.block_rows, grid.block_columns, repeated ? "; equal inside a square of blocks" : "");
 }
 
 std::string decode_note(const engine::OperandLayout& layout) {

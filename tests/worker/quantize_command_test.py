@@ -111,6 +111,16 @@ class Quantize(CommandLine):
         got = self.dump(x[None], "--operand", "weights")
         self.assertEqual(got["manifest"]["operand"], "weights")
 
+    def test_only_a_line_can_repeat_the_scale_of_its_square(self):
+        np.save(self.path("x.npy"), self.x()[None])
+        for recipe, repeats in (("fp8-block", False), ("mxfp8", True), ("nvfp4", True)):
+            folder = self.path(recipe)
+            self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--operand", "weights", "--recipe", recipe,
+                    "--square_weight_blocks", "true", "--dump", folder)
+            with open(f"{folder}/manifest.json") as file:
+                layout = json.load(file)["rowwise"]["scale_layout"]
+            self.assertEqual("equal inside a square" in layout, repeats, layout)
+
     def test_mxfp8_and_nvfp4_decode_as_the_manifest_says(self):
         x = self.x()
         np.save(self.path("x.npy"), x)
