@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
@@ -307,10 +309,15 @@ const std::vector<std::string>& choice_labels(const RequestControl& control) {
 }
 
 const RequestControl& request_control(std::string_view id) {
-  const auto* const found = std::ranges::find(
-      kControls, id, [](const RequestControl& one) { return std::string_view(one.id); });
-  assert(found != std::end(kControls) && "no control has this id");
-  return *found;
+  // Every frame asks for many of them.
+  static const auto kById = [] {
+    std::unordered_map<std::string_view, const RequestControl*> by_id;
+    for (const RequestControl& control : kControls) by_id.emplace(control.id, &control);
+    return by_id;
+  }();
+  const auto found = kById.find(id);
+  assert(found != kById.end() && "no control has this id");
+  return *found->second;
 }
 
 double control_value(const RequestControl& control, const engine::RunRequest& request) {
@@ -330,7 +337,9 @@ std::int64_t control_number(const RequestControl& control, const engine::RunRequ
   }
 }
 
-ControlRange control_range(const RequestControl& control) {
+namespace {
+
+ControlRange range_of(const RequestControl& control) {
   static const engine::RunRequest kDefaults;
   const engine::FieldRules& rules = leaf_of(control, kDefaults).field->rules;
   const auto beyond = std::int64_t{control.options.beyond ? 1 : 0};
@@ -344,6 +353,17 @@ ControlRange control_range(const RequestControl& control) {
   range.high = std::isfinite(rules.high) ? static_cast<std::int64_t>(rules.high) + beyond
                                          : control.options.maximum;
   return range;
+}
+
+}  // namespace
+
+ControlRange control_range(const RequestControl& control) {
+  static const auto kRanges = [] {
+    std::array<ControlRange, std::size(kControls)> ranges;
+    std::ranges::transform(kControls, ranges.begin(), range_of);
+    return ranges;
+  }();
+  return kRanges[static_cast<std::size_t>(&control - kControls)];
 }
 
 void set_control_value(const RequestControl& control, engine::RunRequest& request,

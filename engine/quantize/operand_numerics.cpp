@@ -211,6 +211,21 @@ std::vector<float> plain_amax(const OperandLayout& layout, std::span<const std::
 
 }  // namespace
 
+ComparedOperand compared_operand(const ComparisonRequest& request,
+                                 std::span<const std::int64_t> splits) {
+  const ShapeSpec& shape = request.request.shape;
+  ComparedOperand operand;
+  operand.role = request.gradients ? OperandRole::Gradients
+                 : request.weights ? OperandRole::Weights
+                                   : OperandRole::Activations;
+  operand.columns = request.gradients ? shape.n : shape.k;
+  for (const std::int64_t tokens : splits) {
+    operand.rows.push_back(request.weights ? shape.n : tokens);
+    operand.row_offsets.push_back(operand.all_rows() + operand.rows.back());
+  }
+  return operand;
+}
+
 float element_value(const kernels::GroupedInput& input, std::int64_t i) {
   switch (input.type) {
     case kernels::InputType::Bf16:

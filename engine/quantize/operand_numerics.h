@@ -6,11 +6,27 @@
 #include <span>
 #include <vector>
 
+#include "engine/input/tensor_source.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/quantize/unpacked_operand.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
+
+/// What a comparison quantizes. The groups of activations and gradients are the experts' tokens,
+/// those of weights have n rows each.
+struct ComparedOperand {
+  OperandRole role = OperandRole::Activations;
+  std::int64_t columns = 0;
+  std::vector<std::int64_t> rows = {};          // of each group
+  std::vector<std::int64_t> row_offsets = {0};  // [groups + 1]
+
+  std::int64_t all_rows() const { return row_offsets.back(); }
+  std::int64_t elements() const { return all_rows() * columns; }
+};
+/// `splits`: tokens of each expert.
+ComparedOperand compared_operand(const ComparisonRequest& request,
+                                 std::span<const std::int64_t> splits);
 
 /// Element i of an operand in its own type, as FP32 (exact).
 float element_value(const kernels::GroupedInput& input, std::int64_t i);

@@ -68,14 +68,11 @@ class Comparison {
     const Result<GroupedShape> shape = resolve_shape(request);
     if (!shape.ok()) return shape.error();
     result_.splits = shape.value().splits;
-    rows_ = result_.splits;
-    if (weights()) rows_.assign(rows_.size(), request.shape.n);
-    row_offsets_.assign(1, 0);
-    for (const std::int64_t rows : rows_) row_offsets_.push_back(row_offsets_.back() + rows);
+    operand_ = compared_operand(result_.request, result_.splits);
 
-    Result<std::unique_ptr<TensorSource>> source = open_source(request, role(), /*layer=*/0);
+    Result<std::unique_ptr<TensorSource>> source = open_source(request, operand_.role, /*layer=*/0);
     if (!source.ok()) return source.error();
-    const std::int64_t elements = row_offsets_.back() * columns();
+    const std::int64_t elements = operand_.elements();
     const std::int64_t element = element_bytes(source.value()->element());
     // The operand and its copy; codes and scales of one recipe, packed and as plain arrays.
     const std::int64_t wanted = elements * (2 * element + 1 + 1 + 4 + 4 + 4);
@@ -88,12 +85,12 @@ class Comparison {
                                static_cast<double>(available) / 0x1p30)};
     }
     store_ = std::make_unique<OperandStore>(std::move(source).value(), /*keep=*/true);
-    input_ = {.input = store_->rows(0, row_offsets_.back()),
+    input_ = {.input = store_->rows(0, operand_.all_rows()),
               .type = store_->element(),
-              .row_offsets = row_offsets_.data(),
-              .num_groups = static_cast<int>(rows_.size()),
-              .capacity_rows = row_offsets_.back(),
-              .columns = columns()};
+              .row_offsets = operand_.row_offsets.data(),
+              .num_groups = static_cast<int>(operand_.rows.size()),
+              .capacity_rows = operand_.all_rows(),
+              .columns = operand_.columns};
     operand_bytes_ = elements * element;
     result_.copy_bytes = 2 * operand_bytes_;
     copy_.reserve(std::max<std::int64_t>(operand_bytes_, 1));
@@ -107,7 +104,7 @@ class Comparison {
     report.recipe = recipe;
     report.columnwise = direction == Direction::Columnwise;
     report.refused = quantize_refusal(recipe);
-    if (report.refused.empty() && row_offsets_.back() == 0) {
+    if (report.refused.empty() && operand_.all_rows() == 0) {
       report.refused = "the operand has no rows";
     }
     if (!report.refused.empty()) {
@@ -115,7 +112,7 @@ class Comparison {
       return true;
     }
     CpuQuantizer quantizer({.recipe = recipe,
-                            .role = role(),
+                            .role = operand_.role,
                             .direction = direction,
                             .input = input_,
                             .seed = result_.request.request.seed});
@@ -132,8 +129,8 @@ class Comparison {
 
   void measure(const CpuQuantizer& quantizer, QuantizationReport& report) {
     const kernels::QuantizedView view = quantizer.view();
-    unpack_operand(quantizer.layout(), view, rows_, unpacked_);
-    measure_report(input_, quantizer.layout(), view, rows_, unpacked_,
+    unpack_operand(quantizer.layout(), view, operand_.rows, unpacked_);
+    measure_report(input_, quantizer.layout(), view, operand_.rows, unpacked_,
                    quantizer.amax().empty() ? nullptr : quantizer.amax().data(), report);
     report.sample = sample_operand(input_, unpacked_, result_.request.sample_row,
                                    result_.request.sample_column);
@@ -164,20 +161,10 @@ class Comparison {
     context_.progress.fraction.store(done_ / units_);
   }
   bool cancelled() const { return context_.progress.cancel.load(std::memory_order_relaxed); }
-  bool weights() const { return result_.request.weights; }
-  OperandRole role() const {
-    if (result_.request.gradients) return OperandRole::Gradients;
-    return weights() ? OperandRole::Weights : OperandRole::Activations;
-  }
-  std::int64_t columns() const {
-    const ShapeSpec& shape = result_.request.request.shape;
-    return result_.request.gradients ? shape.n : shape.k;
-  }
 
   RunContext context_;
   RecipeComparison result_;
-  std::vector<std::int64_t> rows_;  // of each group of the operand
-  std::vector<std::int64_t> row_offsets_;
+  ComparedOperand operand_;
   std::unique_ptr<OperandStore> store_;
   kernels::GroupedInput input_;
   std::int64_t operand_bytes_ = 0;

@@ -44,35 +44,33 @@ class DeviceComparison {
     const Result<GroupedShape> shape = resolve_shape(request);
     if (!shape.ok()) return shape.error();
     result_.splits = shape.value().splits;
-    rows_ = result_.splits;
-    if (weights()) rows_.assign(rows_.size(), request.shape.n);
-    row_offsets_.assign(1, 0);
-    for (const std::int64_t rows : rows_) row_offsets_.push_back(row_offsets_.back() + rows);
-    const DeviceOperandKey key = device_operand_key(request, role(), 0);
+    operand_ = compared_operand(result_.request, result_.splits);
+    const DeviceOperandKey key = device_operand_key(request, operand_.role, 0);
     operands.keep_only({key});
     const Result<const DeviceOperands::Operand*> operand =
         operands.get(request, key, stream_, context_.progress);
     if (!operand.ok()) return operand.error();
 
-    const std::int64_t elements = row_offsets_.back() * columns();
-    const auto offset_bytes = static_cast<std::int64_t>(row_offsets_.size() * sizeof(std::int64_t));
+    const std::int64_t elements = operand_.elements();
+    const auto offset_bytes =
+        static_cast<std::int64_t>(operand_.row_offsets.size() * sizeof(std::int64_t));
     ENGINE_TRY(allocate(device_offsets_, offset_bytes, AllocationRole::Splits,
                         "offsets of the comparison"));
     ENGINE_TRY(allocate(copy_, 2 * elements, AllocationRole::Check, "copy of the comparison"));
-    ENGINE_TRY(copy_to_device(device_offsets_.data(), std::span<const std::int64_t>(row_offsets_),
-                              stream_));
+    ENGINE_TRY(copy_to_device(device_offsets_.data(),
+                              std::span<const std::int64_t>(operand_.row_offsets), stream_));
     values_.resize(static_cast<std::size_t>(elements));
     ENGINE_TRY(
         copy_to_host(std::span<std::uint16_t>(values_), operand.value()->values.data(), stream_));
     device_input_ = {.input = operand.value()->values.data(),
                      .type = kernels::InputType::Bf16,
                      .row_offsets = device_offsets_.as<std::int64_t>(),
-                     .num_groups = static_cast<int>(rows_.size()),
-                     .capacity_rows = row_offsets_.back(),
-                     .columns = columns()};
+                     .num_groups = static_cast<int>(operand_.rows.size()),
+                     .capacity_rows = operand_.all_rows(),
+                     .columns = operand_.columns};
     host_input_ = device_input_;
     host_input_.input = values_.data();
-    host_input_.row_offsets = row_offsets_.data();
+    host_input_.row_offsets = operand_.row_offsets.data();
     result_.copy_bytes = 4 * elements;
     for (Event& event : events_) {
       Result<Event> made = make_timing_event();
@@ -96,12 +94,12 @@ class DeviceComparison {
     report.recipe = recipe;
     report.columnwise = direction == Direction::Columnwise;
     report.refused = quantize_refusal(recipe);
-    if (report.refused.empty() && row_offsets_.back() == 0) {
+    if (report.refused.empty() && operand_.all_rows() == 0) {
       report.refused = "the operand has no rows";
     }
     if (!report.refused.empty()) return advance(1.0);
     Result<CudaQuantizer> quantizer = CudaQuantizer::create({.recipe = recipe,
-                                                             .role = role(),
+                                                             .role = operand_.role,
                                                              .rowwise = !report.columnwise,
                                                              .columnwise = report.columnwise,
                                                              .input = device_input_,
@@ -125,23 +123,25 @@ class DeviceComparison {
     context_.progress.stage.store(static_cast<int>(Stage::Check));
     const OperandLayout& layout = quantizer.form(direction)->layout;
     const std::int64_t columns = host_input_.columns;
-    const kernels::QuantizedView view = quantized_view(layout,
-                                                       {.capacity_rows = host_input_.capacity_rows,
-                                                        .num_groups = host_input_.num_groups,
-                                                        .columns = columns},
-                                                       {.codes = host.value().codes.data(),
-                                                        .scales = host.value().scales.data(),
-                                                        .amax = host.value().amax.data(),
-                                                        .row_offsets = row_offsets_.data()});
-    unpack_operand(layout, view, rows_, unpacked_);
-    measure_report(host_input_, layout, view, rows_, unpacked_, host.value().amax.data(), report);
+    const kernels::QuantizedView view =
+        quantized_view(layout,
+                       {.capacity_rows = host_input_.capacity_rows,
+                        .num_groups = host_input_.num_groups,
+                        .columns = columns},
+                       {.codes = host.value().codes.data(),
+                        .scales = host.value().scales.data(),
+                        .amax = host.value().amax.data(),
+                        .row_offsets = operand_.row_offsets.data()});
+    unpack_operand(layout, view, operand_.rows, unpacked_);
+    measure_report(host_input_, layout, view, operand_.rows, unpacked_, host.value().amax.data(),
+                   report);
     report.sample = sample_operand(host_input_, unpacked_, result_.request.sample_row,
                                    result_.request.sample_column);
-    report.code_bytes = written_code_bytes(layout, rows_, columns);
-    report.scale_bytes = written_scale_bytes(layout, rows_, columns);
+    report.code_bytes = written_code_bytes(layout, operand_.rows, columns);
+    report.scale_bytes = written_scale_bytes(layout, operand_.rows, columns);
     const std::int64_t passes = traits_of(report.recipe).reads();
     report.moved_bytes =
-        passes * 2 * row_offsets_.back() * columns + report.code_bytes + report.scale_bytes;
+        passes * 2 * operand_.all_rows() * columns + report.code_bytes + report.scale_bytes;
     return {};
   }
 
@@ -182,21 +182,11 @@ class DeviceComparison {
     if (!context_.progress.cancel.load()) return {};
     return Error{ErrorCode::Cancelled, "the comparison was cancelled"};
   }
-  bool weights() const { return result_.request.weights; }
-  OperandRole role() const {
-    if (result_.request.gradients) return OperandRole::Gradients;
-    return weights() ? OperandRole::Weights : OperandRole::Activations;
-  }
-  std::int64_t columns() const {
-    const ShapeSpec& shape = result_.request.request.shape;
-    return result_.request.gradients ? shape.n : shape.k;
-  }
 
   cudaStream_t stream_;
   RunContext context_;
   RecipeComparison result_;
-  std::vector<std::int64_t> rows_;
-  std::vector<std::int64_t> row_offsets_;
+  ComparedOperand operand_;
   std::vector<std::uint16_t> values_;  // the operand, here
   DeviceBuffer device_offsets_;
   DeviceBuffer copy_;

@@ -1,8 +1,7 @@
 // Runs CPU recipes on files and writes their raw outputs, so that an oracle in another language can
 // compare them. Buffers start as sentinels: untouched elements stay recognisable.
 //   quantize_dump key=value...      one case
-//   quantize_dump cases=FILE        one case a line
-//   quantize_dump list=1            the recipes that were built in
+//   quantize_dump cases=FILE        one case per line
 // Outputs are written as PREFIX.NAME, where the case says prefix=PREFIX.
 #include <cstdio>
 #include <exception>
@@ -17,33 +16,12 @@ struct Recipe {
   void (*run)(const quantize_dump::Case&);
 };
 
-// The definitions come from the build, which knows which twins exist.
 constexpr Recipe kRecipes[] = {
-    {"offsets", quantize_dump::dump_offsets},
-#ifdef DUMP_PER_TENSOR
-    {"per_tensor", quantize_dump::dump_per_tensor},
-#endif
-#ifdef DUMP_BLOCK
-    {"block", quantize_dump::dump_block},
-#endif
-#ifdef DUMP_MXFP8
-    {"mxfp8", quantize_dump::dump_mxfp8},
-#endif
-#ifdef DUMP_NVFP4
-    {"nvfp4", quantize_dump::dump_nvfp4},
-#endif
-#ifdef DUMP_DELAYED
-    {"delayed", quantize_dump::dump_delayed},
-#endif
-#ifdef DUMP_SWIGLU
-    {"swiglu", quantize_dump::dump_swiglu},
-#endif
-#ifdef DUMP_BIAS
-    {"bias", quantize_dump::dump_bias},
-#endif
-#ifdef DUMP_DEQUANTIZE
+    {"offsets", quantize_dump::dump_offsets},       {"per_tensor", quantize_dump::dump_per_tensor},
+    {"block", quantize_dump::dump_block},           {"mxfp8", quantize_dump::dump_mxfp8},
+    {"nvfp4", quantize_dump::dump_nvfp4},           {"delayed", quantize_dump::dump_delayed},
+    {"swiglu", quantize_dump::dump_swiglu},         {"bias", quantize_dump::dump_bias},
     {"dequantize", quantize_dump::dump_dequantize},
-#endif
 };
 
 quantize_dump::Case parse(const std::string& line) {
@@ -71,9 +49,7 @@ int main(int argc, char** argv) {
     std::string line;
     for (int i = 1; i < argc; ++i) line += std::string(argv[i]) + " ";
     const quantize_dump::Case words = parse(line);
-    if (words.has("list")) {
-      for (const Recipe& recipe : kRecipes) std::puts(recipe.name);
-    } else if (words.has("cases")) {
+    if (words.has("cases")) {
       std::ifstream file(words.text("cases"));
       while (std::getline(file, line)) run(parse(line));
     } else {

@@ -5,7 +5,6 @@ import subprocess
 
 import ml_dtypes
 import numpy as np
-import pytest
 
 from formats import F32, INPUTS, narrow, swiglu, widen
 from layouts import cdiv
@@ -13,13 +12,6 @@ from layouts import cdiv
 DUMP = os.environ["QUANTIZE_DUMP"]
 BYTE_SENTINEL = np.uint8(0xA5)
 FLOAT_SENTINEL = np.uint32(0xFFC0DEAD)
-RECIPES = subprocess.run([DUMP, "list=1"], check=True, capture_output=True, text=True,
-                         timeout=60).stdout.split()
-
-
-def needs(*recipes):
-    missing = [name for name in recipes if name not in RECIPES]
-    return pytest.mark.skipif(bool(missing), reason=f"no CPU twin yet: {', '.join(missing)}")
 
 
 def wild_values(rng, rows, columns):

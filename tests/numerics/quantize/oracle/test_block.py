@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import (FLOAT_SENTINEL, SHAPES, Operand, check, check_partials, needs, run, untouched)
+from cases import FLOAT_SENTINEL, SHAPES, Operand, check, check_partials, run, untouched
 from layouts import float_scales, padded, spread
 
 SENTINEL = np.array(FLOAT_SENTINEL).view(f.F32)
@@ -74,14 +74,11 @@ VARIANTS = {
 BLOCKS = pytest.mark.parametrize(
     "block, square", [(128, False), (64, False), (128, True)],
     ids=["1x128", "1x64", "128x128"])
-NEEDED = {"row": [], "column": ["bias"], "padding": ["bias"], "bias": ["bias"],
-          "swiglu": ["bias", "swiglu"]}
 
 
 @BLOCKS
 @pytest.mark.parametrize("type_name", f.INPUTS)
-@pytest.mark.parametrize(
-    "variant", [pytest.param(v, marks=needs("block", *NEEDED[v])) for v in VARIANTS])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_block(tmp_path, variant, type_name, block, square):
     choices = itertools.cycle([("e4m3", True, 0.0), ("e5m2", False, 0.0), ("e4m3", False, 0.5),
                                ("e5m2", True, 1e-37), ("e4m3", False, 0.0)])
@@ -100,7 +97,6 @@ def test_block(tmp_path, variant, type_name, block, square):
         check_case(outputs, operand, s)
 
 
-@needs("block", "bias")
 @BLOCKS
 def test_noop(tmp_path, block, square):
     operand = Operand(**SHAPES["pad128"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import check, needs, run
+from cases import check, run
 
 GROUPS = 9
 
@@ -37,7 +37,6 @@ def update(history, scale, reduced, algorithm, margin, format_name, pow2):
     return history, scale
 
 
-@needs("delayed")
 @pytest.mark.parametrize("length", [1, 2, 5, 1024])
 def test_updates(tmp_path, length):
     rng = np.random.default_rng(length)
@@ -71,7 +70,6 @@ def test_updates(tmp_path, length):
             states[v] = history, scale
 
 
-@needs("delayed")
 def test_noop(tmp_path):
     history, scale = np.ones((3, 2), f.F32), np.full(2, 7, f.F32)
     (outputs,) = run(tmp_path, "delayed", [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import BYTE_SENTINEL, SHAPES, needs, run, same_floats
+from cases import BYTE_SENTINEL, SHAPES, run, same_floats
 from layouts import cdiv, float_scales, micro_scales, nibbles, round_up, spread
 
 BLOCKS = {"per_tensor": None, "1x128": (1, 128), "1x64": (1, 64), "128x128": (128, 128),
@@ -102,7 +102,6 @@ class Encoded:
                     float_scales(scale, column == square, f.F32(np.nan)), values)
 
 
-@needs("dequantize")
 @pytest.mark.parametrize("column", [False, True], ids=["row", "column"])
 @pytest.mark.parametrize("layout", BLOCKS)
 def test_dequantize(tmp_path, layout, column):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import SHAPES, Operand, check, check_partials, needs, run, untouched
+from cases import SHAPES, Operand, check, check_partials, run, untouched
 from layouts import micro_scales, spread
 from test_block import block_amax
 
@@ -53,7 +53,6 @@ def cases_of(type_name, square, activation, settings, shapes):
         next(choices)
 
 
-@needs("mxfp8")
 @pytest.mark.parametrize("square", [False, True], ids=["lines", "squares"])
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_mxfp8(tmp_path, type_name, square):
@@ -63,9 +62,7 @@ def test_mxfp8(tmp_path, type_name, square):
         check_case(outputs, operand, s)
 
 
-@pytest.mark.parametrize("activation", [
-    pytest.param(False, id="bias", marks=needs("mxfp8", "bias")),
-    pytest.param(True, id="swiglu", marks=needs("mxfp8", "bias", "swiglu"))])
+@pytest.mark.parametrize("activation", [False, True], ids=["bias", "swiglu"])
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_mxfp8_bias(tmp_path, type_name, activation):
     cases = [case for square in (False, True) for case in cases_of(
@@ -75,7 +72,6 @@ def test_mxfp8_bias(tmp_path, type_name, activation):
         check_case(outputs, operand, s)
 
 
-@needs("mxfp8", "bias")
 def test_noop(tmp_path):
     operand = Operand(**SHAPES["pad16"])
     s = dict(direction="both", format="e4m3", swizzled=False, square=False, bias=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import SHAPES, Operand, check, needs, run, untouched
+from cases import SHAPES, Operand, check, run, untouched
 from layouts import micro_scales, nibbles, padded, spread
 from test_block import block_amax
 
@@ -94,7 +94,6 @@ MODES = {"nearest": dict(), "square": dict(square=True), "hadamard": dict(hadama
          "hadamard_stochastic": dict(hadamard=True, stochastic=True)}
 
 
-@needs("nvfp4")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_nvfp4(tmp_path, type_name, mode):
@@ -113,7 +112,6 @@ def test_nvfp4(tmp_path, type_name, mode):
         check_case(outputs, operand, s)
 
 
-@needs("nvfp4")
 def test_noop(tmp_path):
     operand = Operand(**SHAPES["pad16"])
     s = dict(direction="both", square=False, hadamard=True, stochastic=False, swizzled=False,

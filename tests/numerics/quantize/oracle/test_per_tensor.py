@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import SHAPES, Operand, check, check_partials, needs, run, untouched
+from cases import SHAPES, Operand, check, check_partials, run, untouched
 
 
 def check_codes(outputs, operand, scale, format_name, direction, name):
@@ -21,7 +21,6 @@ def check_codes(outputs, operand, scale, format_name, direction, name):
           starts)
 
 
-@needs("per_tensor")
 @pytest.mark.parametrize("format_name", f.FP8)
 @pytest.mark.parametrize("type_name", ["bf16", "fp16"])
 def test_every_16_bit_pattern(tmp_path, type_name, format_name):
@@ -45,13 +44,10 @@ VARIANTS = {
     "swiglu": [(dict(direction=d, bias=True), s, True) for d in ("row", "both")
                for s in ("k144", "k16", "pad16")],
 }
-NEEDED = {"row": [], "column": ["delayed"], "padding": ["delayed"], "bias": ["delayed", "bias"],
-          "swiglu": ["delayed", "bias", "swiglu"]}
 
 
 @pytest.mark.parametrize("type_name", f.INPUTS)
-@pytest.mark.parametrize(
-    "variant", [pytest.param(v, marks=needs("per_tensor", *NEEDED[v])) for v in VARIANTS])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_current(tmp_path, variant, type_name):
     cases = []
     choices = itertools.cycle([("e4m3", False, 0.0), ("e5m2", True, 0.0), ("e5m2", False, 0.5),
@@ -74,7 +70,6 @@ def test_current(tmp_path, variant, type_name):
             check_partials(outputs, operand, name)
 
 
-@needs("per_tensor", "delayed")
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_stored_scale_and_history_row(tmp_path, type_name):
     operand = Operand(**SHAPES["pad16"], type_name=type_name)
@@ -89,7 +84,6 @@ def test_stored_scale_and_history_row(tmp_path, type_name):
     check_codes(outputs, operand, scale, "e5m2", "both", "stored scale")
 
 
-@needs("per_tensor", "delayed", "bias")
 def test_noop(tmp_path):
     operand = Operand(**SHAPES["pad16"])
     settings = dict(direction="both", bias=True, noop=1.0)

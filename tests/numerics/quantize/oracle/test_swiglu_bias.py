@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import formats as f
-from cases import (BYTE_SENTINEL, SHAPES, Operand, bias_partials, check_partials, needs, run,
-                   same_floats)
+from cases import (BYTE_SENTINEL, SHAPES, Operand, bias_partials, check_partials, run, same_floats)
 
 
-@needs("swiglu")
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_swiglu(tmp_path, type_name):
     raw = f.INPUTS[type_name][1]
@@ -24,7 +22,6 @@ def test_swiglu(tmp_path, type_name):
         assert (got[active:].view(np.uint8) == BYTE_SENTINEL).all()
 
 
-@needs("swiglu")
 def test_swiglu_is_close_to_fp64(tmp_path):
     gate = np.linspace(-100, 100, 4096, dtype=f.F32).reshape(256, 16)
     operand = Operand([256], 16, "fp32", spare=0, activation=True)
@@ -44,9 +41,7 @@ def gradient_before(operand, output_type):
     return f.narrow(values, output_type)
 
 
-@pytest.mark.parametrize("activation", [
-    pytest.param(False, id="input", marks=needs("bias")),
-    pytest.param(True, id="swiglu", marks=needs("bias", "swiglu"))])
+@pytest.mark.parametrize("activation", [False, True], ids=["input", "swiglu"])
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_bias(tmp_path, type_name, activation):
     cases = []
@@ -72,7 +67,6 @@ def test_bias(tmp_path, type_name, activation):
         same_floats(f.widen(got, s["output_type"]), want, name)
 
 
-@needs("bias")
 def test_bias_is_close_to_fp64(tmp_path):
     operand = Operand([300, 0, 1000], 144, "fp32", mild=True)
     before = gradient_before(operand, "fp32")
