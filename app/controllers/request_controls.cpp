@@ -291,6 +291,18 @@ void set_value(const RequestControl& control, engine::RunRequest& request, Numbe
       type, engine::choose_leaf(engine::kType<engine::RunRequest>, &request, control.field), value);
 }
 
+/// Every frame asks for many of them.
+std::size_t index_of(std::string_view id) {
+  static const auto kIndices = [] {
+    std::unordered_map<std::string_view, std::size_t> indices;
+    for (const RequestControl& control : kControls) indices.emplace(control.id, indices.size());
+    return indices;
+  }();
+  const auto found = kIndices.find(id);
+  assert(found != kIndices.end() && "no control has this id");
+  return found->second;
+}
+
 }  // namespace
 
 std::span<const RequestControl> request_controls() { return kControls; }
@@ -305,20 +317,10 @@ const std::vector<std::string>& choice_labels(const RequestControl& control) {
     }
     return labels;
   }();
-  return kLabels[static_cast<std::size_t>(&control - kControls)];
+  return kLabels[index_of(control.id)];
 }
 
-const RequestControl& request_control(std::string_view id) {
-  // Every frame asks for many of them.
-  static const auto kById = [] {
-    std::unordered_map<std::string_view, const RequestControl*> by_id;
-    for (const RequestControl& control : kControls) by_id.emplace(control.id, &control);
-    return by_id;
-  }();
-  const auto found = kById.find(id);
-  assert(found != kById.end() && "no control has this id");
-  return *found->second;
-}
+const RequestControl& request_control(std::string_view id) { return kControls[index_of(id)]; }
 
 double control_value(const RequestControl& control, const engine::RunRequest& request) {
   const engine::FoundLeaf leaf = leaf_or_default(control, request);
@@ -363,7 +365,7 @@ ControlRange control_range(const RequestControl& control) {
     std::ranges::transform(kControls, ranges.begin(), range_of);
     return ranges;
   }();
-  return kRanges[static_cast<std::size_t>(&control - kControls)];
+  return kRanges[index_of(control.id)];
 }
 
 void set_control_value(const RequestControl& control, engine::RunRequest& request,

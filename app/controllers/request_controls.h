@@ -56,7 +56,8 @@ std::span<const RequestControl> request_controls();
 /// The one with this id.
 const RequestControl& request_control(std::string_view id);
 
-/// Labels of its choices; `control` is one of the table.
+/// Labels of its choices. The control is found by its id: a section of the rail may draw a changed
+/// copy.
 const std::vector<std::string>& choice_labels(const RequestControl& control);
 
 /// A field that the request does not have now (an element type where values come from a file) has

@@ -74,6 +74,15 @@ TEST(RequestControls, RangesFollowTheLimits) {
   EXPECT_EQ(range("input.seed").high, 9'999'999);
 }
 
+TEST(RequestControls, ACopyWithAnotherLabelIsTheSameControl) {
+  const RequestControl& iterations = request_control("engine.iterations");
+  RequestControl relabelled = iterations;
+  relabelled.label = "Steps";
+  EXPECT_EQ(control_range(relabelled).high, control_range(iterations).high);
+  RequestControl launch = request_control("engine.launch");
+  EXPECT_THAT(choice_labels(launch), testing::ElementsAre("Eager", "Graph"));
+}
+
 TEST(RequestControls, AChoiceTakesAnOperandBackFromItsFile) {
   RunRequest request;
   request.activations = engine::FileInput{.path = "/x.npy", .tensor = ""};
