@@ -29,26 +29,22 @@ std::string file_stem(std::string id) {
   return id;
 }
 
-std::string table_text(const CardTable& table) {
-  return plot::table_text(table.columns, *table.rows);
-}
-
-std::string table_csv(const CardTable& table) {
-  return plot::table_csv(table.columns, *table.rows);
-}
-
 /// What the menu copies as text; null = nothing.
 std::function<std::string()> text_of(const CardSpec& spec) {
   if (spec.text) return spec.text;
   if (spec.list) return spec.list;
-  if (spec.table.id != nullptr) return [&spec] { return table_text(spec.table); };
+  if (spec.table.id != nullptr) {
+    return [&table = spec.table] { return plot::table_text(table.columns, *table.rows); };
+  }
   return nullptr;
 }
 
 std::function<std::string()> csv_of(const CardSpec& spec) {
   if (spec.csv) return spec.csv;
   if (spec.list) return [&spec] { return plot::csv_of_tabbed(spec.list()); };
-  if (spec.table.id != nullptr) return [&spec] { return table_csv(spec.table); };
+  if (spec.table.id != nullptr) {
+    return [&table = spec.table] { return plot::table_csv(table.columns, *table.rows); };
+  }
   return nullptr;
 }
 
@@ -146,27 +142,26 @@ void Card::draw_menu(const CardSpec& spec) {
   if (pressed) ImGui::OpenPopup(menu_id.c_str());
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
   if (ImGui::BeginPopup(menu_id.c_str())) {
-    const auto item = [&](const char* name, const char* label,
-                          const std::function<std::string()>& make) {
-      const bool chosen = ImGui::MenuItem(label, nullptr, false, static_cast<bool>(make));
+    const auto item = [&](const char* name, const char* label, bool enabled = true) {
+      const bool chosen = ImGui::MenuItem(label, nullptr, false, enabled);
       controls::record(context_, (menu_id + "." + name).c_str(), label, "menu", "",
                        ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
       return chosen;
     };
     const std::function<std::string()> text = text_of(spec);
     const std::function<std::string()> csv = csv_of(spec);
-    if (item("text", "Copy as text", text)) ImGui::SetClipboardText(text().c_str());
-    if (item("csv", "Copy as CSV", csv)) ImGui::SetClipboardText(csv().c_str());
+    if (item("text", "Copy as text", text != nullptr)) ImGui::SetClipboardText(text().c_str());
+    if (item("csv", "Copy as CSV", csv != nullptr)) ImGui::SetClipboardText(csv().c_str());
     ImGui::Separator();
     for (const CardAction& action : spec.actions) {
-      if (item(action.name, action.label, [] { return std::string(); })) action.act();
+      if (item(action.name, action.label)) action.act();
     }
-    if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
+    if (item("png", "Save a PNG of this panel")) {
       context_.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
                                                .min = {card_min_.x, card_min_.y},
                                                .max = {card_max_.x, card_max_.y}});
     }
-    if (item("save_csv", "Save as CSV", csv)) {
+    if (item("save_csv", "Save as CSV", csv != nullptr)) {
       context_.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
     }
     ImGui::Separator();
