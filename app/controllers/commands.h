@@ -181,4 +181,8 @@ struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
 
+// Clang before 17 does not deduce the arguments of an aggregate.
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
+
 }  // namespace app
