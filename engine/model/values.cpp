@@ -386,8 +386,10 @@ std::string text_of(const Type& type, const void* value) {
     case Kind::Unsigned:
       return fmt::to_string(unsigned_number(type, value));
     case Kind::Real:
-      return type.size == sizeof(float) ? fmt::to_string(load<float>(value))
-                                        : fmt::to_string(load<double>(value));
+      // + 0 makes -0 a plain 0: equal() takes them for the same, and a session file does not keep
+      // the sign of a zero.
+      return type.size == sizeof(float) ? fmt::to_string(load<float>(value) + 0.0F)
+                                        : fmt::to_string(load<double>(value) + 0.0);
     case Kind::Enum:
       for (const EnumName& entry : type.names) {
         if (entry.value == signed_number(type, value)) return std::string(entry.name);

@@ -125,6 +125,7 @@ TEST(Values, LeavesHavePathsAndTexts) {
   EXPECT_EQ(texts.at("price"), "2.5");
   EXPECT_EQ(texts.at("sizes"), "[1, 0.5]");
   EXPECT_EQ(texts.at("pair"), "[1, 2]");
+  EXPECT_EQ(leaf_texts(Basket{.price = -0.0}).at("price"), "0");
   EXPECT_EQ(texts.at("seeds[0].weight"), "2");
   EXPECT_EQ(texts.count("package.tin.label"), 0U);
   std::vector<std::string> paths;
