@@ -14,7 +14,7 @@ namespace engine {
 namespace {
 
 constexpr int kMaxCandidates = 8;
-constexpr auto kPerTensor = CUBLASLT_MATMUL_MATRIX_SCALE_PER_BATCH_SCALAR_32F;
+constexpr auto kScalePerExpert = CUBLASLT_MATMUL_MATRIX_SCALE_PER_BATCH_SCALAR_32F;
 
 class CublasLtGrouped final : public GroupedProduct {
  public:
@@ -53,8 +53,8 @@ class CublasLtGrouped final : public GroupedProduct {
     ENGINE_ASSIGN(desc_, make_matmul_desc(library_, config_));
     DescAttributes set(library_->matmul_desc_set_attribute, desc_.get());
     if (config_.a.scaling != MatrixScaling::None) {
-      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(config_.a.scaling, kPerTensor));
-      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(config_.b.scaling, kPerTensor));
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(config_.a.scaling, kScalePerExpert));
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(config_.b.scaling, kScalePerExpert));
       // Grouped: the attribute holds the device array of the groups' scale pointers.
       set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, config_.a.scales);
       set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, config_.b.scales);

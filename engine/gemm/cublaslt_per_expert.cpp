@@ -19,7 +19,7 @@ namespace {
 
 // Groups start at any row, so only 16-byte alignment is guaranteed.
 constexpr std::uint32_t kAlignment = 16;
-constexpr auto kPerTensor = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+constexpr auto kScalePerTensor = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
 
 std::size_t element_bytes(cudaDataType_t type) {
   switch (type) {
@@ -177,8 +177,8 @@ class CublasLtPerExpert final : public GroupedProduct {
     made.desc = std::move(desc);
     if (product.a.scaling != MatrixScaling::None) {
       DescAttributes set(library_->matmul_desc_set_attribute, made.desc.get());
-      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(product.a.scaling, kPerTensor));
-      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(product.b.scaling, kPerTensor));
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(product.a.scaling, kScalePerTensor));
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(product.b.scaling, kScalePerTensor));
       set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, config_.a.scales[expert]);
       set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, config_.b.scales[expert]);
       if (set.failed() != CUBLAS_STATUS_SUCCESS) {

@@ -23,6 +23,12 @@
 
 namespace profiling {
 
+struct RecordedComparison;
+struct RecordedHistory;
+struct RecordedRun;
+struct RecordedSnapshot;
+struct RecordedVisit;
+
 struct Column {
   enum class Form : std::uint8_t {
     Value,      // a number, an enumerator's name, or a text that is made safe for display
@@ -121,9 +127,18 @@ struct RecordedKind {
 };
 Layout make_layout(const RecordedKind& kind);
 
-/// For RecordedRun, RecordedComparison, RecordedHistory, RecordedVisit and RecordedSnapshot.
 template <class Recorded>
 const Layout& layout_of();
+template <>
+const Layout& layout_of<RecordedRun>();
+template <>
+const Layout& layout_of<RecordedComparison>();
+template <>
+const Layout& layout_of<RecordedHistory>();
+template <>
+const Layout& layout_of<RecordedVisit>();
+template <>
+const Layout& layout_of<RecordedSnapshot>();
 
 /// CREATE TABLE.
 std::string definition_of(const Table& table);

@@ -11,8 +11,6 @@
 namespace profiling {
 namespace {
 
-constexpr int kBusyMilliseconds = 5000;
-
 engine::Result<std::int64_t> number_of(sqlite3* database, const std::string& path,
                                        const std::string& sql) {
   auto statement = Statement::prepare(database, path, sql);
@@ -69,6 +67,7 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
                          fmt::format("{}: notes are not kept: {}", path, sqlite3_errstr(code))};
   }
   set_guards(raw);
+  constexpr int kBusyMilliseconds = 5000;
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   engine::Status status = check_still_ours(raw, path, run);
   // With a log, readers need not wait, and a crash leaves a readable file.

@@ -21,7 +21,7 @@ namespace {
 /// One byte more than import_dot() takes, which then names its limit.
 constexpr std::size_t kMaxDotBytes = (std::size_t{64} << 20) + 1;
 
-engine::Error refuse(const std::string& path, std::string_view why) {
+engine::Error refuse_snapshots(const std::string& path, std::string_view why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
 }
 
@@ -45,7 +45,7 @@ engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path
   for (std::size_t i = 0; i < session.visits.size(); ++i) {
     add("visit", i, session.visits[i].report.snapshot);
   }
-  if (snapshots.empty()) return refuse(path, "this recording holds no captured graph");
+  if (snapshots.empty()) return refuse_snapshots(path, "this recording holds no captured graph");
   return snapshots;
 }
 
@@ -72,9 +72,10 @@ engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& pat
   ENGINE_ASSIGN(std::string begin, file.value().read(4096));
   std::string text = std::move(begin);
   if (!begins_like_dot(text)) {
-    return refuse(path,
-                  "is neither a recording nor a dot file of a CUDA graph (which begins with "
-                  "'digraph')");
+    return refuse_snapshots(
+        path,
+        "is neither a recording nor a dot file of a CUDA graph (which begins with "
+        "'digraph')");
   }
   ENGINE_ASSIGN(const std::string rest, file.value().read(kMaxDotBytes - text.size()));
   text += rest;

@@ -13,9 +13,6 @@ using engine::AllocationRole;
 using engine::Result;
 using engine::Status;
 
-constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
-constexpr int kUserFill = 0x3C;
-
 class WorkspaceFreed final : public GroupedProgram {
  public:
   explicit WorkspaceFreed(bool healthy) : GroupedProgram("workspace-freed", healthy) {}
@@ -50,6 +47,9 @@ class WorkspaceFreed final : public GroupedProgram {
   }
 
  private:
+  static constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
+  static constexpr int kUserFill = 0x3C;
+
   Status take_user_tensor() {
     ENGINE_ASSIGN(std::byte * tensor,
                   pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"}));

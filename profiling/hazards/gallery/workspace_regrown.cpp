@@ -16,9 +16,6 @@ using engine::DeviceBuffer;
 using engine::Result;
 using engine::Status;
 
-constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
-constexpr int kUserFill = 0x3C;
-
 class WorkspaceRegrown final : public GroupedProgram {
  public:
   explicit WorkspaceRegrown(bool healthy) : GroupedProgram("workspace-regrown", healthy) {}
@@ -53,6 +50,9 @@ class WorkspaceRegrown final : public GroupedProgram {
   }
 
  private:
+  static constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
+  static constexpr int kUserFill = 0x3C;
+
   struct Workspace {
     const char* owner;
     std::byte* piece = nullptr;
