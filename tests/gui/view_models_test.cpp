@@ -29,6 +29,11 @@ TEST(CsvOfTabbed, QuotesOnlyTheFieldsThatNeedIt) {
   EXPECT_EQ(app::plot::csv_of_tabbed(""), "");
 }
 
+TEST(Tabbed, KeepsOneFieldForATextWithTabsAndLineBreaks) {
+  EXPECT_EQ(app::plot::tabbed("a\tb", 7, "c\nd"), "a b\t7\tc d\n");
+  EXPECT_EQ(app::plot::tabbed(""), "\n");
+}
+
 TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
   const app::plot::Bins bins{.edges = {0, 1, 2, 4}, .counts = {5, 7, 11}};
   EXPECT_EQ(bins.whole_bins({0.6, 3.1}), (app::plot::Range{1, 4}));
