@@ -45,10 +45,22 @@ std::vector<plot::Bar> snr_bars(const engine::QuantizationReport* report, const 
 
 }  // namespace
 
+const std::vector<Scaling>& pow2_scalings() {
+  static const std::vector<Scaling> kScalings = [] {
+    std::vector<Scaling> scalings;
+    for (std::size_t i = 0; i < engine::kRecipeTraits.size(); ++i) {
+      if (engine::kRecipeTraits[i].pow2_scales(true)) scalings.push_back(static_cast<Scaling>(i));
+    }
+    std::ranges::stable_partition(scalings,
+                                  [](Scaling one) { return engine::traits_of(one).per_tensor(); });
+    return scalings;
+  }();
+  return kScalings;
+}
+
 std::vector<engine::Recipe> pow2_recipes(const engine::Recipe& settings) {
   std::vector<engine::Recipe> recipes;
-  for (const Scaling scaling :
-       {Scaling::PerTensorCurrent, Scaling::PerTensorDelayed, Scaling::Block, Scaling::Mxfp8}) {
+  for (const Scaling scaling : pow2_scalings()) {
     for (const bool pow2 : {false, true}) {
       // Scales that are powers of two whatever the setting says have no other twin.
       if (engine::traits_of(scaling).pow2_scales(pow2) != pow2) continue;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "app/gui/cards/card.h"
@@ -15,10 +14,6 @@
 
 namespace app {
 namespace {
-
-constexpr std::array kScalings = {engine::Scaling::PerTensorCurrent,
-                                  engine::Scaling::PerTensorDelayed, engine::Scaling::Block,
-                                  engine::Scaling::Mxfp8};
 
 const char* const kPairMethod =
     "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
@@ -46,7 +41,7 @@ engine::ComparisonRequest Pow2View::wanted(const PanelContext& context) const {
 void Pow2View::follow(const PanelContext& context) {
   const SessionView& view = context.view;
   orders_.follow(context, wanted(context), engine::validate(view.requested));
-  const auto scaling = kScalings.at(static_cast<std::size_t>(scaling_));
+  const auto scaling = pow2_scalings().at(static_cast<std::size_t>(scaling_));
   // Newest first: the search ends at the one that is already shown.
   Pow2Model::Comparison found;
   for (auto one = view.comparisons.rbegin(); one != view.comparisons.rend() && !found; ++one) {
@@ -73,10 +68,14 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   flow.next(theme.px(64));
   controls::segmented(context, "pow2.operand", operand_, {"X", "W"},
                       {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(64)});
-  flow.next(theme.px(236));
-  controls::segmented(
-      context, "pow2.scaling", scaling_, {"Tensor", "Delayed", "Block", "MXFP8"},
-      {.tooltip = "Kind of scaling whose scales are compared", .width = theme.px(236)});
+  std::vector<std::string> scalings;
+  for (const engine::Scaling one : pow2_scalings()) {
+    scalings.emplace_back(engine::traits_of(one).label);
+  }
+  const float width = theme.px(78) * static_cast<float>(scalings.size());
+  flow.next(width);
+  controls::segmented(context, "pow2.scaling", scaling_, scalings,
+                      {.tooltip = "Kind of scaling whose scales are compared", .width = width});
   constexpr OrderWords kWords{
       .name = "pow2",
       .verb = "compare",
@@ -205,7 +204,10 @@ CardSpec Pow2View::snr_card(const PanelContext& context) {
     controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
                         {.tooltip = "Scales whose error is drawn; both come from one comparison",
                          .width = context.theme.px(142)},
-                        {{.enabled = twin, .reason = "MXFP8 has only power-of-two scales"}, {}});
+                        {{.enabled = twin,
+                          .reason = fmt::format("{} has only power-of-two scales",
+                                                engine::traits_of(model_.scaling()).title)},
+                         {}});
   };
   return {.id = "pow2.snr_card",
           .title = "SNR of the operand",
