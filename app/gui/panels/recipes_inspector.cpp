@@ -6,8 +6,8 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/recipes_view.h"
-#include "app/gui/panels/sample_cells.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -28,30 +28,27 @@ std::string sample_list(const std::vector<RecipeOverlay>& overlays) {
 void RecipesView::go_to(const PanelContext& context, std::int64_t row, std::int64_t column) {
   sample_row_ = row;
   sample_column_ = column;
-  picked_row_ = 0;
-  picked_column_ = 0;
+  sample_.picked_row = 0;
+  sample_.picked_column = 0;
   if (!context.view.from_file) orders_.send(context, wanted(context));
 }
 
 void RecipesView::draw_sample_controls(const PanelContext& context) {
-  const Theme& theme = context.theme;
-  const bool recorded = context.view.from_file;
-  controls::Options options{.enabled = !recorded,
-                            .reason = "A recording holds one sample: compare live for another",
-                            .tooltip = "First row of the sample; a click on a scale map sets both",
-                            .width = theme.px(56)};
   std::int64_t row = sample_row_;
   std::int64_t column = sample_column_;
-  const std::int64_t last_row = std::max<std::int64_t>(model_.operand_rows() - 1, 0);
-  const std::int64_t last_column = model_.comparison().request.request.shape.k - 1;
-  bool moved = controls::drag_int(context, "recipes.row", "row", row, 0, last_row, 0, options);
-  ImGui::SameLine(0, theme.px(kGap));
-  options.tooltip = "First column of the sample";
-  moved |=
-      controls::drag_int(context, "recipes.column", "column", column, 0, last_column, 0, options);
-  if (moved) go_to(context, row, column);
-  ImGui::SameLine(0, theme.px(kGap));
-  controls::segmented(context, "recipes.field", cell_field_, cell_fields(),
+  if (draw_sample_position(context,
+                           {.row_id = "recipes.row",
+                            .column_id = "recipes.column",
+                            .column_label = "column",
+                            .width = 56,
+                            .map = "a scale map",
+                            .recorded = "A recording holds one sample: compare live for another",
+                            .rows = model_.operand_rows(),
+                            .columns = model_.comparison().request.request.shape.k},
+                           row, column)) {
+    go_to(context, row, column);
+  }
+  controls::segmented(context, "recipes.field", sample_.field, cell_fields(),
                       {.tooltip = "What the cells show"});
 }
 
@@ -82,8 +79,7 @@ void RecipesView::draw_elements(const PanelContext& context) {
   const std::vector<Area> parts =
       side_by_side ? columns_of(room, gap, {1.0F, 1.0F})
                    : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
-  draw_sample_cells(context, "recipes.cells", model_.overlays()[cell_recipe_],
-                    static_cast<CellField>(cell_field_), parts[0], picked_row_, picked_column_);
+  draw_sample_cells(context, "recipes.cells", model_.overlays()[cell_recipe_], parts[0], sample_);
   draw_arithmetic(context, parts[1]);
 }
 
@@ -99,16 +95,17 @@ void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area)
   const ImFont* font = theme.fonts.mono;
   const float line = font->FontSize + theme.px(2);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::int64_t row = sample.row + picked_row_;
-  const std::int64_t column = sample.column + picked_column_;
+  const std::int64_t row = sample.row + sample_.picked_row;
+  const std::int64_t column = sample.column + sample_.picked_column;
   const std::string original =
-      read_element(overlays[cell_recipe_], picked_row_, picked_column_).original;
+      read_element(overlays[cell_recipe_], sample_.picked_row, sample_.picked_column).original;
   std::string all =
       fmt::format("x = {}[{}, {}] = {}", operand_ == 0 ? "X" : "W", row, column, original);
   plot::draw_text(draw, font, at, theme.colors.text, all);
   float y = at.y + line;
   for (std::size_t i = 0; i < overlays.size(); ++i) {
-    const ElementReading reading = read_element(overlays[i], picked_row_, picked_column_);
+    const ElementReading reading =
+        read_element(overlays[i], sample_.picked_row, sample_.picked_column);
     const ImVec2 low(at.x, y);
     const ImVec2 high(area.end().x, y + 2 * line);
     const std::string first = reading.code + "   " + reading.value;

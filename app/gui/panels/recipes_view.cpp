@@ -7,7 +7,7 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/numerics_inspector.h"
+#include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/plot_text.h"

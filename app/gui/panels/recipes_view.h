@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/heatmap_plot.h"
@@ -58,10 +59,8 @@ class RecipesView {
   plot::PlotView scale_view_;
   plot::PlotView code_view_;
   std::array<plot::HeatmapState, kMostOverlaid> maps_;
-  int cell_field_ = 1;
+  SampleView sample_;
   std::size_t cell_recipe_ = 0;
-  int picked_row_ = 0;  // in the sample: stays when the pointer leaves
-  int picked_column_ = 0;
 };
 
 }  // namespace app
