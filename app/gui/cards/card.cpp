@@ -224,6 +224,40 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
   ImGui::Dummy(ImVec2(width, headline_height(theme)));
 }
 
+void draw_text_line(const PanelContext& context, const Area& area, const TextLine& line) {
+  const ImFont* font = context.theme.fonts.label;
+  const float y = area.at.y + 0.5F * (area.size.y - font->FontSize);
+  draw_text(ImGui::GetWindowDrawList(), font, ImVec2(area.at.x, y), line.color,
+            fitted(font, line.text, area.size.x));
+  controls::record(context, line.id, line.label, "text", line.text, area.at, area.end());
+  const std::string& tooltip = line.tooltip.empty() ? line.text : line.tooltip;
+  if (!tooltip.empty() && ImGui::IsMouseHoveringRect(area.at, area.end()) &&
+      ImGui::IsWindowHovered()) {
+    controls::tooltip(context, tooltip);
+  }
+}
+
+void draw_batch_progress(const PanelContext& context, const char* page, float button_width,
+                         float width, const std::string& doing) {
+  const Theme& theme = context.theme;
+  const BatchProgress& progress = context.view.batch.progress;
+  if (controls::button(context, fmt::format("{}.cancel", page).c_str(), "Cancel",
+                       {.tooltip = "What was measured is kept", .width = button_width})) {
+    context.commands.push_back(Action::Cancel);
+  }
+  ImGui::SameLine(0, theme.px(kGap));
+  const std::string text =
+      progress.remaining_seconds < 0.0
+          ? doing
+          : fmt::format("{}, about {:.0f} s left", doing, std::ceil(progress.remaining_seconds));
+  const Area bar{
+      ImGui::GetCursorScreenPos(),
+      ImVec2(std::max(width - button_width - theme.px(kGap), 1.0F), theme.px(kRowHeight))};
+  ImGui::ProgressBar(static_cast<float>(progress.fraction), bar.size, text.c_str());
+  controls::record(context, fmt::format("{}.progress", page).c_str(), "progress", "figure", text,
+                   bar.at, bar.end());
+}
+
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& reason, const char* button_id, const char* button_label) {
   // Only the beginning of a reason that is too long for any panel.

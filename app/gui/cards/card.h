@@ -84,6 +84,21 @@ struct Figure {
 float headline_height(const Theme& theme);
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);
 
+/// A line in the label font, cut to the area and centred in its height; whole in the tooltip and
+/// in the control map.
+struct TextLine {
+  const char* id = "";
+  const char* label = "";
+  std::string text{};
+  ImU32 color = 0;
+  std::string tooltip{};  // empty = the text
+};
+void draw_text_line(const PanelContext& context, const Area& area, const TextLine& line);
+
+/// A batch in progress: the button that cancels it, and how far it is.
+void draw_batch_progress(const PanelContext& context, const char* page, float button_width,
+                         float width, const std::string& doing);
+
 /// Centred title, sentence and button; true if the button was pressed.
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& sentence, const char* button_id = "",

@@ -154,24 +154,24 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
   const engine::Allocation& memory = memory_of(scene, row);
   std::vector<plot::ReadOutLine> lines = {
       {"role",
-       fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space)), 0},
-      {"address", fmt::format("{:#x}, {}", memory.address, bytes_text(memory.bytes)), 0},
+       fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space))},
+      {"address", fmt::format("{:#x}, {}", memory.address, bytes_text(memory.bytes))},
       {"lifetime",
        engine::foreign(memory.role)
            ? std::string("not known: this memory is not in the program's own ledger")
        : memory.live() ? fmt::format("since step {} of the ledger", memory.allocated_at)
                        : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
        memory.live() ? 0 : context.theme.colors.warn},
-      {"nodes", std::to_string(row.cells.size()), 0}};
+      {"nodes", std::to_string(row.cells.size())}};
   const auto cell = std::find_if(row.cells.begin(), row.cells.end(),
                                  [node](const MemoryCell& one) { return one.node == node; });
   if (cell != row.cells.end()) {
-    lines.push_back({"node", node_title(*scene.graph(), node), 0});
+    lines.push_back({"node", node_title(*scene.graph(), node)});
     std::size_t places = 0;
     for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node)) {
       if (touch.allocation != row.allocation || ++places > kPlacesInReadOut) continue;
-      lines.push_back({profiling::place_text(touch),
-                       fmt::format("offset {:#x}", touch.word - memory.address), 0});
+      lines.push_back(
+          {profiling::place_text(touch), fmt::format("offset {:#x}", touch.word - memory.address)});
     }
     if (cell->unordered_with >= 0) {
       lines.push_back({"no order with", node_title(*scene.graph(), cell->unordered_with),

@@ -359,15 +359,15 @@ void TopologyView::draw_read_out(const PanelContext& context, const GraphScene& 
                                  int node) const {
   const profiling::SnapshotNode& one = scene.graph()->nodes[static_cast<std::size_t>(node)];
   std::vector<plot::ReadOutLine> lines = {
-      {"type", std::string(name_of(one.type)), 0},
+      {"type", std::string(name_of(one.type))},
       {"stage", std::string(engine::stage_name(one.stage)), context.theme.stage(one.stage)},
-      {"layer", std::to_string(one.layer), 0}};
+      {"layer", std::to_string(one.layer)}};
   if (const std::string launch = launch_text(one); !launch.empty()) {
-    lines.push_back({"launch", launch, 0});
+    lines.push_back({"launch", launch});
   }
-  if (const std::string work = work_text(one); !work.empty()) lines.push_back({"work", work, 0});
+  if (const std::string work = work_text(one); !work.empty()) lines.push_back({"work", work});
   if (const double us = scene.node_us(node); !std::isnan(us)) {
-    lines.push_back({"median", plot::duration_text(1e3 * us), 0});
+    lines.push_back({"median", plot::duration_text(1e3 * us)});
   }
   if (const auto suspicion = scene.suspicion(node)) {
     lines.push_back(
@@ -376,10 +376,10 @@ void TopologyView::draw_read_out(const PanelContext& context, const GraphScene& 
   const std::vector<profiling::Touch> touches = touches_of(scene.facts()->memory, node);
   for (std::size_t i = 0; i < std::min(touches.size(), kLinesInReadOut); ++i) {
     lines.push_back(
-        {profiling::place_text(touches[i]), target_text(scene.report()->snapshot, touches[i]), 0});
+        {profiling::place_text(touches[i]), target_text(scene.report()->snapshot, touches[i])});
   }
   if (touches.size() > kLinesInReadOut) {
-    lines.push_back({"more", fmt::format("{} addresses", touches.size() - kLinesInReadOut), 0});
+    lines.push_back({"more", fmt::format("{} addresses", touches.size() - kLinesInReadOut)});
   }
   plot::read_out(context, node_title(*scene.graph(), node), lines);
 }

@@ -307,14 +307,12 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
   const SessionView& view = context.view;
   if (!model.quantized()) {
     draw_empty(context, area.size, "BF16 has no codes",
-               "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail.", "",
-               nullptr);
+               "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail.");
     return;
   }
   if (view.comparing) {
     draw_empty(context, area.size, "Fetching elements",
-               "The worker quantizes the operand once more and sends 32 x 32 elements.", "",
-               nullptr);
+               "The worker quantizes the operand once more and sends 32 x 32 elements.");
     return;
   }
   if (view.from_file) {

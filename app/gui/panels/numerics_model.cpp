@@ -112,7 +112,7 @@ std::int64_t NumericsModel::operand_row(double source_row) const {
 void NumericsModel::derive_experts(const Theme& theme) {
   snr_bars_.clear();
   expert_rows_.clear();
-  const auto decibel = [](double value) { return plot::Cell{plot::decibel_text(value), value, 0}; };
+  const auto decibel = [](double value) { return plot::Cell{plot::decibel_text(value), value}; };
   const auto count = [&theme](std::uint64_t value) {
     return plot::Cell{plot::count_text(value), static_cast<double>(value),
                       value > 0 ? theme.colors.warn : theme.colors.dim_text};
@@ -125,18 +125,16 @@ void NumericsModel::derive_experts(const Theme& theme) {
                          .color = theme.colors.accent,
                          .outside = std::isinf(error.snr_db) && error.snr_db > 0.0});
     expert_rows_.push_back(
-        {.cells = {{std::to_string(i), static_cast<double>(i), 0},
+        {.cells = {{std::to_string(i), static_cast<double>(i)},
                    {plot::count_text(static_cast<std::uint64_t>(expert.rows)),
                     static_cast<double>(expert.rows), expert.rows == 0 ? theme.colors.dim_text : 0},
                    decibel(expert.rows == 0 ? std::nan("") : error.snr_db),
                    decibel(expert.rows == 0 ? std::nan("") : expert.x_snr_db),
-                   {plot::number_text(error.max_abs_error), error.max_abs_error, 0},
+                   {plot::number_text(error.max_abs_error), error.max_abs_error},
                    {std::isnan(expert.x_max_ulp) ? "" : plot::number_text(expert.x_max_ulp),
                     expert.x_max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
                    count(expert.saturated),
-                   count(expert.underflowed)},
-         .chip = 0,
-         .tooltip = ""});
+                   count(expert.underflowed)}});
     if (expert.rows == 0) snr_bars_.back().value = std::nan("");
     if (expert.rows == 0) snr_bars_.back().outside = false;
   }

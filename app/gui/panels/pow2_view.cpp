@@ -20,16 +20,8 @@ const char* const kPairMethod =
     "of the scale that a block's amax asks for over the scale that was used. Times are medians of "
     "timed launches of the quantization alone; nothing here is computed from a model.";
 
-std::string db_text(double value) { return std::isnan(value) ? "n/a" : plot::decibel_text(value); }
-
-plot::Quantity db(double value) { return {db_text(value), std::isfinite(value) ? "dB" : ""}; }
-
 plot::Quantity time_of(double nanoseconds) {
-  if (std::isnan(nanoseconds)) return {"not timed", ""};
-  const std::string text = plot::duration_text(nanoseconds);
-  const std::size_t space = text.find(' ');
-  if (space == std::string::npos) return {text, ""};
-  return {text.substr(0, space), text.substr(space + 1)};
+  return std::isnan(nanoseconds) ? plot::Quantity{"not timed", ""} : plot::duration(nanoseconds);
 }
 
 }  // namespace
@@ -131,17 +123,17 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                   .tooltip = kPairMethod},
                  {.id = "pow2.free_snr",
                   .label = "SNR, FP32 scales",
-                  .value = db(free_db),
+                  .value = plot::decibels(free_db),
                   .tooltip = recipe.chooses_pow2()
                                  ? std::string(kPairMethod)
                                  : fmt::format("{} scales are always powers of two", recipe.title)},
                  {.id = "pow2.pow2_snr",
                   .label = "SNR, pow-2 scales",
-                  .value = db(pow2_db),
+                  .value = plot::decibels(pow2_db),
                   .tooltip = kPairMethod},
                  {.id = "pow2.lost",
                   .label = "SNR lost",
-                  .value = db(model_.lost_db()),
+                  .value = plot::decibels(model_.lost_db()),
                   .tooltip = "Below 0: rounding the scales helped this operand",
                   .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
                  {.id = "pow2.free_time",
@@ -188,13 +180,12 @@ void Pow2View::draw_waste(const PanelContext& context, ImVec2 size) {
   if (hovered < 0) return;
   const engine::RangeWaste& waste =
       model_.pair().pow2->experts[static_cast<std::size_t>(hovered)].waste;
-  plot::read_out(
-      context, fmt::format("expert {}", hovered),
-      {{"mean", fmt::format("{:.4f} binades", waste.mean), 0},
-       {"worst scale", fmt::format("{:.4f} binades", waste.max), 0},
-       {"largest code used",
-        fmt::format("{:.1f} % of the range's top, on average", 100.0 * std::exp2(-waste.mean)), 0},
-       {"scales", plot::count_text(waste.scales), 0}});
+  plot::read_out(context, fmt::format("expert {}", hovered),
+                 {{"mean", fmt::format("{:.4f} binades", waste.mean)},
+                  {"worst scale", fmt::format("{:.4f} binades", waste.max)},
+                  {"largest code used", fmt::format("{:.1f} % of the range's top, on average",
+                                                    100.0 * std::exp2(-waste.mean))},
+                  {"scales", plot::count_text(waste.scales)}});
 }
 
 CardSpec Pow2View::snr_card(const PanelContext& context) {
@@ -245,9 +236,9 @@ void Pow2View::draw_snr(const PanelContext& context, ImVec2 size) {
   if (hovered < 0) return;
   const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
   plot::read_out(context, fmt::format("expert {}", hovered),
-                 {{"FP32 scales, dB", cells[4].text, 0},
-                  {"pow-2 scales, dB", cells[5].text, 0},
-                  {"lost, dB", cells[6].text, 0}});
+                 {{"FP32 scales, dB", cells[4].text},
+                  {"pow-2 scales, dB", cells[5].text},
+                  {"lost, dB", cells[6].text}});
 }
 
 CardSpec Pow2View::table_card(const PanelContext& context) {

@@ -102,7 +102,7 @@ void RecipesModel::derive_rows(const Theme& theme) {
   for (const engine::QuantizationReport* report : reports_) {
     const std::string name = recipe_name(report->recipe, all.request.weights);
     plot::TableRow row;
-    row.cells.push_back({name, 0.0, 0});
+    row.cells.push_back({name});
     if (!report->refused.empty()) {
       row.cells.front() = {name + ": " + report->refused, 0.0, theme.colors.dim_text};
       for (std::size_t i = 1; i < kRecipeColumns.size(); ++i) {
@@ -125,15 +125,15 @@ void RecipesModel::derive_rows(const Theme& theme) {
     const double median = median_of(report->times_ns);
     const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
     const bool timed = std::isfinite(of_copy);
-    row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db, 0});
+    row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db});
     row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
-                         static_cast<double>(report->max_ulp), 0});
+                         static_cast<double>(report->max_ulp)});
     row.cells.push_back(share(statistics.underflowed));
     row.cells.push_back(share(statistics.saturated));
     row.cells.push_back(
-        {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element, 0});
-    row.cells.push_back({plot::duration_text(median), median, 0});
-    row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy, 0});
+        {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element});
+    row.cells.push_back({plot::duration_text(median), median});
+    row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy});
     row.tooltip = fmt::format(
         "{}\n{} codes and {} bytes of scales for {} elements\nlargest relative error {}\n{}", name,
         plot::count_text(static_cast<std::uint64_t>(report->code_bytes)),

@@ -37,7 +37,6 @@ class RecipesView {
   CardSpec maps_card(const PanelContext& context);
   void draw_maps(const PanelContext& context, const Area& room);
   void draw_map(const PanelContext& context, const Area& area, std::size_t index);
-  // recipes_inspector.cpp
   CardSpec elements_card(const PanelContext& context);
   void draw_elements(const PanelContext& context);
   void draw_sample_controls(const PanelContext& context);

@@ -31,8 +31,8 @@ struct Cell {
 
 struct TableRow {
   std::vector<Cell> cells;
-  ImU32 chip = 0;       // before the first cell; 0 = none
-  std::string tooltip;  // full name, if the cell may be cut
+  ImU32 chip = 0;         // before the first cell; 0 = none
+  std::string tooltip{};  // full name, if the cell may be cut
 };
 
 struct TableState {
