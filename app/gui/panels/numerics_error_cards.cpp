@@ -14,9 +14,8 @@ std::string NumericsPanel::selected_note(int expert) const {
   if (expert < 0 || std::cmp_greater_equal(expert, experts.size())) return {};
   const engine::ExpertResult& one = experts[static_cast<std::size_t>(expert)];
   const double snr = one.of(model_.product()).snr_db;
-  return fmt::format("expert {}: {}{} \u00b7 ", expert,
-                     one.rows == 0 ? "no rows" : plot::decibel_text(snr),
-                     one.rows > 0 && std::isfinite(snr) ? " dB" : "");
+  return fmt::format("expert {}: {} \u00b7 ", expert,
+                     one.rows == 0 ? "no rows" : plot::decibels(snr).text());
 }
 
 CardSpec NumericsPanel::snr_card(const PanelContext& context) {
@@ -77,19 +76,19 @@ void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
     const engine::ExpertResult& expert =
         model_.run().result.experts[static_cast<std::size_t>(hovered)];
     const engine::ProductAccuracy& error = expert.of(model_.product());
-    const auto with_unit = [](double decibel) {
-      return plot::decibel_text(decibel) + (std::isfinite(decibel) ? " dB" : "");
+    const auto snr_text = [&expert](double snr) {
+      return expert.rows == 0 ? "no rows" : plot::decibels(snr).text();
     };
     plot::read_out(
         context, fmt::format("expert {}", hovered),
-        {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows)), 0},
-         {std::string("SNR of ") + engine::output_name(model_.product()),
-          expert.rows == 0 ? "no rows" : with_unit(error.snr_db), theme.colors.accent},
-         {"SNR of X", expert.rows == 0 ? "no rows" : with_unit(expert.x_snr_db), 0},
-         {"max error", plot::number_text(error.max_abs_error), 0},
+        {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows))},
+         {std::string("SNR of ") + engine::output_name(model_.product()), snr_text(error.snr_db),
+          theme.colors.accent},
+         {"SNR of X", snr_text(expert.x_snr_db)},
+         {"max error", plot::number_text(error.max_abs_error)},
          {"lost to overflow", plot::count_text(error.lost), error.lost > 0 ? theme.colors.bad : 0},
-         {"rms of reference", plot::number_text(error.reference_rms), 0},
-         {"scales in the selection", scales_in_selection(hovered), 0}});
+         {"rms of reference", plot::number_text(error.reference_rms)},
+         {"scales in the selection", scales_in_selection(hovered)}});
   }
 }
 
