@@ -175,7 +175,6 @@ struct ProductAccuracy {
                       engine::field<&ProductAccuracy::reference_rms>(),
                       engine::field<&ProductAccuracy::lost>(kCount)};
   }
-  Flaw flaw() const;
 };
 
 /// Numerics and counts of one expert, product of layer 0 against the product of the unquantized

@@ -59,15 +59,6 @@ Flaw MagnitudeHistogram::flaw() const {
           fmt::format("is {}, with {} bins behind it; bins are 0..1023", first_bin, counts.size())};
 }
 
-Flaw ProductAccuracy::flaw() const {
-  // Compared so that NaN passes: it says "could not be measured".
-  if (max_abs_error < 0.0)
-    return {"max_abs_error", fmt::format("is {}; it is negative", max_abs_error)};
-  if (reference_rms < 0.0)
-    return {"reference_rms", fmt::format("is {}; it is negative", reference_rms)};
-  return {};
-}
-
 Flaw ScaleMap::flaw() const {
   const std::int64_t cells = std::int64_t{rows} * columns;
   if (rows < 0 || columns < 0 || std::ssize(mean) != cells || std::ssize(maximum) != cells) {

@@ -69,6 +69,15 @@ void check_result(const engine::RunResult& result, Limits& limits) {
     return fmt::format("{} experts have results, splits has {} entries", result.experts.size(),
                        experts);
   });
+  for (const engine::ExpertResult& expert : result.experts) {
+    for (const engine::ProductAccuracy* error : {&expert.fprop, &expert.dgrad, &expert.wgrad}) {
+      // Compared so that NaN passes: it means "could not be measured".
+      limits.require(!(error->max_abs_error < 0.0) && !(error->reference_rms < 0.0), [&] {
+        return fmt::format("expert error {} or reference {} is negative", error->max_abs_error,
+                           error->reference_rms);
+      });
+    }
+  }
   for (const engine::OperandStatistics* operand :
        {&result.activations, &result.weights, &result.gradients}) {
     check_experts_of(operand->scale_map, experts, limits);

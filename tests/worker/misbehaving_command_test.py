@@ -79,7 +79,7 @@ class Waiting(Misbehaving):
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertGreater(time.monotonic() - begun, 3.5)
         said = done.stderr.splitlines()
-        self.assertRegex(said[0], r"expertscope: the worker \(process \d+\) has shown no sign of progress for "
+        self.assertRegex(said[0], r"expertscope: the worker \(process \d+\) has made no progress for "
                                   r"[23] s: .*" + words + r".* after 3\.5 s .*--timeout.*Ctrl\+C")
         return said[-1]
 

@@ -64,6 +64,7 @@ struct Expected {
   double snr_db = 0.0;
   double max_abs_error = 0.0;
   double reference_rms = 0.0;
+  std::uint64_t lost = 0;
 };
 
 /// Both products in double, the quantized one rounded to BF16 as the backend's output is.
@@ -76,16 +77,20 @@ Expected expected_accuracy(const NaiveOperand& x, const NaiveOperand& w) {
   double elements = 0.0;
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const double y = bf16_value(bf16_bits(static_cast<float>(product[i])));
+    if (std::isfinite(reference[i]) && !std::isfinite(y)) ++expected.lost;
     if (!std::isfinite(reference[i]) || !std::isfinite(y)) continue;
     signal += reference[i] * reference[i];
     noise += (reference[i] - y) * (reference[i] - y);
     expected.max_abs_error = std::max(expected.max_abs_error, std::fabs(reference[i] - y));
     elements += 1.0;
   }
-  expected.snr_db = elements == 0.0 ? std::numeric_limits<double>::quiet_NaN()
-                                    : 10.0 * std::log10(signal / noise);
-  if (noise == 0.0 && elements > 0.0) expected.snr_db = std::numeric_limits<double>::infinity();
-  if (elements > 0.0) expected.reference_rms = std::sqrt(signal / elements);
+  if (elements == 0.0) {
+    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+    return {kNothing, kNothing, kNothing, expected.lost};
+  }
+  expected.snr_db =
+      noise == 0.0 ? std::numeric_limits<double>::infinity() : 10.0 * std::log10(signal / noise);
+  expected.reference_rms = std::sqrt(signal / elements);
   return expected;
 }
 
@@ -129,6 +134,7 @@ void compare_with_naive(const RunRequest& request) {
     expect_close(actual.fprop.max_abs_error, expected.max_abs_error,
                  0.02 * expected.max_abs_error + 1e-3 * expected.reference_rms,
                  name + " max error");
+    EXPECT_EQ(actual.fprop.lost, expected.lost) << name;
     if (request.recipe.scaling != Scaling::None) {
       EXPECT_EQ(actual.saturated, x.quantized.saturated) << name;
       EXPECT_EQ(actual.underflowed, x.quantized.underflowed) << name;
