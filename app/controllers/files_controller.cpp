@@ -1,6 +1,5 @@
 #include "app/controllers/files_controller.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "app/controllers/tour_script.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
+#include "engine/model/moment.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/replaced_file.h"
 #include "profiling/hazards/report/report.h"
@@ -219,7 +219,7 @@ std::string FilesController::dated_path(const std::string& stem, const char* suf
   const fs::path folder =
       remembered_.folder.empty() ? fs::current_path(error) : fs::path(remembered_.folder);
   const std::string name =
-      fmt::format("{}-{:%Y%m%d-%H%M%S}", stem, fmt::localtime(std::time(nullptr)));
+      fmt::format("{}-{}", stem, engine::local_time(std::time(nullptr), "%Y%m%d-%H%M%S"));
   fs::path path = folder / (name + suffix);
   // Two in one second: files are never written over.
   for (int i = 2; fs::exists(path, error); ++i) {
