@@ -43,7 +43,7 @@ void show_line(std::string_view text) {
 
 std::string decibels(double value, const char* unit) {
   if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f}{}", value, unit);
+  return std::isinf(value) && value > 0 ? "exact" : fmt::format("{:.2f}{}", value, unit);
 }
 
 nlohmann::ordered_json json_number(double value) {

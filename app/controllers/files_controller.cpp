@@ -132,12 +132,12 @@ void FilesController::save_notes(const SessionState& state,
                                  const std::vector<profiling::TimeNote>& notes) {
   if (!state.from_file()) {
     if (recorder_ != nullptr) recorder_->set_notes(state.shown(), notes);
-    return notices_.set_status("Notes are kept with the run: Save or Record writes them");
+    return notices_.set_status("The notes belong to the run: Save or Record writes them");
   }
   writes_.put([path = state.session_path(), index = state.run_index(), notes]() -> Written {
     const engine::Status status = profiling::store_time_notes(path, index, notes);
-    if (!status.ok()) return refused("Notes not kept: ", status.error());
-    return "Notes kept in " + path;
+    if (!status.ok()) return refused("Notes not saved: ", status.error());
+    return "Notes saved in " + path;
   });
 }
 
@@ -239,7 +239,7 @@ bool FilesController::take_outcomes() {
     if (!outcome->ok()) {
       notices_.add(Severity::Bad, outcome->error().message);
     } else if (outcome->value().starts_with("Notes")) {
-      // Notes are saved while they are typed; a file is worth a notice.
+      // Notes are saved while typing; only files get a notice.
       notices_.set_status(outcome->value());
     } else {
       notices_.add(Severity::Good, outcome->value());

@@ -19,8 +19,8 @@ void RunsController::start_worker(const std::string& cublaslt) {
   if (!libraries_.may_load(cublaslt, link, StartWorker{cublaslt})) return;
   asked_inspection_.clear();
   state.last_error.clear();
-  next_comparison_.reset();
-  next_history_.reset();
+  comparisons_.next.reset();
+  histories_.next.reset();
   link.start(cublaslt);
   if (!link.started()) {
     notices_.add(Severity::Bad, "No worker was started: " + link.status().reason);
@@ -42,46 +42,40 @@ void RunsController::submit() {
   if (!libraries_.may_load(state.requested.cublaslt_library, link, Action::Run)) return;
   state.back_to_live();
   state.last_error.clear();
-  // The run supersedes a comparison in progress, which is ordered again after it.
-  if (link.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
-  if (link.stepping() && !next_history_) next_history_ = asked_history_;
+  keep(comparisons_);
+  keep(histories_);
   frames_while_timing_ = 0;
   link.submit(state.requested);
 }
 
-void RunsController::compare(const engine::ComparisonRequest& request) {
+template <class Request>
+void RunsController::order(Orders<Request>& orders, const Request& request) {
   const engine::Status status = engine::validate(request);
-  state.comparison_error = status.ok() ? "" : status.error().message;
+  state.*orders.error = status.ok() ? "" : status.error().message;
   if (!status.ok()) return;
   if (!libraries_.may_load(request.request.cublaslt_library, link, request)) return;
   state.back_to_live();
-  next_comparison_ = request;
-  compare_next();
+  orders.next = request;
+  send_next(orders);
 }
 
-void RunsController::compare_next() {
-  if (!next_comparison_ || (link.waiting() && !link.comparing())) return;
-  asked_comparison_ = *std::exchange(next_comparison_, std::nullopt);
-  if (link.compare(asked_comparison_) != 0) return;
-  state.comparison_error = "There is no worker: " + link.status().reason;
+template <class Request>
+void RunsController::send_next(Orders<Request>& orders) {
+  if (!orders.next || (link.waiting() && !(link.*orders.pending)())) return;
+  orders.asked = *std::exchange(orders.next, std::nullopt);
+  if ((link.*orders.send)(orders.asked) != 0) return;
+  state.*orders.error = "There is no worker: " + link.status().reason;
 }
 
-void RunsController::step_history(const engine::AmaxHistoryRequest& request) {
-  const engine::Status status = engine::validate(request);
-  state.history_error = status.ok() ? "" : status.error().message;
-  if (!status.ok()) return;
-  if (!libraries_.may_load(request.request.cublaslt_library, link, request)) return;
-  state.back_to_live();
-  next_history_ = request;
-  step_next();
+template <class Request>
+void RunsController::keep(Orders<Request>& orders) {
+  if ((link.*orders.pending)() && !orders.next) orders.next = orders.asked;
 }
 
-void RunsController::step_next() {
-  if (!next_history_ || (link.waiting() && !link.stepping())) return;
-  asked_history_ = *std::exchange(next_history_, std::nullopt);
-  if (link.step_history(asked_history_) != 0) return;
-  state.history_error = "There is no worker: " + link.status().reason;
-}
+template void RunsController::order(Orders<engine::ComparisonRequest>&,
+                                    const engine::ComparisonRequest&);
+template void RunsController::order(Orders<engine::AmaxHistoryRequest>&,
+                                    const engine::AmaxHistoryRequest&);
 
 void RunsController::start(const SweepOrder& order) {
   if (!libraries_.may_load(order.base.cublaslt_library, link, order)) return;
@@ -102,9 +96,9 @@ void RunsController::start(const InterleavedOrder& order) {
 }
 
 void RunsController::cancel() {
-  next_comparison_.reset();
+  comparisons_.next.reset();
+  histories_.next.reset();
   batches_.cancel();
-  next_history_.reset();
   link.cancel();
 }
 
@@ -153,9 +147,9 @@ bool RunsController::tick() {
   for (LinkEvent& event : events) {
     std::visit([this](auto& one) { take(std::move(one)); }, event);
   }
-  compare_next();
+  send_next(comparisons_);
   bool changed = step_batches() || !events.empty();
-  step_next();
+  send_next(histories_);
   if (automatic && !link.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");

@@ -46,13 +46,13 @@ class RunsController {
   /// The request in the rail.
   void submit();
   /// These wait for a run in progress.
-  void compare(const engine::ComparisonRequest& request);
-  void step_history(const engine::AmaxHistoryRequest& request);
+  void compare(const engine::ComparisonRequest& request) { order(comparisons_, request); }
+  void step_history(const engine::AmaxHistoryRequest& request) { order(histories_, request); }
   void start(const SweepOrder& order);
   void start(const InterleavedOrder& order);
   void cancel();
-  bool comparing() const { return link.comparing() || next_comparison_.has_value(); }
-  bool stepping() const { return link.stepping() || next_history_.has_value(); }
+  bool comparing() const { return link.comparing() || comparisons_.next; }
+  bool stepping() const { return link.stepping() || histories_.next; }
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }
 
@@ -80,6 +80,24 @@ class RunsController {
   void frame_drawn();
 
  private:
+  /// A kind of order beside the runs. Sent at once, it would supersede the run in progress: it
+  /// waits for it.
+  template <class Request>
+  struct Orders {
+    std::uint64_t (LinkSupervisor::*send)(const Request&);
+    bool (LinkSupervisor::*pending)() const;
+    std::string SessionState::* error;
+    std::optional<Request> next{};
+    Request asked{};
+  };
+  template <class Request>
+  void order(Orders<Request>& orders, const Request& request);
+  template <class Request>
+  void send_next(Orders<Request>& orders);
+  /// What a run supersedes is ordered again after it.
+  template <class Request>
+  void keep(Orders<Request>& orders);
+
   void take(WorkerHello&& hello);
   void take(RunDone&& done);
   void take(engine::RecipeComparison&& comparison);
@@ -89,8 +107,6 @@ class RunsController {
   void take(LogReport&& line);
   /// Answers to requests that only the command line makes.
   void take(auto&&) {}
-  void compare_next();
-  void step_next();
   bool step_batches();
   bool local_worker() const;
 
@@ -98,11 +114,10 @@ class RunsController {
   Notices& notices_;
   BatchController batches_;
   RequestHistory history_;
-  // Sent at once, they would supersede the run in progress: they wait for it.
-  std::optional<engine::ComparisonRequest> next_comparison_;
-  engine::ComparisonRequest asked_comparison_;
-  std::optional<engine::AmaxHistoryRequest> next_history_;
-  engine::AmaxHistoryRequest asked_history_;
+  Orders<engine::ComparisonRequest> comparisons_{
+      &LinkSupervisor::compare, &LinkSupervisor::comparing, &SessionState::comparison_error};
+  Orders<engine::AmaxHistoryRequest> histories_{
+      &LinkSupervisor::step_history, &LinkSupervisor::stepping, &SessionState::history_error};
   std::vector<Result> results_;
   std::vector<FileReport> file_reports_;
   std::optional<Stall> stall_;

@@ -1,4 +1,6 @@
 """The graph views: a recording with visits to the doctor, viewed without a GPU."""
+import csv
+import io
 import json
 import os
 import pathlib
@@ -188,3 +190,44 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
         (subject,), = file.execute("SELECT subject FROM snapshots")
     assert json.loads(request)["shape"]["tokens"] == "3200"
     assert subject == "a step of 3200 tokens"
+
+
+def saved_csv(window, card):
+    """The rows that the card's menu saves."""
+    stem = card.removesuffix("_card").replace(".", "-")
+    window.click(f"{card}.menu")
+    window.wait("the menu", lambda m: any(c["id"] == f"{card}.menu.save_csv" for c in m["controls"]))
+    window.settle()
+    window.click(f"{card}.menu.save_csv")
+
+    def notices(controls):
+        return [c["value"] for c in controls if c["value"].startswith("Table saved") and stem in c["value"]]
+    saved = notices(window.wait("the table", lambda m: notices(m["controls"]))["controls"])[-1]
+    window.settle()
+    return list(csv.reader(io.StringIO(pathlib.Path(saved.removeprefix("Table saved: ")).read_text())))
+
+
+def test_tables_are_saved_with_their_commas_quoted(open_window, recording):
+    window = opened(open_window(str(recording())))
+    show(window, 3)
+    window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    assert saved_csv(window, "doctor.findings_card") == [
+        ["rule", "hazard", "confidence", "title"],
+        ["shared-workspace", "1", "proved", "Nodes 2 and 4 share the workspace of fprop"]]
+    experiments = saved_csv(window, "doctor.experiments_card")
+    assert [row[1] for row in experiments] == ["experiment", "replayed", "fprop, layer 1 moved"]
+    # Replays of 42.5, 43.5, ... us: the median lies between the two in the middle.
+    replays = int(experiments[1][4])
+    assert float(experiments[1][5]) == 42 + replays / 2
+    checks = saved_csv(window, "doctor.proof_card")
+    assert checks[0] == ["experiment", "replay", "output", "parts", "wrong_parts"]
+    assert checks[2] == ["replayed", "2", "Y, layer 0", "8", "1 5"]
+    assert checks[-1] == ["fprop, layer 1 moved", str(replays), "Y, layer 0", "8", ""]
+    show(window, 1)
+    window.wait("the graph", lambda m: any(c["id"] == "graphs.topology" for c in m["controls"]))
+    nodes = saved_csv(window, "topology.card")
+    assert len(nodes) == 25 and {len(row) for row in nodes} == {6}
+    show(window, 2)
+    window.wait("the map", lambda m: any(c["id"] == "graphs.memory" for c in m["controls"]))
+    memory = {row[0]: row for row in saved_csv(window, "memory.card")}
+    assert memory["Y, layer 0"][1:3] == ["output", str(1 << 20)]

@@ -29,6 +29,11 @@ TEST(CsvOfTabbed, QuotesOnlyTheFieldsThatNeedIt) {
   EXPECT_EQ(app::plot::csv_of_tabbed(""), "");
 }
 
+TEST(Tabbed, KeepsOneFieldForATextWithTabsAndLineBreaks) {
+  EXPECT_EQ(app::plot::tabbed("a\tb", 7, "c\nd"), "a b\t7\tc d\n");
+  EXPECT_EQ(app::plot::tabbed(""), "\n");
+}
+
 TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
   const app::plot::Bins bins{.edges = {0, 1, 2, 4}, .counts = {5, 7, 11}};
   EXPECT_EQ(bins.whole_bins({0.6, 3.1}), (app::plot::Range{1, 4}));
@@ -104,9 +109,10 @@ TEST(HistoryModel, TakesExpertsOutOfStepsTimesExperts) {
   EXPECT_EQ(stale.scale_wanted, 56.0);
   EXPECT_EQ(stale.saturated, 5U);
   EXPECT_THAT(model.at(0, 1).snr_db, IsNan());
-  EXPECT_THAT(model.log2_amax(0), ElementsAre(1.0, 3.0));
-  EXPECT_THAT(model.log2_amax(1), ElementsAre(IsNan(), 0.0));
-  EXPECT_THAT(model.log2_wanted(1), ElementsAre(IsNan(), DoubleNear(std::log2(448.0), 1e-9)));
+  EXPECT_THAT(model.log2_of(&engine::AmaxHistory::amax, 0), ElementsAre(1.0, 3.0));
+  EXPECT_THAT(model.log2_of(&engine::AmaxHistory::amax, 1), ElementsAre(IsNan(), 0.0));
+  EXPECT_THAT(model.log2_of(&engine::AmaxHistory::scale_wanted, 1),
+              ElementsAre(IsNan(), DoubleNear(std::log2(448.0), 1e-9)));
   EXPECT_THAT(model.ring(1, 0), ElementsAre(8.0, 2.0));
   EXPECT_THAT(model.ring(1, 1), ElementsAre(1.0, 0.0));
   EXPECT_THAT(model.snr().values, ElementsAre(30.0F, 12.0F, IsNan(), 25.0F));

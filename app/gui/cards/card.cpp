@@ -59,42 +59,62 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
   if (chosen && table.chosen) table.chosen();
 }
 
-}  // namespace
-
-void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec) {
-  ImGui::SetCursorScreenPos(area.at);
-  Card card(context, spec, area.size);
-  if (spec.header) {
-    card.begin_header_widgets();
-    spec.header();
-    card.end_header_widgets();
-  }
-  const Area room{ImGui::GetCursorScreenPos(), card.room()};
-  draw_content(context, room, spec);
-  const CardReadOut& read_out = spec.read_out;
-  if (read_out.id == nullptr) return;
-  controls::record(context, read_out.id, read_out.label, read_out.kind, read_out.value(), room.at,
-                   room.end());
-}
-
-Card::Card(const PanelContext& context, const CardSpec& spec, ImVec2 size) : context_(context) {
+void draw_menu(const PanelContext& context, const CardSpec& spec) {
   const Theme& theme = context.theme;
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.panel);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kPanelPadding), theme.px(kGap)));
-  // No scrolling here: the wheel belongs to the plots; tables scroll inside.
-  ImGui::BeginChild(spec.id, size, true,
-                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
+  const ImVec2 card_min = ImGui::GetWindowPos();
+  const ImVec2 card_max(card_min.x + ImGui::GetWindowWidth(),
+                        card_min.y + ImGui::GetWindowHeight());
+  const std::string menu_id = std::string(spec.id) + ".menu";
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));
+  ImGui::PushStyleColor(ImGuiCol_Button, IM_COL32(0, 0, 0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0.0F);
+  const bool pressed =
+      controls::button(context, menu_id.c_str(), "...",
+                       {.tooltip = "Copy, save, and how this is measured", .width = theme.px(26)});
+  ImGui::PopStyleVar(2);
   ImGui::PopStyleColor();
-  card_min_ = ImGui::GetWindowPos();
-  card_max_ = ImVec2(card_min_.x + ImGui::GetWindowWidth(), card_min_.y + ImGui::GetWindowHeight());
-  draw_header(spec);
+  if (pressed) ImGui::OpenPopup(menu_id.c_str());
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
+  if (ImGui::BeginPopup(menu_id.c_str())) {
+    const auto item = [&](const char* name, const char* label, bool enabled = true) {
+      const bool chosen = ImGui::MenuItem(label, nullptr, false, enabled);
+      controls::record(context, (menu_id + "." + name).c_str(), label, "menu", "",
+                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+      return chosen;
+    };
+    const std::function<std::string()> text = text_of(spec);
+    const std::function<std::string()> csv = csv_of(spec);
+    if (item("text", "Copy as text", text != nullptr)) ImGui::SetClipboardText(text().c_str());
+    if (item("csv", "Copy as CSV", csv != nullptr)) ImGui::SetClipboardText(csv().c_str());
+    ImGui::Separator();
+    for (const CardAction& action : spec.actions) {
+      if (item(action.name, action.label)) action.act();
+    }
+    if (item("png", "Save a PNG of this panel")) {
+      context.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
+                                              .min = {card_min.x, card_min.y},
+                                              .max = {card_max.x, card_max.y}});
+    }
+    if (item("save_csv", "Save as CSV", csv != nullptr)) {
+      context.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
+    }
+    ImGui::Separator();
+    ImGui::PushFont(theme.fonts.label);
+    show_text("How is this measured");
+    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
+    ImGui::PushTextWrapPos(theme.px(320));
+    show_text(spec.measured);
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
 }
 
-Card::~Card() { ImGui::EndChild(); }
-
-void Card::draw_header(const CardSpec& spec) {
-  const Theme& theme = context_.theme;
+/// The title, the caller's widgets and the menu. Leaves the cursor where the content begins.
+void draw_header(const PanelContext& context, const CardSpec& spec) {
+  const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const float row = theme.px(kRowHeight);
@@ -118,68 +138,40 @@ void Card::draw_header(const CardSpec& spec) {
   if (ImGui::IsItemHovered()) {
     std::string text = spec.question;
     if (!spec.note.empty()) text += "\n" + spec.note;
-    controls::tooltip(context_, text);
+    controls::tooltip(context, text);
   }
   ImGui::PopID();
-  header_widgets_at_ = ImVec2(at.x + width - kept, at.y);
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width, at.y));
-  draw_menu(spec);
-  content_at_ = ImVec2(at.x, at.y + row + theme.px(kGapSmall));
-  ImGui::SetCursorScreenPos(content_at_);
-}
-
-void Card::draw_menu(const CardSpec& spec) {
-  const Theme& theme = context_.theme;
-  const std::string menu_id = std::string(spec.id) + ".menu";
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));
-  ImGui::PushStyleColor(ImGuiCol_Button, IM_COL32(0, 0, 0, 0));
-  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0.0F);
-  const bool pressed =
-      controls::button(context_, menu_id.c_str(), "...",
-                       {.tooltip = "Copy, save, and how this is measured", .width = theme.px(26)});
-  ImGui::PopStyleVar(2);
-  ImGui::PopStyleColor();
-  if (pressed) ImGui::OpenPopup(menu_id.c_str());
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  if (ImGui::BeginPopup(menu_id.c_str())) {
-    const auto item = [&](const char* name, const char* label, bool enabled = true) {
-      const bool chosen = ImGui::MenuItem(label, nullptr, false, enabled);
-      controls::record(context_, (menu_id + "." + name).c_str(), label, "menu", "",
-                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-      return chosen;
-    };
-    const std::function<std::string()> text = text_of(spec);
-    const std::function<std::string()> csv = csv_of(spec);
-    if (item("text", "Copy as text", text != nullptr)) ImGui::SetClipboardText(text().c_str());
-    if (item("csv", "Copy as CSV", csv != nullptr)) ImGui::SetClipboardText(csv().c_str());
-    ImGui::Separator();
-    for (const CardAction& action : spec.actions) {
-      if (item(action.name, action.label)) action.act();
-    }
-    if (item("png", "Save a PNG of this panel")) {
-      context_.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
-                                               .min = {card_min_.x, card_min_.y},
-                                               .max = {card_max_.x, card_max_.y}});
-    }
-    if (item("save_csv", "Save as CSV", csv != nullptr)) {
-      context_.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
-    }
-    ImGui::Separator();
-    ImGui::PushFont(theme.fonts.label);
-    show_text("How is this measured");
-    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
-    ImGui::PushTextWrapPos(theme.px(320));
-    show_text(spec.measured);
-    ImGui::PopTextWrapPos();
-    ImGui::PopStyleColor();
-    ImGui::PopFont();
-    ImGui::EndPopup();
+  draw_menu(context, spec);
+  if (spec.header) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x + width - kept, at.y));
+    spec.header();
   }
-  ImGui::PopStyleVar();
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row + theme.px(kGapSmall)));
 }
 
-void Card::begin_header_widgets() { ImGui::SetCursorScreenPos(header_widgets_at_); }
-void Card::end_header_widgets() { ImGui::SetCursorScreenPos(content_at_); }
+}  // namespace
+
+void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec) {
+  const Theme& theme = context.theme;
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.panel);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kPanelPadding), theme.px(kGap)));
+  // No scrolling here: the wheel belongs to the plots; tables scroll inside.
+  ImGui::BeginChild(spec.id, area.size, true,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  draw_header(context, spec);
+  const Area room{ImGui::GetCursorScreenPos(), ImGui::GetContentRegionAvail()};
+  draw_content(context, room, spec);
+  const CardReadOut& read_out = spec.read_out;
+  if (read_out.id != nullptr) {
+    controls::record(context, read_out.id, read_out.label, read_out.kind, read_out.value(), room.at,
+                     room.end());
+  }
+  ImGui::EndChild();
+}
 
 float headline_height(const Theme& theme) {
   return theme.fonts.title->FontSize + theme.fonts.label->FontSize + theme.px(6);
@@ -230,6 +222,40 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     x += block + theme.px(28);
   }
   ImGui::Dummy(ImVec2(width, headline_height(theme)));
+}
+
+void draw_text_line(const PanelContext& context, const Area& area, const TextLine& line) {
+  const ImFont* font = context.theme.fonts.label;
+  const float y = area.at.y + 0.5F * (area.size.y - font->FontSize);
+  draw_text(ImGui::GetWindowDrawList(), font, ImVec2(area.at.x, y), line.color,
+            fitted(font, line.text, area.size.x));
+  controls::record(context, line.id, line.label, "text", line.text, area.at, area.end());
+  const std::string& tooltip = line.tooltip.empty() ? line.text : line.tooltip;
+  if (!tooltip.empty() && ImGui::IsMouseHoveringRect(area.at, area.end()) &&
+      ImGui::IsWindowHovered()) {
+    controls::tooltip(context, tooltip);
+  }
+}
+
+void draw_batch_progress(const PanelContext& context, const char* page, float button_width,
+                         float width, const std::string& doing) {
+  const Theme& theme = context.theme;
+  const BatchProgress& progress = context.view.batch.progress;
+  if (controls::button(context, fmt::format("{}.cancel", page).c_str(), "Cancel",
+                       {.tooltip = "What was measured is kept", .width = button_width})) {
+    context.commands.push_back(Action::Cancel);
+  }
+  ImGui::SameLine(0, theme.px(kGap));
+  const std::string text =
+      progress.remaining_seconds < 0.0
+          ? doing
+          : fmt::format("{}, about {:.0f} s left", doing, std::ceil(progress.remaining_seconds));
+  const Area bar{
+      ImGui::GetCursorScreenPos(),
+      ImVec2(std::max(width - button_width - theme.px(kGap), 1.0F), theme.px(kRowHeight))};
+  ImGui::ProgressBar(static_cast<float>(progress.fraction), bar.size, text.c_str());
+  controls::record(context, fmt::format("{}.progress", page).c_str(), "progress", "figure", text,
+                   bar.at, bar.end());
 }
 
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,

@@ -50,7 +50,7 @@ struct CardReadOut {
 
 struct CardSpec {
   const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
-  const char* title = "";
+  std::string title{};
   const char* question = "";  // tooltip of the title
   std::string note{};         // dimmed, after the title: method, n
   std::string measured{};     // "How is this measured"
@@ -70,31 +70,6 @@ struct CardSpec {
 
 void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec);
 
-/// The frame of a card around what the caller draws.
-class Card {
- public:
-  Card(const PanelContext& context, const CardSpec& spec, ImVec2 size);
-  ~Card();
-  Card(const Card&) = delete;
-  Card& operator=(const Card&) = delete;
-
-  /// Room left for content below the cursor.
-  ImVec2 room() const { return ImGui::GetContentRegionAvail(); }
-  /// Moves the cursor to the room reserved by header_widgets, and back to the content.
-  void begin_header_widgets();
-  void end_header_widgets();
-
- private:
-  void draw_header(const CardSpec& spec);
-  void draw_menu(const CardSpec& spec);
-
-  const PanelContext& context_;
-  ImVec2 header_widgets_at_;
-  ImVec2 content_at_;
-  ImVec2 card_min_;
-  ImVec2 card_max_;
-};
-
 struct Figure {
   const char* id = "";
   std::string label{};
@@ -108,6 +83,21 @@ struct Figure {
 /// right, never cut. Returns the height used.
 float headline_height(const Theme& theme);
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);
+
+/// A line in the label font, cut to the area and centred in its height; whole in the tooltip and
+/// in the control map.
+struct TextLine {
+  const char* id = "";
+  const char* label = "";
+  std::string text{};
+  ImU32 color = 0;
+  std::string tooltip{};  // empty = the text
+};
+void draw_text_line(const PanelContext& context, const Area& area, const TextLine& line);
+
+/// A batch in progress: the button that cancels it, and how far it is.
+void draw_batch_progress(const PanelContext& context, const char* page, float button_width,
+                         float width, const std::string& doing);
 
 /// Centred title, sentence and button; true if the button was pressed.
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,

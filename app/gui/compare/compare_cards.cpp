@@ -155,7 +155,6 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& room) {
 void ComparePanel::draw_selected_bins(const PanelContext& context, const OverlaidBins& bins,
                                       ImVec2 at, float width) const {
   const Theme& theme = context.theme;
-  const ImFont* font = theme.fonts.label;
   std::string text = "Drag over the plot to count a range of both sides.";
   if (overlay_view_.selection) {
     const plot::Range asked = *overlay_view_.selection;
@@ -179,11 +178,11 @@ void ComparePanel::draw_selected_bins(const PanelContext& context, const Overlai
                          : fmt::format("{} \u2013 {}:  A {}  ·  B {}", end(whole.min),
                                        end(whole.max), side(bins.a), side(bins.b));
   }
-  plot::draw_text(ImGui::GetWindowDrawList(), font, at,
-                  overlay_view_.selection ? theme.colors.text : theme.colors.dim_text,
-                  plot::fitted(font, text, width));
-  controls::record(context, "compare.selected", "samples in the selected range", "text", text, at,
-                   ImVec2(at.x + width, at.y + font->FontSize));
+  draw_text_line(context, {at, ImVec2(width, theme.fonts.label->FontSize)},
+                 {.id = "compare.selected",
+                  .label = "samples in the selected range",
+                  .text = text,
+                  .color = overlay_view_.selection ? theme.colors.text : theme.colors.dim_text});
 }
 
 }  // namespace app

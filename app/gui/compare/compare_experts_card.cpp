@@ -117,18 +117,13 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   const auto tokens = [](std::int64_t count) {
     return plot::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
   };
-  const auto decibels = [](double snr) {
-    const std::string text = plot::decibel_text(snr);
-    return std::isfinite(snr) ? text + " dB" : text;
-  };
+  const auto decibels = [](double snr) { return plot::decibels(snr).text(); };
   std::vector<plot::ReadOutLine> lines = {
-      {"tokens, A \u2192 B", tokens(row.tokens_a) + " \u2192 " + tokens(row.tokens_b), 0},
-      {"SNR, A \u2192 B", decibels(row.snr_a_db) + " \u2192 " + decibels(row.snr_b_db), 0}};
+      {"tokens, A \u2192 B", tokens(row.tokens_a) + " \u2192 " + tokens(row.tokens_b)},
+      {"SNR, A \u2192 B", decibels(row.snr_a_db) + " \u2192 " + decibels(row.snr_b_db)}};
   if (row.time.n_a + row.time.n_b > 0) {
-    lines.push_back({"time, A \u2192 B",
-                     plot::duration_text(row.time.median_a) + " \u2192 " +
-                         plot::duration_text(row.time.median_b),
-                     0});
+    lines.push_back({"time, A \u2192 B", plot::duration_text(row.time.median_a) + " \u2192 " +
+                                             plot::duration_text(row.time.median_b)});
     lines.push_back({time_verdict_name(row.time.verdict), ratio_text(row.time.ratio),
                      verdict_color(row.time.verdict, theme)});
   }

@@ -81,24 +81,10 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
   const float button = theme.px(110);
   if (running) {
     const BatchProgress& progress = batch.progress;
-    if (controls::button(context, "compare.cancel", "Cancel",
-                         {.tooltip = "What was measured is kept", .width = button})) {
-      context.commands.push_back(Action::Cancel);
-    }
-    ImGui::SameLine(0, theme.px(kGap));
-    const std::string left =
-        progress.remaining_seconds < 0.0
-            ? std::string()
-            : fmt::format(", about {:.0f} s left", std::ceil(progress.remaining_seconds));
-    const std::string text =
-        fmt::format("{}: run {} of {}{}", interleaved ? "A against B" : "Sweep",
-                    progress.measured + progress.failed + 1, progress.total, left);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const ImVec2 bar(std::max(width - button - theme.px(kGap), 1.0F), theme.px(kRowHeight));
-    ImGui::ProgressBar(static_cast<float>(progress.fraction), bar, text.c_str());
-    controls::record(context, "compare.progress", "progress", "figure", text, at,
-                     ImVec2(at.x + bar.x, at.y + bar.y));
-    return;
+    return draw_batch_progress(
+        context, "compare", button, width,
+        fmt::format("{}: run {} of {}", interleaved ? "A against B" : "Sweep",
+                    progress.measured + progress.failed + 1, progress.total));
   }
   const bool lost = context.view.link.state == LinkState::Lost || !context.view.hello;
   if (controls::button(
@@ -195,14 +181,13 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   }
   draw_headline(context, figures, area.size.x);
   // The reason, in words, under the figures.
-  const ImVec2 at(area.at.x, area.at.y + headline_height(theme) + theme.px(2));
-  const std::string reason = plot::fitted(theme.fonts.label, step.reason, area.size.x);
-  plot::draw_text(ImGui::GetWindowDrawList(), theme.fonts.label, at, theme.colors.dim_text, reason);
-  const ImVec2 end(at.x + area.size.x, at.y + theme.fonts.label->FontSize);
-  controls::record(context, "compare.reason", "why", "text", step.reason, at, end);
-  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) {
-    controls::tooltip(context, step.reason);
-  }
+  draw_text_line(context,
+                 {area.below(headline_height(theme) + theme.px(2)).at,
+                  ImVec2(area.size.x, theme.fonts.label->FontSize)},
+                 {.id = "compare.reason",
+                  .label = "why",
+                  .text = step.reason,
+                  .color = theme.colors.dim_text});
 }
 
 void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
@@ -216,8 +201,7 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   model_.tick();  // a small pair is ready immediately
   if (model_.comparison() == nullptr) {
     ImGui::SetCursorScreenPos(area.at);
-    draw_empty(context, area.size, "Comparing", "Statistics of both runs are being computed.", "",
-               nullptr);
+    draw_empty(context, area.size, "Comparing", "Statistics of both runs are being computed.");
     return;
   }
   if (rows_for_ != model_.generation() || theme_kind_ != context.theme.kind) {
@@ -228,8 +212,7 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   }
   const float figures = headline_height(theme) + theme.fonts.label->FontSize + theme.px(6);
   draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
-  const float top = area.at.y + figures + gap;
-  const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  const Area cards = area.below(figures + gap);
   if (is_small(theme, room_)) return draw_page(context, cards);
   const std::vector<Area> areas =
       grid_by_columns(cards, gap, {{0.42F, {0.42F, 0.58F}}, {0.58F, {0.48F, 0.52F}}});
@@ -284,8 +267,7 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
     draw_again(context, first.size.x);
   }
   draw_pickers(context, {ImVec2(area.at.x, area.at.y + below), ImVec2(area.size.x, row)});
-  draw_pair(context, {ImVec2(area.at.x, area.at.y + 2.0F * below),
-                      ImVec2(area.size.x, area.size.y - 2.0F * below)});
+  draw_pair(context, area.below(2.0F * below));
 }
 
 std::unique_ptr<PagePanel> make_compare_panel(const std::function<void()>& wake) {

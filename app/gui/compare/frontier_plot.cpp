@@ -169,18 +169,14 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     return;
   }
   if (menu_shown_) return;
-  const auto decibels = [](double snr) {
-    return plot::decibel_text(snr) + (std::isfinite(snr) ? " dB" : "");
-  };
-  plot::read_out(
-      context, point.label,
-      {{"median step", plot::duration_text(point.time.median), 0},
-       {"p5 \u2013 p95",
-        plot::duration_text(point.time.p5) + " \u2013 " + plot::duration_text(point.time.p95), 0},
-       {"samples", fmt::format("{}", point.time.n), 0},
-       {"worst expert", decibels(point.worst_snr_db), 0},
-       {"median expert", decibels(point.median_snr_db), 0},
-       {"click", "make it A or B", 0}});
+  plot::read_out(context, point.label,
+                 {{"median step", plot::duration_text(point.time.median)},
+                  {"p5 \u2013 p95", plot::duration_text(point.time.p5) + " \u2013 " +
+                                        plot::duration_text(point.time.p95)},
+                  {"samples", fmt::format("{}", point.time.n)},
+                  {"worst expert", plot::decibels(point.worst_snr_db).text()},
+                  {"median expert", plot::decibels(point.median_snr_db).text()},
+                  {"click", "make it A or B"}});
 }
 
 CardTable FrontierView::table() {

@@ -116,28 +116,6 @@ void FrontierView::make_rows(const PanelContext& context) {
   }
 }
 
-void FrontierView::draw_progress(const PanelContext& context, float width) {
-  const Theme& theme = context.theme;
-  const BatchProgress& progress = context.view.batch.progress;
-  const float button = theme.px(80);
-  if (controls::button(context, "frontier.cancel", "Cancel",
-                       {.tooltip = "What was measured is kept", .width = button})) {
-    context.commands.push_back(Action::Cancel);
-  }
-  ImGui::SameLine(0, theme.px(kGap));
-  const std::string left =
-      progress.remaining_seconds < 0.0
-          ? std::string()
-          : fmt::format(", about {:.0f} s left", std::ceil(progress.remaining_seconds));
-  const std::string text = fmt::format("{} of {}: {}{}", progress.measured + progress.failed + 1,
-                                       progress.total, progress.label, left);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 bar(std::max(width - button - theme.px(kGap), 1.0F), theme.px(kRowHeight));
-  ImGui::ProgressBar(static_cast<float>(progress.fraction), bar, text.c_str());
-  controls::record(context, "frontier.progress", "progress", "figure", text, at,
-                   ImVec2(at.x + bar.x, at.y + bar.y));
-}
-
 void FrontierView::draw_start(const PanelContext& context) {
   const Theme& theme = context.theme;
   std::string reason;
@@ -162,8 +140,10 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
   const float gap = theme.px(kGapLarge);
   ImGui::SetCursorScreenPos(area.at);
   if (is_running(context.view.batch)) {
-    draw_progress(context, area.size.x);
-    return;
+    const BatchProgress& progress = context.view.batch.progress;
+    return draw_batch_progress(context, "frontier", theme.px(80), area.size.x,
+                               fmt::format("{} of {}: {}", progress.measured + progress.failed + 1,
+                                           progress.total, progress.label));
   }
   struct AxisBox {
     const char* id;
@@ -200,18 +180,12 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
     for (const std::string& refusal : refusals_) tooltip += refusal + "\n";
   }
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = area.end().x - at.x;
-  const ImFont* font = theme.fonts.label;
-  const float y = at.y + 0.5F * (theme.px(kRowHeight) - font->FontSize);
-  plot::draw_text(ImGui::GetWindowDrawList(), font, ImVec2(at.x, y),
-                  failed ? theme.colors.bad : theme.colors.dim_text,
-                  plot::fitted(font, words, room));
-  const ImVec2 end(at.x + std::max(room, 1.0F), at.y + theme.px(kRowHeight));
-  controls::record(context, "frontier.plan", "what Start will do", "text", words + "\n" + tooltip,
-                   at, end);
-  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) {
-    controls::tooltip(context, tooltip.empty() ? words : tooltip);
-  }
+  draw_text_line(context, {at, ImVec2(std::max(area.end().x - at.x, 1.0F), theme.px(kRowHeight))},
+                 {.id = "frontier.plan",
+                  .label = "what Start will do",
+                  .text = words,
+                  .color = failed ? theme.colors.bad : theme.colors.dim_text,
+                  .tooltip = tooltip});
 }
 
 std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, const Area& area,
@@ -229,8 +203,7 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
           : Area{ImVec2(area.at.x, area.at.y + row + gap), ImVec2(area.size.x, row)};
   const bool wrapped = first.size.x < theme.px(520);
   draw_controls(context, first, wrapped);
-  const float top = first.end().y + gap + (wrapped ? row + gap : 0.0F);
-  const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  const Area cards = area.below(first.end().y - area.at.y + gap + (wrapped ? row + gap : 0.0F));
   if (points_.empty()) {
     ImGui::SetCursorScreenPos(cards.at);
     const bool running = is_running(context.view.batch);

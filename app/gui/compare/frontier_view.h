@@ -33,7 +33,6 @@ class FrontierView {
   SweepAxes axes(const WorkerHello& hello) const;
   /// `wrapped`: on two rows.
   void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
-  void draw_progress(const PanelContext& context, float width);
   void draw_start(const PanelContext& context);
   // frontier_plot.cpp
   CardTable table();

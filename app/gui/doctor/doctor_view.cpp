@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
@@ -50,21 +51,16 @@ ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   }
 }
 
-/// Lists every check of every experiment; null without one.
-std::function<std::string()> checks_text(const profiling::DoctorReport* report, char separator) {
-  if (report == nullptr || report->experiments.empty()) return {};
-  return [report, separator] {
-    std::string text =
-        fmt::format("experiment{0}replay{0}output{0}parts{0}wrong_parts\n", separator);
-    for (const profiling::ExperimentRecord& record : report->experiments) {
-      for (const profiling::OutputCheck& check : record.outcome.checks) {
-        text +=
-            fmt::format("\"{1}\"{0}{2}{0}\"{3}\"{0}{4}{0}{5}\n", separator, record.title,
-                        check.replay, check.output, check.parts, fmt::join(check.wrong_parts, " "));
-      }
+/// Every check of every experiment.
+std::string check_list(const profiling::DoctorReport& report) {
+  std::string text = plot::tabbed("experiment", "replay", "output", "parts", "wrong_parts");
+  for (const profiling::ExperimentRecord& record : report.experiments) {
+    for (const profiling::OutputCheck& check : record.outcome.checks) {
+      text += plot::tabbed(record.title, check.replay, check.output, check.parts,
+                           fmt::join(check.wrong_parts, " "));
     }
-    return text;
-  };
+  }
+  return text;
 }
 
 void wrapped(const std::string& text, ImU32 color) {
@@ -114,6 +110,32 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
   return conclusion;
 }
 
+/// An experiment whose checks are drawn.
+struct ShownProof {
+  const char* when;  // before its title
+  const profiling::ExperimentRecord* made;
+};
+
+/// One under the other.
+void draw_proofs(const PanelContext& context, const Area& room,
+                 const std::vector<ShownProof>& proofs) {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  const float line = font->FontSize + theme.px(kGapSmall);
+  const std::vector<Area> areas = rows_of(room, 0.0F, std::vector(proofs.size(), 1.0F));
+  for (std::size_t i = 0; i < proofs.size(); ++i) {
+    const profiling::ExperimentRecord& made = *proofs[i].made;
+    const std::string text = proofs[i].when + made.title + ": " + verdict_text(made.outcome);
+    plot::draw_text(ImGui::GetWindowDrawList(), font, areas[i].at,
+                    verdict_color(theme, made.outcome.verdict),
+                    plot::fitted(font, text, room.size.x));
+    const Area grid = areas[i].below(line);
+    ImGui::SetCursorScreenPos(grid.at);
+    draw_checks_grid(context, fmt::format("##doctor.grid{}", i).c_str(),
+                     ImVec2(grid.size.x, grid.size.y - theme.px(kGapSmall)), made.outcome);
+  }
+}
+
 }  // namespace
 
 void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
@@ -124,8 +146,7 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   if (scene.report() == nullptr) return;
   for (std::size_t i = 0; i < scene.report()->experiments.size(); ++i) {
     const profiling::ExperimentRecord& record = scene.report()->experiments[i];
-    const std::vector<double>& times = record.outcome.replay_us;
-    const double median = times.empty() ? 0.0 : profiling::quantile(times, 0.5);
+    const double median = profiling::quantile(record.outcome.replay_us, 0.5);
     const std::string outcome = verdict_text(record.outcome);
     rows_.push_back(
         {.cells = {{.text = std::to_string(i + 1), .key = static_cast<double>(i)},
@@ -135,7 +156,8 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
                    {.text = outcome, .color = verdict_color(context.theme, record.outcome.verdict)},
                    {.text = std::to_string(record.experiment.replays),
                     .key = static_cast<double>(record.experiment.replays)},
-                   {.text = median > 0.0 ? plot::duration_text(1e3 * median) : "", .key = median},
+                   {.text = std::isnan(median) ? "" : plot::duration_text(1e3 * median),
+                    .key = median},
                    {.text = fmt::format("{:.1f} s", record.outcome.seconds),
                     .key = record.outcome.seconds}},
          .chip = verdict_color(context.theme, record.outcome.verdict),
@@ -186,119 +208,101 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
   if (clicked >= 0 && graph != nullptr) scene.choose_node(clicked);
 }
 
-void DoctorView::draw_state(const PanelContext& context, const Area& area, GraphScene& scene) {
-  const Theme& theme = context.theme;
-  ImGui::SetCursorScreenPos(area.at);
-  const DoctorState& news = context.view.doctor;
+CardSpec DoctorView::state_card(const PanelContext& context, GraphScene& scene) {
+  const bool busy = context.view.doctor.busy;
   const profiling::DoctorReport* report = scene.report();
-  const std::string note = report == nullptr ? "" : report->snapshot.subject;
-  Card card(
-      context,
-      {.id = "doctor.state_card",
-       .title = news.busy ? "In progress" : "Conclusion",
-       .question = "What was the outcome, or what is happening now?",
-       .note = news.busy ? "" : note,
-       .measured = "Every experiment runs in its own process, which ends with it; a "
-                   "marker after every node shows how far a replay got.",
-       .text =
-           report == nullptr
-               ? std::function<std::string()>()
-               : [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; }},
-      area.size);
-  if (news.busy) {
-    draw_visit_progress(context, card.room(), scene);
-    return;
+  CardSpec spec{.id = "doctor.state_card",
+                .title = busy ? "In progress" : "Conclusion",
+                .question = "What was the outcome, or what is happening now?",
+                .note = busy || report == nullptr ? "" : report->snapshot.subject,
+                .measured =
+                    "Every experiment runs in its own process, which ends with it; a "
+                    "marker after every node shows how far a replay got.",
+                .draw = [this, busy, &context, &scene](const Area& room) {
+                  if (busy) return draw_visit_progress(context, room.size, scene);
+                  draw_conclusion(context, room.size, scene);
+                }};
+  if (report != nullptr) {
+    spec.text = [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; };
   }
-  ImGui::BeginChild("##doctor.state", card.room(), false);
+  return spec;
+}
+
+void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
+                                 const GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const DoctorState& news = context.view.doctor;
+  ImGui::BeginChild("##doctor.state", room, false);
   if (!news.error.empty()) wrapped(news.error, theme.colors.bad);
   if (!news.file_error.empty()) wrapped("Not opened: " + news.file_error, theme.colors.bad);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string conclusion;
-  if (report != nullptr) {
-    conclusion = draw_report(context, *report, scene.graph());
+  if (scene.report() != nullptr) {
+    conclusion = draw_report(context, *scene.report(), scene.graph());
   } else {
-    const std::string why =
-        visit_refusal(context.view.doctor, context.view.link, context.view.hello);
-    wrapped(why.empty() ? "Nothing examined yet." : why, theme.colors.dim_text);
-    conclusion = why;
+    conclusion = visit_refusal(news, context.view.link, context.view.hello);
+    wrapped(conclusion.empty() ? "Nothing examined yet." : conclusion, theme.colors.dim_text);
   }
   controls::record(context, "doctor.conclusion", "conclusion", "text", conclusion, at,
                    ImGui::GetItemRectMax());
   ImGui::EndChild();
 }
 
-void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
-                                  GraphScene& scene) {
+CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphScene& scene) {
   follow(context, scene);
-  ImGui::SetCursorScreenPos(area.at);
-  Card card(context,
-            {.id = "doctor.experiments_card",
-             .title = "Experiments",
-             .question = "What was tried, and what was the outcome?",
-             .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
-             .measured = "Outputs of every replay against three eager launches, as checksums of "
-                         "their bits, output by output and expert by expert.",
-             .text = [this] { return plot::table_text(kExperimentColumns, rows_); },
-             .csv = [this] { return plot::table_csv(kExperimentColumns, rows_); }},
-            area.size);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 room = card.room();
-  if (rows_.empty()) {
-    draw_empty(context, room, "Rules only",
-               "Prove runs the experiments that show a fault and remove it again.", "", nullptr);
-  } else {
-    plot::draw_table(context, "##doctor.experiments", kExperimentColumns, rows_, shown_, room,
-                     table_);
-  }
-  controls::record(context, "doctor.experiments_made", "experiments made", "text",
-                   fmt::format("n={};selected={}", rows_.size(), table_.selected), at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+  return {.id = "doctor.experiments_card",
+          .title = "Experiments",
+          .question = "What was tried, and what was the outcome?",
+          .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
+          .measured =
+              "Outputs of every replay against three eager launches, as checksums of "
+              "their bits, output by output and expert by expert.",
+          .table = {.id = "##doctor.experiments",
+                    .columns = kExperimentColumns,
+                    .rows = &rows_,
+                    .generation = shown_,
+                    .state = &table_},
+          .empty = [this]() -> EmptyState {
+            if (!rows_.empty()) return {};
+            return {"Rules only",
+                    "Prove runs the experiments that show a fault and remove it again."};
+          },
+          .read_out = {
+              .id = "doctor.experiments_made",
+              .label = "experiments made",
+              .value =
+                  [this] { return fmt::format("n={};selected={}", rows_.size(), table_.selected); },
+              .kind = "text"}};
 }
 
-void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
-                                  GraphScene& scene) {
-  ImGui::SetCursorScreenPos(area.at);
+CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& scene) {
   const profiling::DoctorReport* report = scene.report();
-  Card card(context,
-            {.id = "doctor.proof_card",
-             .title = "Before and after",
-             .question = "Which replays and experts are wrong, and does the cure fix them?",
-             .note = "",
-             .measured = "Green: equal to the eager launches bit for bit. Red: not.",
-             .text = checks_text(report, '\t'),
-             .csv = checks_text(report, ',')},
-            area.size);
-  ProofRecords shown;
+  std::vector<ShownProof> proofs;
   if (report != nullptr) {
-    shown = records_of(*report, scene.finding());
+    ProofRecords shown = records_of(*report, scene.finding());
     if (table_.selected >= 0) shown = {.shows = table_.selected, .cures = -1};
+    const auto add = [&](const char* when, int record) {
+      const auto index = static_cast<std::size_t>(record);
+      if (record < 0 || index >= report->experiments.size()) return;
+      proofs.push_back({when, &report->experiments[index]});
+    };
+    add(shown.cures >= 0 ? "before: " : "", shown.shows);
+    add("after: ", shown.cures);
   }
-  std::vector<std::pair<std::string, int>> parts;
-  if (shown.shows >= 0) parts.emplace_back(shown.cures >= 0 ? "before: " : "", shown.shows);
-  if (shown.cures >= 0) parts.emplace_back("after: ", shown.cures);
-  const ImVec2 room = card.room();
-  if (parts.empty()) {
-    draw_empty(context, room, "Nothing to compare",
-               "Choose a finding with experiments, or an experiment.", "", nullptr);
-    return;
+  CardSpec spec{
+      .id = "doctor.proof_card",
+      .title = "Before and after",
+      .question = "Which replays and experts are wrong, and does the cure fix them?",
+      .measured = "Green: equal to the eager launches bit for bit. Red: not.",
+      .empty = [none = proofs.empty()]() -> EmptyState {
+        if (!none) return {};
+        return {"Nothing to compare", "Choose a finding with experiments, or an experiment."};
+      },
+      .draw = [&context, proofs](const Area& room) { draw_proofs(context, room, proofs); }};
+  if (report != nullptr && !report->experiments.empty()) {
+    spec.list = [report] { return check_list(*report); };
   }
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float each = room.y / static_cast<float>(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto record = static_cast<std::size_t>(parts[i].second);
-    if (record >= report->experiments.size()) continue;
-    const profiling::ExperimentRecord& made = report->experiments[record];
-    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + each * static_cast<float>(i)));
-    const std::string text = parts[i].first + made.title + ": " + verdict_text(made.outcome);
-    const ImFont* font = context.theme.fonts.label;
-    plot::draw_text(ImGui::GetWindowDrawList(), font, ImGui::GetCursorScreenPos(),
-                    verdict_color(context.theme, made.outcome.verdict),
-                    plot::fitted(font, text, room.x));
-    const float line = font->FontSize + context.theme.px(kGapSmall);
-    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + each * static_cast<float>(i) + line));
-    draw_checks_grid(context, fmt::format("##doctor.grid{}", i).c_str(),
-                     ImVec2(room.x, each - line - context.theme.px(kGapSmall)), made.outcome);
-  }
+  return spec;
 }
 
 void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene,
@@ -314,7 +318,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
     places.push_back(upper[1]);
     for (const Area& area : columns_of(rows[1], gap, {0.62F, 0.38F})) places.push_back(area);
   }
-  draw_state(context, places[0], scene);
+  draw_card(context, places[0], state_card(context, scene));
   findings_.draw_list(context, places[1], scene);
   const profiling::HazardCase* one = bar_.gallery_case();
   if (one != nullptr && scene.finding() < 0) {
@@ -322,8 +326,8 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   } else {
     findings_.draw_chosen(context, places[2], scene, bar_);
   }
-  draw_experiments(context, places[3], scene);
-  draw_proof_grids(context, places[4], scene);
+  draw_card(context, places[3], experiments_card(context, scene));
+  draw_card(context, places[4], proof_card(context, scene));
 }
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
@@ -333,8 +337,7 @@ void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene&
   const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
   // After choosing another case the user wants to read about it.
   if (bar_.gallery_case() != explained) scene.choose_finding(-1);
-  const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
-  const CardGround ground(context, "##doctor.cards", cards,
+  const CardGround ground(context, "##doctor.cards", area.below(used),
                           {.width = kNarrow, .height = 460, .stacked_height = 900});
   draw_cards(context, ground.area(), scene, ground.stacked());
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
@@ -21,10 +21,11 @@ class DoctorView {
 
  private:
   void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
-  void draw_state(const PanelContext& context, const Area& area, GraphScene& scene);
+  CardSpec state_card(const PanelContext& context, GraphScene& scene);
+  void draw_conclusion(const PanelContext& context, ImVec2 room, const GraphScene& scene);
   void draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene);
-  void draw_experiments(const PanelContext& context, const Area& area, GraphScene& scene);
-  void draw_proof_grids(const PanelContext& context, const Area& area, GraphScene& scene);
+  CardSpec experiments_card(const PanelContext& context, const GraphScene& scene);
+  CardSpec proof_card(const PanelContext& context, const GraphScene& scene);
   void follow(const PanelContext& context, const GraphScene& scene);
 
   ExamineBar bar_;

@@ -25,19 +25,12 @@ void heading(const PanelContext& context, const char* text) {
   show_text(text);
 }
 
-/// Null if there is nothing to list.
-std::function<std::string()> findings_text(const profiling::DoctorReport* report, char separator) {
-  if (report == nullptr || report->findings.empty()) return {};
-  return [report, separator] {
-    std::string text = fmt::format("rule{0}hazard{0}confidence{0}title\n", separator);
-    for (const profiling::Finding& one : report->findings) {
-      std::string title = one.title;
-      std::ranges::replace(title, '"', '\'');
-      text += fmt::format("{1}{0}{2}{0}{3}{0}\"{4}\"\n", separator, one.rule, one.hazard,
-                          profiling::name_of(one.confidence), title);
-    }
-    return text;
-  };
+std::string finding_list(const profiling::DoctorReport& report) {
+  std::string text = plot::tabbed("rule", "hazard", "confidence", "title");
+  for (const profiling::Finding& one : report.findings) {
+    text += plot::tabbed(one.rule, one.hazard, profiling::name_of(one.confidence), one.title);
+  }
+  return text;
 }
 
 }  // namespace
@@ -80,73 +73,74 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
 }
 
 void FindingView::draw_list(const PanelContext& context, const Area& area, GraphScene& scene) {
-  const Theme& theme = context.theme;
-  ImGui::SetCursorScreenPos(area.at);
   const profiling::DoctorReport* report = scene.report();
   const std::size_t count = report == nullptr ? 0 : report->findings.size();
-  Card card(context,
-            {.id = "doctor.findings_card",
-             .title = "Findings",
-             .question = "What may make replays of this graph wrong or hang?",
-             .note = count == 0 ? "" : fmt::format("{}, most certain first", count),
-             .measured = "Possible and likely come from rules over the snapshot; proved and "
-                         "disproved only from experiments that show the fault and remove it.",
-             .text = findings_text(report, '\t'),
-             .csv = findings_text(report, ',')},
-            area.size);
-  if (count == 0) {
-    draw_empty(context, card.room(), report == nullptr ? "Not examined" : "No finding",
-               report == nullptr
-                   ? "Examine captures the subject and applies the rules to its graph."
-                   : "No rule sees anything in this graph that could break its replays.",
-               "", nullptr);
-    return;
-  }
-  ImGui::BeginChild("##doctor.findings", card.room(), false);
+  CardSpec spec{.id = "doctor.findings_card",
+                .title = "Findings",
+                .question = "What may make replays of this graph wrong or hang?",
+                .note = count == 0 ? "" : fmt::format("{}, most certain first", count),
+                .measured =
+                    "Possible and likely come from rules over the snapshot; proved and "
+                    "disproved only from experiments that show the fault and remove it.",
+                .empty = [report, count]() -> EmptyState {
+                  if (count > 0) return {};
+                  if (report != nullptr) {
+                    return {"No finding",
+                            "No rule sees anything in this graph that could break its replays."};
+                  }
+                  return {"Not examined",
+                          "Examine captures the subject and applies the rules to its graph."};
+                },
+                .draw =
+                    [&](const Area& room) {
+                      ImGui::BeginChild("##doctor.findings", room.size, false);
+                      for (std::size_t i = 0; i < count; ++i)
+                        draw_entry(context, scene, static_cast<int>(i));
+                      ImGui::EndChild();
+                    }};
+  if (count > 0) spec.list = [report] { return finding_list(*report); };
+  draw_card(context, area, spec);
+}
+
+void FindingView::draw_entry(const PanelContext& context, GraphScene& scene, int index) {
+  const Theme& theme = context.theme;
   const float width = ImGui::GetContentRegionAvail().x;
-  for (std::size_t i = 0; i < count; ++i) {
-    const profiling::Finding& finding = report->findings[i];
-    const bool chosen = scene.finding() == static_cast<int>(i);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const ImFont* body = theme.fonts.body;
-    const float wrap = width - theme.px(16);
-    // The beginning only: the next finding must stay reachable. The finding itself has the full
-    // text.
-    const std::string words = engine::shown_text(finding.title, 400);
-    const ImVec2 title = shown_size(body, words, wrap);
-    const float chip = theme.fonts.label->FontSize + theme.px(8);
-    const ImVec2 size(width, chip + title.y + theme.px(12));
-    ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("##finding", size)) {
-      scene.choose_finding(chosen ? -1 : static_cast<int>(i));
-    }
-    const bool hovered = ImGui::IsItemHovered();
-    ImGui::PopID();
-    const ImVec2 after = ImGui::GetCursorScreenPos();
-    ImDrawList* draw = ImGui::GetWindowDrawList();
-    if (chosen || hovered) {
-      draw->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), theme.colors.raised,
-                          theme.px(kRounding));
-    }
-    if (chosen) {
-      draw->AddRectFilled(at, ImVec2(at.x + theme.px(3), at.y + size.y), theme.colors.accent);
-    }
-    ImGui::SetCursorScreenPos(ImVec2(at.x + theme.px(8), at.y + theme.px(4)));
-    confidence_chip(context, finding.confidence);
-    const float chip_end = ImGui::GetItemRectMax().x;
-    plot::draw_text_right(
-        draw, theme.fonts.label, ImVec2(at.x + width - theme.px(4), at.y + theme.px(6)),
-        theme.colors.dim_text,
-        plot::fitted(theme.fonts.label, finding.rule, at.x + width - chip_end - theme.px(12)));
-    draw_shown(draw, body, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)), theme.colors.text,
-               words, wrap);
-    controls::record(context, fmt::format("doctor.finding.{}", i).c_str(), finding.title.c_str(),
-                     "option",
-                     std::string(profiling::name_of(finding.confidence)) + " " + finding.rule, at,
-                     ImVec2(at.x + size.x, at.y + size.y));
-    ImGui::SetCursorScreenPos(after);
+  const profiling::Finding& finding = scene.report()->findings[static_cast<std::size_t>(index)];
+  const bool chosen = scene.finding() == index;
+  const ImFont* body = theme.fonts.body;
+  const float wrap = width - theme.px(16);
+  // The beginning only: the next finding must stay reachable. The finding itself has the full
+  // text.
+  const std::string words = engine::shown_text(finding.title, 400);
+  const float chip = theme.fonts.label->FontSize + theme.px(8);
+  const Area entry{ImGui::GetCursorScreenPos(),
+                   ImVec2(width, chip + shown_size(body, words, wrap).y + theme.px(12))};
+  const ImVec2 at = entry.at;
+  ImGui::PushID(index);
+  if (ImGui::InvisibleButton("##finding", entry.size)) scene.choose_finding(chosen ? -1 : index);
+  const bool hovered = ImGui::IsItemHovered();
+  ImGui::PopID();
+  const ImVec2 after = ImGui::GetCursorScreenPos();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  if (chosen || hovered) {
+    draw->AddRectFilled(at, entry.end(), theme.colors.raised, theme.px(kRounding));
   }
-  ImGui::EndChild();
+  if (chosen) {
+    draw->AddRectFilled(at, ImVec2(at.x + theme.px(3), entry.end().y), theme.colors.accent);
+  }
+  ImGui::SetCursorScreenPos(ImVec2(at.x + theme.px(8), at.y + theme.px(4)));
+  confidence_chip(context, finding.confidence);
+  const float chip_end = ImGui::GetItemRectMax().x;
+  plot::draw_text_right(
+      draw, theme.fonts.label, ImVec2(at.x + width - theme.px(4), at.y + theme.px(6)),
+      theme.colors.dim_text,
+      plot::fitted(theme.fonts.label, finding.rule, at.x + width - chip_end - theme.px(12)));
+  draw_shown(draw, body, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)), theme.colors.text,
+             words, wrap);
+  controls::record(
+      context, fmt::format("doctor.finding.{}", index).c_str(), finding.title.c_str(), "option",
+      std::string(profiling::name_of(finding.confidence)) + " " + finding.rule, at, entry.end());
+  ImGui::SetCursorScreenPos(after);
 }
 
 void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
@@ -205,33 +199,38 @@ void FindingView::draw_fix(const PanelContext& context, const profiling::Finding
 
 void FindingView::draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
                               const ExamineBar& bar) {
-  ImGui::SetCursorScreenPos(area.at);
   const profiling::DoctorReport* report = scene.report();
   const auto index = static_cast<std::size_t>(scene.finding());
-  const bool chosen = report != nullptr && scene.finding() >= 0 && index < report->findings.size();
-  const std::string title = chosen ? report->findings[index].rule : std::string("Finding");
-  Card card(
-      context,
-      {.id = "doctor.finding_card",
-       .title = title.c_str(),
-       .question = "Why is it suspected, what would prove it, and how is it fixed?",
-       .note = chosen ? fmt::format("hazard {}", report->findings[index].hazard) : "",
-       .measured = "The rule that made it and the facts it relies on; facts carry their source "
-                   "and date.",
-       .text =
-           chosen
-               ? [&one =
-                      report->findings[index]] { return one.title + "\n" + one.explanation + "\n"; }
-               : std::function<std::string()>()},
-      area.size);
-  if (!chosen) {
-    const bool none = report == nullptr || report->findings.empty();
-    draw_empty(context, card.room(), none ? "Nothing found" : "No finding chosen",
-               none ? "A finding is explained here." : "Click one on the left.", "", nullptr);
-    return;
+  const bool any = report != nullptr && !report->findings.empty();
+  const profiling::Finding* finding = any && scene.finding() >= 0 && index < report->findings.size()
+                                          ? &report->findings[index]
+                                          : nullptr;
+  CardSpec spec{.id = "doctor.finding_card",
+                .title = finding != nullptr ? finding->rule : "Finding",
+                .question = "Why is it suspected, what would prove it, and how is it fixed?",
+                .note = finding != nullptr ? fmt::format("hazard {}", finding->hazard) : "",
+                .measured =
+                    "The rule that made it and the facts it relies on; facts carry their source "
+                    "and date.",
+                .empty = [any, finding]() -> EmptyState {
+                  if (finding != nullptr) return {};
+                  if (any) return {"No finding chosen", "Click one on the left."};
+                  return {"Nothing found", "A finding is explained here."};
+                },
+                .draw =
+                    [&](const Area& room) {
+                      ImGui::BeginChild("##doctor.finding", room.size, false);
+                      draw_finding(context, scene, *finding, bar);
+                      ImGui::EndChild();
+                    }};
+  if (finding != nullptr) {
+    spec.text = [finding] { return finding->title + "\n" + finding->explanation + "\n"; };
   }
-  const profiling::Finding& finding = report->findings[index];
-  ImGui::BeginChild("##doctor.finding", card.room(), false);
+  draw_card(context, area, spec);
+}
+
+void FindingView::draw_finding(const PanelContext& context, GraphScene& scene,
+                               const profiling::Finding& finding, const ExamineBar& bar) {
   confidence_chip(context, finding.confidence);
   show_wrapped(finding.title);
   heading(context, "Why that breaks replays");
@@ -254,7 +253,7 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
   heading(context, "Proof");
   if (!finding.proof.words.empty()) show_wrapped(finding.proof.words);
   const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
-  const bool of_gallery = profiling::gallery_subject(report->snapshot.subject).has_value();
+  const bool of_gallery = profiling::gallery_subject(scene.report()->snapshot.subject).has_value();
   if (controls::button(
           context, "doctor.prove_this", "Prove this",
           {.enabled = why.empty(),
@@ -271,7 +270,6 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
     context.commands.push_back(bar.order_for(context, scene, finding.rule));
   }
   draw_fix(context, finding);
-  ImGui::EndChild();
 }
 
 void FindingView::draw_fetch(const PanelContext& context, const std::string& version) {
@@ -313,10 +311,25 @@ void FindingView::draw_fetch(const PanelContext& context, const std::string& ver
 
 void FindingView::draw_case(const PanelContext& context, const Area& area,
                             const profiling::HazardCase& one, bool healthy) {
-  ImGui::SetCursorScreenPos(area.at);
-  Card card(context,
+  const auto explain = [&](const Area& room) {
+    ImGui::BeginChild("##doctor.case", room.size, false);
+    heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");
+    show_wrapped(one.mistake);
+    heading(context, "What the user sees");
+    show_wrapped(one.symptom);
+    heading(context, "What the healthy twin does instead");
+    show_wrapped(one.cure);
+    heading(context, "Expected");
+    show_wrapped(fmt::format("Plain replays: {}. Found by: {}.{}", profiling::name_of(one.plain),
+                             one.rule,
+                             one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
+    // The versions are given as "13.5.1.27 or 13.6.0.2": any of them will do.
+    if (!one.library.empty()) draw_fetch(context, one.library.substr(0, one.library.find(' ')));
+    ImGui::EndChild();
+  };
+  draw_card(context, area,
             {.id = "doctor.case_card",
-             .title = one.title.c_str(),
+             .title = one.title,
              .question = "What does this case of the gallery show?",
              .note = fmt::format("hazard {}", one.hazard),
              .measured = "The gallery's own words; Prove runs the program.",
@@ -324,26 +337,12 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
                  [&one] {
                    return fmt::format("{}\n{}\n{}\n{}\n", one.title, one.mistake, one.symptom,
                                       one.cure);
-                 }},
-            area.size);
-  ImGui::BeginChild("##doctor.case", card.room(), false);
-  heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");
-  show_wrapped(one.mistake);
-  heading(context, "What the user sees");
-  show_wrapped(one.symptom);
-  heading(context, "What the healthy twin does instead");
-  show_wrapped(one.cure);
-  heading(context, "Expected");
-  show_wrapped(fmt::format("Plain replays: {}. Found by: {}.{}", profiling::name_of(one.plain),
-                           one.rule,
-                           one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
-  if (!one.library.empty()) {
-    // The versions are given as "13.5.1.27 or 13.6.0.2": any of them will do.
-    draw_fetch(context, one.library.substr(0, one.library.find(' ')));
-  }
-  ImGui::EndChild();
-  controls::record(context, "doctor.case_text", one.title.c_str(), "text", one.id, area.at,
-                   area.end());
+                 },
+             .draw = explain,
+             .read_out = {.id = "doctor.case_text",
+                          .label = one.title.c_str(),
+                          .value = [&one] { return one.id; },
+                          .kind = "text"}});
 }
 
 }  // namespace app

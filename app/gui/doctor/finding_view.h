@@ -31,6 +31,9 @@ class FindingView {
                  bool healthy);
 
  private:
+  void draw_entry(const PanelContext& context, GraphScene& scene, int index);
+  void draw_finding(const PanelContext& context, GraphScene& scene,
+                    const profiling::Finding& finding, const ExamineBar& bar);
   void draw_fix(const PanelContext& context, const profiling::Finding& finding);
   /// The button that fetches a cuBLASLt, and the state of the download.
   void draw_fetch(const PanelContext& context, const std::string& version);

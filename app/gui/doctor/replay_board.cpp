@@ -147,32 +147,29 @@ bool LiveReplay::tick() {
 void LiveReplay::draw(const PanelContext& context, const Area& area,
                       const profiling::GraphSnapshot* graph) {
   drawn_at_ = Clock::now();
-  ImGui::SetCursorScreenPos(area.at);
   const bool fits = graph != nullptr && graph->nodes.size() == pulse_.board.size();
   std::string text = board_text(fits ? graph : nullptr, pulse_.replay, pulse_.board);
   const double still = std::chrono::duration<double>(drawn_at_ - moved_at_).count();
   if (still >= 1.0) text += fmt::format("; nothing has finished for {:.0f} s", still);
   if (!pulse_.device.empty()) text += "; " + pulse_.device;
-  Card card(context,
+  draw_card(context, area,
             {.id = "replays.live_card",
              .title = "Replay in progress",
              .question = "How far is the replay?",
              .measured = "A marker after every node writes to host memory, which is read without a "
                          "CUDA call. At its deadline the replay counts as stalled.",
-             .text = [text] { return text; }},
-            area.size);
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + room.x);
-  {
-    const TextColorScope color(context.theme.colors.warn);
-    show_text(text);
-  }
-  ImGui::PopTextWrapPos();
-  controls::record(context, "replays.live", "replay in progress", "text", text, at,
-                   ImGui::GetItemRectMax());
-  draw_board(context, "##replays.board", ImGui::GetContentRegionAvail(), pulse_.board,
-             fits ? graph : nullptr);
+             .text = [text] { return text; },
+             .draw =
+                 [&](const Area& room) {
+                   {
+                     const TextColorScope color(context.theme.colors.warn);
+                     show_wrapped(text);
+                   }
+                   controls::record(context, "replays.live", "replay in progress", "text", text,
+                                    room.at, ImGui::GetItemRectMax());
+                   draw_board(context, "##replays.board", ImGui::GetContentRegionAvail(),
+                              pulse_.board, fits ? graph : nullptr);
+                 }});
 }
 
 }  // namespace app

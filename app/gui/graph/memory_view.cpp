@@ -154,24 +154,24 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
   const engine::Allocation& memory = memory_of(scene, row);
   std::vector<plot::ReadOutLine> lines = {
       {"role",
-       fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space)), 0},
-      {"address", fmt::format("{:#x}, {}", memory.address, bytes_text(memory.bytes)), 0},
+       fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space))},
+      {"address", fmt::format("{:#x}, {}", memory.address, bytes_text(memory.bytes))},
       {"lifetime",
        engine::foreign(memory.role)
            ? std::string("not known: this memory is not in the program's own ledger")
        : memory.live() ? fmt::format("since step {} of the ledger", memory.allocated_at)
                        : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
        memory.live() ? 0 : context.theme.colors.warn},
-      {"nodes", std::to_string(row.cells.size()), 0}};
+      {"nodes", std::to_string(row.cells.size())}};
   const auto cell = std::find_if(row.cells.begin(), row.cells.end(),
                                  [node](const MemoryCell& one) { return one.node == node; });
   if (cell != row.cells.end()) {
-    lines.push_back({"node", node_title(*scene.graph(), node), 0});
+    lines.push_back({"node", node_title(*scene.graph(), node)});
     std::size_t places = 0;
     for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node)) {
       if (touch.allocation != row.allocation || ++places > kPlacesInReadOut) continue;
-      lines.push_back({profiling::place_text(touch),
-                       fmt::format("offset {:#x}", touch.word - memory.address), 0});
+      lines.push_back(
+          {profiling::place_text(touch), fmt::format("offset {:#x}", touch.word - memory.address)});
     }
     if (cell->unordered_with >= 0) {
       lines.push_back({"no order with", node_title(*scene.graph(), cell->unordered_with),
@@ -208,62 +208,59 @@ void MemoryView::take_input(const PanelContext& context, const Columns& columns,
   last_ = first_ + next_span;
 }
 
-std::string MemoryView::list(const GraphScene& scene, char separator) const {
-  std::string text = fmt::format("owner{0}role{0}bytes{0}allocated{0}freed{0}nodes\n", separator);
-  if (scene.facts() == nullptr) return text;
+std::string MemoryView::list(const GraphScene& scene) const {
+  std::string text = plot::tabbed("owner", "role", "bytes", "allocated", "freed", "nodes");
   for (const int index : rows_) {
     const MemoryRow& row = scene.facts()->memory.rows[static_cast<std::size_t>(index)];
     const engine::Allocation& memory = memory_of(scene, row);
-    const char* quote = separator == ',' ? "\"" : "";
-    text += fmt::format("{1}{2}{1}{0}{3}{0}{4}{0}{5}{0}{6}{0}", separator, quote, owner_of(memory),
-                        profiling::name_of(memory.role), memory.bytes, memory.allocated_at,
-                        memory.freed_at);
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      text += fmt::format("{}{}{}", i == 0 ? "" : " ", row.cells[i].node,
-                          row.cells[i].unordered_with >= 0 ? "!" : "");
+    std::string nodes;
+    for (const MemoryCell& cell : row.cells) {
+      nodes += fmt::format("{}{}{}", nodes.empty() ? "" : " ", cell.node,
+                           cell.unordered_with >= 0 ? "!" : "");
     }
-    text += '\n';
+    text += plot::tabbed(owner_of(memory), profiling::name_of(memory.role), memory.bytes,
+                         memory.allocated_at, memory.freed_at, nodes);
   }
   return text;
 }
 
 void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   follow(scene);
-  const Theme& theme = context.theme;
-  ImGui::SetCursorScreenPos(area.at);
   const bool complete = scene.graph() != nullptr && scene.facts() != nullptr;
-  const float widgets = std::min(theme.px(290), area.size.x - theme.px(130));
-  const int clashes = complete ? scene.facts()->memory.clashes : 0;
-  Card card(
-      context,
-      {.id = "memory.card",
-       .title = "Workspace map",
-       .question = "Which node holds addresses of which memory, and may two of them touch the "
-                   "same memory at the same time?",
-       .note = complete ? fmt::format("{} allocations, {} unordered", rows_.size(), clashes) : "",
-       .measured =
-           "Words of the nodes' argument bytes that lie in an allocation of the worker's "
-           "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
-           "two nodes, or overlapping ranges one of which is written, without a path of full "
-           "edges between the two. Argument bytes do not tell reads from writes.",
-       .text = [&] { return list(scene, '\t'); },
-       .csv = [&] { return list(scene, ','); },
-       .header_widgets = widgets},
-      area.size);
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (!complete || scene.report()->snapshot.ledger.empty()) {
-    draw_empty(context, room, "No memory known",
-               complete
-                   ? "The snapshot has no ledger: it comes from a file, or from a capture that "
-                     "was made without one."
-                   : "There is no graph to show.",
-               "", nullptr);
-    return;
-  }
-  card.begin_header_widgets();
-  draw_header(context, scene, widgets);
-  card.end_header_widgets();
+  const bool known = complete && !scene.report()->snapshot.ledger.empty();
+  const float widgets = std::min(context.theme.px(290), area.size.x - context.theme.px(130));
+  CardSpec spec{
+      .id = "memory.card",
+      .title = "Workspace map",
+      .question =
+          "Which node holds addresses of which memory, and may two of them touch the "
+          "same memory at the same time?",
+      .note = complete ? fmt::format("{} allocations, {} unordered", rows_.size(),
+                                     scene.facts()->memory.clashes)
+                       : "",
+      .measured =
+          "Words of the nodes' argument bytes that lie in an allocation of the worker's "
+          "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
+          "two nodes, or overlapping ranges one of which is written, without a path of full "
+          "edges between the two. Argument bytes do not tell reads from writes.",
+      .list = [&] { return list(scene); },
+      .header_widgets = widgets,
+      .empty = [known, complete]() -> EmptyState {
+        if (known) return {};
+        return {"No memory known",
+                complete ? "The snapshot has no ledger: it comes from a file, or from a capture "
+                           "that was made without one."
+                         : "There is no graph to show."};
+      },
+      .draw = [&](const Area& room) { draw_rows(context, room, scene); }};
+  if (known) spec.header = [&] { draw_header(context, scene, widgets); };
+  draw_card(context, area, spec);
+}
+
+void MemoryView::draw_rows(const PanelContext& context, const Area& area, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const ImVec2 at = area.at;
+  const ImVec2 room = area.size;
   const float label_room = std::min(theme.px(330), 0.34F * room.x);
   Columns columns;
   columns.label = at.x;
@@ -321,10 +318,11 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
-  controls::record(context, "graphs.memory", "allocations by node", "plot",
-                   fmt::format("rows={};unordered={};first={:.1f};last={:.1f};selected={}",
-                               rows_.size(), clashes, first_, last_, scene.node()),
-                   at, ImVec2(at.x + room.x, at.y + room.y));
+  controls::record(
+      context, "graphs.memory", "allocations by node", "plot",
+      fmt::format("rows={};unordered={};first={:.1f};last={:.1f};selected={}", rows_.size(),
+                  scene.facts()->memory.clashes, first_, last_, scene.node()),
+      at, area.end());
 }
 
 }  // namespace app

@@ -33,7 +33,8 @@ class MemoryView {
   void draw_read_out(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
                      int node) const;
   void take_input(const PanelContext& context, const Columns& columns, int nodes);
-  std::string list(const GraphScene& scene, char separator) const;
+  void draw_rows(const PanelContext& context, const Area& room, GraphScene& scene);
+  std::string list(const GraphScene& scene) const;
   float x_of(double node, const Columns& columns) const;
 
   std::uint64_t shown_ = 0;

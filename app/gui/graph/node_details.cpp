@@ -73,54 +73,53 @@ void NodeDetails::follow(const GraphScene& scene) {
 
 void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   follow(scene);
-  ImGui::SetCursorScreenPos(area.at);
   const profiling::GraphSnapshot* graph = scene.graph();
   const bool chosen = graph != nullptr && scene.node() >= 0;
-  const std::string title = chosen ? node_title(*graph, scene.node()) : "Node";
-  Card card(context,
+  draw_card(context, area,
             {.id = "node.card",
-             .title = title.c_str(),
+             .title = chosen ? node_title(*graph, scene.node()) : "Node",
              .question = "What does the chosen node do, and which memory does it hold?",
-             .note = "",
              .measured = "Argument bytes of the captured node, matched word by word with the "
                          "allocations that the worker's ledger knew when it captured.",
-             .text = [this] { return plot::table_text(kAddressColumns, rows_); },
-             .csv = [this] { return plot::table_csv(kAddressColumns, rows_); }},
-            area.size);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (!chosen) {
-    draw_empty(context, card.room(), "No node chosen",
-               "Click a box of the topology or a cell of the map.", "", nullptr);
-  } else {
-    const profiling::SnapshotNode& node = graph->nodes[static_cast<std::size_t>(scene.node())];
-    const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters);
-    const double us = scene.node_us(scene.node());
-    line(context, "kind",
-         fmt::format("{}, {}, layer {}, id {}", profiling::name_of(node.type),
-                     engine::stage_name(node.stage), node.layer, node.id));
-    line(context, "launch", launch_text(node));
-    line(context, "work", work_text(node));
-    if (!std::isnan(us)) line(context, "median", plot::duration_text(1e3 * us));
-    line(context, "waits for", list_of(*graph, scene.node(), true));
-    line(context, "followed by", list_of(*graph, scene.node(), false));
-    if (kernel != nullptr) {
-      line(context, "arguments",
-           kernel->parameters.empty()
-               ? std::string("not known")
-               : fmt::format("{} bytes, {} parameters", kernel->parameters.size(),
-                             kernel->slots.size()));
-    }
-    if (rows_.empty()) {
-      line(context, "memory", "no address of known memory");
-    } else {
-      plot::draw_table(context, "##node.touches", kAddressColumns, rows_, generation_, card.room(),
-                       table_);
-    }
+             .table = {.id = "##node.touches", .columns = kAddressColumns, .rows = &rows_},
+             .empty = [chosen]() -> EmptyState {
+               if (chosen) return {};
+               return {"No node chosen", "Click a box of the topology or a cell of the map."};
+             },
+             .draw = [&](const Area&) { draw_node(context, scene); },
+             .read_out = {.id = "graphs.node",
+                          .label = "chosen node",
+                          .value =
+                              [&] {
+                                return chosen ? fmt::format("node={};addresses={}", scene.node(),
+                                                            rows_.size())
+                                              : "none";
+                              },
+                          .kind = "text"}});
+}
+
+void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene) {
+  const profiling::GraphSnapshot& graph = *scene.graph();
+  const profiling::SnapshotNode& node = graph.nodes[static_cast<std::size_t>(scene.node())];
+  line(context, "kind",
+       fmt::format("{}, {}, layer {}, id {}", profiling::name_of(node.type),
+                   engine::stage_name(node.stage), node.layer, node.id));
+  line(context, "launch", launch_text(node));
+  line(context, "work", work_text(node));
+  if (const double us = scene.node_us(scene.node()); !std::isnan(us)) {
+    line(context, "median", plot::duration_text(1e3 * us));
   }
-  const ImVec2 end(area.at.x + area.size.x, area.at.y + area.size.y);
-  controls::record(
-      context, "graphs.node", "chosen node", "text",
-      chosen ? fmt::format("node={};addresses={}", scene.node(), rows_.size()) : "none", at, end);
+  line(context, "waits for", list_of(graph, scene.node(), true));
+  line(context, "followed by", list_of(graph, scene.node(), false));
+  if (const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters)) {
+    line(context, "arguments",
+         kernel->parameters.empty() ? std::string("not known")
+                                    : fmt::format("{} bytes, {} parameters",
+                                                  kernel->parameters.size(), kernel->slots.size()));
+  }
+  if (rows_.empty()) return line(context, "memory", "no address of known memory");
+  plot::draw_table(context, "##node.touches", kAddressColumns, rows_, generation_,
+                   ImGui::GetContentRegionAvail(), table_);
 }
 
 }  // namespace app

@@ -15,6 +15,7 @@ class NodeDetails {
 
  private:
   void follow(const GraphScene& scene);
+  void draw_node(const PanelContext& context, const GraphScene& scene);
 
   std::uint64_t shown_ = 0;
   int node_ = -2;

@@ -55,6 +55,23 @@ void draw_dashed(ImDrawList* draw, ImVec2 from, ImVec2 to, ImU32 color, float da
   }
 }
 
+/// Every node with the nodes it waits for.
+std::string node_list(const profiling::GraphSnapshot& graph) {
+  std::vector<std::string> waits(graph.nodes.size());
+  for (const profiling::SnapshotEdge& edge : graph.edges) {
+    std::string& of = waits[static_cast<std::size_t>(edge.to)];
+    if (!of.empty()) of += ' ';
+    of += std::to_string(edge.from);
+  }
+  std::string text = plot::tabbed("node", "id", "name", "stage", "layer", "waits_for");
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const profiling::SnapshotNode& node = graph.nodes[i];
+    text +=
+        plot::tabbed(i, node.id, node.name, engine::stage_name(node.stage), node.layer, waits[i]);
+  }
+  return text;
+}
+
 }  // namespace
 
 void TopologyView::fit(const GraphScene& scene, const Canvas& canvas) {
@@ -170,63 +187,41 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
   }
 }
 
-namespace {
-
-/// Lists every node with the nodes it waits for; null without a graph.
-std::function<std::string()> nodes_text(const profiling::GraphSnapshot* graph, char separator) {
-  if (graph == nullptr) return {};
-  return [graph, separator] {
-    std::vector<std::string> waits(graph->nodes.size());
-    for (const profiling::SnapshotEdge& edge : graph->edges) {
-      std::string& of = waits[static_cast<std::size_t>(edge.to)];
-      if (!of.empty()) of += ' ';
-      of += std::to_string(edge.from);
-    }
-    std::string text = fmt::format("node{0}id{0}name{0}stage{0}layer{0}waits_for\n", separator);
-    for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
-      const profiling::SnapshotNode& node = graph->nodes[i];
-      text += fmt::format("{1}{0}{2}{0}\"{3}\"{0}{4}{0}{5}{0}{6}\n", separator, i, node.id,
-                          node.name, engine::stage_name(node.stage), node.layer, waits[i]);
-    }
-    return text;
-  };
-}
-
-}  // namespace
-
 void TopologyView::draw(const PanelContext& context, const Area& area, GraphScene& scene,
                         const std::vector<profiling::NodeState>& board) {
-  ImGui::SetCursorScreenPos(area.at);
   const profiling::GraphSnapshot* graph = scene.graph();
+  const bool ready = graph != nullptr && scene.facts() != nullptr;
   const float widgets = std::min(context.theme.px(400), area.size.x - context.theme.px(120));
   const std::string note =
       graph == nullptr ? ""
                        : fmt::format("{} nodes, {} edges{}", graph->nodes.size(),
                                      graph->edges.size(), graph->degraded ? ", from a file" : "");
-  Card card(context,
-            {.id = "topology.card",
-             .title = "Topology",
-             .question = "Which node waits for which? Layers from left to right, bands from top to "
-                         "bottom; dashed edges do not order memory.",
-             .note = note,
-             .measured = "Nodes, edges and parameters as the driver reports them for the captured "
-                         "graph, before it was instantiated.",
-             .text = nodes_text(graph, '\t'),
-             .csv = nodes_text(graph, ','),
-             .header_widgets = widgets},
-            area.size);
-  const ImVec2 room = card.room();
-  const Canvas canvas{ImGui::GetCursorScreenPos(), ImVec2(ImGui::GetCursorScreenPos().x + room.x,
-                                                          ImGui::GetCursorScreenPos().y + room.y)};
-  if (graph == nullptr || scene.facts() == nullptr) {
-    draw_empty(context, room, graph == nullptr ? "No graph" : "Laying out",
-               graph == nullptr ? "The capture failed before there was a graph." : note, "",
-               nullptr);
-    return;
+  CardSpec spec{.id = "topology.card",
+                .title = "Topology",
+                .question =
+                    "Which node waits for which? Layers from left to right, bands from top to "
+                    "bottom; dashed edges do not order memory.",
+                .note = note,
+                .measured =
+                    "Nodes, edges and parameters as the driver reports them for the "
+                    "captured graph, before it was instantiated.",
+                .header_widgets = widgets,
+                .empty = [&]() -> EmptyState {
+                  if (ready) return {};
+                  if (graph != nullptr) return {"Laying out", note};
+                  return {"No graph", "The capture failed before there was a graph."};
+                },
+                .draw = [&](const Area& room) { draw_graph(context, room, scene, board); }};
+  if (graph != nullptr) spec.list = [graph] { return node_list(*graph); };
+  if (ready) {
+    spec.header = [&] { draw_header(context, scene, widgets - context.theme.px(kGap)); };
   }
-  card.begin_header_widgets();
-  draw_header(context, scene, widgets - context.theme.px(kGap));
-  card.end_header_widgets();
+  draw_card(context, area, spec);
+}
+
+void TopologyView::draw_graph(const PanelContext& context, const Area& room, GraphScene& scene,
+                              const std::vector<profiling::NodeState>& board) {
+  const Canvas canvas{room.at, room.end()};
   if (fitted_for_ != scene.generation() || scale_ <= 0.0F) {
     fitted_for_ = scene.generation();
     followed_node_ = -1;
@@ -239,11 +234,12 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
   draw_nodes(context, scene, canvas, board);
   ImGui::PopClipRect();
   take_input(context, scene, canvas);
+  const profiling::GraphSnapshot& graph = *scene.graph();
   controls::record(context, "graphs.topology", "nodes and edges", "plot",
                    fmt::format("nodes={};edges={};drawn={};selected={};scale={:.3f};left={:.2f};"
                                "bands={}",
-                               graph->nodes.size(), graph->edges.size(), drawn_, scene.node(),
-                               scale_, left_, scene.facts()->layout.bands),
+                               graph.nodes.size(), graph.edges.size(), drawn_, scene.node(), scale_,
+                               left_, scene.facts()->layout.bands),
                    canvas.min, canvas.max);
 }
 
@@ -363,15 +359,15 @@ void TopologyView::draw_read_out(const PanelContext& context, const GraphScene& 
                                  int node) const {
   const profiling::SnapshotNode& one = scene.graph()->nodes[static_cast<std::size_t>(node)];
   std::vector<plot::ReadOutLine> lines = {
-      {"type", std::string(name_of(one.type)), 0},
+      {"type", std::string(name_of(one.type))},
       {"stage", std::string(engine::stage_name(one.stage)), context.theme.stage(one.stage)},
-      {"layer", std::to_string(one.layer), 0}};
+      {"layer", std::to_string(one.layer)}};
   if (const std::string launch = launch_text(one); !launch.empty()) {
-    lines.push_back({"launch", launch, 0});
+    lines.push_back({"launch", launch});
   }
-  if (const std::string work = work_text(one); !work.empty()) lines.push_back({"work", work, 0});
+  if (const std::string work = work_text(one); !work.empty()) lines.push_back({"work", work});
   if (const double us = scene.node_us(node); !std::isnan(us)) {
-    lines.push_back({"median", plot::duration_text(1e3 * us), 0});
+    lines.push_back({"median", plot::duration_text(1e3 * us)});
   }
   if (const auto suspicion = scene.suspicion(node)) {
     lines.push_back(
@@ -380,10 +376,10 @@ void TopologyView::draw_read_out(const PanelContext& context, const GraphScene& 
   const std::vector<profiling::Touch> touches = touches_of(scene.facts()->memory, node);
   for (std::size_t i = 0; i < std::min(touches.size(), kLinesInReadOut); ++i) {
     lines.push_back(
-        {profiling::place_text(touches[i]), target_text(scene.report()->snapshot, touches[i]), 0});
+        {profiling::place_text(touches[i]), target_text(scene.report()->snapshot, touches[i])});
   }
   if (touches.size() > kLinesInReadOut) {
-    lines.push_back({"more", fmt::format("{} addresses", touches.size() - kLinesInReadOut), 0});
+    lines.push_back({"more", fmt::format("{} addresses", touches.size() - kLinesInReadOut)});
   }
   plot::read_out(context, node_title(*scene.graph(), node), lines);
 }

@@ -29,6 +29,8 @@ class TopologyView {
   };
 
   void draw_header(const PanelContext& context, GraphScene& scene, float width);
+  void draw_graph(const PanelContext& context, const Area& room, GraphScene& scene,
+                  const std::vector<profiling::NodeState>& board);
   void take_input(const PanelContext& context, GraphScene& scene, const Canvas& canvas);
   void fit(const GraphScene& scene, const Canvas& canvas);
   void centre_on(const GraphScene& scene, const Canvas& canvas, int node);

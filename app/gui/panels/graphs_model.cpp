@@ -81,17 +81,10 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
 
 void GraphsModel::set_run(Run run, std::uint64_t generation) {
   generation_ = generation;
-  if (run->activity.records.size() > kRecordsAtOnce) {
-    return task_.start([run = std::move(run)] { return make_replay_picture(run); });
-  }
-  task_.drop();
-  picture_ = make_replay_picture(std::move(run));
-  ++grid_generation_;
-  laid_out_ = false;
+  show(derive(*run, task_, [run] { return make_replay_picture(run); }));
 }
 
-bool GraphsModel::take() {
-  auto made = task_.take();
+bool GraphsModel::show(std::optional<std::shared_ptr<const ReplayPicture>> made) {
   if (!made) return false;
   picture_ = std::move(*made);
   ++grid_generation_;
@@ -140,9 +133,7 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
     position[run().activity.nodes[i].id] = i;
   }
   for (const profiling::NodeMatrix::Row& row : matrix().rows) median[row.node_id] = row.time.median;
-  const auto number = [](double value) {
-    return plot::Cell{fmt::format("{:.0f}", value), value, 0};
-  };
+  const auto number = [](double value) { return plot::Cell{fmt::format("{:.0f}", value), value}; };
   const auto stage_cell = [&theme](engine::Stage stage) {
     return plot::Cell{std::string(engine::stage_name(stage)), 0.0, theme.colors.dim_text};
   };
@@ -151,11 +142,11 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
       const profiling::NodeMatrix::Row& row = matrix().rows[i];
       node_rows_.push_back(
           {.cells = {number(static_cast<double>(i)),
-                     {plot::short_kernel_name(row.label.substr(0, row.label.find(" ["))), 0.0, 0},
+                     {plot::short_kernel_name(row.label.substr(0, row.label.find(" [")))},
                      stage_cell(row.stage),
                      {row.expert < 0 ? "all" : std::to_string(row.expert),
-                      static_cast<double>(row.expert), 0},
-                     {plot::duration_text(row.time.median), row.time.median, 0}},
+                      static_cast<double>(row.expert)},
+                     {plot::duration_text(row.time.median), row.time.median}},
            .chip = theme.stage(row.stage),
            .tooltip = row.label});
     }
@@ -172,12 +163,12 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
     const auto time = median.find(node.id);
     const double node_median = time == median.end() ? std::nan("") : time->second;
     node_rows_.push_back({.cells = {number(static_cast<double>(i)),
-                                    {plot::short_kernel_name(node.name), 0.0, 0},
+                                    {plot::short_kernel_name(node.name)},
                                     stage_cell(node.stage),
                                     number(node.layer),
                                     {after.empty() ? "start" : after, 0.0,
                                      after.empty() ? theme.colors.dim_text : 0},
-                                    {plot::duration_text(node_median), node_median, 0}},
+                                    {plot::duration_text(node_median), node_median}},
                           .chip = theme.stage(node.stage),
                           .tooltip = node.name});
   }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ class GraphsModel {
   explicit GraphsModel(const std::function<void()>& wake) : task_(wake) {}
   void set_run(Run run, std::uint64_t generation);
   void set_scale(CellScale scale);
-  bool take();
+  bool take() { return show(task_.take()); }
   /// Builds labels and colours of what was taken in; call before drawing.
   void lay_out(const Theme& theme);
 
@@ -78,6 +79,8 @@ class GraphsModel {
   const ReplayPicture::Cells& cells() const {
     return scale_ == CellScale::Duration ? picture_->duration : picture_->against_median;
   }
+  /// True if there is one.
+  bool show(std::optional<std::shared_ptr<const ReplayPicture>> made);
   void lay_out_nodes(const Theme& theme);
 
   std::uint64_t generation_ = 0;

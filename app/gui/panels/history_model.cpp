@@ -9,25 +9,6 @@
 #include "profiling/trace/statistics.h"
 
 namespace app {
-namespace {
-
-double log2_or_none(float value) {
-  return value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value))
-                                              : profiling::kNaN;
-}
-
-std::vector<double> log2_series(const engine::AmaxHistory& history,
-                                const std::vector<float>& values, int expert) {
-  std::vector<double> series;
-  for (int step = 0; step < history.steps; ++step) {
-    series.push_back(
-        log2_or_none(values[static_cast<std::size_t>(step * history.experts + expert)]));
-  }
-  return series;
-}
-
-}  // namespace
-
 void HistoryModel::set(History history) {
   history_ = std::move(history);
   ++generation_;
@@ -64,17 +45,15 @@ std::vector<double> HistoryModel::ring(int step, int expert) const {
   return rows;
 }
 
-std::vector<double> HistoryModel::log2_amax(int expert) const {
-  return log2_series(*history_, history_->amax, expert);
-}
-std::vector<double> HistoryModel::log2_history(int expert) const {
-  return log2_series(*history_, history_->history_amax, expert);
-}
-std::vector<double> HistoryModel::log2_used(int expert) const {
-  return log2_series(*history_, history_->scale_used, expert);
-}
-std::vector<double> HistoryModel::log2_wanted(int expert) const {
-  return log2_series(*history_, history_->scale_wanted, expert);
+std::vector<double> HistoryModel::log2_of(Figure figure, int expert) const {
+  std::vector<double> series;
+  for (int step = 0; step < history_->steps; ++step) {
+    const float value =
+        (*history_.*figure)[static_cast<std::size_t>(step * history_->experts + expert)];
+    series.push_back(value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value))
+                                                          : profiling::kNaN);
+  }
+  return series;
 }
 
 std::string HistoryModel::list() const {

@@ -33,11 +33,9 @@ class HistoryModel {
   HistoryPoint at(int step, int expert) const;
   /// Rows of the ring after the step's cast, row 0 first.
   std::vector<double> ring(int step, int expert) const;
+  using Figure = std::vector<float> engine::AmaxHistory::*;
   /// log2 of a figure over the steps of an expert; NaN if there is none.
-  std::vector<double> log2_amax(int expert) const;
-  std::vector<double> log2_history(int expert) const;
-  std::vector<double> log2_used(int expert) const;
-  std::vector<double> log2_wanted(int expert) const;
+  std::vector<double> log2_of(Figure figure, int expert) const;
   /// [experts, steps] SNR in dB; NaN = no tokens.
   const plot::Grid& snr() const { return snr_; }
   /// Tab-separated.

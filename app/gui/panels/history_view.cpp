@@ -25,18 +25,38 @@ const char* const kMethod =
     "into row 0 of the history. An expert without tokens leaves history and scale as they are.";
 
 /// Range of both series in log2, plus one octave of margin.
-plot::Range range_of(const std::vector<double>& first, const std::vector<double>& second) {
-  double low = INFINITY;
-  double high = -INFINITY;
-  for (const std::vector<double>* series : {&first, &second}) {
-    for (const double value : *series) {
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, value);
-      high = std::max(high, value);
+plot::Range range_of(std::vector<double> first, const std::vector<double>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  const plot::Range range = plot::value_range(first);
+  return {std::floor(range.min) - 1.0, std::ceil(range.max) + 1.0};
+}
+
+/// A number of the settings; lists of them are drawn one after the other.
+struct NumberField {
+  const char* id;
+  const char* label;
+  int* value;
+  std::int64_t low;
+  std::int64_t high;
+  std::int64_t reset;
+  const char* tooltip;
+};
+
+/// True when the user has changed one. `width`: of each, without its label.
+bool draw_numbers(const PanelContext& context, controls::Flow& flow, float width,
+                  std::initializer_list<NumberField> fields) {
+  bool changed = false;
+  for (const NumberField& field : fields) {
+    std::int64_t value = *field.value;
+    flow.next(field_width(context.theme, field.label, width));
+    if (controls::drag_int(context, field.id, field.label, value, field.low,
+                           std::max(field.low, field.high), field.reset,
+                           {.tooltip = field.tooltip, .width = context.theme.px(width)})) {
+      *field.value = static_cast<int>(value);
+      changed = true;
     }
   }
-  if (low > high) return {-1.0, 1.0};
-  return {std::floor(low) - 1.0, std::ceil(high) + 1.0};
+  return changed;
 }
 
 void draw_steps(const plot::PlotFrame& frame, const std::vector<double>& values, ImU32 color,
@@ -153,34 +173,39 @@ bool HistoryView::tick() {
   return true;
 }
 
-void HistoryView::draw_idle_controls(const PanelContext& context, controls::Flow& flow) {
+void HistoryView::draw_settings(const PanelContext& context, controls::Flow& flow) {
   const Theme& theme = context.theme;
+  bool changed = draw_numbers(context, flow, 50,
+                              {{"history.steps", "steps", &settings_.steps, 1,
+                                engine::kMaxHistorySteps, 32, "Steps in a row"}});
+  flow.next(field_width(theme, "tokens", 64));
+  std::int64_t tokens = wanted(context).tokens;
+  if (controls::drag_int(
+          context, "history.tokens", "tokens", tokens, 1,
+          std::max<std::int64_t>(context.view.requested.shape.tokens, 1), 4096,
+          {.tooltip = "Tokens per step, at most as many as in the rail", .width = theme.px(64)})) {
+    settings_.tokens = tokens;
+  }
   const std::int64_t last = settings_.steps - 1;
-  const int experts = context.view.requested.shape.num_experts;
-  const auto drag = [&](const char* id, const char* label, int& value, std::int64_t low,
-                        std::int64_t high, std::int64_t reset, const char* tooltip) {
-    std::int64_t wide = value;
-    flow.next(field_width(theme, label, 46));
-    const bool changed = controls::drag_int(context, id, label, wide, low, std::max(low, high),
-                                            reset, {.tooltip = tooltip, .width = theme.px(46)});
-    if (changed) value = static_cast<int>(wide);
-    return changed;
-  };
-  drag("history.outlier_step", "outlier at step", settings_.outlier_step, -1, last, 8,
-       "Step with the outlier; -1 = none");
-  drag("history.outlier_expert", "expert", settings_.outlier_expert, 0, experts - 1, 0,
-       "Expert whose largest element grows");
+  const int last_expert = context.view.requested.shape.num_experts - 1;
+  draw_numbers(context, flow, 46,
+               {{"history.outlier_step", "outlier at step", &settings_.outlier_step, -1, last, 8,
+                 "Step with the outlier; -1 = none"},
+                {"history.outlier_expert", "expert", &settings_.outlier_expert, 0, last_expert, 0,
+                 "Expert whose largest element grows"}});
   flow.next(field_width(theme, "x", 56));
   auto factor = static_cast<float>(settings_.outlier_factor);
   if (controls::drag_float(context, "history.outlier_factor", "x", factor, 1.0F, 1e6F, 64.0F,
                            {.tooltip = "Factor of that element", .width = theme.px(56)})) {
     settings_.outlier_factor = static_cast<double>(std::max(factor, 1.0F));
   }
-  bool idle = drag("history.idle_expert", "idle expert", idle_expert_, -1, experts - 1, -1,
-                   "Expert that gets no tokens for some steps; -1 = none");
-  idle |= drag("history.idle_from", "from", idle_from_, 0, last, 12, "First step without tokens");
-  idle |= drag("history.idle_to", "to", idle_to_, 0, last, 15, "Last step without tokens");
-  if (idle) set_idle();
+  changed |= draw_numbers(
+      context, flow, 46,
+      {{"history.idle_expert", "idle expert", &idle_expert_, -1, last_expert, -1,
+        "Expert that gets no tokens for some steps; -1 = none"},
+       {"history.idle_from", "from", &idle_from_, 0, last, 12, "First step without tokens"},
+       {"history.idle_to", "to", &idle_to_, 0, last, 15, "Last step without tokens"}});
+  if (changed) set_idle();
 }
 
 float HistoryView::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
@@ -216,68 +241,39 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
     settings_.request.recipe.delayed.algorithm =
         algorithm == 1 ? kernels::AmaxAlgorithm::Max : kernels::AmaxAlgorithm::MostRecent;
   }
-  controls::Flow* rows = &flow;
-  const auto drag = [&](const char* id, const char* label, int& value, int low, int high, int reset,
-                        const char* tooltip) {
-    std::int64_t wide = value;
-    rows->next(field_width(theme, label, 50));
-    if (controls::drag_int(context, id, label, wide, low, high, reset,
-                           {.tooltip = tooltip, .width = theme.px(50)})) {
-      value = static_cast<int>(wide);
-      set_idle();
-    }
-  };
   engine::DelayedScaling& delayed = settings_.request.recipe.delayed;
-  drag("history.length", "length", delayed.history_length, 1, engine::kMaxHistoryLength, 16,
-       "Rows of the amax history");
-  drag("history.margin", "margin", delayed.margin, -engine::kMaxMargin, engine::kMaxMargin, 0,
-       "The scale is 2^margin smaller");
+  draw_numbers(context, flow, 50,
+               {{"history.length", "length", &delayed.history_length, 1, engine::kMaxHistoryLength,
+                 16, "Rows of the amax history"},
+                {"history.margin", "margin", &delayed.margin, -engine::kMaxMargin,
+                 engine::kMaxMargin, 0, "The scale is 2^margin smaller"}});
   // The separate rows begin at the left edge of the page.
   ImGui::SetCursorScreenPos(ImVec2(area.at.x, flow.bottom()));
   controls::Flow settings(theme, area.at.x, area.end().x);
-  rows = &settings;
-  drag("history.steps", "steps", settings_.steps, 1, engine::kMaxHistorySteps, 32,
-       "Steps in a row");
-  settings.next(field_width(theme, "tokens", 64));
-  std::int64_t tokens = wanted(context).tokens;
-  if (controls::drag_int(
-          context, "history.tokens", "tokens", tokens, 1,
-          std::max<std::int64_t>(context.view.requested.shape.tokens, 1), 4096,
-          {.tooltip = "Tokens per step, at most as many as in the rail", .width = theme.px(64)})) {
-    settings_.tokens = tokens;
-  }
-  draw_idle_controls(context, settings);
-  const float bottom = settings.bottom();
-  draw_status(context, {ImVec2(area.at.x, bottom), ImVec2(area.size.x, theme.px(14))});
-  return bottom + theme.fonts.label->FontSize + theme.px(kGap);
+  draw_settings(context, settings);
+  const Area status{ImVec2(area.at.x, settings.bottom()),
+                    ImVec2(area.size.x, theme.fonts.label->FontSize)};
+  draw_status(context, status);
+  return status.end().y + theme.px(kGap);
 }
 
 void HistoryView::draw_status(const PanelContext& context, const Area& area) {
-  const Theme& theme = context.theme;
   const SessionView& view = context.view;
-  std::string text;
-  ImU32 color = theme.colors.dim_text;
+  OrderStatus status{
+      .id = "history.status", .label = "state of the steps", .error = view.history_error};
   if (view.stepping) {
-    text = fmt::format("stepping: {:.0f} %", 100.0 * view.link.pulse.fraction);
-    color = theme.colors.accent;
-  } else if (!view.history_error.empty()) {
-    text = view.history_error;
-    color = theme.colors.bad;
-  } else if (shown_) {
+    status.in_progress = fmt::format("stepping: {:.0f} %", 100.0 * view.link.pulse.fraction);
+  }
+  if (shown_) {
     const engine::AmaxHistory& history = *model_.history();
-    text = fmt::format("{} steps, {} experts, {} tokens per step, CPU twins", history.steps,
-                       history.experts, history.request.tokens);
-    if (view.from_file) {
-      text = "recorded: " + text;
-    } else if (history.request != wanted(context)) {
-      text = "answers other settings: Step again   (" + text + ")";
-      color = theme.colors.warn;
+    status.shown = fmt::format("{}{} steps, {} experts, {} tokens per step, CPU twins",
+                               view.from_file ? "recorded: " : "", history.steps, history.experts,
+                               history.request.tokens);
+    if (!view.from_file && history.request != wanted(context)) {
+      status.stale = "answers other settings: Step again";
     }
   }
-  plot::draw_text(ImGui::GetWindowDrawList(), theme.fonts.label, area.at, color,
-                  plot::fitted(theme.fonts.label, text, area.size.x));
-  controls::record(context, "history.status", "state of the steps", "text", text, area.at,
-                   area.end());
+  draw_order_status(context, area, status);
 }
 
 void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
@@ -308,8 +304,29 @@ void HistoryView::draw(const PanelContext& context, const Area& area, float take
   move_by_keys(context);
   const std::vector<Area> areas = grid_by_columns(
       rest, context.theme.px(kGap), {{0.62F, {1.0F, 1.0F}}, {0.38F, {0.36F, 0.28F, 0.36F}}});
-  draw_card(quiet, areas[0], amax_card(quiet));
-  draw_card(quiet, areas[1], scale_card(quiet));
+  constexpr Steps kAmax{.id = "history.amax_card",
+                        .title = "Amax",
+                        .question = "What was the amax, and which amax was the scale based on?",
+                        .note = "of the step (blue), from history (grey)",
+                        .control = "history.amax",
+                        .label = "amax over the steps",
+                        .plot_id = "##history.amax",
+                        .axis = "amax",
+                        .first = &engine::AmaxHistory::amax,
+                        .second = &engine::AmaxHistory::history_amax};
+  constexpr Steps kScale{
+      .id = "history.scale_card",
+      .title = "Scale",
+      .question = "Where is the stale scale too large (red: it saturates) or too small?",
+      .note = "used (blue), wanted (grey); red saturates, hatched has no tokens",
+      .control = "history.scale",
+      .label = "scale over the steps",
+      .plot_id = "##history.scale",
+      .axis = "scale",
+      .first = &engine::AmaxHistory::scale_used,
+      .second = &engine::AmaxHistory::scale_wanted};
+  draw_card(quiet, areas[0], steps_card(quiet, kAmax));
+  draw_card(quiet, areas[1], steps_card(quiet, kScale));
   draw_card(quiet, areas[2], point_card(quiet));
   draw_card(quiet, areas[3], ring_card(quiet));
   draw_card(quiet, areas[4], experts_card(quiet));
@@ -321,20 +338,21 @@ void HistoryView::move_by_keys(const PanelContext& context) {
   playing_ = false;
 }
 
-void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, const Lines& lines) {
+void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, const Steps& steps) {
   const Theme& theme = context.theme;
   const engine::AmaxHistory& history = *model_.history();
+  const std::vector<double> first = model_.log2_of(steps.first, expert_);
+  const std::vector<double> second = model_.log2_of(steps.second, expert_);
   ImGui::SetCursorScreenPos(area.at);
-  const plot::FrameSpec spec{.id = lines.id,
-                             .size = area.size,
-                             .x = {.kind = plot::AxisKind::Integer,
-                                   .label = "step",
-                                   .limits = {-0.5, static_cast<double>(history.steps) - 0.5}},
-                             .y = {.kind = plot::AxisKind::Log2,
-                                   .label = lines.axis,
-                                   .limits = range_of(lines.first, lines.second)},
-                             .selectable = false,
-                             .min_span = 4.0};
+  const plot::FrameSpec spec{
+      .id = steps.plot_id,
+      .size = area.size,
+      .x = {.kind = plot::AxisKind::Integer,
+            .label = "step",
+            .limits = {-0.5, static_cast<double>(history.steps) - 0.5}},
+      .y = {.kind = plot::AxisKind::Log2, .label = steps.axis, .limits = range_of(first, second)},
+      .selectable = false,
+      .min_span = 4.0};
   plot::PlotFrame frame(context, spec, view_);
   ImDrawList* draw = frame.draw();
   for (int step = 0; step < history.steps; ++step) {
@@ -346,8 +364,8 @@ void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, c
     if (point.rows == 0) plot::draw_hatch(draw, low, high, theme.colors.line, theme.px(6));
     if (point.saturated > 0) draw->AddRectFilled(low, high, plot::faded(theme.colors.bad, 0.30F));
   }
-  draw_steps(frame, lines.second, theme.colors.dim_text, 1.0F);
-  draw_steps(frame, lines.first, theme.colors.accent, 1.5F);
+  draw_steps(frame, second, theme.colors.dim_text, 1.0F);
+  draw_steps(frame, first, theme.colors.accent, 1.5F);
   const float x = frame.x().to_pixel(step_);
   draw->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y), theme.colors.text,
                 theme.px(1.5F));
@@ -358,46 +376,19 @@ void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, c
   }
 }
 
-CardSpec HistoryView::amax_card(const PanelContext& context) {
-  return {.id = "history.amax_card",
-          .title = "Amax",
-          .question = "What was the amax, and which amax was the scale based on?",
-          .note = fmt::format("expert {}: of the step (blue), from history (grey)", expert_),
-          .measured = kMethod,
-          .list = [this] { return model_.list(); },
-          .draw =
-              [this, &context](const Area& room) {
-                draw_scrubbed(context, room,
-                              {.id = "##history.amax",
-                               .axis = "amax",
-                               .first = model_.log2_amax(expert_),
-                               .second = model_.log2_history(expert_)});
-              },
-          .read_out = {"history.amax", "amax over the steps", [this] {
-                         return fmt::format("step={};expert={};steps={}", step_, expert_,
-                                            model_.history()->steps);
-                       }}};
-}
-
-CardSpec HistoryView::scale_card(const PanelContext& context) {
+CardSpec HistoryView::steps_card(const PanelContext& context, const Steps& steps) {
   return {
-      .id = "history.scale_card",
-      .title = "Scale",
-      .question = "Where is the stale scale too large (red: it saturates) or too small?",
-      .note = fmt::format(
-          "expert {}: used (blue), wanted (grey); red saturates, hatched has no tokens", expert_),
+      .id = steps.id,
+      .title = steps.title,
+      .question = steps.question,
+      .note = fmt::format("expert {}: {}", expert_, steps.note),
       .measured = kMethod,
       .list = [this] { return model_.list(); },
-      .draw =
-          [this, &context](const Area& room) {
-            draw_scrubbed(context, room,
-                          {.id = "##history.scale",
-                           .axis = "scale",
-                           .first = model_.log2_used(expert_),
-                           .second = model_.log2_wanted(expert_)});
-          },
-      .read_out = {"history.scale", "scale over the steps",
-                   [this] { return fmt::format("step={};expert={}", step_, expert_); }}};
+      .draw = [this, &context, steps](const Area& room) { draw_scrubbed(context, room, steps); },
+      .read_out = {steps.control, steps.label, [this] {
+                     return fmt::format("step={};expert={};steps={}", step_, expert_,
+                                        model_.history()->steps);
+                   }}};
 }
 
 std::vector<HistoryView::PointLine> HistoryView::point_lines() const {
@@ -486,13 +477,10 @@ void HistoryView::draw_ring(const PanelContext& context, const Area& room,
                             const std::vector<double>& ring) const {
   const Theme& theme = context.theme;
   const int length = model_.history()->request.request.recipe.delayed.history_length;
-  double low = INFINITY;
-  double high = -INFINITY;
-  for (const double amax : ring) {
-    if (!(amax > 0.0) || !std::isfinite(amax)) continue;
-    low = std::min(low, std::log2(amax));
-    high = std::max(high, std::log2(amax));
-  }
+  // An empty row has no height.
+  std::vector<double> heights;
+  for (const double amax : ring) heights.push_back(amax > 0.0 ? std::log2(amax) : INFINITY);
+  const plot::Range range = plot::value_range(heights);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float label = theme.fonts.label->FontSize + theme.px(2);
   const float floor_y = room.at.y + room.size.y - label;
@@ -502,9 +490,8 @@ void HistoryView::draw_ring(const PanelContext& context, const Area& room,
     const float left = room.at.x + cell * static_cast<float>(row);
     const ImVec2 min(left, room.at.y);
     const ImVec2 max(left + cell - air, floor_y);
-    const double amax = ring[row];
-    if (amax > 0.0 && std::isfinite(amax)) {
-      const double part = high > low ? (std::log2(amax) - low) / (high - low) : 1.0;
+    if (std::isfinite(heights[row])) {
+      const double part = range.empty() ? 1.0 : (heights[row] - range.min) / range.span();
       const float top = floor_y - (floor_y - room.at.y) * static_cast<float>(0.08 + 0.92 * part);
       draw->AddRectFilled(ImVec2(min.x, top), max,
                           row == 0 ? theme.colors.accent : theme.stage(engine::Stage::Amax));
@@ -515,7 +502,7 @@ void HistoryView::draw_ring(const PanelContext& context, const Area& room,
       const std::size_t number =
           row == 0 ? 0 : static_cast<std::size_t>(length) - ring.size() + row;
       plot::read_out(context, fmt::format("row {}", number),
-                     {{"amax", amax > 0.0 ? fmt::format("{:.6g}", amax) : "empty", 0}});
+                     {{"amax", ring[row] > 0.0 ? fmt::format("{:.6g}", ring[row]) : "empty"}});
     }
   }
   plot::draw_text(draw, theme.fonts.label, ImVec2(room.at.x, floor_y + theme.px(1)),
@@ -555,9 +542,9 @@ void HistoryView::draw_experts(const PanelContext& context, ImVec2 size) {
   if (hover.inside) {
     const HistoryPoint p = model_.at(hover.column, hover.row);
     plot::read_out(context, fmt::format("step {}, expert {}", hover.column, hover.row),
-                   {{"SNR", p.rows > 0 ? plot::decibel_text(p.snr_db) : "no tokens", 0},
-                    {"saturated", plot::count_text(p.saturated), 0},
-                    {"underflowed", plot::count_text(p.underflowed), 0}});
+                   {{"SNR", p.rows > 0 ? plot::decibel_text(p.snr_db) : "no tokens"},
+                    {"saturated", plot::count_text(p.saturated)},
+                    {"underflowed", plot::count_text(p.underflowed)}});
   }
   if (hover.clicked) {
     step_ = hover.column;

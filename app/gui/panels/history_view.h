@@ -21,11 +21,18 @@ class HistoryView {
 
  private:
   using Recorded = std::shared_ptr<const profiling::RecordedHistory>;
-  struct Lines {
+  /// Two figures over the steps of an expert, and the card that shows them.
+  struct Steps {
     const char* id;
+    const char* title;
+    const char* question;
+    const char* note;
+    const char* control;
+    const char* label;  // of the control
+    const char* plot_id;
     const char* axis;
-    std::vector<double> first;   // solid
-    std::vector<double> second;  // dim
+    HistoryModel::Figure first;   // solid
+    HistoryModel::Figure second;  // dim
   };
   struct PointLine {
     const char* label;
@@ -39,12 +46,11 @@ class HistoryView {
   void move_by_keys(const PanelContext& context);
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
   void draw_choice(const PanelContext& context, controls::Flow& flow);
-  void draw_idle_controls(const PanelContext& context, controls::Flow& flow);
+  void draw_settings(const PanelContext& context, controls::Flow& flow);
   void draw_status(const PanelContext& context, const Area& area);
   void draw_nothing(const PanelContext& context, const Area& area);
-  CardSpec amax_card(const PanelContext& context);
-  CardSpec scale_card(const PanelContext& context);
-  void draw_scrubbed(const PanelContext& context, const Area& area, const Lines& lines);
+  CardSpec steps_card(const PanelContext& context, const Steps& steps);
+  void draw_scrubbed(const PanelContext& context, const Area& area, const Steps& steps);
   CardSpec point_card(const PanelContext& context);
   std::vector<PointLine> point_lines() const;
   void draw_point(const PanelContext& context, const Area& room) const;

@@ -36,8 +36,8 @@ void draw_durations(const PanelContext& context, const IterationsCard& card, ImV
   const double value = card.series.ns.values[static_cast<std::size_t>(hovered)];
   plot::read_out(
       context, fmt::format("{} {}", noun, hovered + first),
-      {{"duration", plot::duration_text(value), 0},
-       {"against the median", fmt::format("{:+.1f} %", 100.0 * (value / median - 1.0)), 0}});
+      {{"duration", plot::duration_text(value)},
+       {"against the median", fmt::format("{:+.1f} %", 100.0 * (value / median - 1.0))}});
 }
 
 }  // namespace

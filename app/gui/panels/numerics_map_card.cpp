@@ -68,16 +68,16 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
   const auto [row_first, row_last] = extent(hover.row, map.rows, map.source_rows);
   const auto [column_first, column_last] = extent(hover.column, map.columns, map.source_columns);
   const bool folded = row_last - row_first > 1 || column_last - column_first > 1;
-  const int expert = model_.expert_at(static_cast<double>(row_first));
+  const int expert = expert_at(map, static_cast<double>(row_first));
   const bool per_tensor = engine::traits_of(model_.run().result.effective.recipe).per_tensor();
   std::vector<plot::ReadOutLine> lines;
-  lines.push_back({"expert", expert < 0 ? "n/a" : std::to_string(expert), 0});
+  lines.push_back({"expert", expert < 0 ? "n/a" : std::to_string(expert)});
   const auto range_text = [](std::int64_t first, std::int64_t last, std::int64_t block) {
     return fmt::format("{} .. {}", first * block, last * block - 1);
   };
   // With per-tensor scaling a row of the map is an expert: its data rows follow from the splits.
-  if (!per_tensor) lines.push_back({"rows", range_text(row_first, row_last, map.block_rows), 0});
-  lines.push_back({"columns", range_text(column_first, column_last, map.block_columns), 0});
+  if (!per_tensor) lines.push_back({"rows", range_text(row_first, row_last, map.block_rows)});
+  lines.push_back({"columns", range_text(column_first, column_last, map.block_columns)});
   const float largest = map.maximum[cell];
   lines.push_back(
       {folded ? "largest scale_inv" : "scale_inv", plot::log2_text(static_cast<double>(largest)),
@@ -87,24 +87,22 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
                                     model_.map_colors().span()))
            : 0});
   if (folded) {
-    lines.push_back(
-        {"mean of log2", fmt::format("{:.3f}", static_cast<double>(map.mean[cell])), 0});
+    lines.push_back({"mean of log2", fmt::format("{:.3f}", static_cast<double>(map.mean[cell]))});
     lines.push_back({"scales folded here",
                      plot::count_text(static_cast<std::uint64_t>((row_last - row_first) *
-                                                                 (column_last - column_first))),
-                     0});
+                                                                 (column_last - column_first)))});
   }
-  lines.push_back({"scale", plot::log2_text(-static_cast<double>(largest)), 0});
+  lines.push_back({"scale", plot::log2_text(-static_cast<double>(largest))});
   if (folded && cell < map.minimum.size() && cell < map.deviation.size()) {
     lines.push_back(
-        {"smallest scale_inv", plot::log2_text(static_cast<double>(map.minimum[cell])), 0});
-    lines.push_back({"std dev of log2", fmt::format("{:.3f}", map.deviation[cell]), 0});
+        {"smallest scale_inv", plot::log2_text(static_cast<double>(map.minimum[cell]))});
+    lines.push_back({"std dev of log2", fmt::format("{:.3f}", map.deviation[cell])});
   }
   if (cell < map.saturated_share.size() && cell < map.underflowed_share.size()) {
-    lines.push_back({"saturated", plot::share_text(map.saturated_share[cell], 1.0), 0});
-    lines.push_back({"underflowed", plot::share_text(map.underflowed_share[cell], 1.0), 0});
+    lines.push_back({"saturated", plot::share_text(map.saturated_share[cell], 1.0)});
+    lines.push_back({"underflowed", plot::share_text(map.underflowed_share[cell], 1.0)});
   }
-  lines.push_back({"click", "elements of this block", 0});
+  lines.push_back({"click", "elements of this block"});
   plot::read_out(context, "", lines);
 }
 

@@ -30,23 +30,11 @@ std::vector<plot::Column> expert_error_columns(engine::Product product) {
           {"max err.", 50, true, "Largest absolute error of an element of the product"},
           {"X ulp", 38, true,
            "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
+          {"lost", 34, true,
+           "Elements of the product that overflowed: infinite or NaN although the unquantized "
+           "product is finite. The SNR leaves them out"},
           {"satur.", 38, true, "Elements of X above the format's largest value"},
           {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
-}
-
-engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert,
-                                       engine::Product product) {
-  switch (product) {
-    case engine::Product::Fprop:
-      return {.snr_db = expert.snr_db,
-              .max_abs_error = expert.max_abs_error,
-              .reference_rms = expert.reference_rms};
-    case engine::Product::Dgrad:
-      return expert.dgrad;
-    case engine::Product::Wgrad:
-      break;
-  }
-  return expert.wgrad;
 }
 
 std::string recipe_text(const engine::Recipe& recipe) {
@@ -64,35 +52,6 @@ std::string recipe_text(const engine::Recipe& recipe) {
     text += ", epsilon " + plot::number_text(static_cast<double>(recipe.amax_epsilon));
   }
   return text;
-}
-
-plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer) {
-  plot::Grid grid{.rows = map.rows, .columns = map.columns, .values = {}};
-  switch (layer) {
-    case MapLayer::Largest:
-      grid.values = map.maximum;
-      break;
-    case MapLayer::Mean:
-      grid.values = map.mean;
-      break;
-    case MapLayer::Deviation:
-      grid.values = map.deviation;
-      break;
-    case MapLayer::Distance:
-      grid.values = map.minimum;
-      for (std::size_t cell = 0; cell < std::min(grid.values.size(), map.maximum.size()); ++cell) {
-        grid.values[cell] = map.maximum[cell] - map.minimum[cell];
-      }
-      break;
-    case MapLayer::Saturated:
-      grid.values = map.saturated_share;
-      break;
-    case MapLayer::Underflowed:
-      grid.values = map.underflowed_share;
-      break;
-  }
-  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
-  return grid.values.size() == cells && cells > 0 ? grid : plot::Grid{};
 }
 
 const engine::OperandStatistics& NumericsModel::statistics() const {
@@ -113,14 +72,8 @@ void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, engi
   after_ = plot::magnitude_bins(statistics.after);
   scale_ = plot::magnitude_bins(statistics.scale);
   amax_ = plot::magnitude_bins(statistics.amax);
-  const engine::ScaleMap& map = statistics.scale_map;
   choose_layer(layer_);
-  separators_.clear();
-  // The first and the last edge are the frame of the plot.
-  for (std::size_t i = 1; i + 1 < map.expert_first_row.size(); ++i) {
-    const std::int64_t row = map.expert_first_row[i];
-    if (row != map.expert_first_row[i - 1]) separators_.push_back(static_cast<double>(row));
-  }
+  separators_ = expert_separators(statistics.scale_map);
   derive_experts(theme);
 }
 
@@ -137,58 +90,40 @@ void NumericsModel::choose_layer(MapLayer layer) {
   if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
 }
 
-int NumericsModel::expert_at(double source_row) const {
-  const std::vector<std::int64_t>& first = statistics().scale_map.expert_first_row;
-  const auto row = static_cast<std::int64_t>(source_row);
-  // The last expert that starts at or before the row: empty ones share their start with the next.
-  const auto after = std::ranges::upper_bound(first, row);
-  const auto index = static_cast<std::ptrdiff_t>(after - first.begin()) - 1;
-  const auto experts = static_cast<std::ptrdiff_t>(first.size()) - 1;
-  return index >= 0 && index < experts ? static_cast<int>(index) : -1;
-}
-
 std::int64_t NumericsModel::operand_row(double source_row) const {
-  const engine::ScaleMap& map = statistics().scale_map;
-  const int expert = expert_at(source_row);
-  if (expert < 0) return 0;
-  std::int64_t start = 0;
-  for (int i = 0; i < expert; ++i) {
-    start += operand_ == Operand::Weights ? run_->result.effective.shape.n
-                                          : run_->result.splits.at(static_cast<std::size_t>(i));
-  }
-  const std::int64_t first = map.expert_first_row[static_cast<std::size_t>(expert)];
-  const auto block = static_cast<std::int64_t>(source_row) - first;
-  return start + block * std::max<std::int64_t>(map.block_rows, 1);
+  return app::operand_row(statistics().scale_map, source_row, [this](std::size_t expert) {
+    return operand_ == Operand::Weights ? run_->result.effective.shape.n
+                                        : run_->result.splits.at(expert);
+  });
 }
 
 void NumericsModel::derive_experts(const Theme& theme) {
   snr_bars_.clear();
   expert_rows_.clear();
-  const auto decibel = [](double value) { return plot::Cell{plot::decibel_text(value), value, 0}; };
+  const auto decibel = [](double value) { return plot::Cell{plot::decibel_text(value), value}; };
   const auto count = [&theme](std::uint64_t value) {
     return plot::Cell{plot::count_text(value), static_cast<double>(value),
                       value > 0 ? theme.colors.warn : theme.colors.dim_text};
   };
   for (std::size_t i = 0; i < run_->result.experts.size(); ++i) {
     const engine::ExpertResult& expert = run_->result.experts[i];
-    const engine::ProductAccuracyRow error = accuracy_of(expert, product_);
+    const engine::ProductAccuracy& error = expert.of(product_);
     snr_bars_.push_back({.value = error.snr_db,
                          .companion = static_cast<double>(expert.rows),
                          .color = theme.colors.accent,
                          .outside = std::isinf(error.snr_db) && error.snr_db > 0.0});
     expert_rows_.push_back(
-        {.cells = {{std::to_string(i), static_cast<double>(i), 0},
+        {.cells = {{std::to_string(i), static_cast<double>(i)},
                    {plot::count_text(static_cast<std::uint64_t>(expert.rows)),
                     static_cast<double>(expert.rows), expert.rows == 0 ? theme.colors.dim_text : 0},
                    decibel(expert.rows == 0 ? std::nan("") : error.snr_db),
                    decibel(expert.rows == 0 ? std::nan("") : expert.x_snr_db),
-                   {plot::number_text(error.max_abs_error), error.max_abs_error, 0},
+                   {plot::number_text(error.max_abs_error), error.max_abs_error},
                    {std::isnan(expert.x_max_ulp) ? "" : plot::number_text(expert.x_max_ulp),
                     expert.x_max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
+                   count(error.lost),
                    count(expert.saturated),
-                   count(expert.underflowed)},
-         .chip = 0,
-         .tooltip = ""});
+                   count(expert.underflowed)}});
     if (expert.rows == 0) snr_bars_.back().value = std::nan("");
     if (expert.rows == 0) snr_bars_.back().outside = false;
   }

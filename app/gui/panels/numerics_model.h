@@ -7,21 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/bins.h"
-#include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/sorted_table.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
 
 enum class Operand { Activations, Weights, Gradients };
-
-/// What the cells of the block-scale map show.
-enum class MapLayer { Largest, Mean, Deviation, Distance, Saturated, Underflowed };
-
-/// A layer of a map as a grid; empty if the run has not measured it.
-plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer);
 
 class NumericsModel {
  public:
@@ -49,9 +43,7 @@ class NumericsModel {
   std::uint64_t map_generation() const { return map_generation_; }
   plot::Range map_colors() const { return map_colors_; }
   const std::vector<double>& separators() const { return separators_; }
-  /// Expert that owns a row of scales, or -1.
-  int expert_at(double source_row) const;
-  /// Row of the operand that a row of scales starts with: each expert starts with a new block.
+  /// Row of the operand that a row of scales starts with.
   std::int64_t operand_row(double source_row) const;
   const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
   const std::vector<plot::TableRow>& expert_rows() const { return expert_rows_; }
@@ -77,8 +69,6 @@ class NumericsModel {
 
 /// The table's columns name the product.
 std::vector<plot::Column> expert_error_columns(engine::Product product);
-/// The figures of one product of an expert, wherever the result stores them.
-engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert, engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
 std::string recipe_text(const engine::Recipe& recipe);
 

@@ -67,8 +67,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
   const bool exact = std::isinf(statistics.snr_db) && statistics.snr_db > 0.0;
   figures.push_back({.id = "numerics.snr",
                      .label = fmt::format("SNR of {}", name),
-                     .value = {plot::decibel_text(statistics.snr_db),
-                               std::isfinite(statistics.snr_db) ? "dB" : ""},
+                     .value = plot::decibels(statistics.snr_db),
                      .note = fmt::format("n {}", plot::si_text(elements)),
                      .tooltip = exact ? "Every finite element came back exactly"
                                       : "10 log10 of the sum of squares over the sum of squared "
@@ -91,12 +90,10 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
       {.id = "numerics.scales",
        .label = "scales",
        .value = {plot::count_text(static_cast<std::uint64_t>(model_.scale().total())), ""},
-       .note = "",
        .tooltip = "One per block; with per-tensor scaling one per expert"});
   figures.push_back({.id = "numerics.recipe",
                      .label = "recipe",
                      .value = {recipe_text(model_.run().result.effective.recipe), ""},
-                     .note = "",
                      .tooltip = "The effective recipe of the run on screen"});
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float selector = theme.px(230);

@@ -10,8 +10,8 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/page.h"
+#include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/history_view.h"
-#include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"

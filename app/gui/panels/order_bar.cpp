@@ -1,5 +1,7 @@
 #include "app/gui/panels/order_bar.h"
 
+#include <fmt/format.h>
+
 #include "app/gui/controls/widgets.h"
 
 namespace app {
@@ -54,6 +56,23 @@ bool draw_no_result(const PanelContext& context, const Area& area, bool in_progr
   if (lost) sentence += " There is no worker: start one first.";
   return draw_empty(context, area.size, words.title, sentence, words.button_id,
                     lost ? nullptr : words.button_label);
+}
+
+void draw_order_status(const PanelContext& context, const Area& area, const OrderStatus& status) {
+  const Palette& colors = context.theme.colors;
+  TextLine line{
+      .id = status.id, .label = status.label, .text = status.shown, .color = colors.dim_text};
+  if (!status.in_progress.empty()) {
+    line.text = status.in_progress;
+    line.color = colors.accent;
+  } else if (!status.error.empty()) {
+    line.text = status.error;
+    line.color = colors.bad;
+  } else if (status.stale != nullptr) {
+    line.text = fmt::format("{}   ({})", status.stale, status.shown);
+    line.color = colors.warn;
+  }
+  draw_text_line(context, area, line);
 }
 
 Area control_row(const Theme& theme, const Area& area, float taken_left, float needed) {

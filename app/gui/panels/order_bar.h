@@ -69,6 +69,17 @@ struct NoResult {
 bool draw_no_result(const PanelContext& context, const Area& area, bool in_progress,
                     const NoResult& words);
 
+/// Under the controls: what is in progress, what went wrong, or what is shown.
+struct OrderStatus {
+  const char* id = "";
+  const char* label = "";
+  std::string in_progress{};  // empty = nothing is
+  std::string error{};
+  std::string shown{};          // empty = nothing is
+  const char* stale = nullptr;  // what is shown answers another request
+};
+void draw_order_status(const PanelContext& context, const Area& area, const OrderStatus& status);
+
 /// Where a view's controls go: right of the `taken_left` pixels that the page has used of its first
 /// row, or on the next row if they need more than is left there.
 Area control_row(const Theme& theme, const Area& area, float taken_left, float needed);

@@ -218,10 +218,9 @@ void PerformancePanel::draw_expert_read_out(const PanelContext& context, int exp
       {"tokens", plot::count_text(static_cast<std::uint64_t>(bar.companion)),
        context.theme.colors.warn},
       {"median", plot::duration_text(bar.value), bar.color},
-      {"p5 \u2013 p95", plot::duration_text(bar.low) + " \u2013 " + plot::duration_text(bar.high),
-       0}};
+      {"p5 \u2013 p95", plot::duration_text(bar.low) + " \u2013 " + plot::duration_text(bar.high)}};
   if (bar.companion > 0.0 && std::isfinite(bar.value)) {
-    lines.push_back({"per token", plot::duration_text(bar.value / bar.companion), 0});
+    lines.push_back({"per token", plot::duration_text(bar.value / bar.companion)});
   }
   plot::read_out(context, fmt::format("expert {}", expert), lines);
 }

@@ -27,9 +27,7 @@ const std::vector<plot::Column> kKernelColumns = {
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
 
-plot::Cell time_cell(double nanoseconds) {
-  return {plot::duration_text(nanoseconds), nanoseconds, 0};
-}
+plot::Cell time_cell(double nanoseconds) { return {plot::duration_text(nanoseconds), nanoseconds}; }
 
 }  // namespace
 
@@ -44,7 +42,7 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
   // Requests for the last run are dropped with it.
   range_task_.drop();
   lane_task_.drop();
-  const auto derive = [run = wanted_run_, choice = choice_] {
+  show(derive(*wanted_run_, run_task_, [run = wanted_run_, choice = choice_] {
     // The sums on a second thread: a large recording appears after the longer of the two.
     std::shared_ptr<const RangePicture> sums;
     std::string failure;
@@ -54,35 +52,50 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
     summing.join();
     if (sums == nullptr) throw std::runtime_error(failure);
     return RunDerivations{std::move(lanes), std::move(sums)};
-  };
-  if (wanted_run_->activity.records.size() > kRecordsAtOnce) return run_task_.start(derive);
-  run_task_.drop();
-  lanes_ = make_lanes(make_run_picture(wanted_run_), choice_);
-  range_ = make_range_picture(*wanted_run_, std::nullopt);
-  ++derived_;
+  }));
 }
 
 void PerformanceModel::set_range(std::optional<plot::Range> range) {
   if (run_task_.running()) return;  // the selection was on the last run's axis
-  if (wanted_run_->activity.records.size() > kRecordsAtOnce) {
-    range_task_.start([run = wanted_run_, range, replays = range_->replays] {
-      return make_range_picture(*run, range, replays);
-    });
-  } else {
-    range_ = make_range_picture(*wanted_run_, range, range_->replays);
-    ++derived_;
-  }
+  show(derive(*wanted_run_, range_task_, [run = wanted_run_, range, replays = range_->replays] {
+    return make_range_picture(*run, range, replays);
+  }));
 }
 
 void PerformanceModel::set_lanes(plot::LaneChoice choice) {
   choice_ = choice;
   if (run_task_.running()) return set_run(wanted_run_, generation_);
-  if (wanted_run_->activity.records.size() > kRecordsAtOnce) {
-    lane_task_.start([run = lanes_->run, choice] { return make_lanes(run, choice); });
-  } else {
-    lanes_ = make_lanes(lanes_->run, choice);
-    ++derived_;
-  }
+  show(derive(*wanted_run_, lane_task_,
+              [run = lanes_->run, choice] { return make_lanes(run, choice); }));
+}
+
+bool PerformanceModel::show(std::optional<RunDerivations> made) {
+  if (!made) return false;
+  lanes_ = std::move(made->lanes);
+  range_ = std::move(made->range);
+  ++derived_;
+  return true;
+}
+
+bool PerformanceModel::show(std::optional<std::shared_ptr<const RangePicture>> made) {
+  if (!made) return false;
+  range_ = std::move(*made);
+  ++derived_;
+  return true;
+}
+
+bool PerformanceModel::show(std::optional<std::shared_ptr<const LanePicture>> made) {
+  if (!made) return false;
+  lanes_ = std::move(*made);
+  ++derived_;
+  return true;
+}
+
+bool PerformanceModel::take() {
+  const bool run = show(run_task_.take());
+  const bool range = show(range_task_.take());
+  const bool lanes = show(lane_task_.take());
+  return run || range || lanes;
 }
 
 void PerformanceModel::set_source(std::size_t index) { source_index_ = index; }
@@ -96,25 +109,6 @@ PerformanceModel::ExpertSource PerformanceModel::source(std::size_t index) const
   if (index < stages.size()) return {engine::ExpertMethod::Trace, stages[index]};
   const MeasuredExperts& measured = picture().measured_experts[index - stages.size()];
   return {measured.method, measured.stage};
-}
-
-bool PerformanceModel::take() {
-  bool changed = false;
-  if (auto made = run_task_.take()) {
-    lanes_ = std::move(made->lanes);
-    range_ = std::move(made->range);
-    changed = true;
-  }
-  if (auto made = range_task_.take()) {
-    range_ = std::move(*made);
-    changed = true;
-  }
-  if (auto made = lane_task_.take()) {
-    lanes_ = std::move(*made);
-    changed = true;
-  }
-  if (changed) ++derived_;
-  return changed;
 }
 
 void PerformanceModel::lay_out(const Theme& theme) {
@@ -133,13 +127,13 @@ void PerformanceModel::lay_out_kernels(const Theme& theme) {
   for (const profiling::KernelSummary& kernel : kernels()) {
     const std::string& name = run().activity.names[kernel.name];
     kernel_rows_.push_back(
-        {.cells = {{plot::short_kernel_name(name), 0.0, 0},
+        {.cells = {{plot::short_kernel_name(name)},
                    {std::string(engine::stage_name(kernel.stage)), 0.0, theme.colors.dim_text},
-                   {plot::count_text(kernel.time.n), static_cast<double>(kernel.time.n), 0},
+                   {plot::count_text(kernel.time.n), static_cast<double>(kernel.time.n)},
                    time_cell(kernel.time.median),
                    time_cell(kernel.time.p95),
                    time_cell(kernel.time.sum),
-                   {fmt::format("{:.1f} %", 100.0 * kernel.share), kernel.share, 0}},
+                   {fmt::format("{:.1f} %", 100.0 * kernel.share), kernel.share}},
          .chip = theme.stage(kernel.stage),
          .tooltip = name});
   }

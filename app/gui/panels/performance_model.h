@@ -86,6 +86,10 @@ class PerformanceModel {
     std::shared_ptr<const RangePicture> range;
   };
 
+  // True if there is one.
+  bool show(std::optional<RunDerivations> made);
+  bool show(std::optional<std::shared_ptr<const RangePicture>> made);
+  bool show(std::optional<std::shared_ptr<const LanePicture>> made);
   void lay_out_kernels(const Theme& theme);
   void lay_out_experts(const Theme& theme);
   void compare_methods();

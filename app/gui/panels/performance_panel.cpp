@@ -1,10 +1,13 @@
-// Layout, figures and state of the Performance page; its cards are in separate files.
+// Layout, figures, kernels and state of the Performance page; its other cards are in separate
+// files.
 #include "app/gui/panels/performance_panel.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "app/gui/plot/histogram_plot.h"
 
 namespace app {
 namespace {
@@ -47,7 +50,6 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
       {.id = "performance.observer",
        .label = ambiguous ? "observer, within the spread" : "observer",
        .value = {fmt::format("{:+.1f}", 100.0 * (nodes->median_ns / off->median_ns - 1.0)), "%"},
-       .note = "",
        .tooltip = "The same step, blocks of all levels interleaved (median, p5 \u2013 p95):" +
                   row("nothing traced", off) +
                   row("graph launches traced", timing(engine::TraceLevel::Graphs)) +
@@ -99,13 +101,11 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
        .label = graph ? "replay, p5 \u2013 p95" : "step, p5 \u2013 p95",
        .value = {plot::duration(step.p5).text() + " \u2013 " + plot::duration(step.p95).figure,
                  plot::duration(step.p95).unit},
-       .note = "",
        .tooltip = fmt::format("Spread over {} timed iterations. Method: {}", step.n,
                               result.iteration_method)});
   figures.push_back({.id = "performance.tokens",
                      .label = "tokens",
                      .value = {plot::si_text(tokens / seconds), "/s"},
-                     .note = "",
                      .tooltip = "Routed rows of X divided by the median step"});
   for (const StageSum& sum : model_.stage_sums()) {
     if (sum.stage != engine::Stage::Fprop) continue;
@@ -113,7 +113,6 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
         {.id = "performance.fprop_share",
          .label = "fprop share",
          .value = {fmt::format("{:.1f}", 100.0 * sum.sum_ns / model_.total_ns()), "%"},
-         .note = "",
          .tooltip = "Of the summed time of the records in the range"});
   }
   if (const auto& gaps = model_.gaps()) {
@@ -142,7 +141,6 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
         {.id = "performance.host_launch",
          .label = "host launch",
          .value = plot::duration(static_cast<double>(facts.host_launch_ns)),
-         .note = "",
          .tooltip = "Host cost of one launch of the graph: median of cudaGraphLaunch()"});
   }
   add_observer_figure(result.measurements, figures);
@@ -228,6 +226,75 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
                                       .view = iteration_view_}));
   draw_card(context, areas[4], durations_card(context));
   draw_card(context, areas[5], roofline_card(context));
+}
+
+CardSpec PerformancePanel::kernels_card() {
+  return {.id = "performance.kernels_card",
+          .title = "Kernels",
+          .question = "Which kernels or spans take the time? A click on a row shows its durations.",
+          .note = range_note(),
+          .measured =
+              "Records that start in the range, by name and stage. Quantiles interpolate "
+              "linearly between samples. Records: " +
+              model_.run().result.activity_method,
+          .table = {.id = "##performance.kernels",
+                    .columns = kernel_columns(),
+                    .rows = &model_.kernel_rows(),
+                    .generation = model_.table_generation(),
+                    .state = &table_,
+                    .chosen = [this] { row_view_ = {}; }},
+          .empty = [this]() -> EmptyState {
+            if (!model_.kernel_rows().empty()) return {};
+            return {"Nothing starts in this range",
+                    "Select a wider range in the timeline, or click into it to see the whole run."};
+          }};
+}
+
+std::string PerformancePanel::durations_list() const {
+  std::string text = "from_ns\tto_ns\tcount\n";
+  const plot::Bins& bins = model_.row_bins(table_.selected);
+  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
+    text +=
+        fmt::format("{:.1f}\t{:.1f}\t{:.0f}\n", bins.edges[i], bins.edges[i + 1], bins.counts[i]);
+  }
+  return text;
+}
+
+CardSpec PerformancePanel::durations_card(const PanelContext& context) {
+  const auto shown = static_cast<std::size_t>(std::max(table_.selected, 0));
+  const std::string name = model_.kernels().empty()
+                               ? std::string("none")
+                               : model_.kernel_rows()[shown].cells.front().text;
+  return {.id = "performance.durations_card",
+          .title = "Durations",
+          .question =
+              "How are the durations of the chosen kernel distributed? Two humps mean two regimes.",
+          .note = table_.selected >= 0 ? name : name + " (largest sum; click a row for another)",
+          .measured = "Durations of the row's records in equal bins, " + range_note() + ".",
+          .list = [this] { return durations_list(); },
+          .empty = [this]() -> EmptyState {
+            if (!model_.row_bins(table_.selected).counts.empty()) return {};
+            return {"No durations", "No record of this row starts in the range."};
+          },
+          .draw =
+              [this, &context, name, shown](const Area& room) {
+                const plot::Bins& bins = model_.row_bins(table_.selected);
+                const plot::HistogramSpec spec{
+                    .id = "##performance.durations",
+                    .size = room.size,
+                    .x = {.kind = plot::AxisKind::Nanoseconds,
+                          .limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds)},
+                    .y_label = "records / bin",
+                    .per_bin = true,
+                    .end_bins = false};
+                const ImU32 color = context.theme.stage(model_.kernels()[shown].stage);
+                plot::draw_histogram(context, spec, {{.name = name, .color = color, .bins = &bins}},
+                                     row_view_);
+              },
+          .read_out = {"performance.durations", "durations of one row", [this, name] {
+                         return fmt::format("row={};n={:.0f}", name,
+                                            model_.row_bins(table_.selected).total());
+                       }}};
 }
 
 std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake) {

@@ -60,7 +60,6 @@ class PerformancePanel : public PagePanel {
   CardSpec roofline_card(const PanelContext& context);
   void draw_roofline(const PanelContext& context, ImVec2 size);
   std::string roofline_list() const;
-  // performance_kernel_cards.cpp
   CardSpec kernels_card();
   CardSpec durations_card(const PanelContext& context);
   std::string durations_list() const;

@@ -96,7 +96,7 @@ void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
 void show_sample(const PanelContext& context, const PowerSample& sample,
                  std::span<const Curve> curves) {
   std::vector<plot::ReadOutLine> lines = {
-      {"time", plot::duration_text(static_cast<double>(sample.time_ns)), 0}};
+      {"time", plot::duration_text(static_cast<double>(sample.time_ns))}};
   for (const Curve& curve : curves) {
     const double value = curve.value(sample);
     lines.push_back({curve.name,
@@ -104,13 +104,13 @@ void show_sample(const PanelContext& context, const PowerSample& sample,
                      curve.color});
   }
   if (sample.memory_clock_mhz >= 0) {
-    lines.push_back({"memory clock", fmt::format("{} MHz", sample.memory_clock_mhz), 0});
+    lines.push_back({"memory clock", fmt::format("{} MHz", sample.memory_clock_mhz)});
   }
   if (sample.temperature_c >= 0) {
-    lines.push_back({"temperature", fmt::format("{} \u00b0C", sample.temperature_c), 0});
+    lines.push_back({"temperature", fmt::format("{} \u00b0C", sample.temperature_c)});
   }
   const std::string limits = profiling::clock_reason_names(sample.clock_reasons);
-  lines.push_back({"clock limited by", limits.empty() ? "nothing" : limits, 0});
+  lines.push_back({"clock limited by", limits.empty() ? "nothing" : limits});
   plot::read_out(context, "clock and power", lines);
 }
 

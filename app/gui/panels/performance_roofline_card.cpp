@@ -231,14 +231,14 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
   plot::read_out(
       context, std::string(engine::stage_name(hovered->stage)),
       {{"rate", rate_text(rate), theme.stage(hovered->stage)},
-       {"time per step", plot::duration_text(hovered->median_ns), 0},
-       {"iterations", plot::count_text(hovered->samples), 0},
-       {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity()), 0},
-       {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns), 0},
+       {"time per step", plot::duration_text(hovered->median_ns)},
+       {"iterations", plot::count_text(hovered->samples)},
+       {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity())},
+       {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns)},
        {"of the dense product", share_text(rate, practical.flop_per_s), theme.colors.accent},
-       {"of the peak at its clock", share_text(rate, clock_adjusted(run)), 0},
-       {"of the nominal peak", nominal.empty() ? "not known" : share_text(rate, nominal.flop_per_s),
-        0}});
+       {"of the peak at its clock", share_text(rate, clock_adjusted(run))},
+       {"of the nominal peak",
+        nominal.empty() ? "not known" : share_text(rate, nominal.flop_per_s)}});
 }
 
 }  // namespace app

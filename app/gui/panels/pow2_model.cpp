@@ -22,13 +22,11 @@ double lost(double free, double pow2) {
   return std::isfinite(free) && std::isfinite(pow2) ? free - pow2 : profiling::kNaN;
 }
 
-plot::Cell decibel(double value) {
-  return {std::isnan(value) ? "n/a" : plot::decibel_text(value), value, 0};
-}
+plot::Cell decibel(double value) { return {plot::decibel_text(value), value}; }
 
 plot::Cell binades(const engine::RangeWaste* waste, double value) {
-  if (waste == nullptr || waste->scales == 0) return {"n/a", profiling::kNaN, 0};
-  return {fmt::format("{:.3f}", value), value, 0};
+  if (waste == nullptr || waste->scales == 0) return {"n/a", profiling::kNaN};
+  return {fmt::format("{:.3f}", value), value};
 }
 
 std::vector<plot::Bar> snr_bars(const engine::QuantizationReport* report, const Theme& theme) {
@@ -45,10 +43,22 @@ std::vector<plot::Bar> snr_bars(const engine::QuantizationReport* report, const 
 
 }  // namespace
 
+const std::vector<Scaling>& pow2_scalings() {
+  static const std::vector<Scaling> kScalings = [] {
+    std::vector<Scaling> scalings;
+    for (std::size_t i = 0; i < engine::kRecipeTraits.size(); ++i) {
+      if (engine::kRecipeTraits[i].pow2_scales(true)) scalings.push_back(static_cast<Scaling>(i));
+    }
+    std::ranges::stable_partition(scalings,
+                                  [](Scaling one) { return engine::traits_of(one).per_tensor(); });
+    return scalings;
+  }();
+  return kScalings;
+}
+
 std::vector<engine::Recipe> pow2_recipes(const engine::Recipe& settings) {
   std::vector<engine::Recipe> recipes;
-  for (const Scaling scaling :
-       {Scaling::PerTensorCurrent, Scaling::PerTensorDelayed, Scaling::Block, Scaling::Mxfp8}) {
+  for (const Scaling scaling : pow2_scalings()) {
     for (const bool pow2 : {false, true}) {
       // Scales that are powers of two whatever the setting says have no other twin.
       if (engine::traits_of(scaling).pow2_scales(pow2) != pow2) continue;
@@ -110,16 +120,14 @@ void Pow2Model::set(Comparison comparison, Scaling scaling, const Theme& theme) 
                       .low = known ? pow2.waste.mean : 0.0,
                       .high = known ? pow2.waste.max : 0.0,
                       .color = theme.colors.warn});
-    rows_.push_back({.cells = {{std::to_string(i), static_cast<double>(i), 0},
+    rows_.push_back({.cells = {{std::to_string(i), static_cast<double>(i)},
                                {plot::count_text(static_cast<std::uint64_t>(pow2.rows)),
-                                static_cast<double>(pow2.rows), 0},
+                                static_cast<double>(pow2.rows)},
                                binades(&pow2.waste, pow2.waste.mean),
                                binades(&pow2.waste, pow2.waste.max),
                                decibel(free),
                                decibel(snr),
-                               decibel(lost(free, snr))},
-                     .chip = 0,
-                     .tooltip = ""});
+                               decibel(lost(free, snr))}});
   }
 }
 

@@ -12,8 +12,10 @@
 
 namespace app {
 
-/// Every kind of scaling with FP32 and with power-of-two scales, and MXFP8, whose scales are always
-/// powers of two.
+/// The kinds of scaling that can have power-of-two scales, per tensor first.
+const std::vector<engine::Scaling>& pow2_scalings();
+/// Each of them with FP32 and with power-of-two scales; once where the scales are always powers of
+/// two.
 std::vector<engine::Recipe> pow2_recipes(const engine::Recipe& settings);
 /// The order that results from the rail's request.
 engine::ComparisonRequest pow2_order(const engine::RunRequest& request, bool weights);

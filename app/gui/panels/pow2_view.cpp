@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "app/gui/cards/card.h"
@@ -16,25 +15,13 @@
 namespace app {
 namespace {
 
-constexpr std::array kScalings = {engine::Scaling::PerTensorCurrent,
-                                  engine::Scaling::PerTensorDelayed, engine::Scaling::Block,
-                                  engine::Scaling::Mxfp8};
-
 const char* const kPairMethod =
     "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
     "of the scale that a block's amax asks for over the scale that was used. Times are medians of "
     "timed launches of the quantization alone; nothing here is computed from a model.";
 
-std::string db_text(double value) { return std::isnan(value) ? "n/a" : plot::decibel_text(value); }
-
-plot::Quantity db(double value) { return {db_text(value), std::isfinite(value) ? "dB" : ""}; }
-
 plot::Quantity time_of(double nanoseconds) {
-  if (std::isnan(nanoseconds)) return {"not timed", ""};
-  const std::string text = plot::duration_text(nanoseconds);
-  const std::size_t space = text.find(' ');
-  if (space == std::string::npos) return {text, ""};
-  return {text.substr(0, space), text.substr(space + 1)};
+  return std::isnan(nanoseconds) ? plot::Quantity{"not timed", ""} : plot::duration(nanoseconds);
 }
 
 }  // namespace
@@ -46,7 +33,7 @@ engine::ComparisonRequest Pow2View::wanted(const PanelContext& context) const {
 void Pow2View::follow(const PanelContext& context) {
   const SessionView& view = context.view;
   orders_.follow(context, wanted(context), engine::validate(view.requested));
-  const auto scaling = kScalings.at(static_cast<std::size_t>(scaling_));
+  const auto scaling = pow2_scalings().at(static_cast<std::size_t>(scaling_));
   // Newest first: the search ends at the one that is already shown.
   Pow2Model::Comparison found;
   for (auto one = view.comparisons.rbegin(); one != view.comparisons.rend() && !found; ++one) {
@@ -73,10 +60,14 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   flow.next(theme.px(64));
   controls::segmented(context, "pow2.operand", operand_, {"X", "W"},
                       {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(64)});
-  flow.next(theme.px(236));
-  controls::segmented(
-      context, "pow2.scaling", scaling_, {"Tensor", "Delayed", "Block", "MXFP8"},
-      {.tooltip = "Kind of scaling whose scales are compared", .width = theme.px(236)});
+  std::vector<std::string> scalings;
+  for (const engine::Scaling one : pow2_scalings()) {
+    scalings.emplace_back(engine::traits_of(one).label);
+  }
+  const float width = theme.px(78) * static_cast<float>(scalings.size());
+  flow.next(width);
+  controls::segmented(context, "pow2.scaling", scaling_, scalings,
+                      {.tooltip = "Kind of scaling whose scales are compared", .width = width});
   constexpr OrderWords kWords{
       .name = "pow2",
       .verb = "compare",
@@ -132,17 +123,17 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                   .tooltip = kPairMethod},
                  {.id = "pow2.free_snr",
                   .label = "SNR, FP32 scales",
-                  .value = db(free_db),
+                  .value = plot::decibels(free_db),
                   .tooltip = recipe.chooses_pow2()
                                  ? std::string(kPairMethod)
                                  : fmt::format("{} scales are always powers of two", recipe.title)},
                  {.id = "pow2.pow2_snr",
                   .label = "SNR, pow-2 scales",
-                  .value = db(pow2_db),
+                  .value = plot::decibels(pow2_db),
                   .tooltip = kPairMethod},
                  {.id = "pow2.lost",
                   .label = "SNR lost",
-                  .value = db(model_.lost_db()),
+                  .value = plot::decibels(model_.lost_db()),
                   .tooltip = "Below 0: rounding the scales helped this operand",
                   .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
                  {.id = "pow2.free_time",
@@ -189,13 +180,12 @@ void Pow2View::draw_waste(const PanelContext& context, ImVec2 size) {
   if (hovered < 0) return;
   const engine::RangeWaste& waste =
       model_.pair().pow2->experts[static_cast<std::size_t>(hovered)].waste;
-  plot::read_out(
-      context, fmt::format("expert {}", hovered),
-      {{"mean", fmt::format("{:.4f} binades", waste.mean), 0},
-       {"worst scale", fmt::format("{:.4f} binades", waste.max), 0},
-       {"largest code used",
-        fmt::format("{:.1f} % of the range's top, on average", 100.0 * std::exp2(-waste.mean)), 0},
-       {"scales", plot::count_text(waste.scales), 0}});
+  plot::read_out(context, fmt::format("expert {}", hovered),
+                 {{"mean", fmt::format("{:.4f} binades", waste.mean)},
+                  {"worst scale", fmt::format("{:.4f} binades", waste.max)},
+                  {"largest code used", fmt::format("{:.1f} % of the range's top, on average",
+                                                    100.0 * std::exp2(-waste.mean))},
+                  {"scales", plot::count_text(waste.scales)}});
 }
 
 CardSpec Pow2View::snr_card(const PanelContext& context) {
@@ -205,7 +195,10 @@ CardSpec Pow2View::snr_card(const PanelContext& context) {
     controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
                         {.tooltip = "Scales whose error is drawn; both come from one comparison",
                          .width = context.theme.px(142)},
-                        {{.enabled = twin, .reason = "MXFP8 has only power-of-two scales"}, {}});
+                        {{.enabled = twin,
+                          .reason = fmt::format("{} has only power-of-two scales",
+                                                engine::traits_of(model_.scaling()).title)},
+                         {}});
   };
   return {.id = "pow2.snr_card",
           .title = "SNR of the operand",
@@ -243,9 +236,9 @@ void Pow2View::draw_snr(const PanelContext& context, ImVec2 size) {
   if (hovered < 0) return;
   const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
   plot::read_out(context, fmt::format("expert {}", hovered),
-                 {{"FP32 scales, dB", cells[4].text, 0},
-                  {"pow-2 scales, dB", cells[5].text, 0},
-                  {"lost, dB", cells[6].text, 0}});
+                 {{"FP32 scales, dB", cells[4].text},
+                  {"pow-2 scales, dB", cells[5].text},
+                  {"lost, dB", cells[6].text}});
 }
 
 CardSpec Pow2View::table_card(const PanelContext& context) {

@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-using engine::Scaling;
+using engine::ScaleNumber;
 
 const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
@@ -44,20 +44,6 @@ plot::Bins code_bins(const RecipeOverlay& overlay) {
   }
   for (const std::uint64_t count : counts) bins.counts.push_back(static_cast<double>(count));
   return bins;
-}
-
-plot::Grid map_grid(const engine::ScaleMap& map) {
-  plot::Grid grid{.rows = map.rows, .columns = map.columns, .values = map.maximum};
-  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
-  return grid.values.size() == cells ? grid : plot::Grid{};
-}
-
-std::vector<double> inner_edges(const std::vector<std::int64_t>& first) {
-  std::vector<double> edges;
-  for (std::size_t i = 1; i + 1 < first.size(); ++i) {
-    if (first[i] != first[i - 1]) edges.push_back(static_cast<double>(first[i]));
-  }
-  return edges;
 }
 
 }  // namespace
@@ -116,7 +102,7 @@ void RecipesModel::derive_rows(const Theme& theme) {
   for (const engine::QuantizationReport* report : reports_) {
     const std::string name = recipe_name(report->recipe, all.request.weights);
     plot::TableRow row;
-    row.cells.push_back({name, 0.0, 0});
+    row.cells.push_back({name});
     if (!report->refused.empty()) {
       row.cells.front() = {name + ": " + report->refused, 0.0, theme.colors.dim_text};
       for (std::size_t i = 1; i < kRecipeColumns.size(); ++i) {
@@ -139,15 +125,15 @@ void RecipesModel::derive_rows(const Theme& theme) {
     const double median = median_of(report->times_ns);
     const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
     const bool timed = std::isfinite(of_copy);
-    row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db, 0});
+    row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db});
     row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
-                         static_cast<double>(report->max_ulp), 0});
+                         static_cast<double>(report->max_ulp)});
     row.cells.push_back(share(statistics.underflowed));
     row.cells.push_back(share(statistics.saturated));
     row.cells.push_back(
-        {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element, 0});
-    row.cells.push_back({plot::duration_text(median), median, 0});
-    row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy, 0});
+        {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element});
+    row.cells.push_back({plot::duration_text(median), median});
+    row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy});
     row.tooltip = fmt::format(
         "{}\n{} codes and {} bytes of scales for {} elements\nlargest relative error {}\n{}", name,
         plot::count_text(static_cast<std::uint64_t>(report->code_bytes)),
@@ -162,13 +148,13 @@ void RecipesModel::derive_rows(const Theme& theme) {
 
 std::vector<int> RecipesModel::first_choice() const {
   std::vector<int> chosen;
-  for (const Scaling wanted : {Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
-    for (std::size_t i = 0; i < reports_.size(); ++i) {
-      if (reports_[i]->refused.empty() && reports_[i]->recipe.scaling == wanted) {
-        chosen.push_back(static_cast<int>(i));
-        break;
-      }
-    }
+  for (const auto wanted : {ScaleNumber::Fp32, ScaleNumber::E8m0, ScaleNumber::E4m3}) {
+    const auto found =
+        std::ranges::find_if(reports_, [wanted](const engine::QuantizationReport* report) {
+          const engine::RecipeTraits& traits = engine::traits_of(report->recipe);
+          return report->refused.empty() && traits.block > 0 && traits.scale == wanted;
+        });
+    if (found != reports_.end()) chosen.push_back(static_cast<int>(found - reports_.begin()));
   }
   for (std::size_t i = 0; i < reports_.size() && chosen.size() < kMostOverlaid; ++i) {
     const int row = static_cast<int>(i);
@@ -189,13 +175,9 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
     if (overlays_.size() == kMostOverlaid) break;
     const bool weights = recorded_->comparison.request.weights;
     const auto role = weights ? engine::OperandRole::Weights : engine::OperandRole::Activations;
-    RecipeOverlay overlay;
+    RecipeOverlay overlay = overlay_of(*reports_[index], role);
     overlay.row = row;
-    overlay.report = reports_[index];
     overlay.name = recipe_name(overlay.report->recipe, weights);
-    overlay.format = code_format(overlay.report->recipe, role);
-    overlay.transformed =
-        transformed_codes(overlay.report->recipe, role, overlay.report->columnwise);
     overlay.color = theme.series(overlays_.size());
     const engine::OperandStatistics& statistics = overlay.report->statistics;
     overlay.after = plot::magnitude_bins(statistics.after);
@@ -203,8 +185,8 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
     overlay.codes = code_bins(overlay);
     overlay.codes_used = static_cast<int>(std::ranges::count_if(
         overlay.report->code_counts, [](std::uint64_t count) { return count > 0; }));
-    overlay.map = map_grid(statistics.scale_map);
-    overlay.separators = inner_edges(statistics.scale_map.expert_first_row);
+    overlay.map = map_layer(statistics.scale_map, MapLayer::Largest);
+    overlay.separators = expert_separators(statistics.scale_map);
     const plot::Range values = plot::value_range(overlay.map.values);
     const bool first = map_colors_.empty() && map_colors_.max == 0.0 && map_colors_.min == 0.0;
     if (!overlay.map.values.empty()) {
@@ -226,22 +208,21 @@ std::int64_t RecipesModel::operand_rows() const {
 }
 
 std::int64_t RecipesModel::operand_row(const engine::ScaleMap& map, double source_row) const {
-  const std::vector<std::int64_t>& first = map.expert_first_row;
-  const auto row = static_cast<std::int64_t>(source_row);
-  const auto after = std::ranges::upper_bound(first, row);
-  const std::ptrdiff_t expert = after - first.begin() - 1;
-  if (expert < 0 || expert + 1 >= static_cast<std::ptrdiff_t>(first.size())) return 0;
   const engine::ComparisonRequest& request = recorded_->comparison.request;
-  std::int64_t start = 0;
-  for (std::ptrdiff_t i = 0; i < expert; ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    start += request.weights                               ? request.request.shape.n
-             : index < recorded_->comparison.splits.size() ? recorded_->comparison.splits[index]
-                                                           : 0;
-  }
-  const std::int64_t block = row - first[static_cast<std::size_t>(expert)];
-  return std::clamp<std::int64_t>(start + block * std::max<std::int64_t>(map.block_rows, 1), 0,
-                                  std::max<std::int64_t>(operand_rows() - 1, 0));
+  const std::vector<std::int64_t>& splits = recorded_->comparison.splits;
+  const std::int64_t row = app::operand_row(map, source_row, [&](std::size_t expert) {
+    if (request.weights) return request.request.shape.n;
+    return expert < splits.size() ? splits[expert] : std::int64_t{0};
+  });
+  return std::clamp<std::int64_t>(row, 0, std::max<std::int64_t>(operand_rows() - 1, 0));
+}
+
+RecipeOverlay overlay_of(const engine::QuantizationReport& report, engine::OperandRole role) {
+  RecipeOverlay overlay;
+  overlay.report = &report;
+  overlay.format = code_format(report.recipe, role);
+  overlay.transformed = transformed_codes(report.recipe, role, report.columnwise);
+  return overlay;
 }
 
 double steps_to_code(const RecipeOverlay& overlay, std::size_t index) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "app/gui/panels/code_bits.h"
+#include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/bins.h"
-#include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/sorted_table.h"
 #include "profiling/session/session_file.h"
 
@@ -34,6 +34,9 @@ struct RecipeOverlay {
   std::vector<double> separators;
 };
 
+/// Of one report, ready to read elements from; the rest is the model's.
+RecipeOverlay overlay_of(const engine::QuantizationReport& report, engine::OperandRole role);
+
 class RecipesModel {
  public:
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
@@ -50,13 +53,13 @@ class RecipesModel {
 
   const std::vector<plot::TableRow>& rows() const { return rows_; }
   const std::vector<const engine::QuantizationReport*>& reports() const { return reports_; }
-  /// The initial choice: the recipes most often compared.
+  /// The initial choice: the first recipe in blocks for every kind of scale, then the others.
   std::vector<int> first_choice() const;
   const std::vector<RecipeOverlay>& overlays() const { return overlays_; }
   const plot::Bins& before() const { return before_; }
   plot::Range map_colors() const { return map_colors_; }
 
-  /// Row of the operand at a position of a scale map: each expert starts with a new block.
+  /// Row of the operand at a position of a scale map.
   std::int64_t operand_row(const engine::ScaleMap& map, double source_row) const;
   std::int64_t operand_rows() const;
 

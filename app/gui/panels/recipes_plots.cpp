@@ -234,9 +234,9 @@ void RecipesView::draw_map(const PanelContext& context, const Area& area, std::s
                                   std::max<std::int64_t>(map.block_columns, 1);
       const auto value = static_cast<double>(overlay.map.at(hover.row, hover.column));
       plot::read_out(context, overlay.name,
-                     {{"from row", std::to_string(row), 0},
-                      {"from column", std::to_string(column), 0},
-                      {"scale_inv", plot::log2_text(value), 0}});
+                     {{"from row", std::to_string(row)},
+                      {"from column", std::to_string(column)},
+                      {"scale_inv", plot::log2_text(value)}});
       if (hover.clicked) go_to(context, row, column);
     }
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/heatmap_plot.h"
@@ -36,7 +37,6 @@ class RecipesView {
   CardSpec maps_card(const PanelContext& context);
   void draw_maps(const PanelContext& context, const Area& room);
   void draw_map(const PanelContext& context, const Area& area, std::size_t index);
-  // recipes_inspector.cpp
   CardSpec elements_card(const PanelContext& context);
   void draw_elements(const PanelContext& context);
   void draw_sample_controls(const PanelContext& context);
@@ -58,10 +58,8 @@ class RecipesView {
   plot::PlotView scale_view_;
   plot::PlotView code_view_;
   std::array<plot::HeatmapState, kMostOverlaid> maps_;
-  int cell_field_ = 1;
+  SampleView sample_;
   std::size_t cell_recipe_ = 0;
-  int picked_row_ = 0;  // in the sample: stays when the pointer leaves
-  int picked_column_ = 0;
 };
 
 }  // namespace app

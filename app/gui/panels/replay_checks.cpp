@@ -183,15 +183,15 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
       strip.check_of[static_cast<std::size_t>(row) * static_cast<std::size_t>(strip.grid.columns) +
                      static_cast<std::size_t>(replay - 1)];
   if (check < 0) {
-    plot::read_out(context, "", {{"replay", std::to_string(replay), 0}, {"compared", "no", 0}});
+    plot::read_out(context, "", {{"replay", std::to_string(replay)}, {"compared", "no"}});
     return;
   }
   const engine::ReplayCheck& hovered = checks[static_cast<std::size_t>(check)];
   const bool right = hovered.wrong_experts.empty();
   plot::read_out(context, "",
-                 {{"replay", std::to_string(hovered.replay), 0},
-                  {"layer", std::to_string(hovered.layer), 0},
-                  {"product", kProducts.at(static_cast<std::size_t>(hovered.product)), 0},
+                 {{"replay", std::to_string(hovered.replay)},
+                  {"layer", std::to_string(hovered.layer)},
+                  {"product", kProducts.at(static_cast<std::size_t>(hovered.product))},
                   {right ? "equal to eager" : "wrong experts",
                    right ? "every expert, bit for bit" : named(hovered.wrong_experts),
                    right ? theme.colors.good : theme.colors.bad}});

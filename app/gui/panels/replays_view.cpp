@@ -39,13 +39,11 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
                      .value = {plot::count_text(graph ? model_.run().activity.nodes.size()
                                                       : model_.matrix().rows.size()),
                                ""},
-                     .note = "",
                      .tooltip = "Rows of the heatmap"});
   figures.push_back(
       {.id = "graphs.slowest",
        .label = "slowest against median",
        .value = {fmt::format("{:+.1f}", 100.0 * (step.maximum / step.median - 1.0)), "%"},
-       .note = "",
        .tooltip = "Longest of the timed iterations"});
   if (model_.checks().checks > 0) {
     figures.push_back(
@@ -65,7 +63,6 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
         {.id = "graphs.workspace",
          .label = "workspace",
          .value = {std::string(engine::traits_of(result.effective.workspace).label), ""},
-         .note = "",
          .tooltip = "Workspace strategy of the run on screen"});
   }
   draw_headline(context, figures, width);
@@ -133,22 +130,20 @@ void ReplaysView::draw_matrix_read_out(const PanelContext& context,
   const float value = model_.duration_ns(hover.row, hover.column);
   std::vector<plot::ReadOutLine> lines = {
       {iteration_noun(model_.has_graph()),
-       std::to_string(hover.column + first_iteration(model_.has_graph())), 0},
+       std::to_string(hover.column + first_iteration(model_.has_graph()))},
       {"stage", std::string(engine::stage_name(row.stage)), context.theme.stage(row.stage)},
       {"duration",
-       std::isnan(value) ? "no record" : plot::duration_text(static_cast<double>(value)), 0}};
+       std::isnan(value) ? "no record" : plot::duration_text(static_cast<double>(value))}};
   if (!std::isnan(value)) {
     lines.push_back(
         {"against the row's median",
-         fmt::format("{:+.1f} %", 100.0 * (static_cast<double>(value) / row.time.median - 1.0)),
-         0});
+         fmt::format("{:+.1f} %", 100.0 * (static_cast<double>(value) / row.time.median - 1.0))});
   }
-  lines.push_back({"row median", plot::duration_text(row.time.median), 0});
-  lines.push_back(
-      {"row p5 \u2013 p95",
-       plot::duration_text(row.time.p5) + " \u2013 " + plot::duration_text(row.time.p95), 0});
-  lines.push_back({"row n", plot::count_text(row.time.n), 0});
-  if (row.expert >= 0) lines.push_back({"expert", std::to_string(row.expert), 0});
+  lines.push_back({"row median", plot::duration_text(row.time.median)});
+  lines.push_back({"row p5 \u2013 p95", plot::duration_text(row.time.p5) + " \u2013 " +
+                                            plot::duration_text(row.time.p95)});
+  lines.push_back({"row n", plot::count_text(row.time.n)});
+  if (row.expert >= 0) lines.push_back({"expert", std::to_string(row.expert)});
   plot::read_out(context, row.label.size() > 160 ? plot::short_kernel_name(row.label) : row.label,
                  lines);
 }

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/iterations_card.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/timeline_plot.h"
@@ -21,6 +23,17 @@ namespace app {
 /// Runs of at most this many records are derived in the frame in which they arrive, which takes
 /// well under a millisecond: then a live drag shows its result at once.
 inline constexpr std::size_t kRecordsAtOnce = 4096;
+
+/// Makes it in this frame for a small run; else the task does, and the caller takes it from there.
+template <class T, class Make>
+std::optional<T> derive(const profiling::RecordedRun& run, BackgroundTask<T>& task, Make make) {
+  if (run.activity.records.size() > kRecordsAtOnce) {
+    task.start(std::move(make));
+    return std::nullopt;
+  }
+  task.drop();
+  return make();
+}
 
 /// Asks for ten frames per second while something is derived: long work must become visible even if
 /// the mouse does not move.

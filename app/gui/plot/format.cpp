@@ -100,6 +100,10 @@ std::string decibel_text(double decibel) {
   return fmt::format("{:.1f}", decibel);
 }
 
+Quantity decibels(double decibel) {
+  return {decibel_text(decibel), std::isfinite(decibel) ? "dB" : ""};
+}
+
 std::string log2_text(double exponent) {
   if (std::isnan(exponent)) return "n/a";
   if (exponent == std::floor(exponent)) {

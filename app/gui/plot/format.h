@@ -37,6 +37,8 @@ std::string si_text(double value);
 std::string count_text(std::uint64_t value);
 /// 3221225472 -> "3.0 GiB".
 std::string bytes_text(std::uint64_t bytes);
+/// A ratio of powers: "41.2" and "dB"; without the unit where decibel_text() is a word.
+Quantity decibels(double decibel);
 /// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.
 std::string decibel_text(double decibel);
 /// "2^-7.42 (0.00583)".

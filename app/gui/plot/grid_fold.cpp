@@ -80,10 +80,13 @@ Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_column
   return result;
 }
 
-Range value_range(std::span<const float> values) {
+namespace {
+
+template <class Number>
+Range range_of_finite(std::span<const Number> values) {
   bool any = false;
   Range range;
-  for (const float value : values) {
+  for (const Number value : values) {
     if (!std::isfinite(value)) continue;
     const double v = value;
     range = any ? Range{std::min(range.min, v), std::max(range.max, v)} : Range{v, v};
@@ -91,6 +94,11 @@ Range value_range(std::span<const float> values) {
   }
   return range;
 }
+
+}  // namespace
+
+Range value_range(std::span<const float> values) { return range_of_finite(values); }
+Range value_range(std::span<const double> values) { return range_of_finite(values); }
 
 Range robust_range(std::span<const float> values, double low_quantile, double high_quantile) {
   std::vector<float> finite;

@@ -39,6 +39,7 @@ Grid folded(const Grid& grid, int most_rows, int most_columns);
 Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_columns);
 /// Smallest and largest finite value; empty if there is none.
 Range value_range(std::span<const float> values);
+Range value_range(std::span<const double> values);
 /// Quantile range of the finite values, which a single outlier cannot stretch.
 Range robust_range(std::span<const float> values, double low_quantile, double high_quantile);
 

@@ -97,17 +97,16 @@ std::vector<ReadOutLine> live_lines(const MemoryCurve& curve, std::size_t index)
   const auto text = [](std::uint64_t bytes) {
     return fmt::format("{} ({} B)", bytes_text(bytes), count_text(bytes));
   };
-  std::vector<ReadOutLine> lines = {
-      {"live on the device", text(curve.live.device_bytes[index]), 0}};
+  std::vector<ReadOutLine> lines = {{"live on the device", text(curve.live.device_bytes[index])}};
   if (curve.live.host_bytes[index] > 0) {
-    lines.push_back({"live on the host", text(curve.live.host_bytes[index]), 0});
+    lines.push_back({"live on the host", text(curve.live.host_bytes[index])});
   }
   if (curve.live.pool_bytes[index] > 0) {
-    lines.push_back({"pools hold", text(curve.live.pool_bytes[index]), 0});
+    lines.push_back({"pools hold", text(curve.live.pool_bytes[index])});
   }
-  lines.push_back({"peak of the run", bytes_text(static_cast<std::uint64_t>(curve.peak_bytes)), 0});
+  lines.push_back({"peak of the run", bytes_text(static_cast<std::uint64_t>(curve.peak_bytes))});
   if (curve.live.unknown_releases > 0) {
-    lines.push_back({"releases of earlier memory", count_text(curve.live.unknown_releases), 0});
+    lines.push_back({"releases of earlier memory", count_text(curve.live.unknown_releases)});
   }
   return lines;
 }

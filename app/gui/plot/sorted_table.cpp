@@ -249,6 +249,13 @@ std::string table_csv(const std::vector<Column>& columns, const std::vector<Tabl
   return text;
 }
 
+std::string one_field(std::string text) {
+  for (char& c : text) {
+    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
 std::string csv_of_tabbed(std::string_view lines) {
   std::string csv;
   while (!lines.empty()) {

@@ -3,11 +3,13 @@
 // frame.
 #pragma once
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/gui/controls/panel_context.h"
@@ -29,8 +31,8 @@ struct Cell {
 
 struct TableRow {
   std::vector<Cell> cells;
-  ImU32 chip = 0;       // before the first cell; 0 = none
-  std::string tooltip;  // full name, if the cell may be cut
+  ImU32 chip = 0;         // before the first cell; 0 = none
+  std::string tooltip{};  // full name, if the cell may be cut
 };
 
 struct TableState {
@@ -51,6 +53,16 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
 /// Tab-separated and comma-separated forms for the clipboard.
 std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
 std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
+/// The text as one field of a tab-separated line: tabs and line breaks become spaces.
+std::string one_field(std::string text);
+/// A line of a list for the clipboard, with its newline.
+template <class... Fields>
+std::string tabbed(Fields&&... fields) {
+  std::string line;
+  ((line += one_field(fmt::format("{}", std::forward<Fields>(fields))) + '\t'), ...);
+  line.back() = '\n';
+  return line;
+}
 /// The same lines as CSV; quotes only the fields that need it.
 std::string csv_of_tabbed(std::string_view lines);
 

@@ -36,10 +36,10 @@ std::string memory_operation(const Activity& activity, std::uint32_t index, cons
 }
 
 void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord& record) {
-  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
-  lines.push_back({"stage", std::string(engine::stage_name(record.stage)), 0});
-  lines.push_back({"iteration",
-                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
+  lines.push_back({"stage", std::string(engine::stage_name(record.stage))});
+  lines.push_back(
+      {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
 }
 
 void show_memory_event(const PanelContext& context, const profiling::Activity& activity,
@@ -47,15 +47,14 @@ void show_memory_event(const PanelContext& context, const profiling::Activity& a
                        const profiling::ActivityRecord& record) {
   const profiling::MemoryEvent& event = activity.memory_events[block.longest];
   std::vector<ReadOutLine> lines;
-  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
-  lines.push_back({"bytes", count_text(event.bytes), 0});
-  lines.push_back({"address", fmt::format("{:#x}", event.address), 0});
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count)});
+  lines.push_back({"bytes", count_text(event.bytes)});
+  lines.push_back({"address", fmt::format("{:#x}", event.address)});
   if (event.pool != 0) {
-    lines.push_back({"pool", fmt::format("{:#x}", event.pool), 0});
+    lines.push_back({"pool", fmt::format("{:#x}", event.pool)});
     if (event.pool_bytes != 0) {
-      lines.push_back(
-          {"in use of the pool",
-           fmt::format("{} of {}", count_text(event.pool_used), count_text(event.pool_bytes)), 0});
+      lines.push_back({"in use of the pool", fmt::format("{} of {}", count_text(event.pool_used),
+                                                         count_text(event.pool_bytes))});
     }
   }
   for (ReadOutLine& line : live_lines(curve, block.longest)) lines.push_back(std::move(line));
@@ -72,10 +71,10 @@ void show_host_event(const PanelContext& context, const profiling::Activity& act
                      const profiling::ActivityRecord& record) {
   const profiling::HostEvent& event = activity.host_events[block.longest];
   std::vector<ReadOutLine> lines;
-  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count)});
   lines.push_back(
-      {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)]), 0});
-  lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns())), 0});
+      {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)])});
+  lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns()))});
   add_place(lines, record);
   read_out(context, text_of(activity, event.name), lines);
 }
@@ -84,20 +83,20 @@ std::vector<ReadOutLine> duration_lines(const TimelineSegment& block,
                                         const ActivityRecord& record) {
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
-    lines.push_back({"records folded here", count_text(block.count), 0});
-    lines.push_back({"sum of these", duration_text(static_cast<double>(block.busy_ns)), 0});
+    lines.push_back({"records folded here", count_text(block.count)});
+    lines.push_back({"sum of these", duration_text(static_cast<double>(block.busy_ns))});
     lines.push_back(
-        {"these span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
+        {"these span", duration_text(static_cast<double>(block.end_ns - block.begin_ns))});
   }
   lines.push_back({(block.count > 1) ? "longest of these" : "duration",
-                   duration_text(static_cast<double>(record.duration_ns())), 0});
+                   duration_text(static_cast<double>(record.duration_ns()))});
   return lines;
 }
 
 void show_iteration(const PanelContext& context, const Activity& activity, const MemoryCurve&,
                     const TimelineSegment& block, const ActivityRecord& record) {
   std::vector<ReadOutLine> lines = duration_lines(block, record);
-  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
   const bool graph = !activity.nodes.empty();
   const std::string which =
       fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
@@ -110,13 +109,13 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   std::vector<ReadOutLine> lines = duration_lines(block, record);
   lines.push_back(
       {"stage", std::string(engine::stage_name(record.stage)), context.theme.stage(record.stage)});
-  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
   lines.push_back(
-      {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert), 0});
-  lines.push_back({"layer", std::to_string(record.layer), 0});
-  lines.push_back({"iteration",
-                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
-  if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id), 0});
+      {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert)});
+  lines.push_back({"layer", std::to_string(record.layer)});
+  lines.push_back(
+      {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
+  if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id)});
   const std::string name = text_of(activity, record.name);
   read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
 }
@@ -217,8 +216,8 @@ void show_gap(const PanelContext& context, const PlotFrame& frame,
   read_out(context, "",
            {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
              theme.colors.warn},
-            {"after", lane.block_name(activity, first, before), 0},
-            {"before", lane.block_name(activity, second, after), 0}});
+            {"after", lane.block_name(activity, first, before)},
+            {"before", lane.block_name(activity, second, after)}});
 }
 
 }  // namespace app::plot

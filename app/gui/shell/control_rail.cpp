@@ -27,19 +27,22 @@ controls::Options gate(const engine::Verdict& verdict) {
 
 }  // namespace
 
-ControlRail::ControlRail(std::vector<engine::ShapePreset> presets) : presets_(std::move(presets)) {}
+ControlRail::ControlRail(std::vector<engine::ShapePreset> presets)
+    : presets_(std::move(presets)), preset_labels_{"By hand"}, preset_options_(1) {
+  for (const engine::ShapePreset& preset : presets_) {
+    preset_labels_.push_back(preset.laptop ? preset.name + " · live on a CPU" : preset.name);
+    preset_options_.push_back({.tooltip = preset.description});
+  }
+}
 
 const engine::ShapePreset* ControlRail::laptop_preset() const {
   if (const engine::ShapePreset* small = preset_named("Laptop small")) return small;
-  const auto found = std::find_if(presets_.begin(), presets_.end(),
-                                  [](const engine::ShapePreset& preset) { return preset.laptop; });
+  const auto found = std::ranges::find(presets_, true, &engine::ShapePreset::laptop);
   return found == presets_.end() ? nullptr : &*found;
 }
 
 const engine::ShapePreset* ControlRail::preset_named(const std::string& name) const {
-  const auto found =
-      std::find_if(presets_.begin(), presets_.end(),
-                   [&](const engine::ShapePreset& preset) { return preset.name == name; });
+  const auto found = std::ranges::find(presets_, name, &engine::ShapePreset::name);
   return found == presets_.end() ? nullptr : &*found;
 }
 

@@ -92,6 +92,9 @@ class ControlRail {
   void error_under(std::string_view field);
 
   std::vector<engine::ShapePreset> presets_;
+  // The combo box of presets, which begins with a shape set by hand.
+  std::vector<std::string> preset_labels_;
+  std::vector<controls::Options> preset_options_;
   FileField activations_;
   FileField weights_;
   FileField gradients_;

@@ -110,20 +110,11 @@ ControlRail::FileField& ControlRail::file_field(engine::OperandRole role) {
 void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
   section("Input");
   engine::ShapeSpec& shape = request.shape;
-  std::vector<std::string> names = {"By hand"};
-  std::vector<controls::Options> options(1);
-  int index = 0;
-  for (std::size_t i = 0; i < presets_.size(); ++i) {
-    const engine::ShapePreset& preset = presets_[i];
-    names.push_back(preset.laptop ? preset.name + " · live on a CPU" : preset.name);
-    controls::Options option;
-    option.tooltip = preset.description;
-    options.push_back(option);
-    if (preset.name == shape.preset) index = static_cast<int>(i) + 1;
-  }
-  if (controls::combo(*context_, "shape.preset", "Shape", index, names,
+  const engine::ShapePreset* const chosen = preset_named(shape.preset);
+  int index = chosen == nullptr ? 0 : static_cast<int>(chosen - presets_.data()) + 1;
+  if (controls::combo(*context_, "shape.preset", "Shape", index, preset_labels_,
                       {.tooltip = "Layer shapes of published models, and small ones for a laptop"},
-                      options)) {
+                      preset_options_)) {
     if (index == 0) {
       shape.preset.clear();
     } else {

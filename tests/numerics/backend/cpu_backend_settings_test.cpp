@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/backend/backend.h"
+#include "engine/model/values.h"
 
 namespace engine {
 namespace {
@@ -187,17 +188,10 @@ TEST(CpuBackendSettings, StopsWhenCancelledAnywhereAndRunsAgain) {
   EXPECT_TRUE(backend->run(settings_request(), {again.progress, again}).ok());
 }
 
-/// NaN, which an expert without rows has, equals NaN here.
-bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 bool same_experts(const RunResult& a, const RunResult& b) {
-  return std::equal(a.experts.begin(), a.experts.end(), b.experts.begin(), b.experts.end(),
-                    [](const ExpertResult& x, const ExpertResult& y) {
-                      return x.rows == y.rows && same_number(x.snr_db, y.snr_db) &&
-                             x.max_abs_error == y.max_abs_error &&
-                             x.reference_rms == y.reference_rms &&
-                             same_number(x.x_snr_db, y.x_snr_db);
-                    });
+  return std::equal(
+      a.experts.begin(), a.experts.end(), b.experts.begin(), b.experts.end(),
+      [](const ExpertResult& x, const ExpertResult& y) { return equal_fields(x, y); });
 }
 
 TEST(CpuBackendSettings, KeptOperandsChangeNothing) {

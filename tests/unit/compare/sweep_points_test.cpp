@@ -25,7 +25,7 @@ RecordedRun sweep_run(std::vector<double> snr, std::int64_t ns) {
   RecordedRun run;
   for (const double one : snr) {
     run.result.experts.emplace_back();
-    run.result.experts.back().snr_db = one;
+    run.result.experts.back().fprop.snr_db = one;
   }
   run.result.iterations.push_back({0, ns});
   run.group.label = "a, \"b\"";

@@ -98,9 +98,12 @@ TEST(NominalPeaks, KnownDevicesOnly) {
   EXPECT_NEAR(bf16->flop_per_s() * 1e-12, 989.0, 1.0);
   result.effective.recipe.scaling = Scaling::Block;
   EXPECT_NEAR(nominal_peaks(result)->flop_per_s() * 1e-12, 1979.0, 1.0);
-  result.device.name = "NVIDIA GH200 480GB";
-  // Another board of the same chip has another clock and memory.
-  EXPECT_EQ(nominal_peaks(result), std::nullopt);
+  // Another board of the same chip has another clock and memory, a slice has less of both.
+  for (const char* other :
+       {"NVIDIA GH200 480GB", "NVIDIA H200 NVL", "NVIDIA H200 MIG 1g.18gb", "NVIDIA H100 PCIe"}) {
+    result.device.name = other;
+    EXPECT_EQ(nominal_peaks(result), std::nullopt) << other;
+  }
 }
 
 }  // namespace

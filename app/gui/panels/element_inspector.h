@@ -1,10 +1,12 @@
-// The elements of a run's own operand under its own recipe: requested from the worker when a block
-// is clicked, and shown from any comparison that has them, live or recorded.
+// The elements of a sample: where it is in the operand, its cells as a grid of text, and the
+// inspector of a run, which requests the elements of the run's own operand under its own recipe and
+// shows them from any comparison that has them, live or recorded.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
@@ -12,6 +14,40 @@
 #include "app/gui/panels/recipes_model.h"
 
 namespace app {
+
+enum class CellField { Original, Code, Bits, Scale, Decoded, Error, Ulp };
+
+/// Names of the fields, in order.
+const std::vector<std::string>& cell_fields();
+
+/// Row, column, x, code, bits, scale_inv and decoded value of an element, separated by tabs.
+std::string element_fields(const RecipeOverlay& overlay, std::size_t element);
+
+/// What of a sample is shown; the picked element stays when the pointer leaves.
+struct SampleView {
+  int field = static_cast<int>(CellField::Code);
+  int picked_row = 0;  // in the sample
+  int picked_column = 0;
+};
+
+/// The number fields for the first row and column of a sample.
+struct SamplePosition {
+  const char* row_id;
+  const char* column_id;
+  const char* column_label;
+  float width;           // of each, in grid pixels
+  const char* map;       // which map sets both on a click
+  const char* recorded;  // why a recording's cannot be moved
+  std::int64_t rows;     // of the operand
+  std::int64_t columns;
+};
+/// True when the user has moved the sample.
+bool draw_sample_position(const PanelContext& context, const SamplePosition& position,
+                          std::int64_t& row, std::int64_t& column);
+
+/// Moves the picked element to the one under the mouse. `id` names the grid in the control map.
+void draw_sample_cells(const PanelContext& context, const char* id, const RecipeOverlay& overlay,
+                       const Area& area, SampleView& view);
 
 /// One recipe, numerics only: a request for elements, which the Recipes view ignores.
 bool is_inspection(const engine::ComparisonRequest& request);
@@ -40,9 +76,7 @@ class RunInspector {
 
   std::int64_t row_ = 0;
   std::int64_t column_ = 0;
-  int field_ = 1;
-  int picked_row_ = 0;
-  int picked_column_ = 0;
+  SampleView view_;
   RecipesModel::Comparison shown_;  // null = none
   std::uint64_t generation_ = 0;    // of the model that shown_ belongs to
   std::size_t seen_ = 0;            // number of comparisons already searched

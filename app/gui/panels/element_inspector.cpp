@@ -1,0 +1,340 @@
+#include "app/gui/panels/element_inspector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/cards/card.h"
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t index) {
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const auto number = [](float value) { return fmt::format("{:.4g}", static_cast<double>(value)); };
+  switch (field) {
+    case CellField::Original:
+      return number(sample.original[index]);
+    case CellField::Code:
+      return code_hex(overlay.format, sample.codes[index]);
+    case CellField::Bits:
+      return code_bits(overlay.format, sample.codes[index]);
+    case CellField::Scale:
+      return number(sample.scale_inv[index]);
+    case CellField::Decoded:
+      return number(sample.decoded[index]);
+    case CellField::Error:
+      return number(sample.decoded[index] - sample.original[index]);
+    case CellField::Ulp: {
+      const double steps = steps_to_code(overlay, index);
+      return std::isfinite(steps) ? fmt::format("{:.2f}", steps) : "n/a";
+    }
+  }
+  return {};
+}
+
+const char* name_of(Operand operand) {
+  return operand == Operand::Gradients ? "dY" : operand == Operand::Weights ? "W" : "X";
+}
+
+engine::OperandRole role_of(Operand operand) {
+  return operand == Operand::Gradients ? engine::OperandRole::Gradients
+         : operand == Operand::Weights ? engine::OperandRole::Weights
+                                       : engine::OperandRole::Activations;
+}
+
+}  // namespace
+
+const std::vector<std::string>& cell_fields() {
+  static const std::vector<std::string> kFields = {"x",     "code",  "bits", "scale",
+                                                   "value", "error", "ulp"};
+  return kFields;
+}
+
+std::string element_fields(const RecipeOverlay& overlay, std::size_t element) {
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const auto columns = static_cast<std::size_t>(sample.columns);
+  return fmt::format("{}\t{}\t{:.9g}\t{}\t{}\t{:.9g}\t{:.9g}",
+                     sample.row + static_cast<std::int64_t>(element / columns),
+                     sample.column + static_cast<std::int64_t>(element % columns),
+                     sample.original[element], code_hex(overlay.format, sample.codes[element]),
+                     code_bits(overlay.format, sample.codes[element]), sample.scale_inv[element],
+                     sample.decoded[element]);
+}
+
+bool draw_sample_position(const PanelContext& context, const SamplePosition& position,
+                          std::int64_t& row, std::int64_t& column) {
+  const auto field = [&](const char* id, const char* label, std::int64_t& value, std::int64_t count,
+                         const std::string& tooltip) {
+    return controls::drag_int(context, id, label, value, 0, std::max<std::int64_t>(count - 1, 0), 0,
+                              {.enabled = !context.view.from_file,
+                               .reason = position.recorded,
+                               .tooltip = tooltip,
+                               .width = context.theme.px(position.width)});
+  };
+  const bool row_moved =
+      field(position.row_id, "row", row, position.rows,
+            fmt::format("First row of the elements; a click on {} sets both", position.map));
+  ImGui::SameLine(0, context.theme.px(kGap));
+  const bool column_moved = field(position.column_id, position.column_label, column,
+                                  position.columns, "First column of the elements");
+  ImGui::SameLine(0, context.theme.px(kGap));
+  return row_moved || column_moved;
+}
+
+void draw_sample_cells(const PanelContext& context, const char* id, const RecipeOverlay& overlay,
+                       const Area& area, SampleView& view) {
+  const auto field = static_cast<CellField>(view.field);
+  const Theme& theme = context.theme;
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const ImFont* font = theme.fonts.mono;
+  const float cell_width =
+      plot::text_size(font, field == CellField::Bits ? "0 00000 00" : "-0.00001234").x +
+      theme.px(kGap);
+  const float cell_height = font->FontSize + theme.px(4);
+  const float label_width = plot::text_size(theme.fonts.label, "0000000").x + theme.px(kGapSmall);
+  const float label_height = theme.fonts.label->FontSize + theme.px(2);
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild(id, area.size, false, ImGuiWindowFlags_HorizontalScrollbar);
+  ImGui::PopStyleVar();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const ImVec2 grid(origin.x + label_width, origin.y + label_height);
+  const ImVec2 low(area.at.x + label_width, area.at.y + label_height);
+  ImGui::Dummy(ImVec2(label_width + cell_width * static_cast<float>(sample.columns),
+                      label_height + cell_height * static_cast<float>(sample.rows)));
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const bool inside = ImGui::IsWindowHovered() && mouse.x >= low.x && mouse.y >= low.y;
+  if (inside) {
+    const int row = static_cast<int>((mouse.y - grid.y) / cell_height);
+    const int column = static_cast<int>((mouse.x - grid.x) / cell_width);
+    if (row >= 0 && column >= 0 && row < sample.rows && column < sample.columns) {
+      view.picked_row = row;
+      view.picked_column = column;
+    }
+  }
+  draw->PushClipRect(low, area.end(), true);
+  for (int row = 0; row < sample.rows; ++row) {
+    const float y = grid.y + cell_height * static_cast<float>(row);
+    if (y + cell_height < low.y || y > area.end().y) continue;
+    for (int column = 0; column < sample.columns; ++column) {
+      const float x = grid.x + cell_width * static_cast<float>(column);
+      if (x + cell_width < low.x || x > area.end().x) continue;
+      const auto index = static_cast<std::size_t>(row) * static_cast<std::size_t>(sample.columns) +
+                         static_cast<std::size_t>(column);
+      if (row == view.picked_row && column == view.picked_column) {
+        draw->AddRectFilled(ImVec2(x, y), ImVec2(x + cell_width, y + cell_height),
+                            theme.colors.raised);
+        draw->AddRect(ImVec2(x, y), ImVec2(x + cell_width, y + cell_height), overlay.color);
+      }
+      plot::draw_text_right(draw, font,
+                            ImVec2(x + cell_width - theme.px(kGapSmall), y + theme.px(2)),
+                            theme.colors.text, cell_text(overlay, field, index));
+    }
+  }
+  draw->PopClipRect();
+  // Row and column numbers stay in place while the cells scroll.
+  draw->PushClipRect(ImVec2(area.at.x, low.y), area.end(), true);
+  for (int row = 0; row < sample.rows; ++row) {
+    const float y = grid.y + cell_height * static_cast<float>(row) + theme.px(3);
+    plot::draw_text_right(draw, theme.fonts.label, ImVec2(low.x - theme.px(kGapSmall), y),
+                          theme.colors.dim_text, std::to_string(sample.row + row));
+  }
+  draw->PopClipRect();
+  draw->PushClipRect(ImVec2(low.x, area.at.y), area.end(), true);
+  for (int column = 0; column < sample.columns; ++column) {
+    const float x = grid.x + cell_width * static_cast<float>(column + 1) - theme.px(kGapSmall);
+    plot::draw_text_right(draw, theme.fonts.label, ImVec2(x, area.at.y), theme.colors.dim_text,
+                          std::to_string(sample.column + column));
+  }
+  draw->PopClipRect();
+  ImGui::EndChild();
+  controls::record(context, id, "elements of the sample", "plot",
+                   fmt::format("row={};column={};rows={};columns={};cell_width={:.1f};"
+                               "cell_height={:.1f};left={:.1f};top={:.1f}",
+                               sample.row, sample.column, sample.rows, sample.columns, cell_width,
+                               cell_height, low.x, low.y),
+                   area.at, area.end());
+}
+
+bool is_inspection(const engine::ComparisonRequest& request) {
+  return request.recipes.size() == 1 && request.timed_launches == 0;
+}
+
+engine::ComparisonRequest inspection_order(const engine::RunRequest& effective, Operand operand,
+                                           std::int64_t row, std::int64_t column) {
+  return {.request = effective,
+          .weights = operand == Operand::Weights,
+          .gradients = operand == Operand::Gradients,
+          .recipes = {effective.recipe},
+          .sample_row = row,
+          .sample_column = column,
+          .timed_launches = 0};
+}
+
+bool inspects(const engine::ComparisonRequest& done, const engine::RunRequest& effective,
+              Operand operand) {
+  return is_inspection(done) &&
+         answers(done, inspection_order(effective, operand, done.sample_row, done.sample_column));
+}
+
+void RunInspector::go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
+                         std::int64_t column) {
+  row_ = row;
+  column_ = column;
+  view_.picked_row = 0;
+  view_.picked_column = 0;
+  if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
+  context.commands.push_back(
+      inspection_order(model.run().result.effective, model.operand(), row, column));
+}
+
+void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
+  const auto& comparisons = context.view.comparisons;
+  const bool looked = generation_ == model.generation() && seen_ == comparisons.size() &&
+                      (comparisons.empty() || shown_ == nullptr || shown_ == comparisons.back());
+  if (looked) return;
+  generation_ = model.generation();
+  seen_ = comparisons.size();
+  RecipesModel::Comparison found;
+  for (const RecipesModel::Comparison& one : comparisons) {
+    const engine::RecipeComparison& comparison = one->comparison;
+    if (inspects(comparison.request, model.run().result.effective, model.operand()) &&
+        !comparison.reports.empty() && comparison.reports.front().sample.rows > 0) {
+      found = one;
+    }
+  }
+  if (found == shown_) return;
+  shown_ = std::move(found);
+  overlay_ = {};
+  if (shown_ == nullptr) return;
+  const engine::QuantizationReport& report = shown_->comparison.reports.front();
+  overlay_ = overlay_of(report, role_of(model.operand()));
+  overlay_.name = recipe_text(report.recipe);
+  overlay_.color = context.theme.colors.accent;
+  view_.picked_row = static_cast<int>(
+      std::clamp<std::int64_t>(row_ - report.sample.row, 0, report.sample.rows - 1));
+  view_.picked_column = static_cast<int>(
+      std::clamp<std::int64_t>(column_ - report.sample.column, 0, report.sample.columns - 1));
+}
+
+std::string RunInspector::list() const {
+  if (shown_ == nullptr) return {};
+  const engine::QuantizationSample& sample = overlay_.report->sample;
+  std::string text = "row\tcolumn\tx\tcode\tbits\tscale_inv\tdecoded\tulp\n";
+  for (std::size_t i = 0; i < sample.codes.size(); ++i) {
+    text += fmt::format("{}\t{:.4f}\n", element_fields(overlay_, i), steps_to_code(overlay_, i));
+  }
+  return text;
+}
+
+void RunInspector::draw(const PanelContext& context, const NumericsModel& model, const Area& area) {
+  follow(context, model);
+  if (shown_ == nullptr) return draw_nothing(context, model, area);
+  const Theme& theme = context.theme;
+  ImGui::SetCursorScreenPos(area.at);
+  draw_controls(context, model);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const Area rest{at, ImVec2(area.size.x, area.end().y - at.y)};
+  const float line = theme.fonts.mono->FontSize + theme.px(2);
+  const float text = 5.0F * line;
+  const float cells = std::max(rest.size.y - text - theme.px(kGap), 3.0F * line);
+  draw_sample_cells(context, "numerics.cells", overlay_, {rest.at, ImVec2(rest.size.x, cells)},
+                    view_);
+  draw_arithmetic(context, model,
+                  {ImVec2(rest.at.x, rest.at.y + cells + theme.px(kGap)),
+                   ImVec2(rest.size.x, std::max(rest.size.y - cells - theme.px(kGap), line))});
+}
+
+void RunInspector::draw_controls(const PanelContext& context, const NumericsModel& model) {
+  const engine::ShapeSpec& shape = model.run().result.effective.shape;
+  std::int64_t row = overlay_.report->sample.row;
+  std::int64_t column = overlay_.report->sample.column;
+  if (draw_sample_position(
+          context,
+          {.row_id = "numerics.sample_row",
+           .column_id = "numerics.sample_column",
+           .column_label = "col",
+           .width = 52,
+           .map = "the map",
+           .recorded = "A recording holds only the elements that were inspected",
+           .rows = model.operand() == Operand::Weights ? shape.n * shape.num_experts : shape.tokens,
+           .columns = model.operand() == Operand::Gradients ? shape.n : shape.k},
+          row, column)) {
+    go_to(context, model, row, column);
+  }
+  controls::combo(context, "numerics.sample_field", "", view_.field, cell_fields(),
+                  {.tooltip = "What the cells show", .width = context.theme.px(70)});
+}
+
+void RunInspector::draw_arithmetic(const PanelContext& context, const NumericsModel& model,
+                                   const Area& area) {
+  const Theme& theme = context.theme;
+  const engine::QuantizationSample& sample = overlay_.report->sample;
+  const ElementReading reading = read_element(overlay_, view_.picked_row, view_.picked_column);
+  const std::string lines[] = {
+      fmt::format("{}[{}, {}] = {}", name_of(model.operand()), sample.row + view_.picked_row,
+                  sample.column + view_.picked_column, reading.original),
+      fmt::format("{}  {}", overlay_.format.name, reading.code),
+      reading.value,
+      reading.decoded,
+      reading.error,
+  };
+  const ImFont* font = theme.fonts.mono;
+  const float line = font->FontSize + theme.px(2);
+  std::string all;
+  for (std::size_t i = 0; i < std::size(lines); ++i) {
+    plot::draw_text(ImGui::GetWindowDrawList(), font,
+                    ImVec2(area.at.x, area.at.y + line * static_cast<float>(i)),
+                    i == 0 ? theme.colors.dim_text : theme.colors.text,
+                    plot::fitted(font, lines[i], area.size.x));
+    all += (i == 0 ? "" : "\n") + lines[i];
+  }
+  if (ImGui::IsMouseHoveringRect(area.at, area.end()) && ImGui::IsWindowHovered()) {
+    controls::tooltip(context, all);
+  }
+  controls::record(context, "numerics.arithmetic", "arithmetic of the element", "text", all,
+                   area.at, area.end());
+}
+
+void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel& model,
+                                const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const SessionView& view = context.view;
+  if (!model.quantized()) {
+    draw_empty(context, area.size, "BF16 has no codes",
+               "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail.");
+    return;
+  }
+  if (view.comparing) {
+    draw_empty(context, area.size, "Fetching elements",
+               "The worker quantizes the operand once more and sends 32 x 32 elements.");
+    return;
+  }
+  if (view.from_file) {
+    const bool compared = !view.comparisons.empty();
+    if (draw_empty(context, area.size, "No elements of this run",
+                   compared ? "The recording has elements in its recipe comparison."
+                            : "Elements are recorded when a block is clicked while a worker is "
+                              "running. Run the request in the rail to see some.",
+                   "numerics.recipe_elements", compared ? "Show the recipes" : nullptr)) {
+      context.commands.push_back(ShowPage{Page::Numerics, "recipes"});
+    }
+    return;
+  }
+  const bool lost = view.link.state == LinkState::Lost;
+  const std::string sentence = lost ? "There is no worker: start one first."
+                               : view.comparison_error.empty()
+                                   ? "Click a block of the map, or start at the first element."
+                                   : view.comparison_error;
+  if (draw_empty(context, area.size, "No elements yet", sentence, "numerics.inspect",
+                 lost ? nullptr : "Inspect")) {
+    go_to(context, model, 0, 0);
+  }
+}
+
+}  // namespace app

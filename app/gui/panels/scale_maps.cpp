@@ -1,0 +1,65 @@
+#include "app/gui/panels/scale_maps.h"
+
+#include <algorithm>
+
+namespace app {
+
+plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer) {
+  plot::Grid grid{.rows = map.rows, .columns = map.columns, .values = {}};
+  switch (layer) {
+    case MapLayer::Largest:
+      grid.values = map.maximum;
+      break;
+    case MapLayer::Mean:
+      grid.values = map.mean;
+      break;
+    case MapLayer::Deviation:
+      grid.values = map.deviation;
+      break;
+    case MapLayer::Distance:
+      grid.values = map.minimum;
+      for (std::size_t cell = 0; cell < std::min(grid.values.size(), map.maximum.size()); ++cell) {
+        grid.values[cell] = map.maximum[cell] - map.minimum[cell];
+      }
+      break;
+    case MapLayer::Saturated:
+      grid.values = map.saturated_share;
+      break;
+    case MapLayer::Underflowed:
+      grid.values = map.underflowed_share;
+      break;
+  }
+  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
+  return grid.values.size() == cells && cells > 0 ? grid : plot::Grid{};
+}
+
+std::vector<double> expert_separators(const engine::ScaleMap& map) {
+  const std::vector<std::int64_t>& first = map.expert_first_row;
+  std::vector<double> rows;
+  for (std::size_t i = 1; i + 1 < first.size(); ++i) {
+    if (first[i] != first[i - 1]) rows.push_back(static_cast<double>(first[i]));
+  }
+  return rows;
+}
+
+int expert_at(const engine::ScaleMap& map, double source_row) {
+  const std::vector<std::int64_t>& first = map.expert_first_row;
+  // The last expert that starts at or before the row: empty ones share their start with the next.
+  const auto after = std::ranges::upper_bound(first, static_cast<std::int64_t>(source_row));
+  const auto index = static_cast<std::ptrdiff_t>(after - first.begin()) - 1;
+  const auto experts = static_cast<std::ptrdiff_t>(first.size()) - 1;
+  return index >= 0 && index < experts ? static_cast<int>(index) : -1;
+}
+
+std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
+                         const std::function<std::int64_t(std::size_t)>& rows_of) {
+  const int expert = expert_at(map, source_row);
+  if (expert < 0) return 0;
+  const auto owner = static_cast<std::size_t>(expert);
+  std::int64_t start = 0;
+  for (std::size_t before = 0; before < owner; ++before) start += rows_of(before);
+  const std::int64_t block = static_cast<std::int64_t>(source_row) - map.expert_first_row[owner];
+  return start + block * std::max<std::int64_t>(map.block_rows, 1);
+}
+
+}  // namespace app

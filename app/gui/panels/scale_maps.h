@@ -1,0 +1,28 @@
+// What the rows and columns of a scale map stand for: statistics of its cells, experts, and rows of
+// the operand. No ImGui calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "app/gui/plot/grid_fold.h"
+#include "engine/model/run_result.h"
+
+namespace app {
+
+/// What the cells of a map show.
+enum class MapLayer { Largest, Mean, Deviation, Distance, Saturated, Underflowed };
+
+/// A layer of a map as a grid; empty if the run has not measured it.
+plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer);
+/// Rows of scales at which another expert begins, without the frame of the plot.
+std::vector<double> expert_separators(const engine::ScaleMap& map);
+/// Expert that owns a row of scales, or -1.
+int expert_at(const engine::ScaleMap& map, double source_row);
+/// Row of the operand that a row of scales starts with: each expert starts with a new block.
+/// `rows_of` gives an expert's rows of the operand.
+std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
+                         const std::function<std::int64_t(std::size_t)>& rows_of);
+
+}  // namespace app
