@@ -31,9 +31,8 @@ struct AbOptions {
 };
 
 engine::Result<engine::RunRequest> read_request(const std::string& path) {
-  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
-  if (!text.ok()) return text.error();
-  engine::Result<engine::RunRequest> request = request_from_json(text.value());
+  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  engine::Result<engine::RunRequest> request = request_from_json(text);
   if (request.ok()) return request;
   return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
 }
@@ -152,7 +151,7 @@ void add_ab_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command
       .add_option("--record", options->record,
-                  "Keep every block as a run of a recording (a file that does not exist yet)")
+                  "Record every block as a run to this file, which must not exist yet")
       ->option_text("FILE");
   CLI::Option* json = command.add_flag("--json", options->json, "Print the comparison as JSON");
   command

@@ -75,10 +75,10 @@ engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
     }
     profiling::RecordedRun run = recorded_run(std::get<RunDone>(std::move(done).value()), request);
     run.group = batch.measured(steady_seconds());
-    if (engine::Status kept = keep(writer, run); !kept.ok()) return kept.error();
+    ENGINE_TRY(keep(writer, run));
     runs.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
   }
-  if (engine::Status closed = close_recording(writer); !closed.ok()) return closed.error();
+  ENGINE_TRY(close_recording(writer));
   return runs;
 }
 

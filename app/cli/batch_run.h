@@ -12,7 +12,7 @@
 namespace app::cli {
 
 /// Measures the rest of the batch and appends each run to `writer` (may be null) as soon as it
-/// finishes, then closes it. Ctrl+C cancels: what was measured is kept. An error is the file's;
+/// finishes, then closes it. Ctrl+C cancels: what was measured is kept. Returns errors of the file;
 /// errors of the worker are in the batch.
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer);

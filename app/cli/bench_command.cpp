@@ -39,9 +39,8 @@ engine::Error wrong_suite(const char* what, const char* instead) {
 engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
   engine::BenchOrder order = options.order;
   for (const std::string& text : options.shapes) {
-    const engine::Result<engine::BenchShape> shape = engine::parse_bench_shape(text);
-    if (!shape.ok()) return shape.error();
-    order.shapes.push_back(shape.value());
+    ENGINE_ASSIGN(const engine::BenchShape shape, engine::parse_bench_shape(text));
+    order.shapes.push_back(shape);
   }
   if (options.suite != "window" && options.window.given()) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
@@ -52,15 +51,14 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     if (!options.shapes.empty())
       return wrong_suite("--shapes belongs to the quantize suite", "presets");
     order.suite = engine::BenchSuite::Linear;
-    engine::Result<engine::LinearBenchOrder> linear = options.linear.order();
-    if (!linear.ok()) return linear.error();
-    order.linear = std::move(linear).value();
+    ENGINE_ASSIGN(engine::LinearBenchOrder linear, options.linear.order());
+    order.linear = std::move(linear);
     // The default presets are known once the worker has reported what it runs on.
     if (order.linear.shapes.empty()) return order;
   } else if (options.linear.given()) {
     return wrong_suite("--presets, --routing and --torch belong to the linear suite", "shapes");
   }
-  if (engine::Status limits = engine::validate(order); !limits.ok()) return limits.error();
+  ENGINE_TRY(engine::validate(order));
   return order;
 }
 
@@ -69,9 +67,8 @@ engine::Status add_default_presets(engine::BenchOrder& order, const WorkerHello&
   for (const BackendOffer& offer : hello.backends) {
     gpu = gpu || (offer.available && engine::traits_of(offer.kind).device);
   }
-  engine::Result<std::vector<engine::ShapeSpec>> shapes = default_linear_shapes(order.cpu || !gpu);
-  if (!shapes.ok()) return shapes.error();
-  order.linear.shapes = std::move(shapes).value();
+  ENGINE_ASSIGN(std::vector<engine::ShapeSpec> shapes, default_linear_shapes(order.cpu || !gpu));
+  order.linear.shapes = std::move(shapes);
   return engine::validate(order);
 }
 
@@ -121,20 +118,20 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
   bool cancelled = false;
   const InterruptWatch interrupt;
   ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
-  const engine::Result<LinkEvent> done = session.wait(
-      [&writer](const LinkEvent& event) {
-        if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
-        if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
-        if (const auto* row = std::get_if<LinearRowReport>(&event)) writer.row(*row);
-        return std::holds_alternative<BenchDone>(event);
-      },
-      [&](const LinkStatus& status) {
-        bar.show(status);
-        if (!interrupt.seen() || cancelled) return;
-        cancelled = true;
-        session.link().cancel();
-      });
-  if (!done.ok()) return done.error();
+  ENGINE_ASSIGN(const LinkEvent done,
+                session.wait(
+                    [&writer](const LinkEvent& event) {
+                      if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
+                      if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
+                      if (const auto* row = std::get_if<LinearRowReport>(&event)) writer.row(*row);
+                      return std::holds_alternative<BenchDone>(event);
+                    },
+                    [&](const LinkStatus& status) {
+                      bar.show(status);
+                      if (!interrupt.seen() || cancelled) return;
+                      cancelled = true;
+                      session.link().cancel();
+                    }));
   return {};
 }
 

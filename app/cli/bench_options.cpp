@@ -70,29 +70,25 @@ void LinearBenchOptions::add_to(CLI::App& command) {
 engine::Result<engine::LinearBenchOrder> LinearBenchOptions::order() const {
   engine::LinearBenchOrder order;
   for (const std::string& name : presets_) {
-    const engine::Result<engine::ShapeSpec> shape = find_preset(name);
-    if (!shape.ok()) return shape.error();
-    order.shapes.push_back(shape.value());
+    ENGINE_ASSIGN(const engine::ShapeSpec shape, find_preset(name));
+    order.shapes.push_back(shape);
   }
   if (!routings_.empty()) order.routings.clear();
   for (const std::string& name : routings_) {
-    const engine::Result<RoutingDistribution> routing = find_routing(name);
-    if (!routing.ok()) return routing.error();
-    order.routings.push_back(routing.value());
+    ENGINE_ASSIGN(const RoutingDistribution routing, find_routing(name));
+    order.routings.push_back(routing);
   }
   if (torch_.empty()) return order;
-  engine::Result<std::vector<std::string>> peer = torch_peer(torch_);
-  if (!peer.ok()) return peer.error();
-  order.peer = std::move(peer).value();
+  ENGINE_ASSIGN(std::vector<std::string> peer, torch_peer(torch_));
+  order.peer = std::move(peer);
   return order;
 }
 
 engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu) {
-  const engine::Result<std::vector<engine::ShapePreset>> presets =
-      engine::load_presets(assets_folder() + "/shapes");
-  if (!presets.ok()) return presets.error();
+  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
+                engine::load_presets(assets_folder() + "/shapes"));
   std::vector<engine::ShapeSpec> shapes;
-  for (const engine::ShapePreset& preset : presets.value()) {
+  for (const engine::ShapePreset& preset : presets) {
     if (preset.laptop != cpu) continue;
     shapes.push_back(preset.shape);
     shapes.back().preset = preset.name;

@@ -174,7 +174,7 @@ std::string shape_header(const BenchStart& start, const engine::LinearBenchRow& 
       "\n{}: {} experts, {} tokens, n {}, k {}, {} routing\n"
       "{:<31}{:<13}{:>11}{:>24}{:>9}{:>13}{:>9}{}\n",
       shape.preset, shape.num_experts, shape.tokens, shape.n, shape.k, engine::name_of(row.routing),
-      "subject", "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "beyond",
+      "subject", "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "overhead",
       has_power(start) ? kPowerColumns : "");
 }
 

@@ -91,7 +91,7 @@ engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& optio
     recipe.scaling = names_of<engine::Scaling>().at(name);
     comparison.recipes.push_back(recipe);
   }
-  if (engine::Status limits = engine::validate(comparison); !limits.ok()) return limits.error();
+  ENGINE_TRY(engine::validate(comparison));
   return comparison;
 }
 
@@ -156,7 +156,7 @@ void add_compare_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command
       .add_option("--output", options->output,
-                  "Keep the comparison as a recording (a file that does not exist yet)")
+                  "Record the comparison to this file, which must not exist yet")
       ->option_text("SESSION");
   command.add_flag("--json", options->json, "Print the comparison as JSON");
   options->worker.add_to(command);

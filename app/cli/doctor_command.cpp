@@ -300,7 +300,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->option_text("FILE");
   command
       .add_option("--record", options->record,
-                  "Keep the visit as a recording (a file that does not exist yet)")
+                  "Record the visit to this file, which must not exist yet")
       ->option_text("FILE");
   options->worker.add_to(command);
   options->request.add_to(command);

@@ -23,7 +23,7 @@ using profiling::Verdict;
 constexpr std::size_t kWidth = 96;
 constexpr std::size_t kShownParts = 12;
 
-/// Wraps words at kWidth behind an indent; keeps the text's own line breaks.
+/// Wraps words at kWidth with an indent; keeps the text's own line breaks.
 std::string wrapped(const std::string& text, const std::string& indent) {
   std::string out;
   std::size_t start = 0;
@@ -167,7 +167,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kBarCells = 16;
 constexpr std::size_t kBoardCells = 40;
-constexpr std::chrono::milliseconds kStill{300};  // a replay without movement for this long
+constexpr std::chrono::milliseconds kStill{300};  // a replay without progress for this long
 constexpr std::chrono::milliseconds kRedraw{100};
 
 char letter_of(NodeState state) {
@@ -221,7 +221,7 @@ std::string still_line(const VisitProgress& progress, double seconds) {
     const auto index = static_cast<int>(running - progress.board.begin());
     node = ", at " + node_title(progress.so_far.snapshot, {0, index});
   }
-  return fmt::format("  replay {} still for {:.1f} s{} |{}|", progress.replay, seconds, node,
+  return fmt::format("  replay {}: no progress for {:.1f} s{} |{}|", progress.replay, seconds, node,
                      board_line(progress.board, kBoardCells));
 }
 
@@ -232,7 +232,7 @@ std::string report_text(const DoctorReport& report) {
   for (const Finding& finding : report.findings) text += '\n' + finding_text(report, finding);
   if (!report.experiments.empty()) text += '\n' + experiments_text(report);
   if (!report.smallest_cure.empty()) {
-    text += "\nthe smallest cure moves\n";
+    text += "\nthe smallest set of moves that cures it:\n";
     for (const profiling::MovedMemory& moved : report.smallest_cure) {
       text += fmt::format("  {}: {}\n", node_title(report.snapshot, moved.node), moved.owner);
     }

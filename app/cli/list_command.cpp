@@ -27,11 +27,10 @@ struct ListOptions {
 };
 
 engine::Result<Json> list_presets() {
-  const engine::Result<std::vector<engine::ShapePreset>> presets =
-      engine::load_presets(assets_folder() + "/shapes");
-  if (!presets.ok()) return presets.error();
+  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
+                engine::load_presets(assets_folder() + "/shapes"));
   Json list = Json::array();
-  for (const engine::ShapePreset& preset : presets.value()) {
+  for (const engine::ShapePreset& preset : presets) {
     list.push_back({{"name", preset.name},
                     {"num_experts", preset.shape.num_experts},
                     {"tokens", preset.shape.tokens},

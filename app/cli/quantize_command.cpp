@@ -29,9 +29,8 @@ engine::Error invalid_argument(std::string message) {
 }
 
 engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) {
-  engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(options.input);
-  if (!tensors.ok()) return tensors.error();
-  for (const engine::TensorEntry& tensor : tensors.value()) {
+  ENGINE_ASSIGN(std::vector<engine::TensorEntry> tensors, engine::inspect_file(options.input));
+  for (const engine::TensorEntry& tensor : tensors) {
     if (tensor.name != options.tensor) continue;
     if (!tensor.usable)
       return invalid_argument(fmt::format("'{}': {}", options.input, tensor.reason));
@@ -45,37 +44,33 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
 /// The number of experts in a file of splits. Its values are checked where they are used.
 engine::Result<int> count_splits(const std::string& path) {
   if (path.ends_with(".npy")) {
-    engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(path);
-    if (!tensors.ok()) return tensors.error();
-    const std::vector<std::int64_t>& shape = tensors.value().front().shape;
+    ENGINE_ASSIGN(std::vector<engine::TensorEntry> tensors, engine::inspect_file(path));
+    const std::vector<std::int64_t>& shape = tensors.front().shape;
     if (shape.size() != 1)
       return invalid_argument(fmt::format("'{}' is not a list of splits", path));
     return static_cast<int>(std::min<std::int64_t>(shape[0], engine::kMaxExperts + 1));
   }
-  const engine::Result<std::vector<std::int64_t>> splits = engine::read_splits_file(path);
-  if (!splits.ok()) return splits.error();
-  return static_cast<int>(splits.value().size());
+  ENGINE_ASSIGN(const std::vector<std::int64_t> splits, engine::read_splits_file(path));
+  return static_cast<int>(splits.size());
 }
 
 engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) {
-  engine::Result<engine::TensorEntry> found = find_tensor(options);
-  if (!found.ok()) return found.error();
-  const std::vector<std::int64_t>& shape = found.value().shape;
+  ENGINE_ASSIGN(engine::TensorEntry found, find_tensor(options));
+  const std::vector<std::int64_t>& shape = found.shape;
   if (shape.size() < 2) {
     return invalid_argument(
         fmt::format("'{}' has {} dimensions; it must have 2 or 3", options.input, shape.size()));
   }
   engine::RunRequest defaults;
   defaults.shape.num_experts = 1;
-  engine::Result<engine::RunRequest> resolved = options.request.resolve(std::move(defaults));
-  if (!resolved.ok()) return resolved.error();
-  engine::RunRequest request = std::move(resolved).value();
+  ENGINE_ASSIGN(engine::RunRequest resolved, options.request.resolve(std::move(defaults)));
+  engine::RunRequest request = std::move(resolved);
   request.shape.preset.clear();  // its sizes are the file's
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
     if (!options.splits.empty()) {
       return invalid_argument(
-          "weights have the same rows for every expert; give --num_experts, not --splits");
+          "every expert's weights have the same number of rows; give --num_experts, not --splits");
     }
     if (shape.size() == 3) request.shape.num_experts = static_cast<int>(shape[0]);
     const std::int64_t rows = shape.size() == 3 ? shape[0] * shape[1] : shape[0];
@@ -98,9 +93,8 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
     request.activations = file;
   }
   if (!options.splits.empty()) {
-    const engine::Result<int> experts = count_splits(options.splits);
-    if (!experts.ok()) return experts.error();
-    request.shape.num_experts = experts.value();
+    ENGINE_ASSIGN(const int experts, count_splits(options.splits));
+    request.shape.num_experts = experts;
     request.routing = {.distribution = engine::RoutingDistribution::File, .path = options.splits};
   }
   return request;

@@ -33,10 +33,9 @@ std::string plain(const std::string& name) {
 
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
   const std::string folder = assets_folder() + "/shapes";
-  const engine::Result<std::vector<engine::ShapePreset>> presets = engine::load_presets(folder);
-  if (!presets.ok()) return presets.error();
+  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets, engine::load_presets(folder));
   std::vector<std::string> names;
-  for (const engine::ShapePreset& preset : presets.value()) {
+  for (const engine::ShapePreset& preset : presets) {
     if (plain(preset.name) == plain(name)) {
       engine::ShapeSpec shape = preset.shape;
       shape.preset = preset.name;
@@ -91,16 +90,14 @@ std::string RequestOptions::library_file() const {
 
 engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest request) const {
   if (!request_file_.empty()) {
-    const engine::Result<std::string> text = engine::read_file(request_file_, kMaxRequestFileBytes);
-    if (!text.ok()) return text.error();
-    engine::Result<engine::RunRequest> parsed = request_from_json(text.value());
+    ENGINE_ASSIGN(const std::string text, engine::read_file(request_file_, kMaxRequestFileBytes));
+    engine::Result<engine::RunRequest> parsed = request_from_json(text);
     if (!parsed.ok()) return refuse(request_file_ + ": " + parsed.error().message);
     request = std::move(parsed).value();
   }
   if (!preset_.empty()) {
-    engine::Result<engine::ShapeSpec> shape = find_preset(preset_);
-    if (!shape.ok()) return shape.error();
-    request.shape = std::move(shape).value();
+    ENGINE_ASSIGN(engine::ShapeSpec shape, find_preset(preset_));
+    request.shape = std::move(shape);
   }
   if (!recipe_.empty()) request.recipe.scaling = names_of<engine::Scaling>().at(recipe_);
   for (const Field& field : fields_) {
@@ -110,7 +107,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
           fmt::format("--{} is '{}'; it must be {}", field.name, field.text, field.expected));
     }
   }
-  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits.error();
+  ENGINE_TRY(engine::validate(request));
   return request;
 }
 

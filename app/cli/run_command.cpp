@@ -73,20 +73,18 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
     for (LoggedRequest& one : logged.value()) requests.push_back(std::move(one.request));
     return requests;
   }
-  engine::Result<engine::RunRequest> request = options.request.resolve();
-  if (!request.ok()) return request.error();
-  return std::vector{std::move(request).value()};
+  ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve());
+  return std::vector{std::move(request)};
 }
 
 /// Reports a stalled run, and records it as a visit to the doctor.
 engine::Status report_stall(const RunError& failure, const engine::RunRequest& request,
                             const CoreDumpRequest& core_dump, bool json,
                             profiling::SessionWriter* writer) {
-  const engine::Result<std::vector<profiling::LibraryFact>> facts = shipped_facts();
-  if (!facts.ok()) return facts.error();
+  ENGINE_ASSIGN(const std::vector<profiling::LibraryFact> facts, shipped_facts());
   DoctorDone seen = *failure.stalled;
   for (profiling::Stall& stall : seen.outcome.stall) core_dump.read(stall);
-  const profiling::DoctorReport made = report_of_stall(request, seen, facts.value());
+  const profiling::DoctorReport made = report_of_stall(request, seen, facts);
   if (json) {
     const nlohmann::json document = {
         {"request", engine::written_json<nlohmann::json>(request_to_json(request))},
@@ -123,15 +121,12 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
                                WorkerSession& session, profiling::SessionWriter& writer) {
   if (options.comparison) {
     session.link().submit(engine::ComparisonRequest{.request = request, .recipes = {}});
-    engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
-      return std::holds_alternative<engine::RecipeComparison>(event);
-    });
-    if (!done.ok()) return done.error();
-    engine::Status kept =
-        keep(&writer, profiling::RecordedComparison{
-                          .comparison = std::get<engine::RecipeComparison>(std::move(done).value()),
-                          .wall_clock_ms = profiling::unix_time_ms()});
-    if (!kept.ok()) return kept;
+    ENGINE_ASSIGN(LinkEvent done, wait_for(session, [](const LinkEvent& event) {
+                    return std::holds_alternative<engine::RecipeComparison>(event);
+                  }));
+    ENGINE_TRY(keep(&writer, profiling::RecordedComparison{
+                                 .comparison = std::get<engine::RecipeComparison>(std::move(done)),
+                                 .wall_clock_ms = profiling::unix_time_ms()}));
   }
   if (options.history_steps > 0) {
     // The scrubber's initial setting: an outlier once the history has some amax to be wrong about.
@@ -145,14 +140,13 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
     order.request.recipe.scaling = engine::Scaling::PerTensorDelayed;
     engine::DelayedScaling& delayed = order.request.recipe.delayed;
     delayed.history_length = std::min(delayed.history_length, kLength);
-    if (engine::Status limits = engine::validate(order); !limits.ok()) return limits;
+    ENGINE_TRY(engine::validate(order));
     session.link().submit(order);
-    engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
-      return std::holds_alternative<engine::AmaxHistory>(event);
-    });
-    if (!done.ok()) return done.error();
+    ENGINE_ASSIGN(LinkEvent done, wait_for(session, [](const LinkEvent& event) {
+                    return std::holds_alternative<engine::AmaxHistory>(event);
+                  }));
     return keep(&writer, profiling::RecordedHistory{
-                             .history = std::get<engine::AmaxHistory>(std::move(done).value()),
+                             .history = std::get<engine::AmaxHistory>(std::move(done)),
                              .wall_clock_ms = profiling::unix_time_ms()});
   }
   return {};
@@ -223,7 +217,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<RunOptions>();
   command
       .add_option("--record", options->record,
-                  "Keep the run as a recording (a file that does not exist yet)")
+                  "Record the run to this file, which must not exist yet")
       ->option_text("FILE");
   command.add_flag(
       "--with_comparison", options->comparison,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -64,13 +65,14 @@ void print_replays(const engine::RunResult& result) {
 
 void print_experts(const engine::RunResult& result) {
   if (result.experts.empty()) return;
-  print("\n{:>6} {:>9} {:>12} {:>12}", "expert", "rows", "SNR of Y", "max error");
+  print("\n{:>6} {:>9} {:>12} {:>12} {:>9}", "expert", "rows", "SNR of Y", "max error", "lost");
   if (result.backward) print(" {:>12} {:>12}", "SNR of dX", "SNR of dW");
   print("\n");
   for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
     const engine::ExpertResult& expert = result.experts[e];
-    print("{:>6} {:>9} {:>12} {:>12.4g}", e, expert.rows, decibels(expert.snr_db, " dB"),
-          expert.max_abs_error);
+    const double error = expert.fprop.max_abs_error;
+    print("{:>6} {:>9} {:>12} {:>12} {:>9}", e, expert.rows, decibels(expert.fprop.snr_db, " dB"),
+          std::isnan(error) ? "none" : fmt::format("{:.4g}", error), expert.fprop.lost);
     if (result.backward) {
       print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db, " dB"),
             decibels(expert.wgrad.snr_db, " dB"));
@@ -96,7 +98,7 @@ void print_gaps(const profiling::Activity& activity) {
                                          std::numeric_limits<std::int64_t>::max()};
   const auto gaps = profiling::summarize_gaps(profiling::sum_replays(activity), kAlways);
   if (!gaps) return;
-  print("{:<12}nothing ran for {:.1f} us of a step at the median ({:.2f} %), longest {:.1f}\n",
+  print("{:<12}the device idles {:.1f} us per step (median, {:.2f} %), longest gap {:.1f} us\n",
         "gaps", gaps->gaps.median / 1e3, 100 * gaps->median_share,
         static_cast<double>(gaps->longest_ns) / 1e3);
 }

@@ -141,7 +141,7 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
       ->check(CLI::IsMember({"recipe", "pow2", "backend", "workspace", "routing"}));
   command
       .add_option("--record", options->record,
-                  "Keep every run as a recording (a file that does not exist yet)")
+                  "Record every run to this file, which must not exist yet")
       ->option_text("FILE");
   command.add_flag("--json", options->json, "Print the points as JSON");
   options->worker.add_to(command);

@@ -1,7 +1,5 @@
 #include "app/cli/terminal.h"
 
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <system_error>
 
 #include "app/protocol/terminal_text.h"
+#include "engine/model/moment.h"
 
 namespace app::cli {
 namespace {
@@ -44,7 +43,7 @@ void show_line(std::string_view text) {
 
 std::string decibels(double value, const char* unit) {
   if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f}{}", value, unit);
+  return std::isinf(value) && value > 0 ? "exact" : fmt::format("{:.2f}{}", value, unit);
 }
 
 nlohmann::ordered_json json_number(double value) {
@@ -60,8 +59,7 @@ nlohmann::ordered_json text_or_null(const std::string& text) {
 
 std::string date_text() {
   const auto now = std::chrono::system_clock::now();
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
+  return engine::utc_time(std::chrono::system_clock::to_time_t(now), "%Y-%m-%dT%H:%M:%SZ");
 }
 
 ProgressBar::~ProgressBar() {

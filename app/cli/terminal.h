@@ -1,5 +1,5 @@
-// Everything the command line shows and hears: text, made safe for a terminal here because most of
-// it comes from workers and files; numbers; the progress line, whose own escape sequences pass;
+// Terminal input and output of the command line: text, made safe for a terminal here because most
+// of it comes from workers and files; numbers; the progress line, whose own escape sequences pass;
 // Ctrl+C.
 #pragma once
 

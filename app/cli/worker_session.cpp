@@ -43,7 +43,7 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
              "exit code 2 (doctor: 3); 0 = never (default: {:g}; doctor's "
              "experiments: {:g} to greet, {:g} to set up). How long a run takes in "
              "total does not matter",
-             Patience::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
+             WaitReporter::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
              WorkerRunner::Options{}.setup_seconds))
       ->option_text("SECONDS")
       ->check(CLI::NonNegativeNumber);
@@ -73,11 +73,10 @@ engine::Status WorkerChoice::check_libraries_of_files() const {
 }
 
 engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
-  engine::Result<std::vector<std::string>> argv = choice.command.argv();
-  if (!argv.ok()) return argv.error();
+  ENGINE_ASSIGN(std::vector<std::string> argv, choice.command.argv());
   std::unique_ptr<WorkerSession> session(new WorkerSession());
-  session->limit_seconds_ = choice.timeout_seconds.value_or(Patience::kDefaultLimitSeconds);
-  session->link_ = WorkerLink::start({.argv = std::move(argv).value(),
+  session->limit_seconds_ = choice.timeout_seconds.value_or(WaitReporter::kDefaultLimitSeconds);
+  session->link_ = WorkerLink::start({.argv = std::move(argv),
                                       .wake =
                                           [raw = session.get()] {
                                             const std::lock_guard lock(raw->mutex_);
@@ -85,10 +84,11 @@ engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const Worker
                                             raw->changed_.notify_all();
                                           },
                                       .allowed_libraries = choice.allowed_libraries});
-  engine::Result<LinkEvent> greeting = session->wait(
-      [](const LinkEvent& event) { return std::holds_alternative<WorkerHello>(event); }, {});
-  if (!greeting.ok()) return greeting.error();
-  session->hello_ = std::get<WorkerHello>(std::move(greeting).value());
+  ENGINE_ASSIGN(
+      LinkEvent greeting,
+      session->wait(
+          [](const LinkEvent& event) { return std::holds_alternative<WorkerHello>(event); }, {}));
+  session->hello_ = std::get<WorkerHello>(std::move(greeting));
   for (const WorkerChoice::NamedLibrary& one : choice.libraries_of_files) {
     const std::vector<std::string>& allowed = choice.allowed_libraries;
     if (std::ranges::find(allowed, one.library) != allowed.end() ||
@@ -106,7 +106,7 @@ engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const Worker
 
 engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const LinkEvent&)>& wanted,
                                               const std::function<void(const LinkStatus&)>& watch) {
-  Patience patience(limit_seconds_);
+  WaitReporter patience(limit_seconds_);
   while (true) {
     {
       std::unique_lock lock(mutex_);
@@ -137,7 +137,7 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
       return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
     }
     if (const auto word = patience.word(status)) report_wait(*word);
-    if (const auto why = patience.exhausted(status)) {
+    if (const auto why = patience.give_up_reason(status)) {
       return engine::Error{engine::ErrorCode::Device, *why};
     }
     if (watch) watch(status);

@@ -71,7 +71,7 @@ class BackgroundTask {
 
   bool running() const { return slot_ != nullptr; }
 
-  /// The result, once. Nothing, ever, of work that threw, unless T can hold an error.
+  /// The result, once. Work that threw has none unless T can hold an error.
   std::optional<T> take() {
     if (slot_ == nullptr) return std::nullopt;
     std::optional<T> result;
@@ -118,7 +118,7 @@ class BackgroundTask {
 
 class WriteQueue {
  public:
-  /// Of one piece of work: a sentence for the status bar, or why it failed.
+  /// Outcome of one piece of work: a sentence for the status bar, or why it failed.
   using Outcome = engine::Result<std::string>;
 
   explicit WriteQueue(std::function<void()> wake) : wake_(std::move(wake)) {}

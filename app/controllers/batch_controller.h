@@ -11,7 +11,7 @@
 
 namespace app {
 
-/// Live runs that the window keeps at most: a larger sweep would lose its first points.
+/// Maximum number of live runs in the window: a larger sweep would lose its first points.
 inline constexpr std::size_t kMaxWindowSweep = 60;
 
 class BatchController {

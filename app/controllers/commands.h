@@ -1,5 +1,5 @@
-// Everything the window can be asked to do, by a key, a page, the palette or a tour: one variant,
-// handled between frames by the one visitor in Shell.
+// Every command that a key, a page, the palette or a tour can give to the window: one variant,
+// handled between frames by a visitor in Shell.
 #pragma once
 
 #include <array>
@@ -162,7 +162,7 @@ struct PlayTour {
 };
 /// The tour's step that waited for an answer about a library.
 struct RepeatTourStep {};
-/// For the status bar: what was just done, or why it was not possible.
+/// For the status bar: what was done, or why it was not possible.
 struct StatusMessage {
   std::string text;
 };

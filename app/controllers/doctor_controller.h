@@ -1,5 +1,5 @@
-// The graph doctor's work off the window's thread: visits, each experiment of which runs in a
-// process of its own; the rules alone on snapshots that were recorded; files that are opened.
+// The graph doctor's work off the window's thread: visits, whose experiments each run in their own
+// process; the rules alone on recorded snapshots; opened files.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class DoctorController {
   void cancel();
   /// A run that stalled becomes a visit.
   void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);
-  /// The rules on the snapshot of the run on screen; the newest asked for wins.
+  /// The rules on the snapshot of the run on screen; the newest request wins.
   void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
   /// The rules on the first snapshot of a recording or a dot file.
   void open(const std::string& path);

@@ -1,6 +1,5 @@
 #include "app/controllers/files_controller.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "app/controllers/tour_script.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
+#include "engine/model/moment.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/replaced_file.h"
 #include "profiling/hazards/report/report.h"
@@ -132,12 +132,12 @@ void FilesController::save_notes(const SessionState& state,
                                  const std::vector<profiling::TimeNote>& notes) {
   if (!state.from_file()) {
     if (recorder_ != nullptr) recorder_->set_notes(state.shown(), notes);
-    return notices_.set_status("Notes are kept with the run: Save or Record writes them");
+    return notices_.set_status("The notes belong to the run: Save or Record writes them");
   }
   writes_.put([path = state.session_path(), index = state.run_index(), notes]() -> Written {
     const engine::Status status = profiling::store_time_notes(path, index, notes);
-    if (!status.ok()) return refused("Notes not kept: ", status.error());
-    return "Notes kept in " + path;
+    if (!status.ok()) return refused("Notes not saved: ", status.error());
+    return "Notes saved in " + path;
   });
 }
 
@@ -219,7 +219,7 @@ std::string FilesController::dated_path(const std::string& stem, const char* suf
   const fs::path folder =
       remembered_.folder.empty() ? fs::current_path(error) : fs::path(remembered_.folder);
   const std::string name =
-      fmt::format("{}-{:%Y%m%d-%H%M%S}", stem, fmt::localtime(std::time(nullptr)));
+      fmt::format("{}-{}", stem, engine::local_time(std::time(nullptr), "%Y%m%d-%H%M%S"));
   fs::path path = folder / (name + suffix);
   // Two in one second: files are never written over.
   for (int i = 2; fs::exists(path, error); ++i) {
@@ -239,7 +239,7 @@ bool FilesController::take_outcomes() {
     if (!outcome->ok()) {
       notices_.add(Severity::Bad, outcome->error().message);
     } else if (outcome->value().starts_with("Notes")) {
-      // Notes are saved while they are typed; a file is worth a notice.
+      // Notes are saved while typing; only files get a notice.
       notices_.set_status(outcome->value());
     } else {
       notices_.add(Severity::Good, outcome->value());

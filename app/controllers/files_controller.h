@@ -84,7 +84,7 @@ class FilesController {
   void check_recent();
   std::vector<RecentFile> recent() const;
   const std::string& folder() const { return remembered_.folder; }
-  /// In the last folder; a name that is not taken.
+  /// An unused name in the last folder.
   std::string dated_path(const std::string& stem, const char* suffix) const;
 
   /// Collects results of writes; true when there is something to draw.

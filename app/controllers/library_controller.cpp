@@ -29,8 +29,8 @@ bool LibraryConsent::allows(const std::string& library) const {
 
 void LibraryConsent::named(const std::string& library, const std::string& file) {
   // A hostile file could name thousands.
-  constexpr std::size_t kMostNamed = 1000;
-  if (library.empty() || files_.size() >= kMostNamed) return;
+  constexpr std::size_t kMaxNamed = 1000;
+  if (library.empty() || files_.size() >= kMaxNamed) return;
   files_[library] = file;
 }
 

@@ -33,9 +33,9 @@ class LibraryConsent {
   const std::vector<std::string>& allowed() const { return allowed_; }
   bool allows(const std::string& library) const;
 
-  /// A file that was just read names this library (empty = none): the question will say so.
+  /// A file that was just read names this library (empty = none): the question mentions it.
   void named(const std::string& library, const std::string& file);
-  /// `order` waits for the answer; of several of one kind only the newest is kept.
+  /// `order` waits for the answer; of each kind only the newest is kept.
   void ask(const std::string& library, Command order);
   /// Drops waiting orders of this kind.
   template <class Order>
@@ -78,11 +78,11 @@ class LibraryController {
   /// Every order that names a library is checked here, wherever its request came from. False = the
   /// user is asked first; a yes carries out `order`.
   bool may_load(const std::string& library, const LinkSupervisor& link, Command order);
-  /// Null until a worker has listed its libraries: one of its own needs no question.
+  /// Null until a worker has listed its libraries, which need no question.
   const LibraryConsent::Question* question(const LinkSupervisor& link) const;
-  /// Nobody is there to answer: what would be a question is refused from now on.
+  /// Unattended: a library that would need a question is refused from now on.
   void refuse_questions() { unattended_ = true; }
-  /// The library just refused because nobody is there; returned once.
+  /// The library just refused because nobody can answer; returned once.
   std::optional<std::string> take_refused() { return std::exchange(refused_, std::nullopt); }
   /// Records which libraries the runs of a recording name.
   void note(const profiling::Session& session);
@@ -92,7 +92,7 @@ class LibraryController {
     std::mutex mutex;
     bool changed = false;
     std::string line;   // the newest
-    std::string lines;  // what there is to read if it fails: the last ones
+    std::string lines;  // the last ones, shown if it fails
   };
 
   std::function<void()> wake_;

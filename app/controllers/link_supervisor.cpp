@@ -21,7 +21,7 @@ LinkSupervisor::LinkSupervisor(WorkerCommand worker, std::function<void()> wake)
     : worker_(std::move(worker)), wake_(std::move(wake)) {}
 
 void LinkSupervisor::start(const std::string& cublaslt) {
-  give_up_present();
+  abandon_link();
   cublaslt_ = cublaslt;
   WorkerCommand worker = worker_;
   if (!cublaslt.empty()) worker.cublaslt = cublaslt;
@@ -35,7 +35,7 @@ void LinkSupervisor::start(const std::string& cublaslt) {
   if (watching_) link_->watch_device(true);
 }
 
-void LinkSupervisor::give_up_present() {
+void LinkSupervisor::abandon_link() {
   hello_.reset();
   requests_.clear();
   newest_id_ = 0;
@@ -46,8 +46,8 @@ void LinkSupervisor::give_up_present() {
   // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
   std::shared_ptr<WorkerLink> old(std::move(link_));
   old->kill();
-  auto before = std::make_shared<engine::GuardedThread>(std::move(taking_down_));
-  taking_down_ = engine::GuardedThread(
+  auto before = std::make_shared<engine::GuardedThread>(std::move(teardown_));
+  teardown_ = engine::GuardedThread(
       [held = std::move(old), before = std::move(before)]() mutable {
         held.reset();
         before->join();

@@ -1,5 +1,5 @@
-// Keeps one worker at the window's side: starts it, starts another when it is lost, and remembers
-// what was ordered from it. Never waits: an abandoned link is destroyed on a separate thread.
+// Maintains the window's worker: starts it, replaces it when it is lost, and remembers its orders.
+// Never waits: an abandoned link is destroyed on a separate thread.
 #pragma once
 
 #include <chrono>
@@ -66,7 +66,7 @@ class LinkSupervisor {
   bool automatic = false;
 
  private:
-  void give_up_present();
+  void abandon_link();
 
   WorkerCommand worker_;
   std::string cublaslt_;   // replaces the command's
@@ -82,7 +82,7 @@ class LinkSupervisor {
   std::uint64_t newest_history_id_ = 0;
   std::uint64_t answered_id_ = 0;
   std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
-  engine::GuardedThread taking_down_;
+  engine::GuardedThread teardown_;
 };
 
 }  // namespace app

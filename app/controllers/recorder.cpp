@@ -15,7 +15,7 @@ namespace app {
 namespace {
 
 // How often an idle recorder checks that its file still has its name, and a blocked one retries.
-constexpr std::chrono::seconds kLookEvery{2};
+constexpr std::chrono::seconds kCheckInterval{2};
 // How much may wait for a full disk; a run can have a hundred megabytes.
 constexpr std::size_t kMaxWaiting = 256;
 
@@ -168,7 +168,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
     bool last_try = false;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kLookEvery, [&] {
+      changed_.wait_for(lock, kCheckInterval, [&] {
         return finishing_ || wanted_path_ || (!blocked && !waiting_.empty());
       });
       last_try = finishing_;

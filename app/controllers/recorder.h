@@ -1,5 +1,5 @@
 // Writes runs, comparisons, amax histories and visits into a session file on a thread of its own: a
-// slow disk must not hold up a frame, and a full one must not cost a run.
+// slow disk must not delay a frame, and a full disk must not lose a run.
 #pragma once
 
 #include <condition_variable>
@@ -32,10 +32,11 @@ class Recorder {
     std::size_t histories = 0;    // and amax histories
     std::size_t visits = 0;       // and visits to the graph doctor
     std::size_t waiting = 0;      // of all kinds, not in the file yet
-    bool finished = false;        // closed; what was not written never will be
+    bool finished = false;        // closed; nothing more will be written
     std::string path;             // where the recording is now
-    /// Why nothing can be written at the moment. What waits is tried again every few seconds, after
-    /// move_to(), and a last time when the recording ends. If it ended: why not all is in the file.
+    /// Why nothing can be written at the moment. Pending entries are retried every few seconds,
+    /// after move_to(), and once more when the recording ends. After the end: why entries are
+    /// missing in the file.
     std::string error;
   };
 
@@ -53,7 +54,7 @@ class Recorder {
   void set_notes(Run run, std::vector<profiling::TimeNote> notes);
   /// Copies what was recorded to this path and continues there.
   void move_to(std::string path);
-  /// Nothing follows: the file is closed as soon as the last entry is written.
+  /// No entries follow: the file is closed after the last one is written.
   void finish();
   Progress progress() const;
   /// Sentences for the user, each once.

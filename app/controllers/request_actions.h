@@ -1,5 +1,5 @@
-// Every choice of the rail as an action by name, for the command palette: the same table, the same
-// gates, the same sentences. And a request in words.
+// Every choice of the rail as an action by name, for the command palette: from the same table,
+// gates and sentences. Also a summary of a request in words.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ std::vector<RequestAction> request_actions(const engine::RunRequest& request,
 std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
                        const LinkSupervisor& link);
 
-/// The request in one line that tells runs apart: preset or sizes, recipe, routing, launch.
+/// The request in one line that distinguishes runs: preset or sizes, recipe, routing, launch.
 std::string summary_of(const engine::RunRequest& request);
 
 }  // namespace app

@@ -187,9 +187,8 @@ constexpr RequestControl kControls[] = {
          .compared = true}),
     control("Recipe", "recipe.stochastic", "recipe.stochastic_rounding", Switch,
             "Stochastic rounding",
-            {.tooltip =
-                 "Rounds up or down by chance, in proportion: no bias on average. Numbers follow "
-                 "the seed",
+            {.tooltip = "Rounds up or down by chance, in proportion: no bias on average. The "
+                        "random numbers depend on the seed",
              .beside = true,
              .compared = true}),
 
@@ -349,7 +348,7 @@ ControlRange range_of(const RequestControl& control) {
   if (std::isfinite(rules.low)) {
     range.low = static_cast<std::int64_t>(rules.low);
     // No setting of this table means anything below 0 but the margin, whose limits are exact.
-    if (rules.zero_too) range.low = 0;
+    if (rules.allow_zero) range.low = 0;
     if (range.low > 0) range.low -= beyond;
   }
   range.high = std::isfinite(rules.high) ? static_cast<std::int64_t>(rules.high) + beyond

@@ -1,6 +1,6 @@
 // Every setting of the request as the user sees it: one table, from which the rail draws its
 // controls and the command palette makes its actions. A control finds its value by the path of its
-// field; what limits it and whether it has an effect is the engine's to say.
+// field; its limits and whether it has an effect come from the engine.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ struct ControlChoice {
 };
 
 struct ControlOptions {
-  const char* alone = "";  // label where it stands alone, in the palette; empty = as in the rail
+  const char* alone = "";  // label in the palette, where it appears alone; empty = as in the rail
   const char* tooltip = "";
   std::span<const ControlChoice> choices = {};
   const char* row = nullptr;  // of a switch: label of the row that it begins
-  bool beside = false;        // in one row with the control before it
+  bool beside = false;        // in the same row as the previous control
   int per_row = 0;            // choices in a row; 0 = all
-  bool gated = false;         // choices are greyed out as the gate table has it
+  bool gated = false;         // choices are greyed out by the gate table
   bool compared = false;      // a comparison of recipes reads it, whatever the request's recipe
   bool beyond = false;        // can be set one past its limits, so that the error names them
   std::int64_t maximum = 0;   // of a number whose field has no limit
@@ -66,7 +66,7 @@ double control_value(const RequestControl& control, const engine::RunRequest& re
 /// Of a switch 0 or 1, of a choice its enumerator; a real number is rounded.
 std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request);
 
-/// What a drag can reach, and where a double click leads.
+/// The range of a drag, and the value that a double click sets.
 struct ControlRange {
   std::int64_t low = 0;
   std::int64_t high = 0;

@@ -1,5 +1,5 @@
-// Live runs are kept up to a number and a sum of records, oldest first to go: hours of Live mode
-// must not grow the window without bound.
+// Live runs are kept up to a number and a sum of records, oldest removed first: hours of Live mode
+// must not exhaust memory.
 #include "app/controllers/session_state.h"
 
 #include <algorithm>

@@ -64,10 +64,10 @@ class SessionState {
   }
   std::size_t run_index() const { return index_; }
   Run shown() const { return shown_; }
-  /// The request in the rail is not that of the run on screen.
+  /// Whether the request in the rail differs from that of the run on screen.
   bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
 
-  /// Its part of what the pages see; the workbench fills in the others'.
+  /// Fills in its part of the view; the workbench fills in the rest.
   SessionView view() const;
 
  private:

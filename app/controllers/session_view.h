@@ -19,7 +19,7 @@
 namespace app {
 
 enum class Page { Performance, Numerics, Graphs, Compare };
-/// As written in tours and in the control map.
+/// Names used in tours and in the control map.
 constexpr std::string_view page_name(Page page) {
   return std::array<std::string_view, 4>{"performance", "numerics", "graphs",
                                          "compare"}[static_cast<std::size_t>(page)];

@@ -147,7 +147,7 @@ void TourController::stop() {
   parts_.libraries.consent.withdraw<RepeatTourStep>();
   SessionState& state = parts_.runs.state;
   commands_.push_back(ShowPage{before_.page.page, before_.page.view});
-  on_screen_ = before_.page;  // where a tour that follows at once comes back to
+  on_screen_ = before_.page;  // where an immediately following tour returns to
   state.live = before_.live;
   if (before_.recording.empty()) {
     state.back_to_live();
@@ -279,7 +279,7 @@ void TourController::begin_run() {
   parts_.libraries.consent.named(library, tour_->script().path);
   if (!parts_.libraries.may_load(library, runs.link, RepeatTourStep{})) {
     if (pictures_) return;  // refused: tick() says so
-    // It must not go on by itself before the answer.
+    // The tour must not continue before the answer.
     tour_->pause();
     return fail_step("it names a library, and waits for your answer above");
   }

@@ -1,6 +1,6 @@
-// Plays tours: to a user, who can step, pause and stop and gets everything back at the end, or
-// unattended, one picture per step, where a step without a result is a failure. Also the draft of a
-// new tour, which a user puts together from what is on screen.
+// Plays tours: for a user, who can step, pause and stop and finds the previous state restored at
+// the end; or unattended, with one picture per step, where a step without a result is a failure.
+// Also the draft of a new tour, which a user puts together from what is on screen.
 #pragma once
 
 #include <chrono>
@@ -96,7 +96,7 @@ class TourController {
   void find_shipped();
   const std::vector<Named>& shipped() const { return shipped_; }
 
-  /// To the user, as soon as a thread has read it.
+  /// Plays it for the user as soon as a thread has read it.
   void play(const std::string& path) {
     loader_.start([path] { return load_tour(path); });
   }
@@ -164,7 +164,7 @@ class TourController {
   void begin_step();
   void begin_run();
   void show_step();
-  /// The step has no result: a user reads why, an unattended tour ends.
+  /// The step has no result: a user is told why, an unattended tour ends.
   void fail_step(const std::string& why);
   void fail(const std::string& why);
   void set_deadline(double seconds);

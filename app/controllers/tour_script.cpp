@@ -74,12 +74,11 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
   };
-  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
-  if (!text.ok()) return text.error();
-  const engine::Result<json> parsed = engine::parse_json(text.value());
+  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  const engine::Result<json> parsed = engine::parse_json(text);
   const bool one_object =
       parsed.ok() && parsed.value().is_object() && parsed.value().contains("steps");
-  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text.value());
+  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text);
   if (!parsed.ok()) return refuse(parsed.error().message);
   const json& document = parsed.value();
   if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {

@@ -32,7 +32,7 @@ struct TourScript {
   std::vector<TourStep> steps;
 };
 
-/// A tour (.json with "steps") or a request log (one request a line, with captions; without one a
+/// A tour (.json with "steps") or a request log (one request per line, with captions; without one a
 /// step shows summary_of() its request). The error names the file and what is wrong with it.
 engine::Result<TourScript> load_tour(const std::string& path);
 /// The file of a tour: what load_tour() reads back as the same steps.

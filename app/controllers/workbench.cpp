@@ -50,7 +50,7 @@ void Workbench::open_file(const std::string& path) {
           path +
               " cannot be opened: supported are recordings (.session), captured graphs "
               "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
-              "logs (.jsonl). Of a folder, drop the files one by one");
+              "logs (.jsonl). To open the files of a folder, drop them one by one");
   }
   files.remember_file(path);
 }
@@ -73,7 +73,7 @@ void Workbench::examine(const VisitOrder& order) {
 }
 
 void Workbench::use_library(const std::string& path) {
-  // The user had it fetched.
+  // The user ordered the fetch.
   libraries.consent.allow(path);
   runs.link.allow_libraries(libraries.consent.allowed());
   engine::RunRequest request = runs.state.requested;

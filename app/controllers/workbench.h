@@ -21,7 +21,7 @@ class Workbench {
   struct Options {
     WorkerCommand worker;
     bool no_worker = false;
-    /// Files may name these without a question.
+    /// Libraries that files may name without a question.
     std::vector<std::string> allowed_libraries{};
     std::vector<engine::ShapePreset> presets{};
   };

@@ -13,12 +13,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kReadLimit{30};
 
 /// The innermost frame, "#0 spin<<<(1,1,1),(32,1,1)>>> () at spin.cu:12", or a sentence saying why
 /// there is none: no cuda-gdb on PATH, or no answer within half a minute.
 std::string core_dump_place(const std::string& path) {
-  const Clock::time_point until = Clock::now() + kPatience;
+  const Clock::time_point until = Clock::now() + kReadLimit;
   std::string place = "read it with cuda-gdb, which is not on PATH here or did not answer";
   const auto take = [&](const std::string& line) {
     if (line.starts_with("#0")) place = line;

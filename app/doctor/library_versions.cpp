@@ -66,22 +66,21 @@ engine::Result<std::string> fetch_library(const std::string& version,
     line(there.error().message);  // and it is fetched again
   }
   const std::string folder = fs::path(library).parent_path().parent_path().string();
-  const engine::Result<std::optional<std::string>> end = run_for_lines(
-      {"/usr/bin/env", "python3", "-I", assets_folder() + "/fetch_cublaslt.py", version, folder},
-      ChildStream::Errors, line, [&] { return cancel.load(); });
-  if (!end.ok()) return end.error();
-  if (!end.value()) {
+  ENGINE_ASSIGN(const std::optional<std::string> end,
+                run_for_lines({"/usr/bin/env", "python3", "-I",
+                               assets_folder() + "/fetch_cublaslt.py", version, folder},
+                              ChildStream::Errors, line, [&] { return cancel.load(); }));
+  if (!end) {
     return engine::Error{engine::ErrorCode::Cancelled, "fetching was cancelled"};
   }
   if (!fs::is_regular_file(library, error)) {
     return engine::Error{engine::ErrorCode::Io,
                          fmt::format("fetching cuBLASLt {} failed: the script {}; its output is "
                                      "above",
-                                     version, *end.value())};
+                                     version, *end)};
   }
   line("Checking");
-  const engine::Result<engine::LibraryFile> fetched = engine::LibraryFile::open(library);
-  if (!fetched.ok()) return fetched.error();
+  ENGINE_ASSIGN(const engine::LibraryFile fetched, engine::LibraryFile::open(library));
   return library;
 }
 

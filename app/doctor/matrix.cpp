@@ -127,9 +127,7 @@ engine::Result<MatrixGeometry> parse_geometry(std::string_view text) {
       take(rest, geometry.n, false) && take(rest, geometry.k, true)) {
     MatrixCell cell;
     cell.geometry = geometry;
-    if (engine::Status limits = engine::validate(request_of(cell)); !limits.ok()) {
-      return limits.error();
-    }
+    ENGINE_TRY(engine::validate(request_of(cell)));
     return geometry;
   }
   return engine::Error{
@@ -251,8 +249,7 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
       if (!number.ok()) throw std::invalid_argument(number.error().message);
       return static_cast<int>(number.value());
     };
-    const engine::Result<MatrixGeometry> geometry = parse_geometry(word("geometry"));
-    if (!geometry.ok()) return geometry.error();
+    ENGINE_ASSIGN(const MatrixGeometry geometry, parse_geometry(word("geometry")));
     MatrixRow row;
     row.cell = {.library = word("library"),
                 .sequence = named<ProductSequence>(word("sequence"), kSequences, sequence_name),
@@ -260,7 +257,7 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
                     word("workspace"), kStrategies, engine::name_of<engine::WorkspaceStrategy>),
                 .recipe = named<engine::Scaling>(word("recipe"), kScalings,
                                                  engine::name_of<engine::Scaling>),
-                .geometry = geometry.value()};
+                .geometry = geometry};
     row.version = word("version");
     row.verdict = named<Verdict>(word("verdict"), kVerdicts, verdict_name);
     row.replay = count("replay");

@@ -57,7 +57,7 @@ struct MatrixAxes {
   std::vector<MatrixGeometry> geometries = {
       {4, 512, 256, 256}, {8, 2048, 512, 512}, {8, 8192, 2048, 1024}};
 };
-/// The product of all axes, library by library.
+/// All combinations of the axes, library by library.
 std::vector<MatrixCell> cells_of(const MatrixAxes& axes);
 
 /// The result of one cell.

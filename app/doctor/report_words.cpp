@@ -121,7 +121,7 @@ std::string by_rules_alone(const DoctorReport& report) {
 }
 
 std::string no_graph_bug(const ExperimentRecord& eager) {
-  return sentence(fmt::format("already without a graph, {}: this is not a graph bug",
+  return sentence(fmt::format("even without a graph, {}: this is not a graph bug",
                               symptom_of(eager.experiment, eager.outcome)));
 }
 
@@ -138,8 +138,8 @@ std::string proved(const DoctorReport& report) {
 std::string unexplained(const DoctorReport& report, const ExperimentRecord& plain) {
   const std::string symptom = symptom_of(plain.experiment, plain.outcome);
   if (!report.smallest_cure.empty()) {
-    return sentence(fmt::format("{}; no rule could be proved to explain it, but they are right {}",
-                                symptom, cure_of(report)));
+    return sentence(
+        fmt::format("{}; no rule explains it, but replays are right {}", symptom, cure_of(report)));
   }
   const std::ptrdiff_t open =
       count(report, Confidence::Likely) + count(report, Confidence::Possible);

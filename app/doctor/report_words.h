@@ -33,7 +33,7 @@ std::string marker_cost_text(const profiling::DoctorReport& report);
 std::string symptom_of(const profiling::Experiment& experiment, const profiling::Outcome& outcome);
 
 /// The verdict for scripts. Hang: in eager launches or in replays of the unchanged graph. Findings:
-/// likely or proved ones, or outputs that are wrong no matter what the rules say. NotRun: eager
+/// likely or proved ones, or outputs that are wrong regardless of the rules. NotRun: eager
 /// launches fail, or nothing could be replayed although proofs were requested.
 enum class Health { Healthy, Findings, Hang, NotRun };
 Health health_of(const profiling::DoctorReport& report);

@@ -1,4 +1,4 @@
-// Experiments that were made are not made again; which come next depends on what they have shown.
+// Experiments are not repeated; which come next depends on the outcomes so far.
 #include "app/doctor/visit.h"
 
 #include <fmt/format.h>
@@ -218,24 +218,23 @@ engine::Status Visit::take_snapshot() {
   Experiment capture;
   capture.replays = 0;
   capture.deadline_seconds = options_.deadline_seconds;
-  engine::Result<ExperimentRunner::Reply> reply = run("capturing", capture);
-  if (!reply.ok()) return reply.error();
-  report().snapshot = std::move(reply.value().snapshot);
-  // A case that is a real step has a step's name; the reader of the visit must know the case.
+  ENGINE_ASSIGN(ExperimentRunner::Reply reply, run("capturing", capture));
+  report().snapshot = std::move(reply.snapshot);
+  // A case that is a real step has a step's name; the visit must name the case.
   if (!subject_.gallery_case.empty()) {
     report().snapshot.subject =
         profiling::subject_title({.id = subject_.gallery_case, .healthy = subject_.healthy});
   }
   if (!report().snapshot.graphs.empty()) return {};
-  const Outcome& outcome = reply.value().outcome;
+  const Outcome& outcome = reply.outcome;
   if (options_.prove) {
     // There is nothing to capture if the launches before it already fail: that is worth a report.
-    const engine::Result<Outcome> eager = outcome_of(eager_launches(), -1);
-    if (!eager.ok()) return eager.error();
-    if (failed(eager.value())) return {};
+    ENGINE_ASSIGN(const Outcome eager, outcome_of(eager_launches(), -1));
+    if (failed(eager)) return {};
   }
-  const bool no_way = outcome.verdict == Verdict::NotRun || outcome.verdict == Verdict::Refused;
-  return engine::Error{no_way ? engine::ErrorCode::Unsupported : engine::ErrorCode::Device,
+  const bool unsupported =
+      outcome.verdict == Verdict::NotRun || outcome.verdict == Verdict::Refused;
+  return engine::Error{unsupported ? engine::ErrorCode::Unsupported : engine::ErrorCode::Device,
                        fmt::format("nothing was captured: {}", outcome.verdict == Verdict::Right
                                                                    ? "the worker sent no graph"
                                                                    : symptom_of(capture, outcome))};
@@ -245,16 +244,13 @@ engine::Status Visit::take_snapshot() {
 engine::Status Visit::judge_finding(std::size_t index) {
   const profiling::Proof proof = report().findings[index].proof;
   const int number = static_cast<int>(index);
-  const engine::Result<Outcome> shows = outcome_of(proof.shows, number);
-  if (!shows.ok()) return shows.error();
+  ENGINE_ASSIGN(const Outcome shows, outcome_of(proof.shows, number));
   Outcome cures;
-  if (proof.needs_cure && failed(shows.value())) {
-    engine::Result<Outcome> made = outcome_of(proof.cures, number);
-    if (!made.ok()) return made.error();
-    cures = std::move(made).value();
+  if (proof.needs_cure && failed(shows)) {
+    ENGINE_ASSIGN(cures, outcome_of(proof.cures, number));
   }
   Finding& finding = report().findings[index];
-  finding.confidence = profiling::judge(proof, finding.confidence, shows.value(), cures);
+  finding.confidence = profiling::judge(proof, finding.confidence, shows, cures);
   tell();
   return {};
 }
@@ -295,7 +291,7 @@ engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& can
   if (!others.empty())
     finding.proof.words += " All other nodes in question have separate memory then.";
   if (before.confidence == Confidence::Proved) finding.confidence = Confidence::Likely;
-  if (engine::Status status = judge_finding(index); !status.ok()) return status;
+  ENGINE_TRY(judge_finding(index));
   const Confidence now = report().findings[index].confidence;
   const bool decided = now == Confidence::Proved || now == Confidence::Disproved;
   if (!decided) report().findings[index] = before;  // restores the proof that it already had
@@ -359,7 +355,7 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
     const bool alone = without(candidates, candidates_of(finding)).empty();
     if (alone && finding.confidence == Confidence::Proved) continue;
     ++settled;
-    if (engine::Status status = settle_by_isolation(i, candidates); !status.ok()) return status;
+    ENGINE_TRY(settle_by_isolation(i, candidates));
   }
   return {};
 }
@@ -371,21 +367,19 @@ engine::Status Visit::prove() {
   for (const Finding& finding : report().findings) {
     if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
   }
-  const engine::Result<Outcome> launched = outcome_of(eager_launches(), -1);
-  if (!launched.ok()) return launched.error();
-  if (launched.value().verdict == Verdict::NotRun) {
-    return engine::Error{engine::ErrorCode::Unsupported, launched.value().message};
+  ENGINE_ASSIGN(const Outcome launched, outcome_of(eager_launches(), -1));
+  if (launched.verdict == Verdict::NotRun) {
+    return engine::Error{engine::ErrorCode::Unsupported, launched.message};
   }
-  if (failed(launched.value())) return {};
-  const engine::Result<Outcome> plain = outcome_of({}, -1);
-  if (!plain.ok()) return plain.error();
+  if (failed(launched)) return {};
+  ENGINE_ASSIGN(const Outcome plain, outcome_of({}, -1));
   for (std::size_t i = 0; i < report().findings.size(); ++i) {
     const Finding& finding = report().findings[i];
     if (!wanted(finding) || !can_be_settled(finding.proof)) continue;
-    if (engine::Status status = judge_finding(i); !status.ok()) return status;
+    ENGINE_TRY(judge_finding(i));
   }
-  if (engine::Status status = isolate_memory(plain.value()); !status.ok()) return status;
-  return options_.rules.empty() ? stress(plain.value()) : engine::Status{};
+  ENGINE_TRY(isolate_memory(plain));
+  return options_.rules.empty() ? stress(plain) : engine::Status{};
 }
 
 void Visit::end() {
@@ -397,12 +391,12 @@ void Visit::end() {
 }
 
 engine::Result<DoctorReport> Visit::make(const std::vector<profiling::LibraryFact>& facts) {
-  if (engine::Status status = take_snapshot(); !status.ok()) return status.error();
+  ENGINE_TRY(take_snapshot());
   report().findings = options_.diagnose ? options_.diagnose(report().snapshot, facts)
                                         : profiling::diagnose(report().snapshot, facts);
   tell();
   if (options_.prove) {
-    if (engine::Status status = prove(); !status.ok()) return status.error();
+    ENGINE_TRY(prove());
   }
   end();
   return std::move(report());

@@ -1,6 +1,6 @@
 // A visit to the graph doctor: takes a snapshot, runs the rules and, if asked, runs the experiments
-// that settle their findings. Blocks, so the window calls it on a separate thread. An ordinary
-// run that stalled is presented as a visit.
+// that prove or disprove the findings. Blocks, so the window calls it on a separate thread. An
+// ordinary run that stalled is presented as a visit.
 #pragma once
 
 #include <atomic>

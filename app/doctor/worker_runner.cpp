@@ -29,7 +29,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A link, and a wait that the link ends when there is news.
+/// A link, and a wait that ends when the link has changed.
 class Attempt {
  public:
   Attempt(std::vector<std::string> argv, const std::vector<std::string>& allowed_libraries)
@@ -56,7 +56,7 @@ class Attempt {
   std::unique_ptr<WorkerLink> link_;  // last: its threads call `wake` until it is gone
 };
 
-/// When anything last moved, according to the pulses.
+/// Time of the last progress, according to the pulses.
 class Movement {
  public:
   void see(const PulseReport& pulse) {
@@ -94,7 +94,7 @@ profiling::Stall stall_of(const Movement& movement, double limit, const LinkStat
   } else {
     // Its watchdog would have answered if the launching thread could still check it.
     stall.kind = StallKind::HostBlocked;
-    stall.evidence = "the worker pulses, and the thread that launches has not returned";
+    stall.evidence = "the worker still pulses, but its launching thread has not returned";
   }
   if (!pulse.device.empty()) stall.evidence += "; " + pulse.device;
   return stall;
@@ -140,10 +140,9 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   // A tracer in the process changes what is examined: with CUPTI subscribed, even idle, the shared
   // workspace of cuBLASLt 13.5.1 replays correctly.
   worker.arguments.emplace_back("--no-tracing");
-  engine::Result<std::vector<std::string>> argv = worker.argv();
-  if (!argv.ok()) return argv.error();
-  Attempt attempt(std::move(argv).value(), options_.allowed_libraries);
-  Patience patience(options_.setup_seconds);
+  ENGINE_ASSIGN(std::vector<std::string> argv, worker.argv());
+  Attempt attempt(std::move(argv), options_.allowed_libraries);
+  WaitReporter patience(options_.setup_seconds);
   const auto with_time = [&](Reply reply) {
     reply.outcome.seconds = seconds_since(started);
     return reply;
@@ -169,9 +168,8 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
         return with_time(
             {.snapshot = std::move(done->snapshot), .outcome = std::move(done->outcome)});
       } else if (const auto* error = std::get_if<RunError>(&event); error && error->id == order) {
-        engine::Result<Reply> reply = failure(error->error);
-        if (!reply.ok()) return reply.error();
-        return with_time(std::move(reply).value());
+        ENGINE_ASSIGN(Reply reply, failure(error->error));
+        return with_time(std::move(reply));
       } else if (auto* log = std::get_if<LogReport>(&event)) {
         last_words = std::move(log->text);
       }

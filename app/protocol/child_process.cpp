@@ -35,7 +35,7 @@ bool open_pipe(Pipe& pipe) {
   return true;
 }
 
-constexpr std::chrono::seconds kEndPatience{1};  // for a guard that is told to kill and exit
+constexpr std::chrono::seconds kGuardExitLimit{1};  // for a guard that is told to kill and exit
 
 void set_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
@@ -139,14 +139,14 @@ ChildProcess::~ChildProcess() {
     }
     return true;
   };
-  if (reaped_within(kEndPatience)) return;
+  if (reaped_within(kGuardExitLimit)) return;
   // The program is in an uninterruptible driver call, or it has stopped its guard. Its SIGKILL is
   // pending, or follows when the guard ends.
   {
     const std::lock_guard lock(mutex_);
     ::kill(guard_, SIGKILL);
   }
-  reaped_within(kEndPatience);
+  reaped_within(kGuardExitLimit);
 }
 
 void ChildProcess::read_report() const {

@@ -26,7 +26,8 @@ class ChildProcess {
 
   ChildProcess(const ChildProcess&) = delete;  // a copy would reap an unrelated process
   ChildProcess& operator=(const ChildProcess&) = delete;
-  /// Kills and reaps. Takes at most a second or two: what cannot be killed now dies when it can.
+  /// Kills and reaps. Takes at most a second or two: a program that cannot be killed yet dies as
+  /// soon as it can be.
   ~ChildProcess();
 
   /// pid of the program; 0 until it runs.

@@ -18,8 +18,7 @@ using profiling::Activity;
 
 template <class Choice>
 engine::Status read_valid(Choice& choice, const google::protobuf::Message& message) {
-  engine::Status read = read_choice(engine::kType<Choice>, &choice, message);
-  if (!read.ok()) return read;
+  ENGINE_TRY(read_choice(engine::kType<Choice>, &choice, message));
   return std::visit([](const auto& value) { return engine::validate(value); }, choice);
 }
 
@@ -37,7 +36,7 @@ void append(std::vector<T>& to, std::vector<T>& from) {
 }
 
 /// What is wrong with a chunk, given what came before it; empty = nothing.
-std::string flaw_of(const Activity& chunk, const Activity& before) {
+std::string chunk_error(const Activity& chunk, const Activity& before) {
   const auto too_many = [](std::string_view what, std::size_t have, std::size_t more,
                            std::size_t most) {
     if (have + more <= most) return std::string();
@@ -46,9 +45,9 @@ std::string flaw_of(const Activity& chunk, const Activity& before) {
   for (std::string flaw :
        {too_many("records", before.records.size(), chunk.records.size(), kMaxActivityRecords),
         too_many("host_events", before.host_events.size(), chunk.host_events.size(),
-                 profiling::kMostHostEvents),
+                 profiling::kMaxHostEvents),
         too_many("memory_events", before.memory_events.size(), chunk.memory_events.size(),
-                 profiling::kMostMemoryEvents)}) {
+                 profiling::kMaxMemoryEvents)}) {
     if (!flaw.empty()) return flaw;
   }
   const std::size_t names = before.names.size() + chunk.names.size();
@@ -79,7 +78,7 @@ engine::Result<Order> from_wire(const wire::Order& message) {
               .task = {},
               .allowed_libraries = {message.allowed_libraries().begin(),
                                     message.allowed_libraries().end()}};
-  if (engine::Status read = read_valid(order.task, message); !read.ok()) return read.error();
+  ENGINE_TRY(read_valid(order.task, message));
   return order;
 }
 
@@ -123,7 +122,7 @@ engine::Status ActivityAssembler::add(std::uint64_t id, Activity chunk) {
     id_ = id;
     activity_ = {};
   }
-  if (std::string flaw = flaw_of(chunk, activity_); !flaw.empty()) {
+  if (std::string flaw = chunk_error(chunk, activity_); !flaw.empty()) {
     activity_ = {};
     return engine::Error{engine::ErrorCode::Protocol, "activity." + std::move(flaw)};
   }

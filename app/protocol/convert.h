@@ -1,5 +1,5 @@
-// Which value travels in which message, and back. The reading side trusts nothing:
-// app/protocol/wire_fields.h refuses what no value can hold, engine::validate what a value must not
+// Which value is sent in which message, and back. The reader trusts nothing:
+// app/protocol/wire_fields.h refuses what a value cannot hold, engine::validate what it must not
 // hold; both name the field.
 #pragma once
 
@@ -29,7 +29,7 @@ struct TravelList : Pair... {
   using Pair::out...;
 };
 
-/// Orders and answers hold more of these: what they name is found by its name.
+/// Further parts of orders and answers, found by their names.
 using Travelling = TravelList<
     Travels<engine::RunRequest, wire::RunRequest>, Travels<engine::RunResult, wire::RunResult>,
     Travels<engine::RecipeComparison, wire::RecipeComparison>,
@@ -55,8 +55,8 @@ template <class Message>
 engine::Result<ValueOf<Message>> from_wire(const Message& message) {
   ValueOf<Message> value;
   const engine::Type& type = engine::kType<ValueOf<Message>>;
-  if (engine::Status read = read_fields(type, &value, message); !read.ok()) return read.error();
-  if (engine::Status limits = engine::validate(value); !limits.ok()) return limits.error();
+  ENGINE_TRY(read_fields(type, &value, message));
+  ENGINE_TRY(engine::validate(value));
   return value;
 }
 
@@ -73,7 +73,7 @@ engine::Result<Answer> from_wire(const wire::Answer& message);
 constexpr wire::Order::TaskCase order_of(wire::Answer::ResultCase answer) {
   return static_cast<wire::Order::TaskCase>(answer - answer % 10);
 }
-/// Nothing more follows for its order.
+/// The last frame of its order.
 constexpr bool is_last(wire::Answer::ResultCase answer) {
   return answer % 10 == 0 || answer == wire::Answer::kFailed;
 }

@@ -33,7 +33,7 @@ class UniqueFd {
   int descriptor_ = -1;
 };
 
-/// What happens on a write to a pipe whose reader has closed it.
+/// What a write to a closed pipe does.
 enum class ClosedPipe {
   EndsProgram,  // a command whose output goes to `head` has nothing left to do
   FailsWrite,

@@ -16,7 +16,7 @@
 namespace app {
 namespace {
 
-// Protobuf would print on stderr, raw, what every refusal here says as an error.
+// Protobuf would print to stderr what is returned as an error here.
 [[maybe_unused]] const auto former_log = google::protobuf::SetLogHandler(nullptr);
 
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
@@ -173,8 +173,7 @@ engine::Result<std::optional<wire::Frame>> read_frame(int descriptor, FrameDecod
     if (count > 0) {
       decoder.append({chunk.data(), static_cast<std::size_t>(count)});
     } else if (count == 0) {
-      const engine::Status end = decoder.at_end();
-      if (!end.ok()) return end.error();
+      ENGINE_TRY(decoder.at_end());
       return std::optional<wire::Frame>();
     } else if (errno != EINTR) {
       return engine::Error{engine::ErrorCode::Io,

@@ -61,10 +61,10 @@ std::string Liveness::reason(Time now, bool awaiting) const {
                      pulse_.iteration + 1, pulse_.iterations);
 }
 
-std::optional<Patience::Silence> Patience::silence_of(const LinkStatus& status) {
+std::optional<WaitReporter::Silence> WaitReporter::silence_of(const LinkStatus& status) {
   if (status.state == LinkState::Lost) return std::nullopt;
   if (status.cancel_overdue) return Silence::Cancel;
-  if (status.seconds_still < kWordSeconds) return std::nullopt;
+  if (status.seconds_still < kNoticeSeconds) return std::nullopt;
   switch (status.state) {
     case LinkState::Starting:
       return Silence::Greeting;
@@ -79,48 +79,45 @@ std::optional<Patience::Silence> Patience::silence_of(const LinkStatus& status) 
   return std::nullopt;
 }
 
-std::string Patience::words_of(Silence silence, const LinkStatus& status) {
+std::string WaitReporter::describe(Silence silence, const LinkStatus& status) {
   switch (silence) {
     case Silence::Greeting:
-      return "it has not greeted";
+      return "it has not sent its greeting";
     case Silence::Pulses:
       return status.reason;
     case Silence::Begin:
-      return "it is alive, but has not begun its order";
+      return "it responds, but has not started the order";
     case Silence::Cancel:
-      return "it has not answered the cancel";
+      return "it has not acknowledged the cancel";
     case Silence::Progress:
       break;
   }
-  return fmt::format("it is alive, but nothing moves in {}, iteration {} of {}",
+  return fmt::format("it responds, but makes no progress in {}, iteration {} of {}",
                      engine::stage_name(status.pulse.stage), status.pulse.iteration + 1,
                      status.pulse.iterations);
 }
 
-std::optional<std::string> Patience::word(const LinkStatus& status) {
+std::optional<std::string> WaitReporter::word(const LinkStatus& status) {
   const std::optional<Silence> silence = silence_of(status);
-  if (!silence || !told_.insert(*silence).second) return std::nullopt;
-  const std::string limit = limit_seconds_ > 0
-                                ? fmt::format(
-                                      "given up after {:g} s without a sign of progress "
-                                      "(--timeout)",
-                                      limit_seconds_)
-                                : std::string("waited for without a limit (--timeout)");
+  if (!silence || !reported_.insert(*silence).second) return std::nullopt;
+  const std::string limit =
+      limit_seconds_ > 0
+          ? fmt::format("given up after {:g} s without progress (--timeout)", limit_seconds_)
+          : std::string("waited for without limit (--timeout)");
   return fmt::format(
-      "the worker (process {}) has shown no sign of progress for {:.0f} s: {}. It is "
-      "{}; Ctrl+C ends it now",
-      status.pid, status.seconds_still, words_of(*silence, status), limit);
+      "the worker (process {}) has made no progress for {:.0f} s: {}. It is {}; Ctrl+C ends it now",
+      status.pid, status.seconds_still, describe(*silence, status), limit);
 }
 
-std::optional<std::string> Patience::exhausted(const LinkStatus& status) const {
+std::optional<std::string> WaitReporter::give_up_reason(const LinkStatus& status) const {
   const std::optional<Silence> silence = silence_of(status);
   if (!silence || limit_seconds_ <= 0 || status.seconds_still <= limit_seconds_) {
     return std::nullopt;
   }
   return fmt::format(
-      "gave up on the worker (process {}) after {:.1f} s without a sign of progress: "
-      "{}; the limit is {:g} s, set another one with --timeout",
-      status.pid, status.seconds_still, words_of(*silence, status), limit_seconds_);
+      "gave up on the worker (process {}) after {:.1f} s without progress: {}; the limit is {:g} "
+      "s, set another one with --timeout",
+      status.pid, status.seconds_still, describe(*silence, status), limit_seconds_);
 }
 
 }  // namespace app

@@ -1,6 +1,6 @@
-// What silence means: the link's state from the times of pulses and progress, what the user is told
-// while a program waits for a worker that shows none, and when the program should give up. Pure
-// arithmetic on the times passed in, so that it can be tested without a clock. Not thread-safe.
+// The state of a link, from when the worker last pulsed and made progress; what a waiting program
+// reports, and when it gives up. Takes the times as arguments, so that tests need no clock. Not
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -54,30 +54,31 @@ class Liveness {
   PulseReport pulse_;
 };
 
-/// For whoever waits.
-class Patience {
+/// For a program that waits for an answer.
+class WaitReporter {
  public:
-  /// A wait is never silent for longer than this.
-  static constexpr double kWordSeconds = 2;
-  /// torch loading from a cold disk, as a benchmark's peer, has taken three minutes without a sign.
+  /// Seconds without progress before the first notice.
+  static constexpr double kNoticeSeconds = 2;
+  /// A benchmark's peer that loads torch from a cold disk has taken three minutes.
   static constexpr double kDefaultLimitSeconds = 300;
 
-  /// `limit_seconds` may pass without any sign: nothing heard, no progress, no part of an answer. 0
-  /// = no limit. How long an order takes in total does not matter.
-  explicit Patience(double limit_seconds) : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0) {}
+  /// `limit_seconds` may pass without a pulse, progress or part of an answer; 0 = no limit. An
+  /// order may take any time in total.
+  explicit WaitReporter(double limit_seconds)
+      : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0) {}
 
-  /// A sentence once kWordSeconds have passed: once for each kind of silence.
+  /// A sentence once kNoticeSeconds have passed, once for each kind of silence.
   std::optional<std::string> word(const LinkStatus& status);
   /// Why the wait should end.
-  std::optional<std::string> exhausted(const LinkStatus& status) const;
+  std::optional<std::string> give_up_reason(const LinkStatus& status) const;
 
  private:
   enum class Silence { Greeting, Pulses, Begin, Progress, Cancel };
   static std::optional<Silence> silence_of(const LinkStatus& status);
-  static std::string words_of(Silence silence, const LinkStatus& status);
+  static std::string describe(Silence silence, const LinkStatus& status);
 
   double limit_seconds_;
-  std::set<Silence> told_;
+  std::set<Silence> reported_;
 };
 
 }  // namespace app

@@ -1,5 +1,5 @@
-// The orders of a link on their way: commands not sent yet, orders that a worker still has to
-// answer, and what it may send because of them. Not thread-safe: the link's lock guards it.
+// A link's outstanding orders: commands not yet sent, orders not yet answered, and the frames that
+// these entitle the worker to send. Not thread-safe: the link's lock guards it.
 #pragma once
 
 #include <chrono>

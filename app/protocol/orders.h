@@ -42,10 +42,8 @@ struct QuantizeOrder {
   QuantizeDirections directions = QuantizeDirections::Rowwise;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&QuantizeOrder::request>("request"),
-                      engine::field<&QuantizeOrder::operand>("operand"),
-                      engine::field<&QuantizeOrder::folder>("folder"),
-                      engine::field<&QuantizeOrder::directions>("directions")};
+    return engine::fields<&QuantizeOrder::request, &QuantizeOrder::operand, &QuantizeOrder::folder,
+                          &QuantizeOrder::directions>();
   }
   engine::Flaw flaw() const { return engine::flaw_of_name("folder", folder); }
 };
@@ -59,10 +57,8 @@ struct DoctorOrder {
   profiling::Experiment experiment = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&DoctorOrder::request>("request"),
-                      engine::field<&DoctorOrder::gallery_case>("gallery_case"),
-                      engine::field<&DoctorOrder::healthy>("healthy"),
-                      engine::field<&DoctorOrder::experiment>("experiment")};
+    return engine::fields<&DoctorOrder::request, &DoctorOrder::gallery_case, &DoctorOrder::healthy,
+                          &DoctorOrder::experiment>();
   }
 };
 
@@ -87,9 +83,9 @@ struct RunDone {
   profiling::PowerTrace power;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RunDone::result>("result"),
-                      engine::field<&RunDone::snapshot>("snapshot", {.sparse = true}),
-                      engine::field<&RunDone::power>("power")};
+    return std::array{engine::field<&RunDone::result>(),
+                      engine::field<&RunDone::snapshot>({.sparse = true}),
+                      engine::field<&RunDone::power>()};
   }
 };
 
@@ -99,7 +95,7 @@ struct QuantizeDone {
   std::vector<std::string> files;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&QuantizeDone::files>("files")};
+    return engine::fields<&QuantizeDone::files>();
   }
 };
 
@@ -118,16 +114,10 @@ struct BenchStart {
   std::string kernels_missing = {};  // why steps have no kernel sum; empty = they have one
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&BenchStart::device>("device"),
-                      engine::field<&BenchStart::runtime>("runtime"),
-                      engine::field<&BenchStart::threads>("threads"),
-                      engine::field<&BenchStart::no_device>("no_device"),
-                      engine::field<&BenchStart::time_method>("time_method"),
-                      engine::field<&BenchStart::power_method>("power_method"),
-                      engine::field<&BenchStart::power_missing>("power_missing"),
-                      engine::field<&BenchStart::peer>("peer"),
-                      engine::field<&BenchStart::peer_missing>("peer_missing"),
-                      engine::field<&BenchStart::kernels_missing>("kernels_missing")};
+    return engine::fields<&BenchStart::device, &BenchStart::runtime, &BenchStart::threads,
+                          &BenchStart::no_device, &BenchStart::time_method,
+                          &BenchStart::power_method, &BenchStart::power_missing, &BenchStart::peer,
+                          &BenchStart::peer_missing, &BenchStart::kernels_missing>();
   }
 };
 
@@ -141,9 +131,7 @@ struct RowReport {
   bool power_of_shape = false;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RowReport::row>("row"),
-                      engine::field<&RowReport::power>("power"),
-                      engine::field<&RowReport::power_of_shape>("power_of_shape")};
+    return engine::fields<&RowReport::row, &RowReport::power, &RowReport::power_of_shape>();
   }
 };
 using BenchRowReport = RowReport<engine::BenchRow>;
@@ -163,8 +151,7 @@ struct DoctorDone {
   profiling::Outcome outcome = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&DoctorDone::snapshot>("snapshot"),
-                      engine::field<&DoctorDone::outcome>("outcome")};
+    return engine::fields<&DoctorDone::snapshot, &DoctorDone::outcome>();
   }
 };
 
@@ -177,8 +164,7 @@ struct RunError {
   std::shared_ptr<const DoctorDone> stalled = nullptr;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RunError::error>("error"),
-                      engine::field<&RunError::stalled>("stalled")};
+    return engine::fields<&RunError::error, &RunError::stalled>();
   }
 };
 

@@ -63,14 +63,14 @@ engine::Result<engine::RunRequest> request_from_json(const std::string& text) {
   // would name something else. Unknown fields appear in Protobuf's error text, and so on the
   // screen.
   constexpr engine::JsonLimits kLimits{.max_name_bytes = 256, .max_text_bytes = PATH_MAX};
-  if (engine::Status kept = engine::check_json(text, kLimits); !kept.ok()) return kept.error();
+  ENGINE_TRY(engine::check_json(text, kLimits));
   wire::RunRequest message;
   const auto parsed =
       protobuf_json::JsonStringToMessage(text, &message, protobuf_json::JsonParseOptions());
   if (!parsed.ok()) {
     return engine::Error{
         engine::ErrorCode::InvalidArgument,
-        "the request is not valid request JSON:  " +
+        "the request is not valid request JSON: " +
             engine::shown_text({parsed.message().data(), parsed.message().size()})};
   }
   engine::Result<engine::RunRequest> request = from_wire(message);
@@ -92,9 +92,8 @@ const profiling::RequestCodec& request_codec() {
 }
 
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path) {
-  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
-  if (!text.ok()) return text.error();
-  return parse_request_log(text.value(), path);
+  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  return parse_request_log(text, path);
 }
 
 engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,

@@ -6,8 +6,8 @@
 
 namespace app {
 
-/// Like engine::shown_text(), of any length. CSV's line ends (CR LF) stay: the line that the
-/// carriage return goes back in is complete anyway.
+/// Like engine::shown_text(), but of any length. CSV's line ends (CR LF) stay: such a carriage
+/// return only returns over a line that is already complete.
 std::string terminal_text(std::string_view text);
 
 }  // namespace app

@@ -163,7 +163,7 @@ void write_columns(const Type& record, const void* first, std::size_t count, Mes
   const Binding& binding = binding_of(record, *message.GetDescriptor());
   for (std::size_t i = 0; i < binding.size(); ++i) {
     const Field& field = record.fields[i];
-    // With no records there is no first member either.
+    // Without records there is no first member.
     write_numbers(*field.type, count == 0 ? nullptr : field.in(first), count, record.size, message,
                   *binding[i]);
   }
@@ -205,7 +205,7 @@ void write_value(const Type& type, const void* value, Message& message,
       return write_list(type, value, message, wire);
     case Kind::Choice:
       return write_choice(type, value, *access.MutableMessage(&message, &wire));
-    case Kind::Maybe:
+    case Kind::Optional:
       if (const void* held = type.maybe.value(value)) {
         write_value(*type.element, held, message, wire);
       }
@@ -276,7 +276,7 @@ class Reader {
         return list(type, value, message, wire, path);
       case Kind::Choice:
         return choice(type, value, access.GetMessage(message, &wire), path);
-      case Kind::Maybe:
+      case Kind::Optional:
         return this->value(*type.element, type.maybe.make(value), message, wire, path);
       default:
         return number(type, value, message, wire, path);
@@ -533,7 +533,7 @@ class Fit {
         if (wire.message_type() == nullptr) return say(path, "must be a message");
         return type.kind == Kind::Record ? record(type, *wire.message_type(), {}, path)
                                          : choice(type, *wire.message_type(), {}, path);
-      case Kind::Maybe:
+      case Kind::Optional:
         require(wire.has_presence(), path, "is optional and must have presence");
         return value(*type.element, wire, path);
       case Kind::Text:
@@ -561,7 +561,7 @@ class Fit {
         return require(wire.type() == FieldDescriptor::TYPE_STRING, path, "must be a string");
       case Kind::List:
       case Kind::Choice:
-      case Kind::Maybe:
+      case Kind::Optional:
         return say(path, "is a list of a type that has no repeated form");
       default:
         return number(element, wire, path);

@@ -23,9 +23,8 @@ engine::Result<Arrival> read_greeting(const wire::HelloReply& reply) {
                          fmt::format("speaks protocol version {}; this program needs {}",
                                      reply.protocol_version(), kProtocolVersion)};
   }
-  engine::Result<WorkerHello> hello = from_wire(reply);
-  if (!hello.ok()) return hello.error();
-  return Arrival{.pulse = {}, .event = std::move(hello).value()};
+  ENGINE_ASSIGN(WorkerHello hello, from_wire(reply));
+  return Arrival{.pulse = {}, .event = std::move(hello)};
 }
 
 using google::protobuf::Descriptor;
@@ -107,16 +106,14 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
     case wire::Frame::kHelloReply:
       return read_greeting(frame.hello_reply());
     case wire::Frame::kPulse: {
-      engine::Result<PulseReport> pulse = from_wire(frame.pulse());
-      if (!pulse.ok()) return pulse.error();
-      return Arrival{.pulse = std::move(pulse).value(), .event = {}};
+      ENGINE_ASSIGN(PulseReport pulse, from_wire(frame.pulse()));
+      return Arrival{.pulse = std::move(pulse), .event = {}};
     }
     case wire::Frame::kAnswer:
       return read_answer(frame.answer());
     case wire::Frame::kFileInspected: {
-      engine::Result<FileReport> report = from_wire(frame.file_inspected());
-      if (!report.ok()) return report.error();
-      return Arrival{.pulse = {}, .event = std::move(report).value()};
+      ENGINE_ASSIGN(FileReport report, from_wire(frame.file_inspected()));
+      return Arrival{.pulse = {}, .event = std::move(report)};
     }
     default:
       return engine::Error{engine::ErrorCode::Protocol,
@@ -126,11 +123,9 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
 }
 
 engine::Result<Arrival> WorkerFrames::read_answer(const wire::Answer& message) {
-  engine::Result<Answer> read = from_wire(message);
-  if (!read.ok()) return read.error();
-  if (auto* chunk = std::get_if<profiling::Activity>(&read.value())) {
-    const engine::Status added = assembler_.add(message.id(), std::move(*chunk));
-    if (!added.ok()) return added.error();
+  ENGINE_ASSIGN(Answer read, from_wire(message));
+  if (auto* chunk = std::get_if<profiling::Activity>(&read)) {
+    ENGINE_TRY(assembler_.add(message.id(), std::move(*chunk)));
     return Arrival{};
   }
   Arrival arrival;
@@ -140,7 +135,7 @@ engine::Result<Arrival> WorkerFrames::read_answer(const wire::Answer& message) {
         set_id(answer, message.id());
         arrival.event = std::move(answer);
       },
-      read.value());
+      read);
   if (auto* done = std::get_if<RunDone>(&*arrival.event)) {
     done->activity = assembler_.take(message.id());
   }

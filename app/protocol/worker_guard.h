@@ -1,4 +1,4 @@
-// What ChildProcess and expertscope-guard say to each other.
+// The protocol between ChildProcess and expertscope-guard.
 //
 // A program that is killed cannot kill what it started, and a hostile child can leave its process
 // group (setsid) and drop a parent-death signal (prctl). So a small process stands in between: it

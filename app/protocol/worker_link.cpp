@@ -88,7 +88,7 @@ class ProcessLink final : public WorkerLink {
       orders_.given(frame.order());
       answer_unsent(unsent_.put_order(std::move(frame)), "replaced by a newer request");
       liveness_.progressed(Clock::now());
-      news_ = true;
+      caller_changed_ = true;
     }
     commands_ready_.notify_all();
     return id;
@@ -100,7 +100,7 @@ class ProcessLink final : public WorkerLink {
       answer_unsent(unsent_.drop_order(), "cancelled before it was sent");
       orders_.cancelled(Clock::now());
       unsent_.put_cancel();
-      news_ = true;
+      caller_changed_ = true;
     }
     commands_ready_.notify_all();
   }
@@ -206,7 +206,7 @@ class ProcessLink final : public WorkerLink {
         pollfd more{child_->output.get(), POLLIN, 0};
         const bool waits = ::poll(&more, 1, 0) > 0;
         const std::lock_guard lock(mutex_);
-        // Its pulses are in the unread part: the silence is our own doing.
+        // Its pulses are in the unread part: the silence is not the worker's.
         if (waits) liveness_.heard(Clock::now());
         return false;
       }
@@ -256,8 +256,8 @@ class ProcessLink final : public WorkerLink {
     const std::size_t bytes = frame.ByteSizeLong();
     {
       const std::lock_guard lock(mutex_);
-      if (engine::Status owed = orders_.check(frame, bytes); !owed.ok()) {
-        return fail(owed.error().message);
+      if (engine::Status expected = orders_.check(frame, bytes); !expected.ok()) {
+        return fail(expected.error().message);
       }
     }
     engine::Result<Arrival> arrival = frames_.read(std::move(frame));
@@ -354,10 +354,10 @@ class ProcessLink final : public WorkerLink {
       const bool overdue = orders_.cancel_overdue(Clock::now());
       const PulseReport& pulse = liveness_.last_pulse();
       // An idle worker keeps pulsing the same state: that must not trigger redraws.
-      changed = std::exchange(news_, false) || state != seen_state_ || overdue != seen_overdue_ ||
-                pulse.request_id != seen_pulse_.request_id || pulse.stage != seen_pulse_.stage ||
-                pulse.iteration != seen_pulse_.iteration || pulse.expert != seen_pulse_.expert ||
-                pulse.fraction > seen_pulse_.fraction ||
+      changed = std::exchange(caller_changed_, false) || state != seen_state_ ||
+                overdue != seen_overdue_ || pulse.request_id != seen_pulse_.request_id ||
+                pulse.stage != seen_pulse_.stage || pulse.iteration != seen_pulse_.iteration ||
+                pulse.expert != seen_pulse_.expert || pulse.fraction > seen_pulse_.fraction ||
                 pulse.dropped_records != seen_pulse_.dropped_records;
       seen_state_ = state;
       seen_overdue_ = overdue;
@@ -419,7 +419,7 @@ class ProcessLink final : public WorkerLink {
   UnsentCommands unsent_;
   OpenOrders orders_;
   std::uint64_t last_id_ = 0;
-  bool news_ = false;  // set by a caller, reported by the reader: a caller may hold locks
+  bool caller_changed_ = false;  // set by a caller, reported by the reader: a caller may hold locks
   bool greeted_ = false;
   bool stopping_ = false;
 

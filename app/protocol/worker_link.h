@@ -31,10 +31,8 @@ struct BackendOffer {
   engine::DeviceFacts device;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&BackendOffer::kind>("kind"),
-                      engine::field<&BackendOffer::available>("available"),
-                      engine::field<&BackendOffer::reason>("reason"),
-                      engine::field<&BackendOffer::device>("device")};
+    return engine::fields<&BackendOffer::kind, &BackendOffer::available, &BackendOffer::reason,
+                          &BackendOffer::device>();
   }
 };
 
@@ -46,11 +44,8 @@ struct WorkerHello {
   std::vector<std::string> cublaslt_libraries;  // those it was started with and those it finds
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&WorkerHello::program_version>("program_version"),
-                      engine::field<&WorkerHello::host>("host"),
-                      engine::field<&WorkerHello::tracing>("tracing"),
-                      engine::field<&WorkerHello::backends>("backends"),
-                      engine::field<&WorkerHello::cublaslt_libraries>("cublaslt_libraries")};
+    return engine::fields<&WorkerHello::program_version, &WorkerHello::host, &WorkerHello::tracing,
+                          &WorkerHello::backends, &WorkerHello::cublaslt_libraries>();
   }
 };
 /// The worker may load this cuBLASLt library no matter who names it: one of its own, or already
@@ -72,17 +67,10 @@ struct PulseReport {
   std::optional<profiling::PowerTrace> reading = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&PulseReport::request_id>("request_id"),
-                      engine::field<&PulseReport::stage>("stage"),
-                      engine::field<&PulseReport::iteration>("iteration"),
-                      engine::field<&PulseReport::iterations>("iterations"),
-                      engine::field<&PulseReport::expert>("expert"),
-                      engine::field<&PulseReport::fraction>("fraction"),
-                      engine::field<&PulseReport::dropped_records>("dropped_records"),
-                      engine::field<&PulseReport::replay>("replay"),
-                      engine::field<&PulseReport::board>("board"),
-                      engine::field<&PulseReport::device>("device"),
-                      engine::field<&PulseReport::reading>("reading")};
+    return engine::fields<&PulseReport::request_id, &PulseReport::stage, &PulseReport::iteration,
+                          &PulseReport::iterations, &PulseReport::expert, &PulseReport::fraction,
+                          &PulseReport::dropped_records, &PulseReport::replay, &PulseReport::board,
+                          &PulseReport::device, &PulseReport::reading>();
   }
 };
 
@@ -92,9 +80,7 @@ struct FileReport {
   std::vector<engine::TensorEntry> tensors;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&FileReport::path>("path"),
-                      engine::field<&FileReport::error>("error"),
-                      engine::field<&FileReport::tensors>("tensors")};
+    return engine::fields<&FileReport::path, &FileReport::error, &FileReport::tensors>();
   }
 };
 struct LogReport {

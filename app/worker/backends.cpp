@@ -124,7 +124,7 @@ engine::BackendSlot* Backends::slot_for(engine::GemmBackend kind) {
   return available;
 }
 
-const std::string& Backends::why_not(engine::GemmBackend kind) const {
+const std::string& Backends::unavailable_reason(engine::GemmBackend kind) const {
   return slots_[same_device(slots_.front().kind, kind) ? 0 : 1].reason;
 }
 

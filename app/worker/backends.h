@@ -44,7 +44,7 @@ class Backends {
 
   /// The slot of this kind; if it is unavailable, any that is available. Null if none is.
   engine::BackendSlot* slot_for(engine::GemmBackend kind);
-  const std::string& why_not(engine::GemmBackend kind) const;
+  const std::string& unavailable_reason(engine::GemmBackend kind) const;
   profiling::ActivityCollector& collector_for(engine::GemmBackend kind);
   /// The sampler of clock and power for runs of this kind.
   RunPower& power_for(engine::GemmBackend kind);
@@ -55,7 +55,7 @@ class Backends {
   /// Why runs of this kind leave no activity; empty if they do.
   std::string no_activity_reason(engine::GemmBackend kind) const;
 
-  /// What this worker was started for.
+  /// How this worker was started.
   BackendChoice choice() const { return choice_; }
   /// As requested at the start; empty = the search order.
   const std::string& cublaslt_path() const { return cublaslt_path_; }

@@ -129,11 +129,9 @@ LinearPlace steps_on_cpu(const engine::DeviceFacts& cpu) {
 #ifdef EXPERTSCOPE_WITH_CUDA
 engine::Result<KernelPlace> kernels_on_device(Backends&) {
   // Not the backend's slot: kernels alone need no cuBLASLt.
-  engine::Result<engine::FoundDevice> found = engine::find_device();
-  if (!found.ok()) return found.error();
-  engine::Result<std::unique_ptr<engine::BenchTarget>> target = engine::make_cuda_bench_target();
-  if (!target.ok()) return target.error();
-  return kernel_place(std::move(target).value(), std::move(found).value().facts);
+  ENGINE_ASSIGN(engine::FoundDevice found, engine::find_device());
+  ENGINE_ASSIGN(std::unique_ptr<engine::BenchTarget> target, engine::make_cuda_bench_target());
+  return kernel_place(std::move(target), std::move(found).facts);
 }
 
 /// The worker's kernel recorder in the form the linear benchmark needs: sums over each replay.
@@ -169,12 +167,11 @@ engine::Result<LinearPlace> steps_on_device(Backends& backends) {
     place.tracer =
         std::make_unique<KernelTracer>(backends.collector_for(GemmBackend::CublasLtGrouped));
   }
-  engine::Result<engine::CudaLinearTarget> made =
-      engine::make_cuda_linear_target(backends.cublaslt_path(), place.tracer.get());
-  if (!made.ok()) return made.error();
-  place.target = std::move(made.value().target);
+  ENGINE_ASSIGN(engine::CudaLinearTarget made,
+                engine::make_cuda_linear_target(backends.cublaslt_path(), place.tracer.get()));
+  place.target = std::move(made.target);
   place.pci_bus_id = engine::device_bus_id();
-  place.start.device = std::move(made.value().device);
+  place.start.device = std::move(made.device);
   place.start.runtime = engine::cuda_runtime_text();
   place.start.time_method = engine::kCudaLinearTimes;
   return place;
@@ -183,7 +180,7 @@ engine::Result<LinearPlace> steps_on_device(Backends& backends) {
 template <class Where>
 engine::Result<Where> built_without_cuda(Backends& backends) {
   return engine::Error{engine::ErrorCode::Unsupported,
-                       backends.why_not(GemmBackend::CublasLtGrouped)};
+                       backends.unavailable_reason(GemmBackend::CublasLtGrouped)};
 }
 constexpr auto* kernels_on_device = built_without_cuda<KernelPlace>;
 constexpr auto* steps_on_device = built_without_cuda<LinearPlace>;
@@ -203,7 +200,7 @@ engine::Result<Where> find_place(Backends& backends, bool cpu,
   const engine::BackendSlot* slot = backends.slot_for(GemmBackend::CpuReference);
   if (slot == nullptr || engine::traits_of(slot->kind).device) {
     return engine::Error{engine::ErrorCode::Unsupported,
-                         backends.why_not(GemmBackend::CpuReference)};
+                         backends.unavailable_reason(GemmBackend::CpuReference)};
   }
   Where place = on_cpu(slot->backend->device());
   place.start.no_device = std::move(no_device);
@@ -222,11 +219,10 @@ engine::Status send_rows(const OrderContext& context, BenchPower& power,
   }
   for (const Measured& measured : rows) {
     const BenchPower::Readings readings = power.of(measured.spans, all);
-    engine::Status sent = context.sender.answer(
+    ENGINE_TRY(context.sender.answer(
         context.id,
         RowReport<decltype(measured.row)>{
-            .row = measured.row, .power = readings.power, .power_of_shape = readings.of_shape});
-    if (!sent.ok()) return sent;
+            .row = measured.row, .power = readings.power, .power_of_shape = readings.of_shape}));
   }
   return {};
 }
@@ -237,12 +233,11 @@ engine::Status send_start(const OrderContext& context, BenchStart start, const B
 }
 
 engine::Status time_kernels(const OrderContext& context, const engine::BenchOrder& order) {
-  engine::Result<KernelPlace> found =
-      find_place(context.backends, order.cpu, kernels_on_device, kernels_on_cpu);
-  if (!found.ok()) return found.error();
-  const KernelPlace& place = found.value();
+  ENGINE_ASSIGN(KernelPlace found,
+                find_place(context.backends, order.cpu, kernels_on_device, kernels_on_cpu));
+  const KernelPlace& place = found;
   BenchPower power(place.pci_bus_id);
-  if (engine::Status sent = send_start(context, place.start, power); !sent.ok()) return sent;
+  ENGINE_TRY(send_start(context, place.start, power));
   return engine::run_quantize_bench(*place.target, order, context.progress,
                                     [&](const std::vector<engine::MeasuredRow>& rows) {
                                       return send_rows(context, power, rows);
@@ -250,10 +245,9 @@ engine::Status time_kernels(const OrderContext& context, const engine::BenchOrde
 }
 
 engine::Status time_linear_step(const OrderContext& context, const engine::BenchOrder& order) {
-  engine::Result<LinearPlace> found =
-      find_place(context.backends, order.cpu, steps_on_device, steps_on_cpu);
-  if (!found.ok()) return found.error();
-  LinearPlace& place = found.value();
+  ENGINE_ASSIGN(LinearPlace found,
+                find_place(context.backends, order.cpu, steps_on_device, steps_on_cpu));
+  LinearPlace& place = found;
   std::unique_ptr<PeerProcess> peer;
   if (!order.linear.peer.empty()) {
     engine::Result<std::unique_ptr<PeerProcess>> started =
@@ -268,7 +262,7 @@ engine::Status time_linear_step(const OrderContext& context, const engine::Bench
     }
   }
   BenchPower power(place.pci_bus_id);
-  if (engine::Status sent = send_start(context, place.start, power); !sent.ok()) return sent;
+  ENGINE_TRY(send_start(context, place.start, power));
   std::vector<engine::LinearTarget*> targets = {place.target.get()};
   if (peer) targets.push_back(&peer->target());
   return engine::run_linear_bench(targets, order.linear, order.seconds, context.progress,
@@ -280,10 +274,8 @@ engine::Status time_linear_step(const OrderContext& context, const engine::Bench
 }  // namespace
 
 engine::Result<Answer> carry_out(const OrderContext& context, const engine::BenchOrder& order) {
-  const engine::Status done = order.suite == engine::BenchSuite::Linear
-                                  ? time_linear_step(context, order)
-                                  : time_kernels(context, order);
-  if (!done.ok()) return done.error();
+  ENGINE_TRY(order.suite == engine::BenchSuite::Linear ? time_linear_step(context, order)
+                                                       : time_kernels(context, order));
   return Answer(BenchDone{});
 }
 

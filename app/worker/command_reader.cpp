@@ -16,7 +16,7 @@
 namespace app {
 namespace {
 
-constexpr int kBrokenCheckMs = 200;  // how soon a window that closed without a word is noticed
+constexpr int kBrokenCheckMs = 200;  // how soon a window that closed without notice is detected
 
 engine::Error superseded() {
   return {engine::ErrorCode::Cancelled, "superseded before it started"};

@@ -24,7 +24,7 @@ class CommandReader {
   /// Runs until the stream ends, the window says so, or the stream cannot be trusted. Returns the
   /// exit code.
   int read_until_end();
-  /// Called from the engine thread: the backends exist, so a greeting can be answered.
+  /// Called from the engine thread once the backends exist: the greeting can be answered.
   void backends_ready(const WorkerHello& hello);
 
  private:

@@ -46,7 +46,7 @@ engine::Result<std::unique_ptr<profiling::Subject>> make_subject(
   const engine::RunRequest request = order.gallery_case.empty()
                                          ? order.request
                                          : shared_workspace_request(order.request, order.healthy);
-  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits.error();
+  ENGINE_TRY(engine::validate(request));
   return profiling::make_step_subject(request, cublaslt, device, stream, facts);
 }
 
@@ -68,24 +68,22 @@ engine::Result<Answer> carry_out([[maybe_unused]] const OrderContext& context,
         "experiments on captured graphs need a CUDA device: " + device.error().message};
   }
   if (order.experiment.red_zones) engine::RedZones::turn_on();
-  const engine::Result<engine::Stream> stream = engine::make_stream();
-  if (!stream.ok()) return stream.error();
+  ENGINE_ASSIGN(const engine::Stream stream, engine::make_stream());
   profiling::ExperimentFacts facts{.device = device.value().facts};
-  engine::Result<std::unique_ptr<profiling::Subject>> subject = make_subject(
-      order, context.backends.cublaslt_path(), device.value(), stream.value().get(), facts);
-  if (!subject.ok()) return subject.error();
+  ENGINE_ASSIGN(
+      std::unique_ptr<profiling::Subject> subject,
+      make_subject(order, context.backends.cublaslt_path(), device.value(), stream.get(), facts));
   // Created before anything can hang: after a hang, a query to the device may never return.
   const profiling::DeviceWatch device_watch({.pci_bus_id = engine::device_bus_id()});
   context.board.ask_device([&device_watch] { return device_watch.latest(); });
   engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(
-      *subject.value(), order.experiment, facts,
-      {.progress = context.progress, .board = context.board}, stream.value().get());
+      *subject, order.experiment, facts, {.progress = context.progress, .board = context.board},
+      stream.get());
   context.board.ask_device(nullptr);
   if (!reply.ok()) return reply.error();
-  engine::Status sent =
+  ENGINE_TRY(
       context.sender.answer(context.id, DoctorDone{.snapshot = std::move(reply.value().snapshot),
-                                                   .outcome = std::move(reply.value().outcome)});
-  if (!sent.ok()) return sent.error();
+                                                   .outcome = std::move(reply.value().outcome)}));
   // Not exit(): destructors would wait for a kernel that may never end.
   ::_exit(0);
 #else

@@ -49,9 +49,7 @@ void EngineLoop::perform(Backends& backends, const Order& order) {
                              .dropped_records = dropped_records_,
                              .guard = guard_};
   const auto carry_out_if_allowed = [&](const auto& task) -> engine::Result<Answer> {
-    engine::Status allowed =
-        backends.check_library(library_named_by(task), order.allowed_libraries);
-    if (!allowed.ok()) return allowed.error();
+    ENGINE_TRY(backends.check_library(library_named_by(task), order.allowed_libraries));
     return carry_out(context, task);
   };
   engine::Status status;

@@ -6,11 +6,10 @@
 namespace app {
 
 engine::Status FrameSender::send(const wire::Frame& frame) {
-  const engine::Result<std::string> bytes = encode_frame(frame);
-  if (!bytes.ok()) return bytes.error();
+  ENGINE_ASSIGN(const std::string bytes, encode_frame(frame));
   const std::lock_guard lock(mutex_);
   if (broken_) return engine::Error{engine::ErrorCode::Io, "the window is gone"};
-  engine::Status written = write_all(descriptor_.get(), bytes.value());
+  engine::Status written = write_all(descriptor_.get(), bytes);
   if (!written.ok()) broken_ = true;
   return written;
 }

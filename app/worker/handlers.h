@@ -46,8 +46,8 @@ engine::Result<Answer> carry_out(const OrderContext& context, const QuantizeOrde
 /// clock and power meanwhile, and sends rows as shapes finish.
 engine::Result<Answer> carry_out(const OrderContext& context, const engine::BenchOrder& order);
 
-/// Returns only if the experiment could not be run. Otherwise the answer has been sent and the
-/// process has ended: memory may be corrupt, and a kernel may spin forever.
+/// Returns only if the experiment could not be run. Otherwise it sends the answer and ends the
+/// process, since memory may be corrupt and a kernel may spin forever.
 engine::Result<Answer> carry_out(const OrderContext& context, const DoctorOrder& order);
 
 }  // namespace app

@@ -6,7 +6,7 @@ namespace app {
 struct IdleReadings::Shared : profiling::NvmlThread::Shared {
   Shared(const engine::RunProgress& of, const Options& with) : progress(of), options(with) {}
 
-  // A thread that was left behind outlives it: read under the lock, and never once `stop` is set.
+  // An abandoned thread outlives it: read under the lock, and not after `stop` is set.
   const engine::RunProgress& progress;
   const Options options;
   bool watched = false;

@@ -1,5 +1,5 @@
 // Clock, power and temperature of the device while nothing runs, for a window that displays them.
-// Rule: nothing is read unless the window watches, nor while an order is in progress, so no timed
+// Nothing is read unless the window watches, and never while an order is in progress, so no timed
 // iteration ever shares the driver with this thread. NVML is queried only here: a query to a stuck
 // driver may never return, and neither commands nor pulses wait for it.
 #pragma once
@@ -24,7 +24,7 @@ class IdleReadings {
   IdleReadings(const engine::RunProgress& progress, const Options& options);
   IdleReadings(const IdleReadings&) = delete;
   IdleReadings& operator=(const IdleReadings&) = delete;
-  /// Leaves the thread behind if NVML does not return within a second.
+  /// Abandons the thread if NVML does not return within a second.
   ~IdleReadings();
 
   /// The bus id as CUDA formats it; `missing` says why there is none.

@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   program
       .add_option("--cublaslt", options.cublaslt_path,
                   "cuBLASLt library to load (default: the first one found)")
-      ->take_last();  // a window appends its choice after the one it was started with
+      ->take_last();  // a window appends its choice after the original option
   program.add_option("--backend", options.choice, "Backends to offer: auto, cpu or cuda")
       ->transform(CLI::CheckedTransformer(choices))
       ->default_str("auto");

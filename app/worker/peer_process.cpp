@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::seconds kPeerStartLimit = 180s;  // torch loading from a cold disk
 constexpr std::chrono::seconds kOpenLimit = 120s;
 constexpr std::chrono::seconds kTimeLimit = 60s;
-constexpr std::size_t kMostCases = 64;
+constexpr std::size_t kMaxCases = 64;
 
 using Clock = std::chrono::steady_clock;
 
@@ -81,9 +81,8 @@ class LineExchange {
 };
 
 engine::Result<LineExchange> LineExchange::start(const std::vector<std::string>& argv) {
-  engine::Result<std::unique_ptr<ChildProcess>> child = ChildProcess::start(argv);
-  if (!child.ok()) return child.error();
-  return LineExchange(std::move(child).value());
+  ENGINE_ASSIGN(std::unique_ptr<ChildProcess> child, ChildProcess::start(argv));
+  return LineExchange(std::move(child));
 }
 
 bool LineExchange::read_all() {
@@ -212,12 +211,12 @@ class PeerSubject final : public engine::LinearSubject {
     std::vector<engine::PartTime> times;
     for (const engine::LinearPart part : parts_) {
       const std::int64_t begin = engine::span_now_ns();
-      const engine::Result<Json> answer =
-          shape_->asker().ask({{"time", name_}, {"part", engine::name_of(part)}}, kTimeLimit);
-      if (!answer.ok()) return answer.error();
-      const auto us = answer.value().find("us");
-      if (us == answer.value().end() || !us->is_number() || !(us->get<double>() > 0)) {
-        return unexpected_answer(answer.value().dump());
+      ENGINE_ASSIGN(
+          const Json answer,
+          shape_->asker().ask({{"time", name_}, {"part", engine::name_of(part)}}, kTimeLimit));
+      const auto us = answer.find("us");
+      if (us == answer.end() || !us->is_number() || !(us->get<double>() > 0)) {
+        return unexpected_answer(answer.dump());
       }
       times.push_back(
           {.part = part, .us = us->get<double>(), .span = {begin, engine::span_now_ns()}});
@@ -267,7 +266,7 @@ class Peer final : public PeerProcess, public engine::LinearTarget {
     }
     const auto open = std::make_shared<OpenShape>(asker_);
     const auto cases = answer.value().find("cases");
-    if (cases == answer.value().end() || !cases->is_array() || cases->size() > kMostCases) {
+    if (cases == answer.value().end() || !cases->is_array() || cases->size() > kMaxCases) {
       offered.push_back({.name = name_,
                          .subject = nullptr,
                          .missing = unexpected_answer(answer.value().dump()).message});
@@ -299,15 +298,12 @@ class Peer final : public PeerProcess, public engine::LinearTarget {
 
 engine::Result<std::unique_ptr<PeerProcess>> start_peer(const std::vector<std::string>& argv,
                                                         engine::RunProgress& progress) {
-  engine::Result<LineExchange> exchange = LineExchange::start(argv);
-  if (!exchange.ok()) return exchange.error();
-  const engine::Result<Json> greeting =
-      read_answer(exchange.value().listen(kPeerStartLimit, progress));
-  if (!greeting.ok()) return greeting.error();
-  std::string name = text_of(greeting.value(), "name");
-  if (name.empty()) return unexpected_answer(greeting.value().dump());
+  ENGINE_ASSIGN(LineExchange exchange, LineExchange::start(argv));
+  ENGINE_ASSIGN(const Json greeting, read_answer(exchange.listen(kPeerStartLimit, progress)));
+  std::string name = text_of(greeting, "name");
+  if (name.empty()) return unexpected_answer(greeting.dump());
   return std::unique_ptr<PeerProcess>(
-      std::make_unique<Peer>(std::move(name), std::move(exchange).value(), progress));
+      std::make_unique<Peer>(std::move(name), std::move(exchange), progress));
 }
 
 }  // namespace app

@@ -17,7 +17,7 @@ namespace app {
 class PeerProcess {
  public:
   virtual ~PeerProcess() = default;
-  /// What it calls itself: "torch 2.9.0, CUDA 13.0, on NVIDIA H200".
+  /// Its own name: "torch 2.9.0, CUDA 13.0, on NVIDIA H200".
   virtual const std::string& name() const = 0;
   /// Its products as subjects. Optional: a failure here ends only the peer's part.
   virtual engine::LinearTarget& target() = 0;

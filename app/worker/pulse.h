@@ -1,4 +1,4 @@
-// "Still alive", every 50 ms, while the engine thread may be stuck inside the driver. This thread
+// A pulse every 50 ms, also while the engine thread is stuck inside the driver. The thread
 // reads atomics, the marker board and the newest device reading, and writes a frame; it makes no
 // CUDA call, and the locks it shares are never held across a CUDA call or a query to NVML.
 #pragma once

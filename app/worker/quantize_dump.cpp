@@ -37,15 +37,13 @@ struct Operand {
 };
 
 engine::Result<Operand> load(const QuantizeOrder& order) {
-  engine::Result<engine::GroupedShape> shape = engine::resolve_shape(order.request);
-  if (!shape.ok()) return shape.error();
-  engine::Result<std::unique_ptr<engine::TensorSource>> opened =
-      engine::open_source(order.request, order.operand, /*layer=*/0);
-  if (!opened.ok()) return opened.error();
-  const engine::TensorSource& source = *opened.value();
+  ENGINE_ASSIGN(engine::GroupedShape shape, engine::resolve_shape(order.request));
+  ENGINE_ASSIGN(std::unique_ptr<engine::TensorSource> opened,
+                engine::open_source(order.request, order.operand, /*layer=*/0));
+  const engine::TensorSource& source = *opened;
 
   Operand operand;
-  operand.splits = shape.value().splits;
+  operand.splits = shape.splits;
   if (order.operand == OperandRole::Weights) {
     operand.splits.assign(operand.splits.size(), order.request.shape.n);
   }
@@ -270,9 +268,8 @@ engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used
     return engine::Error{engine::ErrorCode::Io, fmt::format("cannot create the folder '{}': {}",
                                                             order.folder, error.message())};
   }
-  const engine::Result<Operand> loaded = load(order);
-  if (!loaded.ok()) return loaded.error();
-  const Operand& operand = loaded.value();
+  ENGINE_ASSIGN(const Operand loaded, load(order));
+  const Operand& operand = loaded;
 
   Folder folder(order.folder);
   nlohmann::ordered_json manifest;
@@ -286,9 +283,8 @@ engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used
                operand.splits, "rows of every expert");
   manifest["request"] = engine::written_json(request_to_json(order.request));
   folder.manifest(std::move(manifest));
-  engine::Result<std::vector<std::string>> files = folder.take();
-  if (!files.ok()) return files.error();
-  return Answer(QuantizeDone{.files = std::move(files).value()});
+  ENGINE_ASSIGN(std::vector<std::string> files, folder.take());
+  return Answer(QuantizeDone{.files = std::move(files)});
 }
 
 }  // namespace app

@@ -88,9 +88,8 @@ engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
     const engine::RunRequest& request) {
   if (!engine::traits_of(slot.kind).device) return std::unique_ptr<engine::ReplayWatch>();
   if (probe_ == nullptr) {
-    engine::Result<profiling::Probe> made = profiling::Probe::create();
-    if (!made.ok()) return made.error();
-    probe_ = std::make_unique<profiling::Probe>(std::move(made).value());
+    ENGINE_ASSIGN(profiling::Probe made, profiling::Probe::create());
+    probe_ = std::make_unique<profiling::Probe>(std::move(made));
   }
   profiling::ActivityCollector& collector = backends.collector_for(slot.kind);
   const StalledOrder order{.id = id, .began = std::chrono::steady_clock::now()};

@@ -1,6 +1,5 @@
-// Watches the launches of this worker's runs. A replay that is late, or a launch that does not
-// return, is answered with what was observed of it, and the worker ends: what it waits for may
-// never come.
+// Watches the launches of this worker's runs. A late replay, or a launch that does not return, is
+// answered with what was observed of it, and the worker ends, because the wait might never end.
 #pragma once
 
 #include <condition_variable>

@@ -14,13 +14,13 @@ namespace {
 
 std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested,
                                              const engine::BackendSlot& slot,
-                                             const std::string& why_not) {
+                                             const std::string& unavailable_reason) {
   std::vector<engine::Deviation> deviations;
   if (engine::traits_of(slot.kind).device != engine::traits_of(requested.backend).device) {
     deviations.push_back({.field = "backend",
                           .requested = std::string(engine::name_of(requested.backend)),
                           .effective = std::string(engine::name_of(slot.kind)),
-                          .reason = why_not});
+                          .reason = unavailable_reason});
   }
   return deviations;
 }
@@ -33,7 +33,8 @@ engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBacke
 
 engine::Result<engine::BackendSlot*> slot_for(Backends& backends, engine::GemmBackend kind) {
   engine::BackendSlot* slot = backends.slot_for(kind);
-  if (slot == nullptr) return engine::Error{engine::ErrorCode::Unsupported, backends.why_not(kind)};
+  if (slot == nullptr)
+    return engine::Error{engine::ErrorCode::Unsupported, backends.unavailable_reason(kind)};
   return slot;
 }
 
@@ -41,8 +42,7 @@ engine::Status send_chunks(const OrderContext& context, const profiling::Activit
   // The first chunk has names and nodes, so it is sent even without records.
   const std::size_t length = chunked_length(activity);
   for (std::size_t first = 0; first == 0 || first < length; first += kMaxChunkRecords) {
-    engine::Status sent = context.sender.answer(context.id, activity_chunk(activity, first));
-    if (!sent.ok()) return sent;
+    ENGINE_TRY(context.sender.answer(context.id, activity_chunk(activity, first)));
   }
   return {};
 }
@@ -51,23 +51,20 @@ engine::Status send_chunks(const OrderContext& context, const profiling::Activit
 
 engine::Result<Answer> carry_out(const OrderContext& context, const engine::RunRequest& requested) {
   Backends& backends = context.backends;
-  const engine::Result<engine::BackendSlot*> found = slot_for(backends, requested.backend);
-  if (!found.ok()) return found.error();
-  engine::BackendSlot& slot = *found.value();
+  ENGINE_ASSIGN(engine::BackendSlot* const found, slot_for(backends, requested.backend));
+  engine::BackendSlot& slot = *found;
   std::vector<engine::Deviation> deviations =
-      deviations_of(requested, slot, backends.why_not(requested.backend));
+      deviations_of(requested, slot, backends.unavailable_reason(requested.backend));
   engine::RunRequest request = requested;
   request.backend = served_by(slot, requested.backend);
 
   profiling::ActivityCollector& collector = backends.collector_for(slot.kind);
   RunPower& power = backends.power_for(slot.kind);
-  const engine::Result<std::unique_ptr<engine::ReplayWatch>> watch =
-      context.guard.watch(backends, slot, context.id, request);
-  if (!watch.ok()) return watch.error();
+  ENGINE_ASSIGN(const std::unique_ptr<engine::ReplayWatch> watch,
+                context.guard.watch(backends, slot, context.id, request));
   power.begin();
   engine::Result<engine::RunResult> outcome = slot.backend->run(
-      request,
-      {.progress = context.progress, .observer = collector, .replays = watch.value().get()});
+      request, {.progress = context.progress, .observer = collector, .replays = watch.get()});
   RunDone done;
   done.power = power.end(context.progress.timed_since_ns);
   done.activity = collector.take();
@@ -91,31 +88,28 @@ engine::Result<Answer> carry_out(const OrderContext& context, const engine::RunR
   } else {
     describe_run(done.snapshot, done.result.device);
   }
-  if (engine::Status sent = send_chunks(context, done.activity); !sent.ok()) return sent.error();
+  ENGINE_TRY(send_chunks(context, done.activity));
   return Answer(std::move(done));
 }
 
 engine::Result<Answer> carry_out(const OrderContext& context,
                                  const engine::ComparisonRequest& requested) {
-  const engine::Result<engine::BackendSlot*> found =
-      slot_for(context.backends, requested.request.backend);
-  if (!found.ok()) return found.error();
-  engine::BackendSlot& slot = *found.value();
+  ENGINE_ASSIGN(engine::BackendSlot* const found,
+                slot_for(context.backends, requested.request.backend));
+  engine::BackendSlot& slot = *found;
   engine::ComparisonRequest request = requested;
   request.request.backend = served_by(slot, requested.request.backend);
   profiling::ActivityCollector& collector = context.backends.collector_for(slot.kind);
-  engine::Result<engine::RecipeComparison> comparison =
-      slot.backend->compare(request, {.progress = context.progress, .observer = collector});
-  if (!comparison.ok()) return comparison.error();
-  return Answer(std::move(comparison).value());
+  ENGINE_ASSIGN(
+      engine::RecipeComparison comparison,
+      slot.backend->compare(request, {.progress = context.progress, .observer = collector}));
+  return Answer(std::move(comparison));
 }
 
 engine::Result<Answer> carry_out(const OrderContext& context,
                                  const engine::AmaxHistoryRequest& request) {
-  engine::Result<engine::AmaxHistory> history =
-      engine::step_amax_history(request, context.progress);
-  if (!history.ok()) return history.error();
-  return Answer(std::move(history).value());
+  ENGINE_ASSIGN(engine::AmaxHistory history, engine::step_amax_history(request, context.progress));
+  return Answer(std::move(history));
 }
 
 }  // namespace app

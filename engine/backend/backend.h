@@ -1,4 +1,4 @@
-// The one interface above which the CPU and the CUDA flavour are the same sources.
+// The interface of a backend; code above it is the same in the CPU and the CUDA flavour.
 #pragma once
 
 #include <memory>

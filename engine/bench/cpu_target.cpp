@@ -32,7 +32,7 @@ class CpuTarget final : public BenchTarget {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return {};
   }
-  /// By all threads, as the twins run: one thread alone does not fill the memory's bandwidth.
+  /// With all threads, like the twins: one thread does not use the full memory bandwidth.
   Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
     const std::int64_t parts = omp_get_max_threads();
 #pragma omp parallel for schedule(static)
@@ -82,10 +82,10 @@ class CpuTarget final : public BenchTarget {
   }
 
   Result<double> time_us(const Launch& launch, int launches) override {
-    if (Status done = launch(); !done.ok()) return done.error();
+    ENGINE_TRY(launch());
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < launches; ++i) {
-      if (Status done = launch(); !done.ok()) return done.error();
+      ENGINE_TRY(launch());
     }
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     return time.count() / launches;

@@ -20,12 +20,11 @@ class CudaTarget final : public BenchTarget {
       : stream_(std::move(stream)), begin_(std::move(begin)), end_(std::move(end)) {}
 
   Result<std::byte*> allocate(std::int64_t bytes) override {
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(bytes, {AllocationRole::Check, "benchmark"});
-    if (!buffer.ok()) return buffer.error();
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream()),
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(bytes, {AllocationRole::Check, "benchmark"}));
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream()),
                     "Clearing the benchmark's memory");
-    memory_.push_back(std::move(buffer).value());
+    memory_.push_back(std::move(buffer));
     return memory_.back().data();
   }
   void release_all() override {
@@ -81,7 +80,7 @@ class CudaTarget final : public BenchTarget {
                     "Reading the clock");
     return static_cast<double>(milliseconds) * 1e3 / launches;
   }
-  // One launch alone would time the gap behind it too.
+  // Timing a single launch would include the gap after it.
   int launches_per_time() const override { return 4; }
   std::string time_method() const override {
     return "CUDA events around 4 launches, after one that is not timed";
@@ -101,14 +100,11 @@ class CudaTarget final : public BenchTarget {
 }  // namespace
 
 Result<std::unique_ptr<BenchTarget>> make_cuda_bench_target() {
-  Result<Stream> stream = make_stream();
-  if (!stream.ok()) return stream.error();
-  Result<Event> begin = make_timing_event();
-  if (!begin.ok()) return begin.error();
-  Result<Event> end = make_timing_event();
-  if (!end.ok()) return end.error();
-  return std::unique_ptr<BenchTarget>(std::make_unique<CudaTarget>(
-      std::move(stream).value(), std::move(begin).value(), std::move(end).value()));
+  ENGINE_ASSIGN(Stream stream, make_stream());
+  ENGINE_ASSIGN(Event begin, make_timing_event());
+  ENGINE_ASSIGN(Event end, make_timing_event());
+  return std::unique_ptr<BenchTarget>(
+      std::make_unique<CudaTarget>(std::move(stream), std::move(begin), std::move(end)));
 }
 
 }  // namespace engine

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A subject with the results of its turns.
+/// A subject with the results of its rounds.
 struct Contender {
   OfferedSubject offered;
   bool essential = true;
@@ -51,13 +51,13 @@ class CaseBench {
       progress_.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
       for (Contender* contender : order_of(round)) {
         if (progress_.cancel) return cancelled();
-        if (Status done = take_turn(*contender, round < 0); !done.ok()) return done;
+        ENGINE_TRY(take_turn(*contender, round < 0));
       }
     }
     for (Contender& contender : contenders_) {
       if (progress_.cancel) return cancelled();
       if (!contender.runs()) continue;
-      if (Status done = trace(contender); !done.ok()) return done;
+      ENGINE_TRY(trace(contender));
     }
     return {};
   }
@@ -80,7 +80,7 @@ class CaseBench {
 
  private:
   /// The running subjects. A different one begins each round, and every other round is reversed:
-  /// the first finds the device cooler, and each finds it as its predecessor left it.
+  /// the first runs on a cooler device, and each is affected by its predecessor.
   std::vector<Contender*> order_of(int round) {
     std::vector<Contender*> running;
     for (Contender& contender : contenders_) {
@@ -162,14 +162,13 @@ Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& m
                   const ReportLinearRows& report) {
   std::vector<Contender> contenders;
   for (LinearTarget* target : targets) {
-    Result<std::vector<OfferedSubject>> offered = target->offer(measured, progress);
-    if (!offered.ok()) return offered.error();
-    for (OfferedSubject& subject : offered.value()) {
+    ENGINE_ASSIGN(std::vector<OfferedSubject> offered, target->offer(measured, progress));
+    for (OfferedSubject& subject : offered) {
       contenders.push_back({.offered = std::move(subject), .essential = target->essential()});
     }
   }
   CaseBench bench(measured, seconds, progress, std::move(contenders));
-  if (Status done = bench.measure(first_fraction, share); !done.ok()) return done;
+  ENGINE_TRY(bench.measure(first_fraction, share));
   return report(bench.rows());
 }
 
@@ -183,13 +182,11 @@ Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearB
   for (const ShapeSpec& shape : order.shapes) {
     for (const RoutingDistribution routing : order.routings) {
       if (progress.cancel) return cancelled();
-      Result<GroupedShape> routed =
-          resolve_shape(linear_bench_request(shape, routing, LinearBenchRecipe::Bf16));
-      if (!routed.ok()) return routed.error();
+      ENGINE_ASSIGN(GroupedShape routed,
+                    resolve_shape(linear_bench_request(shape, routing, LinearBenchRecipe::Bf16)));
       const LinearCase measured{
-          .shape = shape, .routing = routing, .splits = std::move(routed.value().splits)};
-      const Status done = bench_case(targets, measured, seconds, progress, fraction, share, report);
-      if (!done.ok()) return done;
+          .shape = shape, .routing = routing, .splits = std::move(routed.splits)};
+      ENGINE_TRY(bench_case(targets, measured, seconds, progress, fraction, share, report));
       fraction += share;
     }
   }

@@ -37,10 +37,10 @@ class LinearSubject {
  public:
   virtual ~LinearSubject() = default;
   virtual std::string name() const = 0;
-  /// One time of each of its parts, the same parts in the same order every time. Cancelled where a
-  /// turn is so long that it polls.
+  /// Times each of its parts once, always in the same order. Cancelled if the round is long enough
+  /// to be polled.
   virtual Result<std::vector<PartTime>> turn() = 0;
-  /// Once, after the rounds. Empty = nothing was recorded.
+  /// Called once after the rounds. Empty = nothing was recorded.
   virtual Result<std::vector<PartTrace>> trace() { return std::vector<PartTrace>{}; }
 };
 
@@ -64,12 +64,12 @@ class LinearTarget {
   /// An error ends the benchmark.
   virtual Result<std::vector<OfferedSubject>> offer(const LinearCase& shape,
                                                     RunProgress& progress) = 0;
-  /// An error in a subject's turn ends the benchmark; otherwise it ends that subject.
+  /// An error in a subject's round ends the benchmark; otherwise it ends that subject only.
   virtual bool essential() const { return true; }
 };
 
 // What a kernel recorder reports to the benchmark of the linear step; implemented above the engine,
-// where records are.
+// in profiling/.
 
 struct TracedReplay {
   int iteration = 0;

@@ -59,7 +59,7 @@ class TimedCpuStep {
     sums_.begin_iteration(iteration_);
     const std::int64_t reading = step_.reading_ns();
     const std::int64_t begin = span_now_ns();
-    if (Status done = step_.run(iteration_++); !done.ok()) return done.error();
+    ENGINE_TRY(step_.run(iteration_++));
     const std::int64_t end = span_now_ns();
     const std::int64_t took = end - begin - (step_.reading_ns() - reading);
     return PartTime{.part = part,
@@ -91,16 +91,14 @@ class CpuSubject final : public LinearSubject {
   std::string name() const override { return name_; }
 
   Result<std::vector<PartTime>> turn() override {
-    const Result<PartTime> forward = forward_.run(LinearPart::ForwardStep);
-    if (!forward.ok()) return forward.error();
-    const Result<PartTime> both = both_.run(LinearPart::Step);
-    if (!both.ok()) return both.error();
+    ENGINE_ASSIGN(const PartTime forward, forward_.run(LinearPart::ForwardStep));
+    ENGINE_ASSIGN(const PartTime both, both_.run(LinearPart::Step));
     const auto product = [&](LinearPart part, Stage stage) {
-      return PartTime{.part = part, .us = both_.us(stage), .span = both.value().span};
+      return PartTime{.part = part, .us = both_.us(stage), .span = both.span};
     };
-    return std::vector<PartTime>{
-        product(LinearPart::Fprop, Stage::Fprop), product(LinearPart::Dgrad, Stage::Dgrad),
-        product(LinearPart::Wgrad, Stage::Wgrad), forward.value(), both.value()};
+    return std::vector<PartTime>{product(LinearPart::Fprop, Stage::Fprop),
+                                 product(LinearPart::Dgrad, Stage::Dgrad),
+                                 product(LinearPart::Wgrad, Stage::Wgrad), forward, both};
   }
 
  private:
@@ -126,9 +124,8 @@ class CpuLinearTarget final : public LinearTarget {
     const RunRequest plain =
         linear_bench_request(measured.shape, measured.routing, LinearBenchRecipe::Bf16);
     const MemoryPlan plan = plan_memory(plain, shape, available_memory_bytes());
-    Result<LoadedOperands> operands = load_operands(plain, plan.kept_bytes > 0);
-    if (!operands.ok()) return operands.error();
-    operands_.emplace(std::move(operands).value());
+    ENGINE_ASSIGN(LoadedOperands operands, load_operands(plain, plan.kept_bytes > 0));
+    operands_.emplace(std::move(operands));
     std::vector<OfferedSubject> offered;
     for (const LinearBenchRecipe recipe : kLinearBenchRecipes) {
       std::string name(linear_bench_recipe_name(recipe));

@@ -59,7 +59,7 @@ class CudaLinearSubject final : public LinearSubject {
 namespace {
 
 constexpr int kWarmUps = 2;
-constexpr int kSetups = 32;  // one alone would time the launch of its graph
+constexpr int kSetups = 32;  // timing a single one would include the launch of its graph
 constexpr int kTracedReplays = 5;
 
 StepConfig forward_of(StepConfig config) {
@@ -69,9 +69,8 @@ StepConfig forward_of(StepConfig config) {
 
 template <class Enqueue>
 Result<GraphExec> graph_of(cudaStream_t stream, Enqueue&& enqueue) {
-  const Result<Graph> graph = capture(stream, std::forward<Enqueue>(enqueue));
-  if (!graph.ok()) return graph.error();
-  return instantiate(graph.value());
+  ENGINE_ASSIGN(const Graph graph, capture(stream, std::forward<Enqueue>(enqueue)));
+  return instantiate(graph);
 }
 
 Status replay(const GraphExec& graph, cudaStream_t stream) {
@@ -85,57 +84,48 @@ std::int64_t CudaLinearSubject::bytes(const StepConfig& config) {
 }
 
 Result<GroupedStep> CudaLinearSubject::make_step(const Setup& setup, const StepConfig& config) {
-  Result<GroupedStep> step =
-      GroupedStep::create(setup.library, config, setup.operands, {}, setup.stream);
-  if (!step.ok()) return step.error();
+  ENGINE_ASSIGN(GroupedStep step,
+                GroupedStep::create(setup.library, config, setup.operands, {}, setup.stream));
   StepObserver unobserved;
-  ENGINE_TRY(step.value().write_splits(setup.splits, setup.stream));
-  for (int i = 0; i < kWarmUps; ++i) ENGINE_TRY(step.value().launch(setup.stream, unobserved));
-  ENGINE_TRY(step.value().try_candidates(setup.stream));
-  ENGINE_TRY(step.value().check_splits(setup.stream));
+  ENGINE_TRY(step.write_splits(setup.splits, setup.stream));
+  for (int i = 0; i < kWarmUps; ++i) ENGINE_TRY(step.launch(setup.stream, unobserved));
+  ENGINE_TRY(step.try_candidates(setup.stream));
+  ENGINE_TRY(step.check_splits(setup.stream));
   return step;
 }
 
 Result<std::unique_ptr<LinearSubject>> CudaLinearSubject::create(Setup setup) {
   std::unique_ptr<CudaLinearSubject> subject(new CudaLinearSubject());
-  Result<GroupedStep> both = make_step(setup, setup.config);
-  if (!both.ok()) return both.error();
-  Result<GroupedStep> forward = make_step(setup, forward_of(setup.config));
-  if (!forward.ok()) return forward.error();
-  Result<Event> begin = make_timing_event();
-  if (!begin.ok()) return begin.error();
-  Result<Event> end = make_timing_event();
-  if (!end.ok()) return end.error();
+  ENGINE_ASSIGN(GroupedStep both, make_step(setup, setup.config));
+  ENGINE_ASSIGN(GroupedStep forward, make_step(setup, forward_of(setup.config)));
+  ENGINE_ASSIGN(Event begin, make_timing_event());
+  ENGINE_ASSIGN(Event end, make_timing_event());
   subject->name_ = std::move(setup.name);
   subject->stream_ = setup.stream;
   subject->tracer_ = setup.tracer;
-  subject->both_.emplace(std::move(both).value());
-  subject->forward_.emplace(std::move(forward).value());
-  subject->begin_ = std::move(begin).value();
-  subject->end_ = std::move(end).value();
+  subject->both_.emplace(std::move(both));
+  subject->forward_.emplace(std::move(forward));
+  subject->begin_ = std::move(begin);
+  subject->end_ = std::move(end);
   ENGINE_TRY(subject->capture_graphs());
   ENGINE_TRY(subject->capture_programmatic());
-  Result<GraphExec> head = graph_of(setup.stream, [&]() -> Status {
-    for (int i = 0; i < kSetups; ++i) ENGINE_TRY(subject->both_->launch_setup(setup.stream));
-    return {};
-  });
-  if (!head.ok()) return head.error();
-  subject->setup_graph_ = std::move(head).value();
+  ENGINE_ASSIGN(subject->setup_graph_, graph_of(setup.stream, [&]() -> Status {
+                  for (int i = 0; i < kSetups; ++i)
+                    ENGINE_TRY(subject->both_->launch_setup(setup.stream));
+                  return {};
+                }));
   return std::unique_ptr<LinearSubject>(std::move(subject));
 }
 
 CudaLinearSubject::~CudaLinearSubject() {
-  (void)cudaStreamSynchronize(stream_);  // a cancelled turn may still run in this memory
+  (void)cudaStreamSynchronize(stream_);  // a cancelled round may still use this memory
 }
 
 Status CudaLinearSubject::capture_graphs() {
-  Result<GraphExec> forward =
-      graph_of(stream_, [&] { return forward_->launch(stream_, unobserved_); });
-  if (!forward.ok()) return forward.error();
-  forward_graph_ = std::move(forward).value();
-  Result<GraphExec> both = graph_of(stream_, [&] { return both_->launch(stream_, unobserved_); });
-  if (!both.ok()) return both.error();
-  both_graph_ = std::move(both).value();
+  ENGINE_ASSIGN(forward_graph_,
+                graph_of(stream_, [&] { return forward_->launch(stream_, unobserved_); }));
+  ENGINE_ASSIGN(both_graph_,
+                graph_of(stream_, [&] { return both_->launch(stream_, unobserved_); }));
   return {};
 }
 
@@ -146,12 +136,8 @@ Status CudaLinearSubject::capture_programmatic() {
     step.launch_programmatically(false);
     return graph;
   };
-  Result<GraphExec> forward = captured(*forward_);
-  if (!forward.ok()) return forward.error();
-  forward_programmatic_ = std::move(forward).value();
-  Result<GraphExec> both = captured(*both_);
-  if (!both.ok()) return both.error();
-  both_programmatic_ = std::move(both).value();
+  ENGINE_ASSIGN(forward_programmatic_, captured(*forward_));
+  ENGINE_ASSIGN(both_programmatic_, captured(*both_));
   return {};
 }
 
@@ -196,13 +182,12 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
       {LinearPart::Setup, kSetups, [&] { return replay(setup_graph_, stream_); }}};
   std::vector<PartTime> times(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    // Every turn begins with a different part and every other turn is reversed: the first finds the
-    // device cooler, and each finds it as its predecessor left it.
+    // Every round begins with a different part and every other round is reversed: the first runs on
+    // a cooler device, and each is affected by its predecessor.
     const std::size_t step_back = parts.size() - i;
     const std::size_t at = (turns_ + (turns_ % 2 == 0 ? i : step_back)) % parts.size();
-    const Result<PartTime> timed = time(parts[at].part, parts[at].launches, parts[at].launch);
-    if (!timed.ok()) return timed.error();
-    times[at] = timed.value();
+    ENGINE_ASSIGN(const PartTime timed, time(parts[at].part, parts[at].launches, parts[at].launch));
+    times[at] = timed;
   }
   ++turns_;
   return times;
@@ -211,9 +196,8 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
 Result<std::vector<PartTrace>> CudaLinearSubject::trace() {
   std::vector<PartTrace> traces;
   if (tracer_ == nullptr) return traces;
-  const Result<std::vector<TracedReplay>> replays = replay_traced();
-  if (!replays.ok()) return replays.error();
-  for (const TracedReplay& traced : replays.value()) {
+  ENGINE_ASSIGN(const std::vector<TracedReplay> replays, replay_traced());
+  for (const TracedReplay& traced : replays) {
     if (traced.iteration < 2) continue;  // the first of each warms up
     traces.push_back(
         {.part = traced.iteration % 2 == 0 ? LinearPart::ForwardStep : LinearPart::Step,
@@ -272,7 +256,7 @@ class DeviceLinearTarget final : public LinearTarget {
   Result<std::vector<OfferedSubject>> offer(const LinearCase& measured,
                                             RunProgress& progress) override {
     const RunRequest any = on_device(measured, LinearBenchRecipe::Bf16);
-    // All recipes read the same operands; those of the shape before make room.
+    // All recipes read the same operands; those of the previous shape are freed.
     (void)operands_.keep_only({device_operand_key(any, OperandRole::Activations, 0),
                                device_operand_key(any, OperandRole::Gradients, 0),
                                device_operand_key(any, OperandRole::Weights, 0)});
@@ -305,29 +289,28 @@ class DeviceLinearTarget final : public LinearTarget {
     RunResult result;
     ENGINE_TRY(
         apply_gates(on_device(measured, recipe), device_.capability, library_->path(), result));
-    // Dequantized operands would be timed under the name of a recipe that did not run.
+    // Otherwise products of dequantized operands would be reported under the recipe's name.
     if (!result.emulated.empty()) return Error{ErrorCode::Unsupported, result.emulated};
     const GroupedShape shape{
         .splits = measured.splits, .n = measured.shape.n, .k = measured.shape.k};
     const StepConfig config = step_config(result, shape, device_.capability.compute_major);
     StepObserver unobserved;
-    Result<UploadedStep> uploaded = upload_step(result, config, operands_, stream_.get(),
-                                                {.progress = progress, .observer = unobserved});
-    if (!uploaded.ok()) return uploaded.error();
-    const Result<std::int64_t> available = free_device_memory();
-    if (!available.ok()) return available.error();
+    ENGINE_ASSIGN(UploadedStep uploaded,
+                  upload_step(result, config, operands_, stream_.get(),
+                              {.progress = progress, .observer = unobserved}));
+    ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     const std::int64_t needed = CudaLinearSubject::bytes(config) + kReserveBytes;
-    if (needed > available.value()) {
+    if (needed > available) {
       return Error{
           ErrorCode::OutOfMemory,
           fmt::format("its steps need {:.1f} GiB of device memory in addition to those of the "
                       "other recipes, but {:.1f} GiB are free",
-                      gib(needed), gib(available.value()))};
+                      gib(needed), gib(available))};
     }
     return CudaLinearSubject::create({.name = name,
                                       .library = library_,
                                       .config = config,
-                                      .operands = std::move(uploaded.value().operands),
+                                      .operands = std::move(uploaded.operands),
                                       .splits = measured.splits,
                                       .stream = stream_.get(),
                                       .tracer = tracer_});
@@ -344,19 +327,15 @@ class DeviceLinearTarget final : public LinearTarget {
 
 Result<CudaLinearTarget> make_cuda_linear_target(const std::string& cublaslt_path,
                                                  ReplayTracer* tracer) {
-  Result<FoundDevice> device = find_device();
-  if (!device.ok()) return device.error();
-  Result<std::shared_ptr<const CublasLt>> library = CublasLt::load(cublaslt_path);
-  if (!library.ok()) return library.error();
-  Result<Stream> stream = make_stream();
-  if (!stream.ok()) return stream.error();
-  DeviceFacts facts = device.value().facts;
-  facts.cublaslt_version = cublaslt_version_text(library.value()->version());
-  facts.cublaslt_path = library.value()->path();
-  return CudaLinearTarget{
-      .target = std::make_unique<DeviceLinearTarget>(
-          std::move(device).value(), std::move(library).value(), std::move(stream).value(), tracer),
-      .device = std::move(facts)};
+  ENGINE_ASSIGN(FoundDevice device, find_device());
+  ENGINE_ASSIGN(std::shared_ptr<const CublasLt> library, CublasLt::load(cublaslt_path));
+  ENGINE_ASSIGN(Stream stream, make_stream());
+  DeviceFacts facts = device.facts;
+  facts.cublaslt_version = cublaslt_version_text(library->version());
+  facts.cublaslt_path = library->path();
+  return CudaLinearTarget{.target = std::make_unique<DeviceLinearTarget>(
+                              std::move(device), std::move(library), std::move(stream), tracer),
+                          .device = std::move(facts)};
 }
 
 }  // namespace engine

@@ -1,5 +1,5 @@
-// What both benchmarks have: the rounds in which rows take turns, and when a row's launches ran, so
-// that readings of clock and power can be attributed to it.
+// Shared by both benchmarks: the rounds in which rows are interleaved, and when a row's launches
+// ran, so that clock and power readings can be attributed to it.
 #pragma once
 
 #include <chrono>

@@ -29,10 +29,9 @@ Status measure(BenchTarget& target, const std::vector<BenchCase>& cases, double 
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (progress.cancel) return cancelled();
       const std::int64_t begin = span_now_ns();
-      const Result<double> time = target.time_us(cases[i].launch, target.launches_per_time());
-      if (!time.ok()) return time.error();
+      ENGINE_ASSIGN(const double time, target.time_us(cases[i].launch, target.launches_per_time()));
       if (round < 0) continue;
-      turns[i].times_us.push_back(time.value());
+      turns[i].times_us.push_back(time);
       turns[i].spans.push_back({begin, span_now_ns()});
     }
   }
@@ -55,19 +54,15 @@ BenchRow row_of(const BenchShape& shape, const BenchCase& timed, std::vector<dou
 Status bench_shape(BenchTarget& target, const BenchShape& shape, double seconds,
                    RunProgress& progress, double first_fraction, double share,
                    const ReportRows& report) {
-  const Result<QuantizeCases> made = make_quantize_cases(target, shape);
-  if (!made.ok()) return made.error();
-  const std::vector<BenchCase>& cases = made.value().cases;
+  ENGINE_ASSIGN(const QuantizeCases made, make_quantize_cases(target, shape));
+  const std::vector<BenchCase>& cases = made.cases;
   std::vector<Turn> turns(cases.size());
-  if (Status done = measure(target, cases, seconds, progress, first_fraction, share, turns);
-      !done.ok()) {
-    return done;
-  }
+  ENGINE_TRY(measure(target, cases, seconds, progress, first_fraction, share, turns));
   std::vector<MeasuredRow> rows;
   double copy_rate = 0;  // bytes per microsecond
   for (std::size_t i = 0; i < cases.size(); ++i) {
     BenchRow row = row_of(shape, cases[i], std::move(turns[i].times_us));
-    row.elements = made.value().elements;
+    row.elements = made.elements;
     row.launches = target.launches_per_time();
     const double rate = row.median_us > 0 ? row.bytes / row.median_us : 0;
     if (i == 0) copy_rate = rate;

@@ -1,5 +1,5 @@
 // The quantize benchmark: on every shape, all cases are interleaved, so that clock changes and
-// other load affect all of them equally, and also the copy that they are reported relative to.
+// other load affect all of them equally, including the copy that they are compared with.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class BenchTarget {
   /// `square`: one scale per 128 x 128 elements instead of 1 x 128.
   virtual Status run_block(const kernels::QuantizeBlockArgs& args, bool square) = 0;
 
-  /// Microseconds of one of `launches` launches back to back, after one that is not timed.
+  /// Mean microseconds of `launches` launches back to back, after one untimed launch.
   virtual Result<double> time_us(const Launch& launch, int launches) = 0;
   /// Number of launches per time.
   virtual int launches_per_time() const = 0;

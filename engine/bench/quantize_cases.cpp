@@ -34,10 +34,10 @@ std::vector<std::uint16_t> pattern(std::int64_t count) {
 Status fill(BenchTarget& target, std::byte* input, std::int64_t elements) {
   const std::int64_t first = std::min(elements, kPatternElements);
   const std::vector<std::uint16_t> values = pattern(first);
-  if (Status done = target.upload(input, values.data(), first * 2); !done.ok()) return done;
+  ENGINE_TRY(target.upload(input, values.data(), first * 2));
   for (std::int64_t filled = first; filled < elements; filled *= 2) {
     const std::int64_t count = std::min(filled, elements - filled);
-    if (Status done = target.copy(input + filled * 2, input, count * 2); !done.ok()) return done;
+    ENGINE_TRY(target.copy(input + filled * 2, input, count * 2));
   }
   return {};
 }
@@ -55,7 +55,7 @@ std::vector<std::int64_t> splits_of(const BenchShape& shape) {
   return splits;
 }
 
-/// Keeps the first refusal, so that a list of allocations reads as one.
+/// Keeps the first error, so that a list of allocations needs one check.
 class Allocations {
  public:
   explicit Allocations(BenchTarget& target) : target_(target) {}
@@ -113,16 +113,13 @@ Result<BenchOperand> make_bench_operand(BenchTarget& target, const BenchShape& s
 
   const std::vector<std::int64_t> splits = splits_of(shape);
   operand.active_rows = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
-  if (Status done = fill(target, input, elements); !done.ok()) return done.error();
-  if (Status done = target.upload(splits_memory, splits.data(), std::int64_t{experts} * 8);
-      !done.ok()) {
-    return done.error();
-  }
+  ENGINE_TRY(fill(target, input, elements));
+  ENGINE_TRY(target.upload(splits_memory, splits.data(), std::int64_t{experts} * 8));
   operand.offsets = SplitsToOffsetsArgs{.splits = splits_memory,
                                         .num_groups = experts,
                                         .capacity_rows = rows,
                                         .row_offsets = row_offsets};
-  if (Status done = target.run(operand.offsets); !done.ok()) return done.error();
+  ENGINE_TRY(target.run(operand.offsets));
   operand.input = {.input = input,
                    .type = InputType::Bf16,
                    .row_offsets = row_offsets,
@@ -181,8 +178,8 @@ class CaseList {
                                    .scale_inv = operand_.scale_inv};
     const auto current = [&target = target_, amax, scale](const QuantizePerTensorArgs& cast) {
       return Launch([&target, amax, scale, cast]() -> Status {
-        if (Status done = target.run(amax); !done.ok()) return done;
-        if (Status done = target.run(scale); !done.ok()) return done;
+        ENGINE_TRY(target.run(amax));
+        ENGINE_TRY(target.run(scale));
         return target.run(cast);
       });
     };
@@ -255,9 +252,8 @@ class CaseList {
 }  // namespace
 
 Result<QuantizeCases> make_quantize_cases(BenchTarget& target, const BenchShape& shape) {
-  const Result<BenchOperand> operand = make_bench_operand(target, shape);
-  if (!operand.ok()) return operand.error();
-  CaseList list(target, operand.value());
+  ENGINE_ASSIGN(const BenchOperand operand, make_bench_operand(target, shape));
+  CaseList list(target, operand);
   const double scale = kFloat / static_cast<double>(kBlock);
   list.add_copy();
   list.add_block("block_1x128", 3 + scale, false, true, false);
@@ -277,8 +273,7 @@ Result<QuantizeCases> make_quantize_cases(BenchTarget& target, const BenchShape&
   list.add_nvfp4("nvfp4_row", false);
   list.add_nvfp4("nvfp4_both", true);
   list.add_nvfp4("nvfp4_both_hadamard", true, true);
-  return QuantizeCases{.cases = list.take(),
-                       .elements = operand.value().active_rows * shape.columns};
+  return QuantizeCases{.cases = list.take(), .elements = operand.active_rows * shape.columns};
 }
 
 }  // namespace engine

@@ -18,8 +18,8 @@ struct AllocationLabel {
   std::string owner;
 };
 
-/// While it lives, allocations of this thread belong to it: their owner becomes "<scope>: <own>",
-/// and those without a role get the scope's. The innermost scope counts.
+/// While it lives, this thread's allocations get the owner "<scope>: <own>", and the scope's role
+/// if they have none. The innermost scope applies.
 class AllocationScope {
  public:
   explicit AllocationScope(AllocationLabel label);
@@ -35,10 +35,10 @@ class AllocationLedger {
  public:
   static constexpr std::size_t kMaxReleased = 4096;
 
-  /// The one of this process.
+  /// The ledger of this process.
   static AllocationLedger& of_process();
 
-  /// An owner that a live allocation has already becomes "<owner> #2", "#3", ...
+  /// If a live allocation has the same owner, this one's becomes "<owner> #2", "#3", ...
   void allocated(const void* address, std::uint64_t bytes, MemorySpace space,
                  AllocationLabel label);
   /// Addresses that are not in the ledger are ignored.

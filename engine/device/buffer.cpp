@@ -52,9 +52,8 @@ Result<std::vector<std::string>> RedZones::damaged() {
     const auto found = guarded.find(address);
     if (!allocation.live() || found == guarded.end()) continue;
     for (const std::byte* side : {address - kBytes, address + found->second}) {
-      const Result<bool> whole = intact(side);
-      if (!whole.ok()) return whole.error();
-      if (whole.value()) continue;
+      ENGINE_ASSIGN(const bool whole, intact(side));
+      if (whole) continue;
       owners.push_back(allocation.owner);
       break;
     }

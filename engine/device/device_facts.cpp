@@ -1,4 +1,4 @@
-// Device probe. Uses the runtime only, so that a missing driver is an answer and not a failed
+// Device probe. Uses the runtime only, so that a missing driver is reported instead of failing the
 // start.
 #include "engine/device/device_facts.h"
 
@@ -14,7 +14,7 @@ namespace engine {
 
 namespace {
 
-// CUDA reports only the driver's API version; the kernel module's version is the one people quote.
+// CUDA reports only the driver's API version; users know the kernel module's version.
 std::string driver_version() {
   std::string version;
   if (std::getline(std::ifstream("/sys/module/nvidia/version"), version) && !version.empty()) {

@@ -27,8 +27,8 @@ Status look_up(const char* name, unsigned version, Function& function) {
 }  // namespace
 
 Result<DriverApi> load_driver_api() {
-  // The version picks the signature: 12.3 gave cuGraphGetEdges its edge data, 12.0 the kernel node
-  // parameters their CUkernel; CUDA 13's header declares the same forms.
+  // The version selects the signature: 12.3 added edge data to cuGraphGetEdges, 12.0 the kernel
+  // node parameters their CUkernel; CUDA 13's header declares the same forms.
   constexpr unsigned kVersion = 13000;
   DriverApi api;
   ENGINE_TRY(look_up("cuGraphGetNodes", kVersion, api.graph_get_nodes));

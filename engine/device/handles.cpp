@@ -37,8 +37,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Short steps are timed through here with a few launches in flight: a pause, which the system may
-// make 50 us longer, would let the device run dry.
+// Short steps are timed here with a few launches in flight: a pause, which the system may extend by
+// 50 us, would let the device idle.
 constexpr std::chrono::microseconds kWithoutPause{200};
 constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{1000};

@@ -1,5 +1,5 @@
 // Move-only owners of CUDA's handles. An owner destroys its handle once; a moved-from owner is
-// empty. Destruction errors are dropped: they only repeat an error that a call before reported.
+// empty. Errors on destruction are ignored: they only repeat an earlier one.
 // Waiting for an event has a deadline.
 #pragma once
 
@@ -48,12 +48,12 @@ using GraphExec = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
 Result<Stream> make_stream();
 /// An event with timing.
 Result<Event> make_timing_event();
-/// An event that only orders streams: cheaper, and what a capture forks and joins with.
+/// An event that only orders streams: cheaper, and used to fork and join captures.
 Result<Event> make_order_event();
 
 /// Captures the work that `enqueue` adds to the stream. ThreadLocal mode: other threads of the
-/// worker may continue to make CUDA calls. A failing `enqueue` still ends the capture, and its
-/// error wins.
+/// worker may continue to make CUDA calls. If `enqueue` fails, the capture is ended and its error
+/// returned.
 template <class Enqueue>
 Result<Graph> capture(cudaStream_t stream, Enqueue&& enqueue) {
   ENGINE_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
@@ -77,8 +77,8 @@ Result<GraphExec> instantiate(const Graph& graph);
 
 enum class Waited { Done, Late, Cancelled };
 
-/// Polls until `event` has happened, `seconds` have passed, or `cancelled` says so. Seen as soon as
-/// by cudaEventSynchronize() in the first 200 us; later the pauses stay shorter than what was
+/// Polls until `event` has happened, `seconds` have passed, or `cancelled` says so. In the first
+/// 200 us it reacts as fast as cudaEventSynchronize(); later its pauses are shorter than the time
 /// already waited, and than a millisecond. An error is a fault of the device.
 Result<Waited> wait_for(cudaEvent_t event, double seconds, const std::function<bool()>& cancelled);
 

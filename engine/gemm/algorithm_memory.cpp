@@ -1,4 +1,4 @@
-// Rounds go over all candidates in turn, so that a clock that changes meets them all alike.
+// Every round times all candidates, so that clock changes affect them equally.
 #include "engine/gemm/cublaslt_products.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace engine {
 namespace {
 
 constexpr int kFewestRounds = 5;
-constexpr int kMostRounds = 25;
-constexpr double kSeconds = 0.25;  // of counted rounds; a person waits for them
-// Below this gain a later candidate is not worth leaving the heuristic's first.
+constexpr int kMaxRounds = 25;
+constexpr double kSeconds = 0.25;  // of counted rounds; the user waits for them
+// With less gain than this the heuristic's first candidate is kept.
 constexpr float kWorthIt = 0.99F;
 
 struct Memory {
@@ -35,28 +35,26 @@ float median(std::vector<float> values) {
 
 Result<AlgorithmTrial> time_candidates(int candidates, cudaStream_t stream,
                                        const std::function<Status(int)>& launch) {
-  Result<Event> start = make_timing_event();
-  if (!start.ok()) return start.error();
-  Result<Event> end = make_timing_event();
-  if (!end.ok()) return end.error();
+  ENGINE_ASSIGN(Event start, make_timing_event());
+  ENGINE_ASSIGN(Event end, make_timing_event());
   std::vector<std::vector<float>> times(static_cast<std::size_t>(candidates));
   std::vector<Status> refusals(static_cast<std::size_t>(candidates));
   // The first round loads the kernels and is not counted.
   auto begin = std::chrono::steady_clock::now();
-  for (int round = 0; round <= kMostRounds; ++round) {
+  for (int round = 0; round <= kMaxRounds; ++round) {
     if (round == 1) begin = std::chrono::steady_clock::now();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     if (round > kFewestRounds && taken.count() > kSeconds) break;
     for (int i = 0; i < candidates; ++i) {
       const auto index = static_cast<std::size_t>(i);
       if (!refusals[index].ok()) continue;
-      ENGINE_CUDA_TRY(cudaEventRecord(start.value().get(), stream), "Timing a candidate");
+      ENGINE_CUDA_TRY(cudaEventRecord(start.get(), stream), "Timing a candidate");
       refusals[index] = launch(i);
       if (!refusals[index].ok()) continue;
-      ENGINE_CUDA_TRY(cudaEventRecord(end.value().get(), stream), "Timing a candidate");
-      ENGINE_CUDA_TRY(cudaEventSynchronize(end.value().get()), "Timing a candidate");
+      ENGINE_CUDA_TRY(cudaEventRecord(end.get(), stream), "Timing a candidate");
+      ENGINE_CUDA_TRY(cudaEventSynchronize(end.get()), "Timing a candidate");
       float milliseconds = 0;
-      ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start.value().get(), end.value().get()),
+      ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start.get(), end.get()),
                       "Timing a candidate");
       if (round > 0) times[index].push_back(milliseconds * 1000.0F);
     }

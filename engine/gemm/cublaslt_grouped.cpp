@@ -13,8 +13,8 @@
 namespace engine {
 namespace {
 
-constexpr int kMostCandidates = 8;
-constexpr auto kPerTensor = CUBLASLT_MATMUL_MATRIX_SCALE_PER_BATCH_SCALAR_32F;
+constexpr int kMaxCandidates = 8;
+constexpr auto kScalePerExpert = CUBLASLT_MATMUL_MATRIX_SCALE_PER_BATCH_SCALAR_32F;
 
 class CublasLtGrouped final : public GroupedProduct {
  public:
@@ -50,21 +50,19 @@ class CublasLtGrouped final : public GroupedProduct {
       : library_(std::move(library)), config_(config) {}
 
   Status make_desc() {
-    Result<MatmulDesc> desc = make_matmul_desc(library_, config_);
-    if (!desc.ok()) return desc.error();
-    desc_ = std::move(desc).value();
+    ENGINE_ASSIGN(desc_, make_matmul_desc(library_, config_));
     DescAttributes set(library_->matmul_desc_set_attribute, desc_.get());
     if (config_.a.scaling != MatrixScaling::None) {
-      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(config_.a.scaling, kPerTensor));
-      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(config_.b.scaling, kPerTensor));
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(config_.a.scaling, kScalePerExpert));
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(config_.b.scaling, kScalePerExpert));
       // Grouped: the attribute holds the device array of the groups' scale pointers.
       set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, config_.a.scales);
       set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, config_.b.scales);
     }
     if (config_.alphas != nullptr) {
-      constexpr std::int64_t kOneAGroup = 1;
-      set(CUBLASLT_MATMUL_DESC_ALPHA_BATCH_STRIDE, kOneAGroup);
-      set(CUBLASLT_MATMUL_DESC_BETA_BATCH_STRIDE, kOneAGroup);
+      constexpr std::int64_t kStridePerGroup = 1;
+      set(CUBLASLT_MATMUL_DESC_ALPHA_BATCH_STRIDE, kStridePerGroup);
+      set(CUBLASLT_MATMUL_DESC_BETA_BATCH_STRIDE, kStridePerGroup);
     }
     if (set.failed() == CUBLAS_STATUS_SUCCESS) return {};
     return library_->error(set.failed(), describe(config_) + ": its scales");
@@ -94,7 +92,7 @@ class CublasLtGrouped final : public GroupedProduct {
     Result<MatmulPreference> preference = make_matmul_preference(library_);
     if (!preference.ok()) return preference.error();
     PreferenceAttributes set(library_->preference_set_attribute, preference.value().get());
-    // 8 bytes each: the library refuses 4-byte values although its header speaks of uint32.
+    // 8 bytes each: the library refuses 4-byte values although its header says uint32.
     const auto at_least_one = [](std::int64_t value) { return std::max<std::int64_t>(value, 1); };
     set(CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS, at_least_one(config_.average_rows));
     set(CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS, at_least_one(config_.average_columns));
@@ -103,11 +101,11 @@ class CublasLtGrouped final : public GroupedProduct {
     if (set.failed() != CUBLAS_STATUS_SUCCESS) {
       return library_->error(set.failed(), "Setting the matmul preference");
     }
-    std::array<cublasLtMatmulHeuristicResult_t, kMostCandidates> results{};
+    std::array<cublasLtMatmulHeuristicResult_t, kMaxCandidates> results{};
     int found = 0;
     const auto status = library_->algo_get_heuristic(
         library_->handle(), desc_.get(), a_.get(), b_.get(), d_.get(), d_.get(),
-        preference.value().get(), kMostCandidates, results.data(), &found);
+        preference.value().get(), kMaxCandidates, results.data(), &found);
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < found; ++i) {
       const auto& result = results[static_cast<std::size_t>(i)];
       const bool fits = result.workspaceSize <= static_cast<std::size_t>(kWorkspaceBytes);
@@ -125,8 +123,8 @@ class CublasLtGrouped final : public GroupedProduct {
                                                     : library_->get_status_string(status))};
   }
 
-  /// Everything the choice depends on, the addresses not. The averages that the heuristic gets do
-  /// not tell a skewed routing from an even one; which algorithm is the quickest differs.
+  /// Everything that the choice depends on, without addresses. The heuristic's averages do not
+  /// distinguish a skewed routing from an even one, but the fastest algorithm differs.
   std::string memory_key(std::span<const std::int64_t> splits) const {
     const auto matrix = [](const ProductMatrix& m) {
       return fmt::format("{}{}{}", static_cast<int>(m.type), m.transposed ? 't' : 'n',

@@ -22,9 +22,8 @@ Result<void*> open_by_name(const std::string& name) {
 }
 
 Result<void*> open_file(const std::string& path) {
-  Result<LibraryFile> file = LibraryFile::open(path);
-  if (!file.ok()) return file.error();
-  return file.value().load();
+  ENGINE_ASSIGN(LibraryFile file, LibraryFile::open(path));
+  return file.load();
 }
 
 }  // namespace
@@ -42,9 +41,7 @@ Error CublasLt::error(cublasStatus_t status, const std::string& doing) const {
 
 Result<std::shared_ptr<const CublasLt>> CublasLt::open(const std::string& path) {
   const bool by_name = path.find('/') == std::string::npos;
-  const Result<void*> opened = by_name ? open_by_name(path) : open_file(path);
-  if (!opened.ok()) return opened.error();
-  void* library = opened.value();
+  ENGINE_ASSIGN(void* library, by_name ? open_by_name(path) : open_file(path));
   std::shared_ptr<CublasLt> loaded(new CublasLt());
   loaded->path_ = path;
   const char* missing = nullptr;
@@ -75,7 +72,7 @@ Result<std::shared_ptr<const CublasLt>> CublasLt::open(const std::string& path) 
   }
   (void)look_up("cublasLtGroupedMatrixLayoutCreate", loaded->grouped_matrix_layout_create);
   loaded->version_ = static_cast<long>(loaded->get_version());
-  // People want to know which file the loader found.
+  // Reports which file the loader found.
   Dl_info where{};
   if (by_name && dladdr(reinterpret_cast<void*>(loaded->matmul), &where) != 0 &&
       where.dli_fname != nullptr) {

@@ -15,8 +15,8 @@ class CublasLt {
  public:
   /// Loads `path`, or the first library of find_cublaslt_libraries() that loads when empty, and
   /// makes a handle on the current device. A path without a slash goes through the loader's own
-  /// search, any other is checked (library_file.h). The error lists what was tried. Whether this
-  /// path may be loaded at all is decided before: app/worker/engine_loop.h.
+  /// search, any other is checked (library_file.h). The error lists what was tried. The permission
+  /// to load this path is checked earlier, in app/worker/engine_loop.h.
   static Result<std::shared_ptr<const CublasLt>> load(const std::string& path);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
@@ -90,7 +90,7 @@ Result<MatmulDesc> make_matmul_desc(const std::shared_ptr<const CublasLt>& libra
                                     const ProductConfig& config);
 Result<MatmulPreference> make_matmul_preference(const std::shared_ptr<const CublasLt>& library);
 
-/// How cuBLASLt calls a scaling; `per_tensor` is its name for one scale a matrix.
+/// cuBLASLt's name for a scaling; `per_tensor` is its name for one scale per matrix.
 cublasLtMatmulMatrixScale_t scale_mode(MatrixScaling scaling,
                                        cublasLtMatmulMatrixScale_t per_tensor);
 

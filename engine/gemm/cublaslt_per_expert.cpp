@@ -17,9 +17,9 @@
 namespace engine {
 namespace {
 
-// Groups start at any row, so 16 bytes is all that their addresses share.
+// Groups start at any row, so only 16-byte alignment is guaranteed.
 constexpr std::uint32_t kAlignment = 16;
-constexpr auto kPerTensor = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+constexpr auto kScalePerTensor = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
 
 std::size_t element_bytes(cudaDataType_t type) {
   switch (type) {
@@ -89,7 +89,7 @@ class CublasLtPerExpert final : public GroupedProduct {
     }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
       const Lane& lane = lanes_[i % lanes_.size()];
-      // The caller's workspace serves the first stream: the strategies differ in it alone.
+      // The first stream uses the caller's workspace, the only one in which the strategies differ.
       void* const space = &lane == &lanes_.front() ? workspace : lane.workspace.data();
       const WorkScope scope(
           label.observer,
@@ -126,22 +126,19 @@ class CublasLtPerExpert final : public GroupedProduct {
       : library_(std::move(library)), config_(config) {}
 
   Status make_lanes() {
-    Result<Event> fork = make_order_event();
-    if (!fork.ok()) return fork.error();
-    fork_ = std::move(fork).value();
+    ENGINE_ASSIGN(fork_, make_order_event());
     for (int i = 0; i < config_.streams; ++i) {
       Lane lane;
-      Result<Stream> stream = make_stream();
-      if (!stream.ok()) return stream.error();
-      lane.stream = std::move(stream).value();
-      Result<Event> done = make_order_event();
-      if (!done.ok()) return done.error();
-      lane.done = std::move(done).value();
+      ENGINE_ASSIGN(Stream stream, make_stream());
+      lane.stream = std::move(stream);
+      ENGINE_ASSIGN(Event done, make_order_event());
+      lane.done = std::move(done);
       if (i > 0) {
-        Result<DeviceBuffer> workspace = DeviceBuffer::allocate(
-            kWorkspaceBytes, {AllocationRole::Workspace, fmt::format("workspace of lane {}", i)});
-        if (!workspace.ok()) return workspace.error();
-        lane.workspace = std::move(workspace).value();
+        ENGINE_ASSIGN(
+            DeviceBuffer workspace,
+            DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace,
+                                                     fmt::format("workspace of lane {}", i)}));
+        lane.workspace = std::move(workspace);
       }
       lanes_.push_back(std::move(lane));
     }
@@ -176,13 +173,12 @@ class CublasLtPerExpert final : public GroupedProduct {
     }
     ExpertMatmul made;
     made.expert = static_cast<int>(expert);
-    Result<MatmulDesc> desc = make_matmul_desc(library_, product);
-    if (!desc.ok()) return desc.error();
-    made.desc = std::move(desc).value();
+    ENGINE_ASSIGN(MatmulDesc desc, make_matmul_desc(library_, product));
+    made.desc = std::move(desc);
     if (product.a.scaling != MatrixScaling::None) {
       DescAttributes set(library_->matmul_desc_set_attribute, made.desc.get());
-      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(product.a.scaling, kPerTensor));
-      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(product.b.scaling, kPerTensor));
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(product.a.scaling, kScalePerTensor));
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(product.b.scaling, kScalePerTensor));
       set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, config_.a.scales[expert]);
       set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, config_.b.scales[expert]);
       if (set.failed() != CUBLAS_STATUS_SUCCESS) {
@@ -192,9 +188,8 @@ class CublasLtPerExpert final : public GroupedProduct {
     for (const auto& [layout, type, matrix] : {std::tuple{&made.a, product.a.type, &config_.a},
                                                std::tuple{&made.b, product.b.type, &config_.b},
                                                std::tuple{&made.d, product.d.type, &config_.d}}) {
-      Result<MatrixLayout> created = make_layout(type, *matrix, expert);
-      if (!created.ok()) return created.error();
-      *layout = std::move(created).value();
+      ENGINE_ASSIGN(MatrixLayout created, make_layout(type, *matrix, expert));
+      *layout = std::move(created);
     }
     made.a_values = config_.a.values[expert];
     made.b_values = config_.b.values[expert];

@@ -26,17 +26,17 @@ struct PerExpertConfig {
   float beta = 0.0F;  // as product.beta, on the host
 };
 
-/// One matmul per expert, dealt to several streams that fork from the caller's and join it again.
-/// Dimensions and addresses come from the host: a captured launch keeps those it was made for. Each
-/// stream has a workspace of its own. Experts without rows launch nothing, except that a wgrad
-/// with beta 0 clears their D.
+/// One matmul per expert, spread over several streams that fork from the caller's and join it
+/// again. Dimensions and addresses come from the host: a captured launch keeps those of its
+/// capture. Each stream has its own workspace. Experts without rows launch nothing, except that a
+/// wgrad with beta 0 clears their D.
 Result<std::unique_ptr<GroupedProduct>> make_cublaslt_per_expert(
     std::shared_ptr<const CublasLt> library, const PerExpertConfig& config);
 
 /// The candidates of a product are timed once per key (shape, splits, types) and process; later
-/// products with that key take over what was found.
-/// The remembered trial of `key`, or a new one: `launch(i)` enqueues candidate i on `stream`. A
-/// candidate that fails to launch is passed over; an error if all fail. Synchronises.
+/// products with that key reuse the result. The remembered trial of `key`, or a new one:
+/// `launch(i)` enqueues candidate i on `stream`. A candidate that fails to launch is skipped; an
+/// error if all fail. Synchronises.
 Result<AlgorithmTrial> remembered_trial(const std::string& key, int candidates, cudaStream_t stream,
                                         const std::function<Status(int)>& launch);
 

@@ -1,4 +1,4 @@
-// Settings without an effect as data: which, when and why, and what happens instead.
+// Table of settings without effect: which, when and why, and what happens instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,8 +166,8 @@ struct Setting {
   bool even_by_default = false;                 // settled where nobody has chosen, too
 };
 
-/// A switch that does nothing is off, anything else is at its default; except where that would be
-/// wrong. The first sentence about a path is given.
+/// A switch without effect is off, any other setting has its default, with exceptions below. The
+/// first row that matches a path gives the sentence.
 constexpr Setting kSettings[] = {
     {"linear.gradients", no_backward, [](RunRequest& r) { r.linear.gradients = {}; }},
     {"linear.wgrad_type", no_backward, [](RunRequest& r) { r.linear.wgrad_type = {}; }},

@@ -43,7 +43,7 @@ struct ProductMatrix {
   void* const* scales = nullptr;          // [num_groups], inverse scales; null without scaling
 };
 
-/// The same as the host sees it, for backends that launch a group at a time.
+/// The same on the host, for backends with one launch per group.
 struct HostMatrix {
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> columns;
@@ -53,7 +53,7 @@ struct HostMatrix {
 
 struct ProductConfig {
   Product product = Product::Fprop;
-  std::string recipe;  // as a person reads it: "FP8 block"
+  std::string recipe;  // for display: "FP8 block"
   int num_groups = 0;
   ProductMatrix a;
   ProductMatrix b;
@@ -65,13 +65,13 @@ struct ProductConfig {
   bool fast_accumulation = false;  // FP8 only
   const float* alpha = nullptr;    // on the device
   const float* beta = nullptr;     // on the device: 0 overwrites D, 1 adds to it
-  /// Blackwell wants one scalar a group: device arrays of pointers. Null = the scalars above serve
-  /// all groups, which is what Hopper wants.
+  /// Blackwell needs one scalar per group: device arrays of pointers. Null = the scalars above
+  /// serve all groups, as Hopper needs.
   void* const* alphas = nullptr;
   void* const* betas = nullptr;
 };
 
-/// What trying the candidates of one product has shown.
+/// Result of timing the candidates of one product.
 struct AlgorithmTrial {
   int candidates = 0;  // that were timed
   int chosen = 0;      // index in the heuristic's order
@@ -79,7 +79,7 @@ struct AlgorithmTrial {
   float chosen_us = 0;
 };
 
-/// Whom a product tells what it launches: backends with a launch an expert name the expert.
+/// Receives what a product launches; backends with one launch per expert name the expert.
 struct LaunchLabel {
   StepObserver& observer;
   WorkTag tag;
@@ -93,10 +93,9 @@ class GroupedProduct {
   /// One expert alone, on `stream` itself; nothing for an expert without rows. Unsupported where
   /// one launch serves all.
   virtual Status launch_expert(int expert, void* workspace, cudaStream_t stream) const = 0;
-  /// Times the candidates where they stand (operands as the next launch finds them, D is
-  /// overwritten) and keeps the quickest. `splits` [num_groups] are those on the device. Remembered
-  /// by shape and splits: a later product of the same ones takes over what the first has found.
-  /// Synchronises. A backend without candidates does nothing.
+  /// Times the candidates on the current operands (D is overwritten) and keeps the fastest.
+  /// `splits` [num_groups] are those on the device. Remembered by shape and splits: a later product
+  /// with the same ones reuses the result. Synchronises. A backend without candidates does nothing.
   virtual Result<AlgorithmTrial> try_candidates(std::span<const std::int64_t> splits,
                                                 void* workspace, cudaStream_t stream) = 0;
 };

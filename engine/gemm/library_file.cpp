@@ -18,8 +18,8 @@
 
 namespace engine {
 
-// The search order of cuBLASLt: what a person named, what ships beside the program, what app/run
-// fetched, what the system has.
+// The search order of cuBLASLt: the user's choice, the program's folder, the cache of fetched
+// versions, the system.
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,14 +179,14 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// All of what must be as it was when the file was hashed.
+/// The facts that must not have changed since the file was hashed.
 std::string note_of(const struct stat& file, std::string_view sha256) {
   return fmt::format("{} owner {} device {} inode {} size {} modified {} changed {}\n", sha256,
                      file.st_uid, file.st_dev, file.st_ino, file.st_size, nanoseconds(file.st_mtim),
                      nanoseconds(file.st_ctim));
 }
 
-/// By this user's or the administrator's hand alone.
+/// Writable by this user or root only.
 bool only_ours(const struct stat& file) {
   return S_ISREG(file.st_mode) && (file.st_uid == ::geteuid() || file.st_uid == 0) &&
          (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -206,7 +206,7 @@ std::string read_note(const std::string& path) {
   return count > 0 ? std::string(text.data(), static_cast<std::size_t>(count)) : std::string();
 }
 
-/// Beside and renamed. Without a note the next process hashes again; nothing else is lost.
+/// Written next to it and renamed. Without a note the next process only has to hash again.
 void write_note(const std::string& path, const std::string& text) {
   std::string beside = path + ".XXXXXX";
   const int descriptor = ::mkostemp(beside.data(), O_CLOEXEC);
@@ -295,7 +295,7 @@ Result<LibraryFile> LibraryFile::open(const std::string& path) {
 
 Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPlaces& places,
                                       const std::vector<PinnedLibrary>& pins) {
-  // Non-blocking: a pipe of that name would hold up whoever opens it.
+  // Non-blocking: opening a pipe of that name would wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) {
     return Error{ErrorCode::NotFound, fmt::format("{}: {}", path, error_text(errno))};
@@ -303,13 +303,13 @@ Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPla
   LibraryFile file(path, descriptor);
   struct stat facts{};
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("{} is no regular file", path)};
+    return Error{ErrorCode::InvalidArgument, fmt::format("{} is not a regular file", path)};
   }
   // Where the descriptor's file lies, not where the name pointed a moment ago.
   std::error_code error;
   const fs::path real = fs::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), error);
   if (error) return Error{ErrorCode::Io, fmt::format("{}: /proc is not there", path)};
-  // And where the name says it lies: a link out of the cache is no way around the check.
+  // And where the name points: a link out of the cache must not bypass the check.
   std::string version = cached_version(fs::absolute(path, error).lexically_normal(), places);
   if (version.empty()) version = cached_version(real, places);
   if (version.empty()) return file;
@@ -323,7 +323,7 @@ Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPla
                     path, version)};
   }
   const std::string folder = (fs::path(places.cache_folder) / "cublas" / version).string();
-  if (Status checked = file.check_cached(folder, *pin); !checked.ok()) return checked.error();
+  ENGINE_TRY(file.check_cached(folder, *pin));
   return file;
 }
 
@@ -348,7 +348,7 @@ Status LibraryFile::check_cached(const std::string& folder, const PinnedLibrary&
                     "it is not loaded. `expertscope doctor fetch {}` fetches it again",
                     path_, pin.version, hash.value(), pin.sha256, pin.version)};
   }
-  // What was noted before the bytes were read: a change meanwhile is hashed again next time.
+  // Facts from before the reading: a file that changed meanwhile is hashed again next time.
   write_note(note_path, note_of(facts, pin.sha256));
   return {};
 }
@@ -356,7 +356,7 @@ Status LibraryFile::check_cached(const std::string& folder, const PinnedLibrary&
 Result<void*> LibraryFile::load() {
   const std::string name = fmt::format("/proc/self/fd/{}", descriptor_);
   // Local symbols: two versions in one process must not see each other's. By this name the loader
-  // looks for nothing beside the file either, whatever its $ORIGIN says.
+  // finds no other files next to it, whatever its $ORIGIN says.
   void* library = ::dlopen(name.c_str(), RTLD_LOCAL | RTLD_NOW);
   if (library == nullptr) {
     const char* text = ::dlerror();

@@ -1,15 +1,14 @@
 // A cuBLASLt library as a file: opened once, checked, and loaded through the descriptor that was
-// checked, so that nothing can be put in its place in between. No CUDA: its tests load what they
-// made themselves, and whoever fetches a library checks it here too.
+// checked, so that it cannot be replaced in between. No CUDA: the tests load their own libraries,
+// and a fetched library is checked here too.
 //
 // What is checked: a file under <cache>/cublas/<version> must be the pinned one of that version, be
-// owned by this user or root, and be writable by nobody else. It is hashed when it is first seen
-// and again whenever owner, device, inode, size, modification or change time differ from those
-// noted beside it then. So a damaged, replaced or half-copied file is found, also when its
-// modification time was put back (the change time cannot be). The note lies in the same cache:
-// whoever can write as this user could forge it too, and could as well change this user's programs.
-// A file elsewhere is loaded as it is: a person named it, or the system's administrator put it
-// there.
+// owned by this user or root, and not be writable by others. It is hashed when it is first seen and
+// again whenever owner, device, inode, size, modification or change time differ from those noted
+// beside it then. So a damaged, replaced or partly copied file is detected, even if its
+// modification time was reset (the change time cannot be). The note is in the same cache: a process
+// that runs as this user could forge it, but could also change this user's programs. A file
+// elsewhere is loaded unchecked: the user named it, or the administrator installed it.
 #pragma once
 
 #include <string>
@@ -40,7 +39,7 @@ std::vector<std::string> find_cublaslt_libraries(const CublasLtPlaces& places = 
 struct PinnedLibrary {
   std::string_view version;  // "13.10.0.20"
   std::string_view sha256;   // of libcublasLt.so.13 for x86-64 Linux
-  std::string_view purpose;  // what people fetch it for
+  std::string_view purpose;  // why one would fetch it
 };
 /// Those that can be fetched, oldest first; assets/fetch_cublaslt.py pins the wheels they come in.
 const std::vector<PinnedLibrary>& pinned_libraries();
@@ -61,9 +60,9 @@ class LibraryFile {
   const std::string& path() const { return path_; }
   /// Hashed by open(), not only compared with the note.
   bool hashed() const { return hashed_; }
-  /// A dlopen() handle with local symbols. What was loaded stays until the process ends, and so
-  /// does its descriptor: the loader knows a library by its name, and a number that another file
-  /// got would give back this one.
+  /// A dlopen() handle with local symbols. The library and its descriptor stay open until the
+  /// process ends: the loader identifies a library by its name, so a reused descriptor number would
+  /// return this library.
   Result<void*> load();
 
  private:

@@ -1,5 +1,5 @@
 // The gates as data: condition -> verdict -> sentence. The first row of an aspect whose condition
-// holds decides; every sentence says what is in the way and what would help.
+// holds decides; every sentence says what blocks it and what to do.
 #include "engine/gemm/support.h"
 
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ constexpr std::array kRows = {
         "choose a later library"},
     Row{Aspect::Recipe, "square blocks", "both operands of a product", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.fp32_blocks() && two_square_operands(q); },
-        "A product of FP8 block scaling takes 128x128 blocks on one of its operands at most "
+        "A product with FP8 block scaling takes 128x128 blocks for at most one of its operands "
         "(fprop reads X and W, dgrad W and dY, wgrad X and dY); give one of them 1x128 blocks"},
     Row{Aspect::Recipe, "E5M2 on both sides of wgrad", "X and dY in E5M2", Support::Refused,
         [](const Question& q) {
@@ -124,20 +124,21 @@ constexpr std::array kRows = {
         "products run in BF16 on the dequantized operands; choose a later library"},
     Row{Aspect::Recipe, "NVFP4 products on Blackwell", "a backward pass", Support::Fallback,
         [](const Question& q) { return q.grouped() && q.scales().expert_amax() && q.backward(); },
-        "wgrad reads transposed copies of X and dY, and cuBLASLt wants their lines to start at "
+        "wgrad reads transposed copies of X and dY, and cuBLASLt requires their lines to start at "
         "multiples of 16 bytes, 32 codes; the NVFP4 kernel ends a line at a multiple of 16 codes. "
         "So with a backward pass the products run in BF16 on the dequantized operands; choose "
         "Forward for native products"},
     Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.fp32_blocks() && !q.hopper(); },
         "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "
-        "capability {compute}; MXFP8 is Blackwell's way, FP8 per tensor runs on both"},
+        "capability {compute}; use MXFP8 on Blackwell, or FP8 per tensor, which runs on both"},
     Row{Aspect::Recipe, "FP8 block scaling", "cuBLASLt before 13.6", Support::Hazardous,
         [](const Question& q) {
           return q.grouped() && q.fp32_blocks() && q.older_than(kFirstBlockHopper);
         },
-        "Transformer Engine asks for cuBLASLt 13.6 or later for FP8 block scaling in the grouped "
-        "matmul and {loaded} is loaded. 13.5.1.27 was measured right with one workspace per "
+        "Transformer Engine requires cuBLASLt 13.6 or later for FP8 block scaling in the grouped "
+        "matmul and {loaded} is loaded. 13.5.1.27 was measured to be correct with one workspace "
+        "per "
         "matmul, "
         "and wrong with a shared one"},
     Row{Aspect::Recipe, "FP8 block scaling", "E5M2 activations", Support::Refused,
@@ -166,8 +167,9 @@ constexpr std::array kRows = {
         },
         "Products of one captured graph that share a workspace can be wrong from replay 2 on, or "
         "hang, with cuBLASLt before 13.6.1.10 ({loaded} is loaded): stale descriptors stay in the "
-        "workspace, and which shapes fail varies. One per layout is shared by layers, one per call "
-        "is memory that the graph uses again. Use one workspace per matmul, or load 13.6.1.10 or "
+        "workspace, and which shapes fail varies. A workspace per layout is shared by layers, and "
+        "one per call is memory that the graph reuses. Use one workspace per matmul, or load "
+        "13.6.1.10 or "
         "later"},
     Row{Aspect::Launch, "graph replay", "CPU backend", Support::Refused,
         [](const Question& q) { return q.launch.kind == LaunchKind::GraphReplay && !q.on_cuda(); },

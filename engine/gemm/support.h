@@ -1,5 +1,5 @@
-// Why not, in one place: the table of version and architecture gates, and the table of settings
-// that have no effect in a run. The engine obeys both, the window greys out from them and shows
+// What is not possible and why: the table of version and architecture gates, and the table of
+// settings without effect. The engine follows both; the window greys out controls by them and shows
 // their sentences. Plain values, no CUDA, so that they can be asked on any machine.
 #pragma once
 
@@ -25,10 +25,10 @@ constexpr auto enum_names(Support) {
 
 struct Verdict {
   Support support = Support::Supported;
-  std::string sentence;  // empty when supported; else what is in the way and what to do
+  std::string sentence;  // empty when supported; else what blocks it and what to do
 };
 
-/// `linear` decides which products there are: some refusals are about one of them.
+/// `linear` says which products the step has: some refusals concern only one.
 Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
                        const LinearOptions& linear = {});
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
@@ -40,17 +40,17 @@ Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
 /// run of this request; empty if it has one. The sentence says what to choose instead.
 std::string inapplicable_reason(std::string_view path, const RunRequest& request);
 
-/// What a run of this request does of its settings. One that has no effect gets the value of what
-/// happens instead; a deviation says so, with inapplicable_reason(), if it was not at its default.
-/// A default asks for nothing and stays as it is; except pow2_scales, which says how the scales are
-/// made: it is on with MXFP8 and off with NVFP4 whatever was asked.
+/// The effective settings of a run of this request. A setting without effect gets the value of what
+/// happens instead, with a deviation that states inapplicable_reason() if it was not the default.
+/// Defaults stay, except pow2_scales, which describes the scales: it is on with MXFP8 and off with
+/// NVFP4 regardless of the request.
 struct ForcedSettings {
   RunRequest effective;
   std::vector<Deviation> deviations;
 };
 ForcedSettings forced_settings(const RunRequest& request);
 
-/// One row of the table as a person reads it.
+/// One row of the table, for display.
 struct Gate {
   std::string subject;    // what is gated: "FP8 block scaling"
   std::string condition;  // when the row decides

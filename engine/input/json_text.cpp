@@ -11,7 +11,7 @@ namespace {
 
 Error refuse(std::string message) { return {ErrorCode::InvalidArgument, std::move(message)}; }
 
-/// From a quote to the one that closes it; to the end of the text where none does.
+/// From a quote to the closing one, or to the end of the text.
 std::size_t string_end(std::string_view text, std::size_t quote) {
   std::size_t at = quote + 1;
   while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
@@ -79,7 +79,7 @@ Status check_json(std::string_view text, const JsonLimits& limits) {
 
 template <class Json>
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
-  if (Status checked = check_json(text, limits); !checked.ok()) return checked.error();
+  ENGINE_TRY(check_json(text, limits));
   const auto cut = [](int, typename Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::value && value.is_string()) {
       auto& words = value.template get_ref<std::string&>();
@@ -103,7 +103,7 @@ Result<std::int64_t> whole_number(const nlohmann::json& object, const char* key,
   if (found == nullptr && absent) return *absent;
   const auto wanted = [&] { return fmt::format("a whole number from {} to {}", low, high); };
   if (found == nullptr || !found->is_number_integer()) return no_number(key, found, wanted());
-  // Of the unsigned ones only those beyond a signed one's end are kept as such.
+  // Only unsigned numbers beyond the signed range are kept as unsigned.
   if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>())) {
     return no_number(key, found, wanted());
   }

@@ -21,12 +21,12 @@ struct JsonLimits {
   std::size_t max_text_bytes = SIZE_MAX;       // of a value; parse_json() cuts at kMaxTextBytes
 };
 
-/// Whether the text keeps the limits; the parser decides whether it is JSON. The error names limit,
+/// Checks the limits only; the parser checks whether it is JSON. The error names the limit, the
 /// position and what was found.
 Status check_json(std::string_view text, const JsonLimits& limits = {});
 
-/// One document. Values that are texts are cut at kMaxTextBytes, with "…". Of members of one name
-/// the last counts. Json is nlohmann::json or nlohmann::ordered_json.
+/// One document. Values that are texts are cut at kMaxTextBytes, with "…". Of several members with
+/// one name the last one is used. Json is nlohmann::json or nlohmann::ordered_json.
 template <class Json = nlohmann::json>
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
@@ -38,7 +38,7 @@ Result<std::int64_t> whole_number(const nlohmann::json& object, const char* key,
 Result<double> real_number(const nlohmann::json& object, const char* key, double low, double high,
                            std::optional<double> absent = {});
 
-/// For JSON just written by this program, of any size. Null if it wrote nothing.
+/// For JSON written by this program, of any size. Null for an empty text.
 template <class Json = nlohmann::ordered_json>
 Json written_json(std::string_view text);
 

@@ -195,10 +195,10 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
   if (!elements.ok()) return refuse(elements.error().message);
   const std::size_t available = file.size() - header_begin - header_bytes;
   const auto size = static_cast<std::size_t>(stored_size(tensor.type));
-  // Divided, not multiplied: elements * size may not fit 64 bits.
+  // By division, since elements * size may not fit 64 bits.
   if (static_cast<std::size_t>(elements.value()) > available / size) {
     return refuse(
-        fmt::format("shape {} of '{}' needs {} bytes an element for {} elements, but only "
+        fmt::format("shape {} of '{}' needs {} bytes per element for {} elements, but only "
                     "{} bytes follow the header: the file is truncated",
                     shape_text(tensor.shape), tensor.dtype, size, elements.value(), available));
   }

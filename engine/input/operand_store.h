@@ -19,7 +19,7 @@ class Buffer {
   /// Room for `count` elements; earlier contents are lost when it has to grow.
   T* reserve(std::int64_t count) {
     if (count > capacity_) {
-      elements_.reset();  // before the larger one is taken: never both at once
+      elements_.reset();  // before allocating the larger one: never both
       elements_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
       capacity_ = count;
     }

@@ -81,9 +81,8 @@ Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
   std::sort(paths.begin(), paths.end());
   std::vector<ShapePreset> presets;
   for (const std::string& path : paths) {
-    Result<ShapePreset> preset = load_preset(path);
-    if (!preset.ok()) return preset.error();
-    presets.push_back(std::move(preset).value());
+    ENGINE_ASSIGN(ShapePreset preset, load_preset(path));
+    presets.push_back(std::move(preset));
   }
   return presets;
 }

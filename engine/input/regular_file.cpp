@@ -46,7 +46,7 @@ Status check_regular_file(const std::string& path) {
 }
 
 Result<RegularFile> RegularFile::open(const std::string& path) {
-  // A name with a NUL in it would open the file that its first part names.
+  // A name that contains a NUL would open the file named by its first part.
   if (path.find('\0') != std::string::npos) {
     return Error{ErrorCode::InvalidArgument,
                  "a path contains a NUL character, so no such file exists"};
@@ -101,14 +101,13 @@ Result<std::string> RegularFile::read_all(std::size_t max_bytes) {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  Result<RegularFile> file = RegularFile::open(path);
-  if (!file.ok()) return file.error();
-  return file.value().read_all(max_bytes);
+  ENGINE_ASSIGN(RegularFile file, RegularFile::open(path));
+  return file.read_all(max_bytes);
 }
 
 namespace {
 
-/// What the signal handler may look at: no lock, no allocation. A mapping without a slot is not
+/// State of the signal handler, without locks or allocation. A mapping without a slot is not
 /// repaired.
 struct Slot {
   std::atomic<std::uintptr_t> begin{0};  // 0 = free
@@ -155,7 +154,7 @@ void on_missing_page(int number, siginfo_t* fault, void* /*context*/) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t from = address / page * page;
     const std::size_t length = begin + slot.size - from;
-    // Up to the end: a file that was cut has lost everything behind it too.
+    // Up to the end: a truncated file has lost everything after it too.
     void* zeros = ::mmap(reinterpret_cast<void*>(from), length, PROT_READ,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) break;
@@ -164,7 +163,7 @@ void on_missing_page(int number, siginfo_t* fault, void* /*context*/) {
     return;
   }
   std::signal(number, SIG_DFL);
-  std::raise(number);  // not one of ours: with this handler's end
+  std::raise(number);  // not from a mapped file: raised again after this handler
 }
 
 }  // namespace
@@ -191,11 +190,10 @@ Status check_missing_pages() {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const Result<RegularFile> file = RegularFile::open(path);
-  if (!file.ok()) return file.error();
-  const std::size_t size = file.value().size();
+  ENGINE_ASSIGN(const RegularFile file, RegularFile::open(path));
+  const std::size_t size = file.size();
   if (size == 0) return Error{ErrorCode::InvalidArgument, fmt::format("{} is empty", path)};
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value().descriptor(), 0);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (address == MAP_FAILED) {
     return Error{ErrorCode::Io, fmt::format("cannot map the {} bytes of {}: {}", size, path,
                                             std::strerror(errno))};

@@ -1,6 +1,5 @@
-// How every file named by a user or another file is opened: only if it is a regular file, and
-// without ever waiting. A FIFO would block until it has a writer, a device has no end. Large files
-// are mapped.
+// Opens every file that is named by a user or another file: only regular files, and without
+// waiting. A FIFO would block until it has a writer, a device has no end. Large files are mapped.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +45,9 @@ class RegularFile {
   std::size_t size_ = 0;
 };
 
-/// The same look at the name alone: for what is about to be replaced, and for files whose locks
-/// this process may hold, which closing any descriptor of theirs would give up. NotFound, or Io
-/// with what it is instead; the remedy is the caller's to name.
+/// The same check without opening: for files about to be replaced, and for files that this process
+/// may have locked, since closing any descriptor would release the locks. NotFound, or Io that says
+/// what it is instead; the caller names the remedy.
 Status check_regular_file(const std::string& path);
 
 /// The whole of a file of at most `max_bytes`.
@@ -56,7 +55,7 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 
 /// A file mapped read-only for as long as the object lives. Larger than memory is fine: pages come
 /// and go. A file that becomes shorter meanwhile reads as zeros past its new end, in a program that
-/// called survive_missing_pages(); in any other the kernel ends the reader with SIGBUS.
+/// called survive_missing_pages(); in any other the reader dies of SIGBUS.
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
@@ -74,7 +73,7 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// For a program's start: pages that a mapped file has lost read as zeros.
+/// To be called at program start: from then on, lost pages of mapped files read as zeros.
 void survive_missing_pages();
 
 /// After work that read mapped files: an error naming one that has lost pages since the last call.

@@ -34,9 +34,8 @@ Error too_many(const std::string& path, std::size_t count) {
 }
 
 Result<std::vector<std::int64_t>> read_json(const std::string& path) {
-  const Result<std::string> text = read_file(path, kMaxJsonBytes);
-  if (!text.ok()) return text.error();
-  const Result<Json> document = parse_json(text.value(), {.max_depth = 2});
+  ENGINE_ASSIGN(const std::string text, read_file(path, kMaxJsonBytes));
+  const Result<Json> document = parse_json(text, {.max_depth = 2});
   if (!document.ok() || !document.value().is_array()) {
     return refuse(path, "not a JSON list of integers such as [128, 0, 256]");
   }
@@ -54,9 +53,8 @@ Result<std::vector<std::int64_t>> read_json(const std::string& path) {
 }
 
 Result<std::vector<std::int64_t>> read_npy(const std::string& path) {
-  const Result<TensorFile> file = open_tensor_file(path);
-  if (!file.ok()) return file.error();
-  const StoredTensor& tensor = file.value().tensors.front();
+  ENGINE_ASSIGN(const TensorFile file, open_tensor_file(path));
+  const StoredTensor& tensor = file.tensors.front();
   if (tensor.type != StoredType::I32 && tensor.type != StoredType::I64) {
     return refuse(path, fmt::format("its type '{}' is not int32 or int64; save splits as "
                                     "np.save(path, np.asarray(splits, np.int64))",
@@ -68,7 +66,7 @@ Result<std::vector<std::int64_t>> read_npy(const std::string& path) {
   }
   const auto count = static_cast<std::size_t>(tensor.shape[0]);
   if (count > static_cast<std::size_t>(kMaxExperts)) return too_many(path, count);
-  // Not memcpy: a list of nothing has no address to copy to.
+  // Not memcpy: an empty list has no address.
   std::vector<std::int64_t> splits(count);
   if (tensor.type == StoredType::I64) {
     std::ranges::copy(tensor.bytes, std::as_writable_bytes(std::span(splits)).begin());
@@ -207,11 +205,9 @@ Status check_file_splits(const std::vector<std::int64_t>& splits, const RunReque
 Result<GroupedShape> resolve_shape(const RunRequest& request) {
   GroupedShape shape{.splits = {}, .n = request.shape.n, .k = request.shape.k};
   if (request.routing.distribution == RoutingDistribution::File) {
-    Result<std::vector<std::int64_t>> splits = read_splits_file(request.routing.path);
-    if (!splits.ok()) return splits.error();
-    const Status status = check_file_splits(splits.value(), request);
-    if (!status.ok()) return status.error();
-    shape.splits = std::move(splits).value();
+    ENGINE_ASSIGN(std::vector<std::int64_t> splits, read_splits_file(request.routing.path));
+    ENGINE_TRY(check_file_splits(splits, request));
+    shape.splits = std::move(splits);
   } else {
     shape.splits = distribute(request);
   }

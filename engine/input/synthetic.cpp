@@ -299,7 +299,7 @@ namespace engine {
 
 std::vector<float> bias_values(const RunRequest& request, int layer) {
   constexpr float kDeviation = 0.1F;
-  // Gradients are layer 0 of their role; the layers after it are free.
+  // Gradients use layer 0 of their role; the next layers are unused.
   const auto source = make_synthetic_source({.input = {.element = ElementType::Fp32},
                                              .role = OperandRole::Gradients,
                                              .layer = layer + 1,

@@ -89,19 +89,15 @@ Result<TensorFile> open_tensor_file(const std::string& path) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: only .npy and .safetensors files are read", path)};
   }
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file.ok()) return file.error();
+  ENGINE_ASSIGN(MappedFile file, MappedFile::open(path));
   std::vector<StoredTensor> tensors;
   if (npy) {
-    Result<StoredTensor> tensor = parse_npy(file.value().bytes(), path);
-    if (!tensor.ok()) return tensor.error();
-    tensors.push_back(std::move(tensor).value());
+    ENGINE_ASSIGN(StoredTensor tensor, parse_npy(file.bytes(), path));
+    tensors.push_back(std::move(tensor));
   } else {
-    Result<std::vector<StoredTensor>> parsed = parse_safetensors(file.value().bytes(), path);
-    if (!parsed.ok()) return parsed.error();
-    tensors = std::move(parsed).value();
+    ENGINE_ASSIGN(tensors, parse_safetensors(file.bytes(), path));
   }
-  return TensorFile{std::move(file).value(), std::move(tensors)};
+  return TensorFile{std::move(file), std::move(tensors)};
 }
 
 Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape) {

@@ -58,10 +58,10 @@ std::unique_ptr<TensorSource> make_file_source(FileView view);
 // Weights stored as one tensor per expert, as in checkpoints of mixture-of-experts models:
 // "layers.0.experts.{}.up.weight" names all of their tensors.
 
-/// Where the expert's number stands in the name of a list.
+/// Placeholder for the expert's number in the name of a list.
 inline constexpr std::string_view kExpertPlace = "{}";
 
-/// Experts 0..num_experts-1 below one another, [num_experts * n, k]. NotFound, or InvalidArgument
+/// Experts 0..num_experts-1 stacked, [num_experts * n, k]. NotFound, or InvalidArgument
 /// that names the first expert whose type or shape is not expert 0's or not the request's.
 Result<std::unique_ptr<TensorSource>> open_listed_source(std::shared_ptr<const TensorFile> file,
                                                          const FileInput& input,

@@ -1,5 +1,5 @@
-// From a request to the source of one operand: the place where sizes are checked and refusals say
-// which control to change.
+// Opens the source of an operand from a request: checks sizes, with errors that name the control to
+// change.
 #include "engine/input/tensor_source.h"
 
 #include <fmt/format.h>
@@ -202,7 +202,7 @@ struct OperandShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::string wanted;  // as text, for the refusal
-  std::string way_out;
+  std::string remedy;
 };
 
 OperandShape operand_shape(const ShapeSpec& shape, OperandRole role) {
@@ -210,20 +210,20 @@ OperandShape operand_shape(const ShapeSpec& shape, OperandRole role) {
     return {.rows = shape.tokens,
             .columns = shape.n,
             .wanted = fmt::format("gradients need [tokens = {}, n = {}]", shape.tokens, shape.n),
-            .way_out = "set tokens and n to the tensor's"};
+            .remedy = "set tokens and n to the tensor's"};
   }
   if (role == OperandRole::Activations) {
     return {.rows = shape.tokens,
             .columns = shape.k,
             .wanted = fmt::format("activations need [tokens = {}, k = {}]", shape.tokens, shape.k),
-            .way_out = "set tokens and k to the tensor's"};
+            .remedy = "set tokens and k to the tensor's"};
   }
   return {.rows = shape.num_experts * shape.n,
           .columns = shape.k,
           .wanted = fmt::format("weights need [{}, {}, {}] (experts, n, k) or [{}, {}]",
                                 shape.num_experts, shape.n, shape.k, shape.num_experts * shape.n,
                                 shape.k),
-          .way_out = "set experts, n and k to the tensor's"};
+          .remedy = "set experts, n and k to the tensor's"};
 }
 
 bool fits(const std::vector<std::int64_t>& dimensions, const OperandShape& wanted,
@@ -237,15 +237,13 @@ bool fits(const std::vector<std::int64_t>& dimensions, const OperandShape& wante
 
 Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
                                                        const ShapeSpec& shape, OperandRole role) {
-  Result<TensorFile> opened = open_tensor_file(input.path);
-  if (!opened.ok()) return opened.error();
-  const auto file = std::make_shared<const TensorFile>(std::move(opened).value());
+  ENGINE_ASSIGN(TensorFile opened, open_tensor_file(input.path));
+  const auto file = std::make_shared<const TensorFile>(std::move(opened));
   if (role == OperandRole::Weights && input.tensor.find(kExpertPlace) != std::string::npos) {
     return open_listed_source(file, input, shape);
   }
-  const Result<std::size_t> index = pick_tensor(*file, input);
-  if (!index.ok()) return index.error();
-  const StoredTensor& tensor = file->tensors[index.value()];
+  ENGINE_ASSIGN(const std::size_t index, pick_tensor(*file, input));
+  const StoredTensor& tensor = file->tensors[index];
   const std::string label =
       tensor.name.empty() ? input.path : fmt::format("{}: '{}'", input.path, tensor.name);
   if (!is_operand(tensor.type)) {
@@ -258,10 +256,10 @@ Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
   if (!fits(tensor.shape, wanted, shape, role)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} is {} but {}: {}, or pick another tensor", label,
-                             shape_text(tensor.shape), wanted.wanted, wanted.way_out)};
+                             shape_text(tensor.shape), wanted.wanted, wanted.remedy)};
   }
   return make_file_source(
-      {.file = file, .index = index.value(), .rows = wanted.rows, .columns = wanted.columns});
+      {.file = file, .index = index, .rows = wanted.rows, .columns = wanted.columns});
 }
 
 }  // namespace
@@ -305,10 +303,9 @@ Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, Ope
 }
 
 Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
-  const Result<TensorFile> file = open_tensor_file(path);
-  if (!file.ok()) return file.error();
+  ENGINE_ASSIGN(const TensorFile file, open_tensor_file(path));
   std::vector<TensorEntry> entries;
-  for (const StoredTensor& tensor : file.value().tensors) {
+  for (const StoredTensor& tensor : file.tensors) {
     TensorEntry entry;
     entry.name = tensor.name;
     entry.dtype = tensor.dtype;
@@ -325,7 +322,7 @@ Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
     }
     entries.push_back(std::move(entry));
   }
-  std::vector<TensorEntry> lists = tensor_lists(file.value());
+  std::vector<TensorEntry> lists = tensor_lists(file);
   std::move(lists.begin(), lists.end(), std::back_inserter(entries));
   return entries;
 }

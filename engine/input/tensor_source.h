@@ -37,7 +37,7 @@ class TensorSource {
   void read_fp16(std::int64_t first_row, std::int64_t count, std::span<std::uint16_t> out) const;
 };
 
-/// What a request says about one operand's values.
+/// The part of a request that specifies one operand's values.
 const InputSpec& input_of(const RunRequest& request, OperandRole role);
 
 /// Opens or builds the source of one operand and checks its size: activations [tokens, k],
@@ -57,10 +57,8 @@ struct TensorEntry {
   std::string reason;  // why not usable
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&TensorEntry::name>("name"), engine::field<&TensorEntry::dtype>("dtype"),
-        engine::field<&TensorEntry::shape>("shape"), engine::field<&TensorEntry::usable>("usable"),
-        engine::field<&TensorEntry::reason>("reason")};
+    return engine::fields<&TensorEntry::name, &TensorEntry::dtype, &TensorEntry::shape,
+                          &TensorEntry::usable, &TensorEntry::reason>();
   }
 };
 

@@ -169,8 +169,8 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
   if (config_.forward()) {
     ENGINE_TRY(x_.front().quantize(ours(stream), observer));
     ENGINE_TRY(quantize_weights(stream, observer));
-    // Back to back, as a network's captured step has them: the arrangement in which a shared
-    // workspace was measured to go wrong.
+    // Back to back, as in a network's captured step: in this order a shared workspace was measured
+    // to give wrong results.
     ENGINE_TRY(run_all(Product::Fprop, stream, observer));
     for (int layer = 0; layer < config_.layers; ++layer) {
       ENGINE_TRY(add_biases(layer, stream, observer));
@@ -198,15 +198,13 @@ Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t str
     const int number = static_cast<int>(index);
     ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
     AlgorithmTrial trial;
-    const Status tried =
+    ENGINE_TRY(
         workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {
-          const Result<AlgorithmTrial> found =
-              products_[index].matmul->try_candidates(written_splits_, workspace, stream);
-          if (!found.ok()) return found.error();
-          trial = found.value();
+          ENGINE_ASSIGN(const AlgorithmTrial found, products_[index].matmul->try_candidates(
+                                                        written_splits_, workspace, stream));
+          trial = found;
           return {};
-        });
-    if (!tried.ok()) return tried.error();
+        }));
     trials.push_back(trial);
   }
   return trials;

@@ -30,23 +30,23 @@ class GroupedStep {
                                     const StepConfig& config, StepOperands operands,
                                     std::vector<CallerOutputs> outputs, cudaStream_t stream);
 
-  /// For set-up and tests; a step in flight may be reading them.
+  /// For set-up and tests only: a running step may be reading them.
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream);
-  /// Before a launch, on its stream: whether it keeps the quantized weights it finds. A copy on the
-  /// device, so that a replay can follow it.
+  /// Called before a launch, on its stream: whether the launch keeps the existing quantized
+  /// weights. The flag is on the device, so that replays follow it.
   Status keep_weights(bool keep, cudaStream_t stream) const;
 
   Status launch(cudaStream_t stream, StepObserver& observer) const;
-  /// How our kernels are launched from now on; a captured graph keeps what it has.
+  /// How this project's kernels are launched from now on; captured graphs do not change.
   void launch_programmatically(bool programmatic) { config_.programmatic = programmatic; }
-  /// What a step with StepPasses::Backward reads of the forward step before it. Once, before the
-  /// first launch; nothing to do for other passes.
+  /// Computes what a step with StepPasses::Backward reads of the preceding forward step. Called
+  /// once, before the first launch; does nothing for other passes.
   Status prepare(cudaStream_t stream, StepObserver& observer) const;
-  /// The delayed part of a step, linear.delayed_wgrad; launch() has it at its end.
+  /// The delayed part of a step (linear.delayed_wgrad); launch() ends with it.
   Status backward_dw(cudaStream_t stream, StepObserver& observer) const;
 
-  /// What a launch consists of, alone: the launches at its head, and one product of every layer on
-  /// what an earlier launch has left.
+  /// Parts of a launch on their own: its first launches, and one product of every layer on the
+  /// operands of an earlier launch.
   Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
   Status launch_product(Product product, cudaStream_t stream, StepObserver& observer) const {
     return run_all(product, stream, observer);
@@ -76,7 +76,7 @@ class GroupedStep {
   /// The operands as the kernels see them, with device pointers.
   kernels::GroupedInput activations() const;
   kernels::GroupedInput gradients() const;
-  /// Of a list: without an address of values, they have many.
+  /// For a list of weights, without an address of values.
   kernels::GroupedInput weights(int layer) const;
   const void* weights_of_expert(int layer, int expert) const;
   const StepOperands& operands() const { return operands_; }
@@ -93,7 +93,7 @@ class GroupedStep {
     std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
-  /// For launches of our own kernels.
+  /// For launches of this project's kernels.
   kernels::LaunchStream ours(cudaStream_t stream) const { return {stream, config_.programmatic}; }
   Status check_operands() const;
   Status make_operands(cudaStream_t stream);
@@ -116,7 +116,7 @@ class GroupedStep {
   Workspaces workspaces_;
   std::vector<StepOperand> x_;   // one
   std::vector<StepOperand> dy_;  // one, backward only
-  std::vector<StepOperand> w_;   // one a layer
+  std::vector<StepOperand> w_;   // one per layer
   std::vector<DeviceBuffer> owned_;
   std::vector<LayerOutputs> outputs_;
   DeviceBuffer bias_partials_;

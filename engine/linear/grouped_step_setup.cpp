@@ -1,4 +1,4 @@
-// What a step is made of, before its first launch: checks, operands, outputs, products.
+// Set-up of a step: checks, operands, outputs, products.
 #include <fmt/format.h>
 
 #include <utility>
@@ -53,21 +53,11 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
   step.config_ = config;
   step.operands_ = std::move(operands);
   ENGINE_TRY(step.check_operands());
-  Result<std::vector<LayerOutputs>> taken = caller_outputs(config, std::move(outputs));
-  if (!taken.ok()) return taken.error();
-  step.outputs_ = std::move(taken).value();
-  Result<std::vector<std::vector<ListedWeight>>> lists = weight_lists(config, step.operands_);
-  if (!lists.ok()) return lists.error();
-  step.operands_.weight_lists = std::move(lists).value();
-  Result<StepArrays> arrays = StepArrays::create(config, stream);
-  if (!arrays.ok()) return arrays.error();
-  step.arrays_ = std::move(arrays).value();
-  Result<PointerArrays> pointers = PointerArrays::create(config, step.arrays_);
-  if (!pointers.ok()) return pointers.error();
-  step.pointers_ = std::move(pointers).value();
-  Result<Workspaces> workspaces = Workspaces::create(config, stream);
-  if (!workspaces.ok()) return workspaces.error();
-  step.workspaces_ = std::move(workspaces).value();
+  ENGINE_ASSIGN(step.outputs_, caller_outputs(config, std::move(outputs)));
+  ENGINE_ASSIGN(step.operands_.weight_lists, weight_lists(config, step.operands_));
+  ENGINE_ASSIGN(step.arrays_, StepArrays::create(config, stream));
+  ENGINE_ASSIGN(step.pointers_, PointerArrays::create(config, step.arrays_));
+  ENGINE_ASSIGN(step.workspaces_, Workspaces::create(config, stream));
   ENGINE_TRY(step.make_operands(stream));
   ENGINE_TRY(step.take_outputs(stream));
   ENGINE_TRY(step.make_products(stream));
@@ -114,19 +104,16 @@ bool GroupedStep::fused_bias() const { return traits_of(config_.recipe).sums_bia
 Status GroupedStep::make_operands(cudaStream_t stream) {
   const AllocationScope scope({AllocationRole::Quantized, {}});
   if (const std::int64_t bytes = bias_partial_bytes(config_); bytes > 0) {
-    Result<DeviceBuffer> partials =
-        DeviceBuffer::allocate(bytes, {AllocationRole::Quantized, "bias gradient partials"});
-    if (!partials.ok()) return partials.error();
-    bias_partials_ = std::move(partials).value();
+    ENGINE_ASSIGN(bias_partials_, DeviceBuffer::allocate(bytes, {AllocationRole::Quantized,
+                                                                 "bias gradient partials"}));
   }
   const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
                        const kernels::GroupedInput& input) -> Status {
     setup.input = input;
     const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(setup)});
     setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
-    Result<StepOperand> operand = StepOperand::create(config_, setup, stream);
-    if (!operand.ok()) return operand.error();
-    to.push_back(std::move(operand).value());
+    ENGINE_ASSIGN(StepOperand operand, StepOperand::create(config_, setup, stream));
+    to.push_back(std::move(operand));
     return {};
   };
   ENGINE_TRY(add(x_, operand_setup(config_, OperandRole::Activations), activations()));
@@ -148,14 +135,13 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
 Status GroupedStep::take_outputs(cudaStream_t stream) {
   const auto take = [&](void*& target, std::int64_t bytes, std::string owner) -> Status {
     if (target != nullptr) return {};
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(bytes, {AllocationRole::Output, std::move(owner)});
-    if (!buffer.ok()) return buffer.error();
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(bytes, {AllocationRole::Output, std::move(owner)}));
     // dW may be added to before it is ever overwritten.
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                     "Clearing an output");
-    target = buffer.value().data();
-    owned_.push_back(std::move(buffer).value());
+    target = buffer.data();
+    owned_.push_back(std::move(buffer));
     return {};
   };
   for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
@@ -215,23 +201,20 @@ Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream)
   }
   std::optional<ProductAlphas> alphas;
   if (config_.alpha_per_group()) {
-    Result<ProductAlphas> made = ProductAlphas::create(config_, sources.a, sources.b, stream);
-    if (!made.ok()) return made.error();
-    alphas = std::move(made).value();
+    ENGINE_ASSIGN(alphas, ProductAlphas::create(config_, sources.a, sources.b, stream));
     sources.alphas = alphas->pointers();
   }
-  Result<std::unique_ptr<GroupedProduct>> matmul =
-      make_product(library_, config_, arrays_, pointers_, sources, stream);
-  if (!matmul.ok()) return matmul.error();
+  ENGINE_ASSIGN(std::unique_ptr<GroupedProduct> matmul,
+                make_product(library_, config_, arrays_, pointers_, sources, stream));
   products_.push_back({.layer = layer,
                        .product = product,
-                       .matmul = std::move(matmul).value(),
+                       .matmul = std::move(matmul),
                        .alphas = std::move(alphas)});
   return {};
 }
 
 std::int64_t GroupedStep::bytes(const StepConfig& config) {
-  // The driver hands out device memory in blocks of 2 MiB; the arrays of a few KiB share some.
+  // The driver allocates device memory in blocks of 2 MiB, which small arrays share.
   constexpr std::int64_t kSmallArrays = std::int64_t{8} << 20;
   const auto operand = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
     StepOperand::Setup setup = operand_setup(config, role);

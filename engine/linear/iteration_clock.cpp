@@ -18,9 +18,8 @@ Result<IterationClock> IterationClock::create(ReplayWatchdog* watchdog) {
   clock.watchdog_ = watchdog;
   for (Pair& pair : clock.pairs_) {
     for (Event* event : {&pair.start, &pair.end}) {
-      Result<Event> made = make_timing_event();
-      if (!made.ok()) return made.error();
-      *event = std::move(made).value();
+      ENGINE_ASSIGN(Event made, make_timing_event());
+      *event = std::move(made);
     }
   }
   return clock;
@@ -57,8 +56,8 @@ Status IterationClock::read_next() {
   ENGINE_TRY(wait(pair.end.get()));
   float elapsed_ms = 0.0F;
   if (index > 0) {
-    // From start to start: a single difference from the first start would lose its nanoseconds to
-    // the float after some seconds.
+    // From start to start: as a float, the difference from the first start would lose nanoseconds
+    // after some seconds.
     const Pair& before = pairs_[static_cast<std::size_t>((index - 1) % kPairs)];
     ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, before.start.get(), pair.start.get()),
                     "Timing an iteration");
@@ -81,10 +80,8 @@ Result<IterationConditions> IterationConditions::create(const MeasureOptions& op
   ENGINE_CUDA_TRY(cudaGetDevice(&device), "Reading the size of the L2 cache");
   ENGINE_CUDA_TRY(cudaDeviceGetAttribute(&cache_bytes, cudaDevAttrL2CacheSize, device),
                   "Reading the size of the L2 cache");
-  Result<DeviceBuffer> flush =
-      DeviceBuffer::allocate(std::int64_t{2} * cache_bytes, {AllocationRole::Check, "cache flush"});
-  if (!flush.ok()) return flush.error();
-  conditions.flush_ = std::move(flush).value();
+  ENGINE_ASSIGN(conditions.flush_, DeviceBuffer::allocate(std::int64_t{2} * cache_bytes,
+                                                          {AllocationRole::Check, "cache flush"}));
   return conditions;
 }
 

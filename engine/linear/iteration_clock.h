@@ -1,6 +1,6 @@
 // Times iterations with a pair of CUDA events each, keeping a few in flight so that the device
-// never waits for the host and a cancel is heard within a few iterations; and what happens between
-// two of them.
+// never waits for the host and a cancellation takes effect within a few iterations; also, what
+// happens between two iterations.
 #pragma once
 
 #include <array>
@@ -17,8 +17,7 @@ namespace engine {
 
 class IterationClock {
  public:
-  /// `watchdog`: who waits, with a deadline; must outlive the clock. Null = for as long as it
-  /// takes.
+  /// `watchdog` waits with a deadline and must outlive the clock. Null = waits without limit.
   static Result<IterationClock> create(ReplayWatchdog* watchdog = nullptr);
 
   /// Brackets the launches of one iteration. begin() waits while too many are in flight.
@@ -32,7 +31,7 @@ class IterationClock {
 
  private:
   static constexpr int kInFlight = 8;
-  // Twice as many pairs: the start of the iteration before the one being read must still stand.
+  // Twice as many pairs: the start of the iteration before the one being read is still needed.
   static constexpr int kPairs = 2 * kInFlight;
   struct Pair {
     Event start;
@@ -57,9 +56,8 @@ class BatchClock {
   static Result<BatchClock> create() {
     BatchClock clock;
     for (Event* event : {&clock.start_, &clock.end_}) {
-      Result<Event> made = make_timing_event();
-      if (!made.ok()) return made.error();
-      *event = std::move(made).value();
+      ENGINE_ASSIGN(Event made, make_timing_event());
+      *event = std::move(made);
     }
     return clock;
   }
@@ -81,8 +79,8 @@ class BatchClock {
   Event end_;
 };
 
-// What stands between two timed iterations: nothing, a rest, or a write that drives the step's data
-// out of the L2 cache. Outside of the iterations' events.
+// What happens between two timed iterations: nothing, a pause, or a write that evicts the step's
+// data from the L2 cache. Outside of the iterations' events.
 
 class IterationConditions {
  public:

@@ -48,11 +48,9 @@ Result<OutputCheck> OutputCheck::create(const GroupedStep& step) {
   OutputCheck check;
   const std::size_t count =
       step_outputs(step).size() * static_cast<std::size_t>(step.config().num_groups);
-  Result<DeviceBuffer> sums =
-      DeviceBuffer::allocate(static_cast<std::int64_t>(count * sizeof(std::uint64_t)),
-                             {AllocationRole::Check, "checksums"});
-  if (!sums.ok()) return sums.error();
-  check.sums_ = std::move(sums).value();
+  ENGINE_ASSIGN(check.sums_,
+                DeviceBuffer::allocate(static_cast<std::int64_t>(count * sizeof(std::uint64_t)),
+                                       {AllocationRole::Check, "checksums"}));
   return check;
 }
 

@@ -1,4 +1,4 @@
-// Bit-for-bit comparison of outputs without moving them: a checksum a group and product, on the
+// Bit-for-bit comparison of outputs without moving them: a checksum per group and product, on the
 // device.
 #pragma once
 
@@ -30,14 +30,14 @@ class OutputCheck {
   /// Overwrites every output with NaN bits, so that a product that writes nothing is seen; a dW
   /// that is added to becomes zeros.
   Status poison(const GroupedStep& step, cudaStream_t stream) const;
-  /// [outputs, num_groups], as step_outputs() has them. Synchronises.
+  /// [outputs, num_groups], in the order of step_outputs(). Synchronises.
   Result<std::vector<std::uint64_t>> checksums(const GroupedStep& step, cudaStream_t stream) const;
 
  private:
   DeviceBuffer sums_;
 };
 
-/// One row an output: the groups whose checksums differ.
+/// One row per output: the groups whose checksums differ.
 std::vector<ReplayCheck> compare_checksums(int replay, const std::vector<StepOutput>& outputs,
                                            const std::vector<std::uint64_t>& expected,
                                            const std::vector<std::uint64_t>& got);

@@ -143,7 +143,7 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
   const OperandSource& a = of.sources.a;
   const OperandSource& b = of.sources.b;
   ProductConfig product = of.product;
-  if (of.config.scalars_a_group) {
+  if (of.config.scalars_per_group) {
     const auto pointers = [](const DeviceBuffer& array) { return array.as<void*>(); };
     product.alphas =
         of.sources.alphas != nullptr ? of.sources.alphas : pointers(of.arrays.one_pointers);
@@ -152,10 +152,9 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
   const auto fill = [&](void* const*& target, ProductArray which,
                         const GroupAddresses& addresses) -> Status {
     if (!addresses) return {};
-    const Result<void* const*> array =
-        of.pointers.add(of.sources.index, which, addresses, of.stream);
-    if (!array.ok()) return array.error();
-    target = array.value();
+    ENGINE_ASSIGN(void* const* array,
+                  of.pointers.add(of.sources.index, which, addresses, of.stream));
+    target = array;
     return {};
   };
   ENGINE_TRY(fill(product.a.values, ProductArray::A, a.values));

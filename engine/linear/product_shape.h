@@ -1,5 +1,5 @@
-// From operands to the matrices of a grouped product: which copy is A, which is B, with which op
-// and dimensions. The table is engine/gemm/grouped_product.h's.
+// Maps operands to the matrices of a grouped product: which copy is A, which is B, with which op
+// and dimensions (table in engine/gemm/grouped_product.h).
 #pragma once
 
 #include "engine/gemm/cublaslt_library.h"
@@ -35,7 +35,7 @@ Result<std::unique_ptr<GroupedProduct>> make_product(
 
 Stage stage_of(Product product);
 
-/// What the recipe's products read, as a person says it: "FP8 block", "MXFP8 emulated in BF16".
+/// What the recipe's products read, for display: "FP8 block", "MXFP8 emulated in BF16".
 std::string product_recipe_name(const StepConfig& config);
 
 }  // namespace engine

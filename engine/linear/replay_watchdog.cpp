@@ -11,9 +11,8 @@ namespace engine {
 Status ReplayWatchdog::wait(cudaEvent_t event) {
   const double seconds = deadline_.seconds();
   // A cancel takes effect between replays: one in progress cannot be stopped.
-  const Result<Waited> waited = wait_for(event, seconds, [] { return false; });
-  if (!waited.ok()) return waited.error();
-  if (waited.value() == Waited::Done) return {};
+  ENGINE_ASSIGN(const Waited waited, wait_for(event, seconds, [] { return false; }));
+  if (waited == Waited::Done) return {};
   const LateReplay late{.replay = deadline_.replays() + 1,
                         .deadline_seconds = seconds,
                         .p99_seconds = deadline_.p99_seconds()};

@@ -1,4 +1,4 @@
-// Waits for graph replays with a deadline, and tells the watch of the first that passes it.
+// Waits for graph replays with a deadline, and reports the first that misses it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,13 +11,13 @@ namespace engine {
 
 class ReplayWatchdog {
  public:
-  /// `watch` must outlive it. `markers`: as captured() said of the graph.
+  /// `watch` must outlive it. `markers`: the result of captured() for the graph.
   ReplayWatchdog(double deadline_factor, int markers, ReplayWatch& watch)
       : deadline_(deadline_factor), markers_(markers), watch_(watch) {}
 
-  /// Markers of two replays in progress at once could not be told apart.
+  /// Markers of two concurrent replays could not be distinguished.
   bool one_at_a_time() const { return markers_ > 0; }
-  /// Before a launch, where they come one at a time.
+  /// Called before a launch if replays run one at a time.
   void begins() { watch_.replay_begins(deadline_.replays() + 1); }
   /// Around the launch call of one replay, which has the deadline of a replay.
   template <class Call>
@@ -31,7 +31,7 @@ class ReplayWatchdog {
   /// For the oldest replay that has not been waited for, which ends with `event`. An error when it
   /// is late.
   Status wait(cudaEvent_t event);
-  /// What that replay took.
+  /// Duration of that replay.
   void finished(double seconds) { deadline_.add(seconds); }
   ReplayWatchFacts facts() const;
 

@@ -9,9 +9,7 @@ namespace engine {
 namespace {
 
 Status take(DeviceBuffer& buffer, std::int64_t bytes, AllocationLabel label) {
-  Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes, std::move(label));
-  if (!allocated.ok()) return allocated.error();
-  buffer = std::move(allocated).value();
+  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, std::move(label)));
   return {};
 }
 
@@ -35,8 +33,9 @@ Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t str
   ENGINE_TRY(take(made.row_offsets, 8 * (groups + 1), {AllocationRole::Splits, "row offsets"}));
   ENGINE_TRY(
       take(made.padded_offsets, 8 * (groups + 1), {AllocationRole::Splits, "padded offsets"}));
-  ENGINE_TRY(take(made.rows, 4 * groups, {AllocationRole::Splits, "rows an expert"}));
-  ENGINE_TRY(take(made.padded_rows, 4 * groups, {AllocationRole::Splits, "padded rows an expert"}));
+  ENGINE_TRY(take(made.rows, 4 * groups, {AllocationRole::Splits, "rows per expert"}));
+  ENGINE_TRY(
+      take(made.padded_rows, 4 * groups, {AllocationRole::Splits, "padded rows per expert"}));
   ENGINE_TRY(take_filled(made.error_word, std::vector<std::uint32_t>{0},
                          {AllocationRole::Check, "error word"}, stream));
   std::vector<std::int64_t> weight_offsets(count + 1);
@@ -55,7 +54,7 @@ Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t str
                          {AllocationRole::Input, "alpha and beta"}, stream));
   ENGINE_TRY(take_filled(made.keep_weights, std::vector<float>{0.0F},
                          {AllocationRole::Input, "keep-weights flag"}, stream));
-  if (config.scalars_a_group) {
+  if (config.scalars_per_group) {
     ENGINE_TRY(take_filled(made.zero_pointers, std::vector<const float*>(count, made.zero()),
                            {AllocationRole::PointerArray, "pointers to beta"}, stream));
     ENGINE_TRY(take_filled(made.one_pointers, std::vector<const float*>(count, made.one()),
@@ -79,7 +78,7 @@ std::vector<void*> resolve(const GroupAddresses& addresses, std::span<const std:
 
 namespace {
 
-constexpr std::int64_t kArrayAlignment = 16;  // cuBLASLt's demand
+constexpr std::int64_t kArrayAlignment = 16;  // required by cuBLASLt
 
 std::int64_t array_bytes(const StepConfig& config) {
   return kernels::round_up(std::int64_t{sizeof(void*)} * config.num_groups, kArrayAlignment);
@@ -90,11 +89,9 @@ std::int64_t array_bytes(const StepConfig& config) {
 Result<PointerArrays> PointerArrays::create(const StepConfig& config, const StepArrays& arrays) {
   PointerArrays made;
   made.config_ = config;
-  Result<DeviceBuffer> pool =
-      DeviceBuffer::allocate(array_bytes(config) * kProductArrays * (config.products() + 1),
-                             {AllocationRole::PointerArray, "pointer arrays"});
-  if (!pool.ok()) return pool.error();
-  made.pool_ = std::move(pool).value();
+  ENGINE_ASSIGN(made.pool_, DeviceBuffer::allocate(
+                                array_bytes(config) * kProductArrays * (config.products() + 1),
+                                {AllocationRole::PointerArray, "pointer arrays"}));
   kernels::SplitsToOffsetsArgs& offsets = made.offsets_;
   offsets.splits = arrays.splits.data();
   offsets.split_type =

@@ -17,7 +17,7 @@ namespace engine {
 // scalars. Allocated once, addresses never change.
 
 struct StepArrays {
-  DeviceBuffer splits;          // [num_groups], int64 or int32, written by whoever routes
+  DeviceBuffer splits;          // [num_groups], int64 or int32, written by the router
   DeviceBuffer row_offsets;     // int64 [num_groups + 1]
   DeviceBuffer padded_offsets;  // int64 [num_groups + 1], in multiples of row_unit()
   DeviceBuffer rows;            // int32 [num_groups]
@@ -27,7 +27,7 @@ struct StepArrays {
   DeviceBuffer n_dims;          // int32 [num_groups], all n
   DeviceBuffer k_dims;          // int32 [num_groups], all k
   DeviceBuffer scalars;         // float {0, 1}
-  DeviceBuffer zero_pointers;   // [num_groups], each to the 0 of scalars; scalars_a_group only
+  DeviceBuffer zero_pointers;   // [num_groups], each to the 0 of scalars; scalars_per_group only
   DeviceBuffer one_pointers;    // the same for the 1
   DeviceBuffer keep_weights;    // float: 1 = quantized weights stay as they are
 
@@ -44,10 +44,10 @@ struct StepArrays {
 struct GroupAddresses {
   /// base + group * bytes_per_group + bytes_per_unit * units of the groups before.
   kernels::PointerArray rule = {};
-  /// Not empty: the addresses themselves.
+  /// If not empty: the addresses themselves.
   std::vector<void*> listed = {};
 
-  /// Whether they are known without the splits.
+  /// Whether the addresses are known without the splits.
   bool fixed() const { return !listed.empty() || rule.bytes_per_unit == 0; }
   explicit operator bool() const { return !listed.empty() || rule.base != nullptr; }
 };
@@ -63,14 +63,14 @@ class PointerArrays {
  public:
   static Result<PointerArrays> create(const StepConfig& config, const StepArrays& arrays);
 
-  /// The device array that will hold `addresses` whenever product number `product` runs.
+  /// The device array that holds `addresses` whenever product number `product` runs.
   /// Synchronises where the addresses are fixed.
   Result<void* const*> add(int product, ProductArray which, const GroupAddresses& addresses,
                            cudaStream_t stream);
 
   /// At the head of the step: offsets and rows, and with SetupArrays::PerMatmul every array.
   Status launch_head(kernels::LaunchStream stream) const;
-  /// Before a product: nothing with SetupArrays::PerMatmul.
+  /// Called before a product: does nothing with SetupArrays::PerMatmul.
   Status launch_before(int product, kernels::LaunchStream stream) const;
   /// Launches of one step.
   int launches() const;
@@ -84,7 +84,7 @@ class PointerArrays {
   kernels::SplitsToOffsetsArgs offsets_;  // without pointer arrays
   DeviceBuffer pool_;
   std::vector<kernels::SplitsToOffsetsArgs> head_;
-  std::vector<std::vector<kernels::SplitsToOffsetsArgs>> before_;  // a product
+  std::vector<std::vector<kernels::SplitsToOffsetsArgs>> before_;  // per product
 };
 
 }  // namespace engine

@@ -1,5 +1,5 @@
 // What a grouped linear step is made for. Splits are not part of it: any routing of capacity_rows
-// fits, except where the backend bakes them in.
+// fits, unless the backend bakes them in.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct StepConfig {
   int streams = 4;
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
   SetupArrays setup_arrays = SetupArrays::PerMatmul;
-  bool emulated = false;         // products read dequantized operands
-  bool scalars_a_group = false;  // Blackwell: alpha and beta are arrays
-  bool fp32_outputs = false;     // of every product: a reference for others
-  bool int32_splits = false;     // as the router writes them on the device; else int64
-  bool programmatic = false;     // our kernels are launched with programmatic serialization
-  std::uint64_t seed = 1;        // of stochastic rounding
+  bool emulated = false;           // products read dequantized operands
+  bool scalars_per_group = false;  // Blackwell: alpha and beta are arrays
+  bool fp32_outputs = false;       // of every product: a reference for others
+  bool int32_splits = false;       // as the router writes them on the device; else int64
+  bool programmatic =
+      false;               // kernels of this project are launched with programmatic serialization
+  std::uint64_t seed = 1;  // of stochastic rounding
   /// Only for backends that launch one product per expert.
   std::vector<std::int64_t> host_splits = {};
 
@@ -43,7 +44,7 @@ struct StepConfig {
   std::int64_t weight_rows() const { return n * num_groups; }
   int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
 
-  /// Each group's product is multiplied by an alpha of its own, made of its operands' amax.
+  /// Each group's product is multiplied by its own alpha, computed from its operands' amax.
   bool alpha_per_group() const { return scaled_products() && traits_of(recipe).expert_amax(); }
 
   /// Rows of every group's columnwise copy are a multiple of this: a line of a transposed FP8 copy

@@ -18,7 +18,7 @@ namespace {
 constexpr int kCopies = 10;
 constexpr int kProducts = 20;
 constexpr std::int64_t kMaxCopyBytes = std::int64_t{1} << 30;
-// Less would fit into the caches of some device.
+// Less would fit into some devices' caches.
 constexpr std::int64_t kMinCopyBytes = std::int64_t{256} << 20;
 // Kernels that are loaded lazily need room too.
 constexpr std::int64_t kReserveBytes = std::int64_t{512} << 20;
@@ -32,13 +32,11 @@ struct Median {
 
 template <class Launch>
 Result<Median> time(int samples, cudaStream_t stream, Launch&& launch) {
-  const Result<BatchClock> clock = BatchClock::create();
-  if (!clock.ok()) return clock.error();
+  ENGINE_ASSIGN(const BatchClock clock, BatchClock::create());
   std::vector<double> durations;
   for (int i = -2; i < samples; ++i) {  // two warm-ups
-    const Result<double> elapsed = clock.value().time(1, stream, launch);
-    if (!elapsed.ok()) return elapsed.error();
-    if (i >= 0) durations.push_back(elapsed.value());
+    ENGINE_ASSIGN(const double elapsed, clock.time(1, stream, launch));
+    if (i >= 0) durations.push_back(elapsed);
   }
   Median median;
   summarize_into(median, std::move(durations));
@@ -46,29 +44,25 @@ Result<Median> time(int samples, cudaStream_t stream, Launch&& launch) {
 }
 
 Status measure_copy(cudaStream_t stream, Ceilings& ceilings) {
-  const Result<std::int64_t> available = free_device_memory();
-  if (!available.ok()) return available.error();
+  ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
   const std::int64_t bytes =
-      std::min(kMaxCopyBytes, (available.value() - kReserveBytes) / 4) & ~std::int64_t{4095};
+      std::min(kMaxCopyBytes, (available - kReserveBytes) / 4) & ~std::int64_t{4095};
   if (bytes < kMinCopyBytes) return {};
   std::array<DeviceBuffer, 2> buffers;
   for (DeviceBuffer& buffer : buffers) {
-    Result<DeviceBuffer> made =
-        DeviceBuffer::allocate(bytes, {AllocationRole::Check, "copy bandwidth"});
-    if (!made.ok()) return made.error();
-    buffer = std::move(made).value();
+    ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {AllocationRole::Check, "copy bandwidth"}));
   }
   ENGINE_CUDA_TRY(cudaMemsetAsync(buffers[0].data(), 1, buffers[0].bytes(), stream),
                   "Filling the source of a copy");
-  const Result<Median> copy = time(kCopies, stream, [&] {
-    return check_cuda(cudaMemcpyAsync(buffers[1].data(), buffers[0].data(), buffers[0].bytes(),
+  ENGINE_ASSIGN(const Median copy, time(kCopies, stream, [&] {
+                  return check_cuda(
+                      cudaMemcpyAsync(buffers[1].data(), buffers[0].data(), buffers[0].bytes(),
                                       cudaMemcpyDeviceToDevice, stream),
                       "Copying device memory");
-  });
-  if (!copy.ok()) return copy.error();
-  ceilings.copies = copy.value().samples;
+                }));
+  ceilings.copies = copy.samples;
   ceilings.copy_bytes = bytes;
-  ceilings.copy_bytes_per_s = 2.0 * static_cast<double>(bytes) / (copy.value().median_ns * 1e-9);
+  ceilings.copy_bytes_per_s = 2.0 * static_cast<double>(bytes) / (copy.median_ns * 1e-9);
   return {};
 }
 
@@ -93,9 +87,8 @@ Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& c
     ceilings.product = "none: the step has no rows";
     return {};
   }
-  const Result<std::int64_t> available = free_device_memory();
-  if (!available.ok()) return available.error();
-  if (GroupedStep::bytes(dense) + kReserveBytes > available.value()) {
+  ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
+  if (GroupedStep::bytes(dense) + kReserveBytes > available) {
     ceilings.product = "none: not enough device memory beside the step";
     return {};
   }
@@ -111,14 +104,13 @@ Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& c
   StepObserver unobserved;
   ENGINE_TRY(product.write_splits(dense.host_splits, stream));
   ENGINE_TRY(product.launch(stream, unobserved));
-  const Result<Median> median = time(kProducts, stream, [&] {
-    return product.launch_product(Product::Fprop, stream, unobserved);
-  });
-  if (!median.ok()) return median.error();
-  ceilings.products = median.value().samples;
+  ENGINE_ASSIGN(const Median median, time(kProducts, stream, [&] {
+                  return product.launch_product(Product::Fprop, stream, unobserved);
+                }));
+  ceilings.products = median.samples;
   ceilings.product_flop_per_s = 2.0 * static_cast<double>(dense.capacity_rows) *
                                 static_cast<double>(dense.n) * static_cast<double>(dense.k) /
-                                (median.value().median_ns * 1e-9);
+                                (median.median_ns * 1e-9);
   ceilings.product = fmt::format("dense {} x {} x {}, {}, one cuBLASLt matmul", dense.capacity_rows,
                                  dense.n, dense.k, product_recipe_name(dense));
   return {};
@@ -162,19 +154,19 @@ Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step
     return Error{ErrorCode::Unsupported, "Stamped quantize kernels exist for BF16 input only"};
   }
   const std::int64_t capacity = tile_capacity(config);
-  Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
-      capacity * std::int64_t{sizeof(kernels::TileStamp)}, {AllocationRole::Check, "tile stamps"});
-  if (!buffer.ok()) return buffer.error();
+  ENGINE_ASSIGN(DeviceBuffer buffer,
+                DeviceBuffer::allocate(capacity * std::int64_t{sizeof(kernels::TileStamp)},
+                                       {AllocationRole::Check, "tile stamps"}));
   const auto groups = static_cast<std::size_t>(config.num_groups);
   std::vector<std::vector<double>> durations(groups);
   std::vector<kernels::TileStamp> stamps(static_cast<std::size_t>(capacity));
   // The first launch loads the stamped kernel and is not counted.
   for (int launch = -1; launch < kLaunches; ++launch) {
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                     "Clearing the stamps");
     ENGINE_TRY(step.quantize_activations(
-        stream, {.stamps = buffer.value().as<kernels::TileStamp>(), .capacity = capacity}));
-    ENGINE_TRY(copy_to_host(std::span(stamps), buffer.value().data(), stream));
+        stream, {.stamps = buffer.as<kernels::TileStamp>(), .capacity = capacity}));
+    ENGINE_TRY(copy_to_host(std::span(stamps), buffer.data(), stream));
     if (launch < 0) continue;
     std::vector<Stay> stays(groups);
     for (const kernels::TileStamp& stamp : stamps) {
@@ -203,7 +195,7 @@ Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step
 namespace {
 
 constexpr int kSamples = 5;
-constexpr int kLaunchesASample = 4;
+constexpr int kLaunchesPerSample = 4;
 
 std::vector<Product> products_of(const StepConfig& config) {
   std::vector<Product> products;
@@ -224,8 +216,8 @@ class IsolatedExperts {
     alone[static_cast<std::size_t>(expert)] = splits_[static_cast<std::size_t>(expert)];
     ENGINE_TRY(step_.write_splits(alone, stream_));
     StepObserver unobserved;
-    // Arrays and operands for these splits. A backend that bakes the splits in would read them
-    // where they are not: it launches its one matmul on the operands of all experts.
+    // Arrays and operands for these splits. A backend that bakes in the splits would read the wrong
+    // rows, so it launches its one matmul on the operands of all experts.
     if (grouped) ENGINE_TRY(step_.launch(stream_, unobserved));
     if (!grouped) ENGINE_TRY(step_.launch_setup(stream_));
     if (step_.config().quantized()) {
@@ -250,9 +242,8 @@ class IsolatedExperts {
   Status add(Stage stage, int expert, std::vector<ExpertTiming>& timings, Launch&& launch) {
     std::vector<double> durations;
     for (int sample = -1; sample < kSamples; ++sample) {  // the first is a warm-up
-      const Result<double> elapsed = clock_.time(kLaunchesASample, stream_, launch);
-      if (!elapsed.ok()) return elapsed.error();
-      if (sample >= 0) durations.push_back(elapsed.value());
+      ENGINE_ASSIGN(const double elapsed, clock_.time(kLaunchesPerSample, stream_, launch));
+      if (sample >= 0) durations.push_back(elapsed);
     }
     ExpertTiming& timing = timings.emplace_back();
     timing.method = ExpertMethod::Isolated;
@@ -274,9 +265,8 @@ Result<std::vector<ExpertTiming>> time_isolated_experts(GroupedStep& step,
                                                         std::span<const std::int64_t> splits,
                                                         cudaStream_t stream,
                                                         const std::function<bool()>& cancelled) {
-  const Result<BatchClock> clock = BatchClock::create();
-  if (!clock.ok()) return clock.error();
-  IsolatedExperts isolated(step, splits, stream, clock.value());
+  ENGINE_ASSIGN(const BatchClock clock, BatchClock::create());
+  IsolatedExperts isolated(step, splits, stream, clock);
   std::vector<ExpertTiming> timings;
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {
     if (cancelled()) return Error{ErrorCode::Cancelled, "The run was cancelled"};
@@ -290,7 +280,7 @@ namespace {
 
 constexpr int kBlocks = 9;
 constexpr int kWarmUpLaunches = 2;
-constexpr int kLaunchesABlock = 10;
+constexpr int kLaunchesPerBlock = 10;
 
 struct Level {
   TraceLevel level;
@@ -302,9 +292,7 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
   observer.set_trace(level.level);
   GraphExec exec;
   if (graph != nullptr) {
-    Result<GraphExec> made = instantiate(*graph);
-    if (!made.ok()) return made.error();
-    exec = std::move(made).value();
+    ENGINE_ASSIGN(exec, instantiate(*graph));
   }
   const auto launch = [&]() -> Status {
     if (graph == nullptr) return launch_eager();
@@ -313,11 +301,10 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
     };
     return watchdog == nullptr ? call() : watchdog->launch(call);
   };
-  Result<IterationClock> made = IterationClock::create(watchdog);
-  if (!made.ok()) return made.error();
-  IterationClock& clock = made.value();
+  ENGINE_ASSIGN(IterationClock made, IterationClock::create(watchdog));
+  IterationClock& clock = made;
   Status status;
-  for (int i = 0; i < kWarmUpLaunches + kLaunchesABlock && status.ok(); ++i) {
+  for (int i = 0; i < kWarmUpLaunches + kLaunchesPerBlock && status.ok(); ++i) {
     ENGINE_TRY(clock.begin(stream));
     status = launch();
     ENGINE_TRY(clock.end(stream));

@@ -43,7 +43,7 @@ Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step
 /// The time of every expert alone on the device: X's quantization and the products of layer 0 with
 /// rows for one expert only. A grouped launch then runs with the splits of all others at 0; a
 /// backend with one launch per expert runs that one. An expert has all SMs to itself, so the sum
-/// over the experts is no prediction of the launch for all. Experts without rows have no timing.
+/// over the experts does not predict the launch for all. Experts without rows have no timing.
 /// Synchronises, overwrites outputs and quantized operands; leaves the splits as they were.
 /// `cancelled` is asked between experts.
 Result<std::vector<ExpertTiming>> time_isolated_experts(GroupedStep& step,

@@ -39,10 +39,9 @@ Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuff
   const StepConfig& config = step.config();
   kernels::GroupedInput weights = step.weights(0);
   if (!config.list()) return weights;
-  Result<DeviceBuffer> made = DeviceBuffer::allocate(
-      gathered_bytes(config), {AllocationRole::Check, "weights of a list, gathered"});
-  if (!made.ok()) return made.error();
-  copy = std::move(made).value();
+  ENGINE_ASSIGN(copy,
+                DeviceBuffer::allocate(gathered_bytes(config),
+                                       {AllocationRole::Check, "weights of a list, gathered"}));
   const std::int64_t bytes = gathered_bytes(config) / config.num_groups;
   for (int expert = 0; expert < config.num_groups; ++expert) {
     ENGINE_CUDA_TRY(
@@ -96,33 +95,13 @@ Result<std::vector<kernels::GroupProductError>> product_errors(const StepOutput&
   return host;
 }
 
-void set_fprop(const ProductAccuracy& accuracy, ExpertResult& expert) {
-  expert.snr_db = accuracy.snr_db;
-  expert.max_abs_error = accuracy.max_abs_error;
-  expert.reference_rms = accuracy.reference_rms;
-}
-
-void set_product(Product product, const ProductAccuracy& accuracy, ExpertResult& expert) {
-  if (product == Product::Fprop) return set_fprop(accuracy, expert);
-  ProductAccuracyRow& row = product == Product::Dgrad ? expert.dgrad : expert.wgrad;
-  row = {.snr_db = accuracy.snr_db,
-         .max_abs_error = accuracy.max_abs_error,
-         .reference_rms = accuracy.reference_rms};
-}
-
 Status add_product_errors(const GroupedStep& step, const void* weights,
                           const std::vector<std::int64_t>& splits, StepNumerics& numerics,
                           cudaStream_t stream) {
-  const ProductAccuracy unknown{.snr_db = kNan, .max_abs_error = kNan, .reference_rms = kNan};
-  for (ExpertResult& expert : numerics.experts) {
-    for (const Product product : {Product::Fprop, Product::Dgrad, Product::Wgrad}) {
-      set_product(product, unknown, expert);
-    }
-  }
   const Result<GroupedStep> reference = launch_reference(step, weights, splits, stream);
   if (!reference.ok()) {
     if (reference.error().code != ErrorCode::Unsupported) return reference.error();
-    // Without a reference the statistics of the operands still stand.
+    // Without a reference the operands' statistics are still valid.
     numerics.no_reference = reference.error().message;
     return {};
   }
@@ -135,7 +114,7 @@ Status add_product_errors(const GroupedStep& step, const void* weights,
     const auto errors = product_errors(output, *same, step.config().num_groups, stream);
     if (!errors.ok()) return errors.error();
     for (std::size_t group = 0; group < splits.size(); ++group) {
-      set_product(output.product, product_accuracy(errors.value()[group]), numerics.experts[group]);
+      numerics.experts[group].of(output.product) = product_accuracy(errors.value()[group]);
     }
   }
   return {};
@@ -149,7 +128,7 @@ std::int64_t numerics_bytes(const StepConfig& config) {
         config.recipe, role,
         {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns});
   };
-  // One operand at a time, and none beside the reference.
+  // One operand at a time, and none together with the reference.
   const std::int64_t operand =
       std::max({measured(OperandRole::Activations, config.capacity_rows, config.k),
                 measured(OperandRole::Weights, config.weight_rows(), config.k),
@@ -162,36 +141,32 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       cudaStream_t stream) {
   const StepConfig& config = step.config();
   const std::vector<std::int64_t> weight_rows(splits.size(), config.n);
-  Result<OperandNumbers> x = measure_on_device(config.recipe, OperandRole::Activations,
-                                               step.activations(), splits, stream);
-  if (!x.ok()) return x.error();
+  ENGINE_ASSIGN(OperandNumbers x, measure_on_device(config.recipe, OperandRole::Activations,
+                                                    step.activations(), splits, stream));
   DeviceBuffer copy;
-  const Result<kernels::GroupedInput> weights = gather_weights(step, copy, stream);
-  if (!weights.ok()) return weights.error();
-  Result<OperandNumbers> w =
-      measure_on_device(config.recipe, OperandRole::Weights, weights.value(), weight_rows, stream);
-  if (!w.ok()) return w.error();
+  ENGINE_ASSIGN(const kernels::GroupedInput weights, gather_weights(step, copy, stream));
+  ENGINE_ASSIGN(OperandNumbers w, measure_on_device(config.recipe, OperandRole::Weights, weights,
+                                                    weight_rows, stream));
   StepNumerics numerics;
-  numerics.activations = std::move(x.value().statistics);
-  numerics.weights = std::move(w.value().statistics);
+  numerics.activations = std::move(x.statistics);
+  numerics.weights = std::move(w.statistics);
   if (config.backward()) {
-    Result<OperandNumbers> dy =
-        measure_on_device(config.recipe, OperandRole::Gradients, step.gradients(), splits, stream);
-    if (!dy.ok()) return dy.error();
-    numerics.gradients = std::move(dy.value().statistics);
+    ENGINE_ASSIGN(OperandNumbers dy, measure_on_device(config.recipe, OperandRole::Gradients,
+                                                       step.gradients(), splits, stream));
+    numerics.gradients = std::move(dy.statistics);
   }
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    const kernels::GroupQuantizationSums& sums = x.value().sums[group];
+    const kernels::GroupQuantizationSums& sums = x.sums[group];
     ExpertResult expert{.rows = splits[group]};
     expert.saturated = sums.saturated;
     expert.underflowed = sums.underflowed;
-    expert.x_snr_db = snr_db(sums.signal, sums.noise);
+    expert.x_snr_db = splits[group] == 0 ? kNan : snr_db(sums.signal, sums.noise);
     if (config.quantized() && splits[group] > 0) {
       expert.x_max_ulp = sums.max_ulp;
     }
     numerics.experts.push_back(expert);
   }
-  ENGINE_TRY(add_product_errors(step, weights.value().input, splits, numerics, stream));
+  ENGINE_TRY(add_product_errors(step, weights.input, splits, numerics, stream));
   return numerics;
 }
 

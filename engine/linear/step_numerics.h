@@ -1,5 +1,5 @@
-// What quantizing did to layer 0, read from the device: operand statistics and the products' errors
-// against the products of the unquantized operands (high precision in, FP32 out).
+// Effect of quantization on layer 0, read from the device: operand statistics, and the products'
+// errors against those of the unquantized operands (high precision in, FP32 out).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct StepNumerics {
   std::string no_reference;
 };
 
-/// Reads the outputs as the last launch left them; a dW that accumulates must have been zeros
-/// before it. `splits` are those on the device.
+/// Reads the outputs of the last launch, before which an accumulating dW must have been zero.
+/// `splits` are those on the device.
 Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       const std::vector<std::int64_t>& splits, cudaStream_t stream);
 

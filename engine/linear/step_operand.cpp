@@ -79,23 +79,19 @@ Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& s
 Status StepOperand::make_quantizers(cudaStream_t stream) {
   CudaQuantizer::Setup setup = quantizer_setup(config_, setup_);
   if (!listed()) {
-    Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
-    if (!quantizer.ok()) return quantizer.error();
-    quantizers_.push_back(std::move(quantizer).value());
+    ENGINE_ASSIGN(CudaQuantizer quantizer, CudaQuantizer::create(setup, stream));
+    quantizers_.push_back(std::move(quantizer));
     return {};
   }
-  Result<DeviceBuffer> offsets =
-      DeviceBuffer::allocate(2 * sizeof(std::int64_t), {AllocationRole::Splits, "rows of a part"});
-  if (!offsets.ok()) return offsets.error();
-  part_offsets_ = std::move(offsets).value();
+  ENGINE_ASSIGN(part_offsets_, DeviceBuffer::allocate(2 * sizeof(std::int64_t),
+                                                      {AllocationRole::Splits, "rows of a part"}));
   ENGINE_TRY(copy_to_device<std::int64_t>(part_offsets_.data(),
                                           std::vector<std::int64_t>{0, config_.n}, stream));
   for (std::size_t group = 0; group < setup_.listed.size(); ++group) {
     setup.input = part(group);
     setup.part = static_cast<int>(group);
-    Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
-    if (!quantizer.ok()) return quantizer.error();
-    quantizers_.push_back(std::move(quantizer).value());
+    ENGINE_ASSIGN(CudaQuantizer quantizer, CudaQuantizer::create(setup, stream));
+    quantizers_.push_back(std::move(quantizer));
   }
   return {};
 }
@@ -104,10 +100,10 @@ Status StepOperand::make_decoded() {
   for (const Direction direction : kDirections) {
     const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
     if (!wanted) continue;
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(decoded_bytes(setup_), {AllocationRole::Quantized, "dequantized"});
-    if (!buffer.ok()) return buffer.error();
-    decoded_[static_cast<int>(direction)] = std::move(buffer).value();
+    ENGINE_ASSIGN(
+        DeviceBuffer buffer,
+        DeviceBuffer::allocate(decoded_bytes(setup_), {AllocationRole::Quantized, "dequantized"}));
+    decoded_[static_cast<int>(direction)] = std::move(buffer);
   }
   return {};
 }
@@ -122,12 +118,12 @@ Status StepOperand::make_amax_pointers(cudaStream_t stream) {
       pointers.push_back(quantizer.amax(direction).as<float>());
     }
     if (pointers.empty()) continue;
-    Result<DeviceBuffer> buffer =
+    ENGINE_ASSIGN(
+        DeviceBuffer buffer,
         DeviceBuffer::allocate(static_cast<std::int64_t>(pointers.size() * sizeof(pointers[0])),
-                               {AllocationRole::PointerArray, "pointers to amax"});
-    if (!buffer.ok()) return buffer.error();
+                               {AllocationRole::PointerArray, "pointers to amax"}));
     DeviceBuffer& target = amax_pointers_[static_cast<int>(direction)];
-    target = std::move(buffer).value();
+    target = std::move(buffer);
     ENGINE_TRY(copy_to_device<const float*>(target.data(), pointers, stream));
   }
   return {};
@@ -178,7 +174,7 @@ const CudaQuantizer* StepOperand::quantizer() const {
 
 OperandSource StepOperand::high_precision_source(const void* base) const {
   OperandSource source{.type = high_precision_type(config_.recipe)};
-  // The products only read; cuBLASLt's pointer arrays just do not say so.
+  // The products only read these; cuBLASLt's pointer arrays are not const.
   source.values.rule.base = static_cast<std::byte*>(const_cast<void*>(base));
   const std::int64_t row_bytes = kHighPrecisionBytes * setup_.input.columns;
   if (weights()) {
@@ -271,10 +267,9 @@ Result<ProductAlphas> ProductAlphas::create(const StepConfig& config, const Oper
                                                        {AllocationRole::Quantized, "alphas"});
   if (!alphas.ok()) return alphas.error();
   made.alphas_ = std::move(alphas).value();
-  Result<DeviceBuffer> pointers = DeviceBuffer::allocate(
-      std::int64_t{sizeof(void*)} * groups, {AllocationRole::PointerArray, "pointers to alphas"});
-  if (!pointers.ok()) return pointers.error();
-  made.pointers_ = std::move(pointers).value();
+  ENGINE_ASSIGN(made.pointers_,
+                DeviceBuffer::allocate(std::int64_t{sizeof(void*)} * groups,
+                                       {AllocationRole::PointerArray, "pointers to alphas"}));
   made.args_ = {.amax_a = a.amax,
                 .amax_b = b.amax,
                 .num_groups = config.num_groups,

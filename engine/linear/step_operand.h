@@ -1,5 +1,5 @@
-// One operand of the step (X, dY or the W of a layer): quantized as the recipe has it, and what the
-// products read of it.
+// One operand of the step (X, dY or the W of a layer): quantized as the recipe defines, and what
+// the products read of it.
 #pragma once
 
 #include <memory>
@@ -66,7 +66,7 @@ class StepOperand {
 
   StepConfig config_;
   Setup setup_;
-  std::vector<CudaQuantizer> quantizers_;  // one, or one a group for a list of weights
+  std::vector<CudaQuantizer> quantizers_;  // one, or one per group for a list of weights
   DeviceBuffer part_offsets_;              // int64 {0, n}: the rows of one weight of a list
   DeviceBuffer amax_pointers_[2];          // NVFP4, of a list: a direction's amax of each weight
   DeviceBuffer decoded_[2];                // emulation: rowwise and columnwise copy, decoded
@@ -75,7 +75,7 @@ class StepOperand {
 /// Device bytes that create() will allocate.
 std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& setup);
 
-// The alphas of one native NVFP4 product: an array of one value a group that a launch fills from
+// The alphas of one native NVFP4 product: an array of one value per group that a launch fills from
 // what the quantization of the step has left, and the pointers through which cuBLASLt reads it.
 
 class ProductAlphas {
@@ -84,7 +84,7 @@ class ProductAlphas {
   static Result<ProductAlphas> create(const StepConfig& config, const OperandSource& a,
                                       const OperandSource& b, cudaStream_t stream);
 
-  /// Before the product, behind the quantization of its operands.
+  /// Called before the product, after the quantization of its operands.
   Status launch(kernels::LaunchStream stream) const;
   /// Device array [num_groups] of device pointers.
   void* const* pointers() const { return pointers_.as<void*>(); }

@@ -1,4 +1,4 @@
-// Which tensors a configuration demands. What is compared is engine/model/caller_tensor's.
+// Which tensors a configuration requires; engine/model/caller_tensor compares them.
 #include "engine/linear/step_tensors.h"
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 namespace engine {
 namespace {
 
-/// Where the tensor really lies, whatever the caller says.
+/// The tensor's actual device, regardless of the caller's claim.
 Status locate(CallerTensor& tensor) {
   if (tensor.values == nullptr) return {};
   cudaPointerAttributes attributes = {};
@@ -47,7 +47,7 @@ std::vector<ListedWeight> views(const StepConfig& config, const void* grouped) {
 }  // namespace
 
 ListedWeight listed_weight(const StepConfig& config, const void* values) {
-  // The step only reads it; a caller's tensor just does not say so.
+  // The step only reads it; CallerTensor is not const.
   return {.tensor = {.values = const_cast<void*>(values),
                      .type = config.recipe.high_precision,
                      .rows = config.n,
@@ -60,8 +60,7 @@ Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& co
                                                             const StepOperands& operands) {
   std::vector<std::vector<ListedWeight>> lists;
   if (!config.list()) return lists;
-  const Result<int> device = current_device();
-  if (!device.ok()) return device.error();
+  ENGINE_ASSIGN(const int device, current_device());
   for (int layer = 0; layer < config.layers; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
     std::vector<ListedWeight> list = operands.weight_lists.empty()
@@ -74,7 +73,7 @@ Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& co
                                   .k = config.k,
                                   .recipe = config.recipe,
                                   .scale_form = scale_form(config),
-                                  .device = device.value()},
+                                  .device = device},
                                  list));
     lists.push_back(std::move(list));
   }
@@ -83,8 +82,7 @@ Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& co
 
 Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
                                                  std::vector<CallerOutputs> outputs) {
-  const Result<int> device = current_device();
-  if (!device.ok()) return device.error();
+  ENGINE_ASSIGN(const int device, current_device());
   for (CallerOutputs& layer : outputs) {
     for (std::optional<CallerTensor>* tensor :
          {&layer.y, &layer.dx, &layer.dw, &layer.bias_gradient}) {
@@ -102,7 +100,7 @@ Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
                        .forward = config.forward(),
                        .backward = config.backward(),
                        .bias = config.linear.bias,
-                       .device = device.value()},
+                       .device = device},
                       outputs);
 }
 

@@ -1,6 +1,6 @@
 // The tensors that a step reads and writes for its caller, and what is checked of them before any
-// launch. All are row-major on the device, in the recipe's high_precision type where nothing else
-// is said, and outlive the step.
+// launch. All are row-major on the device, in the recipe's high_precision type unless noted, and
+// outlive the step.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ struct StepOperands {
   const void* activations = nullptr;      // [capacity_rows, k]
   const void* gradients = nullptr;        // [capacity_rows, n]; backward only
   std::vector<const void*> weights = {};  // a layer: [num_groups * n, k]
-  /// With WeightStorage::List, a layer: its experts' tensors, allocated anyhow and validated by
-  /// create(), which fills in the devices they lie on. Empty = a list of views into `weights`.
+  /// With WeightStorage::List, a layer: its experts' tensors, in any memory, validated by create(),
+  /// which fills in their devices. Empty = a list of views into `weights`.
   std::vector<std::vector<ListedWeight>> weight_lists = {};
   std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with linear.bias only
 };
@@ -30,7 +30,7 @@ ListedWeight listed_weight(const StepConfig& config, const void* values);
 Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& config,
                                                             const StepOperands& operands);
 
-/// take_outputs() of this step, with the devices that the tensors really lie on.
+/// take_outputs() of this step, with the tensors' actual devices.
 Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
                                                  std::vector<CallerOutputs> outputs);
 

@@ -41,12 +41,12 @@ Result<Workspaces> Workspaces::create(const StepConfig& config, cudaStream_t str
   Workspaces made;
   made.traits_ = traits_of(config.workspace);
   for (int i = 0; i < count(config); ++i) {
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
-        kWorkspaceBytes, {AllocationRole::Workspace, owner(made.traits_.sharing, i)});
-    if (!buffer.ok()) return buffer.error();
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace,
+                                                           owner(made.traits_.sharing, i)}));
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                     "Clearing a workspace");
-    made.buffers_.push_back(std::move(buffer).value());
+    made.buffers_.push_back(std::move(buffer));
   }
   return made;
 }

@@ -1,5 +1,4 @@
-// Where cuBLASLt works, by strategy. Two of the four are hazardous on some versions, which is what
-// people come to see: engine/gemm/support has the sentences.
+// cuBLASLt workspaces by strategy. engine/gemm/support says which are hazardous on which versions.
 #pragma once
 
 #include <vector>

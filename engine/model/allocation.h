@@ -22,8 +22,8 @@ enum class AllocationRole : std::uint8_t {
   Counter,       // flags, semaphores, counters: must have a known value when a step starts
   Check,         // the program's own checks: checksums, statistics, marker board
   Tickets,       // counters that every kernel using them resets
-  DriverKnown,   // not ours: the driver only reports that the range is memory
-  RecordKnown,   // not ours: known from a CUPTI record of its allocation
+  DriverKnown,   // foreign: the driver only reports that the range is memory
+  RecordKnown,   // foreign: known from a CUPTI record of its allocation
 };
 
 constexpr auto enum_names(AllocationRole) {
@@ -63,14 +63,9 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Allocation::id>("id"),
-                      engine::field<&Allocation::address>("address"),
-                      engine::field<&Allocation::bytes>("bytes"),
-                      engine::field<&Allocation::space>("space"),
-                      engine::field<&Allocation::role>("role"),
-                      engine::field<&Allocation::owner>("owner"),
-                      engine::field<&Allocation::allocated_at>("allocated_at"),
-                      engine::field<&Allocation::freed_at>("freed_at")};
+    return engine::fields<&Allocation::id, &Allocation::address, &Allocation::bytes,
+                          &Allocation::space, &Allocation::role, &Allocation::owner,
+                          &Allocation::allocated_at, &Allocation::freed_at>();
   }
 };
 

@@ -10,7 +10,7 @@
 namespace engine {
 
 inline constexpr int kMaxHistorySteps = 256;
-/// Most floats of AmaxHistory::ring.
+/// Maximum number of floats in AmaxHistory::ring.
 inline constexpr std::int64_t kMaxRingFloats = std::int64_t{4} << 20;
 
 /// In this step the routing leaves the expert without tokens.
@@ -20,9 +20,8 @@ struct IdleExpert {
   bool operator==(const IdleExpert&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&IdleExpert::step>("step", {.low = 0, .high = kMaxHistorySteps - 1}),
-        engine::field<&IdleExpert::expert>("expert", {.low = 0, .high = kMaxExperts - 1})};
+    return std::array{engine::field<&IdleExpert::step>({.low = 0, .high = kMaxHistorySteps - 1}),
+                      engine::field<&IdleExpert::expert>({.low = 0, .high = kMaxExperts - 1})};
   }
 };
 
@@ -40,15 +39,13 @@ struct AmaxHistoryRequest {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&AmaxHistoryRequest::request>("request"),
-        engine::field<&AmaxHistoryRequest::tokens>("tokens", {.low = 0, .high = kMaxDimension}),
-        engine::field<&AmaxHistoryRequest::steps>("steps", {.low = 1, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistoryRequest::outlier_step>("outlier_step",
-                                                         {.low = -1, .high = kMaxHistorySteps - 1}),
-        engine::field<&AmaxHistoryRequest::outlier_expert>("outlier_expert",
-                                                           {.low = 0, .high = kMaxExperts - 1}),
-        engine::field<&AmaxHistoryRequest::outlier_factor>("outlier_factor"),
-        engine::field<&AmaxHistoryRequest::idle>("idle", {.most = kMaxHistorySteps * kMaxExperts})};
+        engine::field<&AmaxHistoryRequest::request>(),
+        engine::field<&AmaxHistoryRequest::tokens>({.low = 0, .high = kMaxDimension}),
+        engine::field<&AmaxHistoryRequest::steps>({.low = 1, .high = kMaxHistorySteps}),
+        engine::field<&AmaxHistoryRequest::outlier_step>({.low = -1, .high = kMaxHistorySteps - 1}),
+        engine::field<&AmaxHistoryRequest::outlier_expert>({.low = 0, .high = kMaxExperts - 1}),
+        engine::field<&AmaxHistoryRequest::outlier_factor>(),
+        engine::field<&AmaxHistoryRequest::idle>({.most = kMaxHistorySteps * kMaxExperts})};
   }
   Flaw flaw() const;
 };
@@ -79,27 +76,24 @@ struct AmaxHistory {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&AmaxHistory::id>("id"),
-        engine::field<&AmaxHistory::request>("request"),
-        engine::field<&AmaxHistory::steps>("steps", {.low = 0, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistory::experts>("experts", {.low = 0, .high = kMaxExperts}),
+        engine::field<&AmaxHistory::id>(),
+        engine::field<&AmaxHistory::request>(),
+        engine::field<&AmaxHistory::steps>({.low = 0, .high = kMaxHistorySteps}),
+        engine::field<&AmaxHistory::experts>({.low = 0, .high = kMaxExperts}),
         engine::field<&AmaxHistory::rows>(
-            "rows", {.low = 0, .high = kMaxDimension, .most = kMaxHistorySteps * kMaxExperts}),
-        engine::field<&AmaxHistory::amax>("amax", {.most = kMaxHistorySteps * kMaxExperts}),
-        engine::field<&AmaxHistory::history_amax>("history_amax",
-                                                  {.most = kMaxHistorySteps * kMaxExperts}),
-        engine::field<&AmaxHistory::scale_used>("scale_used",
-                                                {.most = kMaxHistorySteps * kMaxExperts}),
-        engine::field<&AmaxHistory::scale_wanted>("scale_wanted",
-                                                  {.most = kMaxHistorySteps * kMaxExperts}),
+            {.low = 0, .high = kMaxDimension, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::amax>({.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::history_amax>({.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::scale_used>({.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::scale_wanted>({.most = kMaxHistorySteps * kMaxExperts}),
         engine::field<&AmaxHistory::saturated>(
-            "saturated", {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
+            {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
         engine::field<&AmaxHistory::underflowed>(
-            "underflowed", {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
-        engine::field<&AmaxHistory::snr_db>("snr_db", {.most = kMaxHistorySteps * kMaxExperts}),
-        engine::field<&AmaxHistory::ring_rows>("ring_rows", {.low = 0, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistory::ring>("ring", {.most = kMaxRingFloats}),
-        engine::field<&AmaxHistory::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
+            {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::snr_db>({.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::ring_rows>({.low = 0, .high = kMaxHistorySteps}),
+        engine::field<&AmaxHistory::ring>({.most = kMaxRingFloats}),
+        engine::field<&AmaxHistory::wall_ns>(kDuration_ns)};
   }
   Flaw flaw() const;
 };

@@ -12,8 +12,8 @@ namespace engine {
 enum class GemmBackend {
   CublasLtGrouped,    // CUDA: one grouped matmul for all experts
   CpuReference,       // CPU: per-expert loop through OpenBLAS on dequantized operands
-  CublasLtPerExpert,  // CUDA: one matmul per expert, dealt to several streams; splits come from the
-                      // host, so a captured graph keeps those of its capture
+  CublasLtPerExpert,  // CUDA: one matmul per expert, spread over several streams; splits come from
+                      // the host, so a captured graph keeps those of its capture
 };
 constexpr auto enum_names(GemmBackend) {
   return std::to_array<std::string_view>(

@@ -40,7 +40,7 @@ Result<BenchShape> parse_bench_shape(std::string_view text) {
     for (std::size_t i = 0; i < kRoutingNames.size(); ++i) {
       if (rest != kRoutingNames[i]) continue;
       shape.routing = static_cast<BenchRouting>(i);
-      if (Status limits = validate(shape); !limits.ok()) return limits.error();
+      ENGINE_TRY(validate(shape));
       return shape;
     }
   }

@@ -32,11 +32,10 @@ struct BenchShape {
   bool operator==(const BenchShape&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&BenchShape::experts>("experts", {.low = 1, .high = kMaxExperts}),
-        engine::field<&BenchShape::rows>("rows", {.low = 1}),
-        engine::field<&BenchShape::columns>("columns", {.low = 16}),
-        engine::field<&BenchShape::routing>("routing")};
+    return std::array{engine::field<&BenchShape::experts>({.low = 1, .high = kMaxExperts}),
+                      engine::field<&BenchShape::rows>({.low = 1}),
+                      engine::field<&BenchShape::columns>({.low = 16}),
+                      engine::field<&BenchShape::routing>()};
   }
   Flaw flaw() const;
 };
@@ -55,9 +54,8 @@ struct LinearBenchOrder {
   bool operator==(const LinearBenchOrder&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&LinearBenchOrder::shapes>("shapes"),
-                      engine::field<&LinearBenchOrder::routings>("routings"),
-                      engine::field<&LinearBenchOrder::peer>("peer")};
+    return engine::fields<&LinearBenchOrder::shapes, &LinearBenchOrder::routings,
+                          &LinearBenchOrder::peer>();
   }
 };
 
@@ -80,11 +78,10 @@ struct BenchOrder {
   LinearBenchOrder linear = {};         // of BenchSuite::Linear, which has its own shapes
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&BenchOrder::suite>("suite"), engine::field<&BenchOrder::cpu>("cpu"),
-        engine::field<&BenchOrder::shapes>("shapes", {.most = kMaxBenchShapes}),
-        engine::field<&BenchOrder::seconds>("seconds", {.low = 0, .high = kMaxBenchSeconds}),
-        engine::field<&BenchOrder::linear>("linear")};
+    return std::array{engine::field<&BenchOrder::suite>(), engine::field<&BenchOrder::cpu>(),
+                      engine::field<&BenchOrder::shapes>({.most = kMaxBenchShapes}),
+                      engine::field<&BenchOrder::seconds>({.low = 0, .high = kMaxBenchSeconds}),
+                      engine::field<&BenchOrder::linear>()};
   }
   Flaw flaw() const;
 };
@@ -101,16 +98,10 @@ struct BenchRow {
   double of_copy = 0;  // bytes per second relative to "copy" in the same run and shape
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&BenchRow::shape>("shape"),
-                      engine::field<&BenchRow::kernel>("kernel"),
-                      engine::field<&BenchRow::bytes>("bytes"),
-                      engine::field<&BenchRow::elements>("elements"),
-                      engine::field<&BenchRow::median_us>("median_us"),
-                      engine::field<&BenchRow::p5_us>("p5_us"),
-                      engine::field<&BenchRow::p95_us>("p95_us"),
-                      engine::field<&BenchRow::samples>("samples"),
-                      engine::field<&BenchRow::launches>("launches"),
-                      engine::field<&BenchRow::of_copy>("of_copy")};
+    return engine::fields<&BenchRow::shape, &BenchRow::kernel, &BenchRow::bytes,
+                          &BenchRow::elements, &BenchRow::median_us, &BenchRow::p5_us,
+                          &BenchRow::p95_us, &BenchRow::samples, &BenchRow::launches,
+                          &BenchRow::of_copy>();
   }
   Flaw flaw() const;
 };
@@ -171,18 +162,11 @@ struct LinearBenchRow {
   std::string skipped = {};  // not empty: why there are no times
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&LinearBenchRow::shape>("shape"),
-                      engine::field<&LinearBenchRow::routing>("routing"),
-                      engine::field<&LinearBenchRow::subject>("subject"),
-                      engine::field<&LinearBenchRow::part>("part"),
-                      engine::field<&LinearBenchRow::flop>("flop"),
-                      engine::field<&LinearBenchRow::median_us>("median_us"),
-                      engine::field<&LinearBenchRow::p5_us>("p5_us"),
-                      engine::field<&LinearBenchRow::p95_us>("p95_us"),
-                      engine::field<&LinearBenchRow::samples>("samples"),
-                      engine::field<&LinearBenchRow::kernels_us>("kernels_us"),
-                      engine::field<&LinearBenchRow::replay_us>("replay_us"),
-                      engine::field<&LinearBenchRow::skipped>("skipped")};
+    return engine::fields<
+        &LinearBenchRow::shape, &LinearBenchRow::routing, &LinearBenchRow::subject,
+        &LinearBenchRow::part, &LinearBenchRow::flop, &LinearBenchRow::median_us,
+        &LinearBenchRow::p5_us, &LinearBenchRow::p95_us, &LinearBenchRow::samples,
+        &LinearBenchRow::kernels_us, &LinearBenchRow::replay_us, &LinearBenchRow::skipped>();
   }
   Flaw flaw() const;
 };

@@ -83,34 +83,34 @@ const char* form_name(ScaleForm form) {
 
 void compare_quantizer(Comparison& compare, const ListedWeight& weight,
                        const WeightDemand& demand) {
-  constexpr const char* kWayOut = "quantize every expert with the step's recipe";
+  constexpr const char* kRemedy = "quantize every expert with the step's recipe";
   const Recipe& found = weight.recipe;
   const Recipe& wanted = demand.recipe;
   compare.same("recipe", found.scaling == wanted.scaling, std::string(name_of(found.scaling)),
-               std::string(name_of(wanted.scaling)), kWayOut);
+               std::string(name_of(wanted.scaling)), kRemedy);
   const RecipeTraits& traits = traits_of(wanted);
   if (!traits.quantizes()) return;
   if (traits.chooses_pow2()) {
-    compare.flag("power-of-two scales", found.pow2_scales, wanted.pow2_scales, kWayOut);
+    compare.flag("power-of-two scales", found.pow2_scales, wanted.pow2_scales, kRemedy);
   }
   if (traits.amax_epsilon) {
     compare.same("amax epsilon", found.amax_epsilon == wanted.amax_epsilon,
-                 fmt::to_string(found.amax_epsilon), fmt::to_string(wanted.amax_epsilon), kWayOut);
+                 fmt::to_string(found.amax_epsilon), fmt::to_string(wanted.amax_epsilon), kRemedy);
   }
   if (traits.square_weights) {
-    compare.flag("square blocks", found.square_weight_blocks, wanted.square_weight_blocks, kWayOut);
+    compare.flag("square blocks", found.square_weight_blocks, wanted.square_weight_blocks, kRemedy);
   }
   if (traits.remembers_amax()) {
     compare
         .count("history length", found.delayed.history_length, wanted.delayed.history_length,
-               kWayOut)
-        .count("margin", found.delayed.margin, wanted.delayed.margin, kWayOut)
+               kRemedy)
+        .count("margin", found.delayed.margin, wanted.delayed.margin, kRemedy)
         .flag("scale from the most recent amax",
               found.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent,
-              wanted.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent, kWayOut);
+              wanted.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent, kRemedy);
   }
   if (traits.hadamard) {
-    compare.flag("Hadamard transform", found.hadamard, wanted.hadamard, kWayOut);
+    compare.flag("Hadamard transform", found.hadamard, wanted.hadamard, kRemedy);
   }
   compare.same("scale form", weight.scale_form == demand.scale_form, form_name(weight.scale_form),
                form_name(demand.scale_form), "write the scales in the form that the products read");
@@ -152,11 +152,8 @@ Status check_weight_list(const WeightDemand& demand, std::span<const ListedWeigh
                "make the tensor contiguous, row-major");
     compare_bytes(compare, tensor, demand.n * demand.k);
     compare_quantizer(compare, weight, demand);
-    if (const Status same =
-            compare.status(fmt::format("Weight of expert {} in layer {}", expert, demand.layer));
-        !same.ok()) {
-      return same;
-    }
+    ENGINE_TRY(
+        compare.status(fmt::format("Weight of expert {} in layer {}", expert, demand.layer)));
   }
   return {};
 }
@@ -189,7 +186,7 @@ Status take(const std::optional<CallerTensor>& given, const OutputDemand& demand
                              "out, or choose the passes and the bias that write it",
                              demand.name)};
   }
-  if (Status fits = check_output(demand, *given); !fits.ok()) return fits;
+  ENGINE_TRY(check_output(demand, *given));
   target = given->values;
   return {};
 }

@@ -85,3 +85,21 @@ class [[nodiscard]] Status {
 };
 
 }  // namespace engine
+
+// In a function that returns Status or Result<T>; variadic because of the commas in braces.
+
+/// Returns the error of a Status or Result, if it is one.
+#define ENGINE_TRY(...)                                    \
+  do {                                                     \
+    if (auto try_result = (__VA_ARGS__); !try_result.ok()) \
+      return ::engine::Error(try_result.error());          \
+  } while (false)
+
+/// ENGINE_ASSIGN(const Shape shape, resolve_shape(request)): the value of a Result, declared or
+/// assigned; returns its error, if it is one. Three statements: not for an `if` without braces.
+#define ENGINE_ASSIGN(target, ...) ENGINE_ASSIGN_ON_LINE(__LINE__, target, __VA_ARGS__)
+#define ENGINE_ASSIGN_ON_LINE(line, target, ...) ENGINE_ASSIGN_VIA(line, target, __VA_ARGS__)
+#define ENGINE_ASSIGN_VIA(line, target, ...)                              \
+  auto result_##line = (__VA_ARGS__);                                     \
+  if (!result_##line.ok()) return ::engine::Error(result_##line.error()); \
+  target = std::move(result_##line).value()

@@ -1,16 +1,15 @@
-// Field descriptions of the project's value types, defined once next to each type: the name of a
-// member, its limits, its unit, the names of its enumerators. All code that takes values across a
-// border (wire, JSON, CSV, command line, validation, settings comparison, tests) walks these
-// tables.
+// Field descriptions of the project's value types, defined once next to each type: a member, which
+// gives the field its name, its limits, its unit; the names of an enumeration's enumerators. All
+// code that takes values across a border (wire, JSON, CSV, command line, validation, settings
+// comparison, tests) walks these tables.
 //
 //   struct LaunchMode {
 //     LaunchKind kind = LaunchKind::Eager;
 //     int iterations = 10;
 //     template <int = 0>
 //     static constexpr auto fields() {
-//       return std::array{engine::field<&LaunchMode::kind>("kind"),
-//                         engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high =
-//                         100})};
+//       return std::array{engine::field<&LaunchMode::kind>(),
+//                         engine::field<&LaunchMode::iterations>({.low = 1, .high = 100})};
 //     }
 //     Flaw flaw() const;  // optional: checks that involve several fields
 //   };
@@ -55,11 +54,15 @@ struct FieldRules {
   /// Of numbers. A field with either limit takes no infinity and no NaN; without, it takes all.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool zero_too = false;  // 0 is allowed in addition to the range, and means none
+  bool allow_zero = false;  // 0 is allowed in addition to the range, and means none
   std::size_t most = std::numeric_limits<std::size_t>::max();  // elements of a list
   std::string_view unit = {};
   bool sparse = false;  // left out of a message if equal to its default
 };
+
+/// Usual rules.
+inline constexpr FieldRules kCount = {.low = 0, .high = kMaxCount};
+inline constexpr FieldRules kDuration_ns = {.low = 0, .high = kMaxTime_ns};
 
 struct Field {
   std::string_view name;  // of the wire, JSON, CSV and the command line alike
@@ -83,11 +86,11 @@ enum class Kind : std::uint8_t {
   Unsigned,
   Real,
   Enum,
-  Text,    // std::string
-  Record,  // a struct with fields()
-  List,    // elements contiguous in memory
-  Choice,  // exactly one of several records
-  Maybe,   // one or none
+  Text,      // std::string
+  Record,    // a struct with fields()
+  List,      // elements contiguous in memory
+  Choice,    // exactly one of several records
+  Optional,  // one or none
 };
 
 struct ListAccess {
@@ -118,7 +121,7 @@ struct Type {
   std::span<const Field> fields = {};    // Record
   Flaw (*flaw)(const void* record) = nullptr;
   const void* (*defaults)() = nullptr;  // of a Record: one whose members have their initialisers
-  const Type* element = nullptr;        // List, Maybe
+  const Type* element = nullptr;        // List, Optional
   ListAccess list = {};
   ChoiceAccess choice = {};
   MaybeAccess maybe = {};
@@ -142,6 +145,17 @@ namespace detail {
 
 template <class T>
 struct TypeOf;
+
+/// "start_ns" of &Iteration::start_ns, out of the compiler's own words for this function:
+/// "... [with auto kMember = &engine::Iteration::start_ns; ...]" (GCC), "... [kMember =
+/// &engine::Iteration::start_ns]" (Clang).
+template <auto kMember>
+constexpr std::string_view name_of_member() {
+  constexpr std::string_view kText = __PRETTY_FUNCTION__;
+  constexpr std::size_t kEnd = kText.find_first_of(";]", kText.find("kMember = "));
+  constexpr std::size_t kColon = kText.rfind(':', kEnd);
+  return kText.substr(kColon + 1, kEnd - kColon - 1);
+}
 
 template <class T>
 constexpr auto make_fields() {
@@ -311,36 +325,36 @@ struct TypeOf<std::variant<T...>> {
 
 template <class T>
 struct TypeOf<std::optional<T>> {
-  using Maybe = std::optional<T>;
+  using Optional = std::optional<T>;
   static constexpr Type make() {
-    return {.kind = Kind::Maybe,
-            .size = sizeof(Maybe),
+    return {.kind = Kind::Optional,
+            .size = sizeof(Optional),
             .checked = kType<T>.checked,
             .element = &kType<T>,
             .maybe = {[](const void* m) -> const void* {
-                        const auto& maybe = *static_cast<const Maybe*>(m);
+                        const auto& maybe = *static_cast<const Optional*>(m);
                         return maybe ? &*maybe : nullptr;
                       },
-                      [](void* m) -> void* { return &static_cast<Maybe*>(m)->emplace(); }}};
+                      [](void* m) -> void* { return &static_cast<Optional*>(m)->emplace(); }}};
   }
 };
 
 template <class T>
 struct TypeOf<std::shared_ptr<const T>> {
-  using Maybe = std::shared_ptr<const T>;
+  using Optional = std::shared_ptr<const T>;
   static constexpr Type make() {
-    return {
-        .kind = Kind::Maybe,
-        .size = sizeof(Maybe),
-        .checked = kType<T>.checked,
-        .element = &kType<T>,
-        .maybe = {[](const void* m) -> const void* { return static_cast<const Maybe*>(m)->get(); },
-                  [](void* m) -> void* {
-                    auto made = std::make_shared<T>();
-                    T* value = made.get();
-                    *static_cast<Maybe*>(m) = std::move(made);
-                    return value;
-                  }}};
+    return {.kind = Kind::Optional,
+            .size = sizeof(Optional),
+            .checked = kType<T>.checked,
+            .element = &kType<T>,
+            .maybe = {
+                [](const void* m) -> const void* { return static_cast<const Optional*>(m)->get(); },
+                [](void* m) -> void* {
+                  auto made = std::make_shared<T>();
+                  T* value = made.get();
+                  *static_cast<Optional*>(m) = std::move(made);
+                  return value;
+                }}};
   }
 };
 
@@ -348,19 +362,23 @@ struct TypeOf<std::shared_ptr<const T>> {
 
 /// One line of a fields().
 template <auto kMember>
-constexpr Field field(std::string_view name, FieldRules rules = {}) {
+constexpr Field field(FieldRules rules = {}) {
   using Member = detail::Member<kMember>;
   const FieldRules any;
   const bool limited = rules.low != any.low || rules.high != any.high || rules.most != any.most;
-  return {name, &kType<typename Member::Value>, &Member::at, rules,
+  return {detail::name_of_member<kMember>(), &kType<typename Member::Value>, &Member::at, rules,
           limited || kType<typename Member::Value>.checked};
+}
+/// A fields() in which no field has rules of its own.
+template <auto... kMembers>
+constexpr std::array<Field, sizeof...(kMembers)> fields() {
+  return {field<kMembers>()...};
 }
 
 /// CUDA's number is not transferred.
 template <int = 0>
 constexpr auto fields_of(const Error*) {
-  return std::array{field<&Error::code>("code"), field<&Error::message>("message"),
-                    field<&Error::field>("field")};
+  return fields<&Error::code, &Error::message, &Error::field>();
 }
 
 /// Checks every limit of every field, then each record's own flaw(), innermost first. The error

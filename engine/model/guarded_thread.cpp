@@ -25,11 +25,11 @@ GuardedThread::GuardedThread(std::function<void()> work, std::function<void(cons
       } catch (...) {
         failed(caught_error());
       }
-      // What the work holds may be large, or take long to end: that too is done here.
+      // Destroys the work here too: its captures may be large or slow to destroy.
       work = nullptr;
     });
   } catch (const std::system_error& none) {
-    failed({ErrorCode::Internal, std::string("no thread is left: ") + none.what()});
+    failed({ErrorCode::Internal, std::string("no thread could be started: ") + none.what()});
   }
 }
 

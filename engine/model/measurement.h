@@ -72,15 +72,15 @@ struct MeasureOptions {
   bool operator==(const MeasureOptions&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MeasureOptions::trace>("trace"),
-                      engine::field<&MeasureOptions::traced_iterations>(
-                          "traced_iterations", {.low = 1, .high = kMaxIterations}),
-                      engine::field<&MeasureOptions::cache>("cache"),
-                      engine::field<&MeasureOptions::pace>("pace"),
-                      engine::field<&MeasureOptions::observer>("observer"),
-                      engine::field<&MeasureOptions::stamps>("stamps"),
-                      engine::field<&MeasureOptions::isolated>("isolated"),
-                      engine::field<&MeasureOptions::ceilings>("ceilings")};
+    return std::array{
+        engine::field<&MeasureOptions::trace>(),
+        engine::field<&MeasureOptions::traced_iterations>({.low = 1, .high = kMaxIterations}),
+        engine::field<&MeasureOptions::cache>(),
+        engine::field<&MeasureOptions::pace>(),
+        engine::field<&MeasureOptions::observer>(),
+        engine::field<&MeasureOptions::stamps>(),
+        engine::field<&MeasureOptions::isolated>(),
+        engine::field<&MeasureOptions::ceilings>()};
   }
 };
 
@@ -105,14 +105,13 @@ struct ExpertTiming {
   double p95_ns = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&ExpertTiming::method>("method"),
-        engine::field<&ExpertTiming::stage>("stage"),
-        engine::field<&ExpertTiming::expert>("expert", {.low = 0}),
-        engine::field<&ExpertTiming::samples>("samples", {.low = 0, .high = kMaxCount}),
-        engine::field<&ExpertTiming::median_ns>("median_ns"),
-        engine::field<&ExpertTiming::p5_ns>("p5_ns"),
-        engine::field<&ExpertTiming::p95_ns>("p95_ns")};
+    return std::array{engine::field<&ExpertTiming::method>(),
+                      engine::field<&ExpertTiming::stage>(),
+                      engine::field<&ExpertTiming::expert>({.low = 0}),
+                      engine::field<&ExpertTiming::samples>(kCount),
+                      engine::field<&ExpertTiming::median_ns>(),
+                      engine::field<&ExpertTiming::p5_ns>(),
+                      engine::field<&ExpertTiming::p95_ns>()};
   }
 };
 
@@ -126,11 +125,9 @@ struct ObserverTiming {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&ObserverTiming::level>("level"),
-        engine::field<&ObserverTiming::samples>("samples", {.low = 0, .high = kMaxCount}),
-        engine::field<&ObserverTiming::median_ns>("median_ns"),
-        engine::field<&ObserverTiming::p5_ns>("p5_ns"),
-        engine::field<&ObserverTiming::p95_ns>("p95_ns")};
+        engine::field<&ObserverTiming::level>(), engine::field<&ObserverTiming::samples>(kCount),
+        engine::field<&ObserverTiming::median_ns>(), engine::field<&ObserverTiming::p5_ns>(),
+        engine::field<&ObserverTiming::p95_ns>()};
   }
 };
 
@@ -145,13 +142,12 @@ struct Ceilings {
   std::string product;  // which: "dense 16384 x 28672 x 4096, FP8 block, cuBLASLt"
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&Ceilings::copy_bytes_per_s>("copy_bytes_per_s"),
-        engine::field<&Ceilings::copy_bytes>("copy_bytes", {.low = 0, .high = kMaxCount}),
-        engine::field<&Ceilings::copies>("copies", {.low = 0, .high = kMaxCount}),
-        engine::field<&Ceilings::product_flop_per_s>("product_flop_per_s"),
-        engine::field<&Ceilings::products>("products", {.low = 0, .high = kMaxCount}),
-        engine::field<&Ceilings::product>("product")};
+    return std::array{engine::field<&Ceilings::copy_bytes_per_s>(),
+                      engine::field<&Ceilings::copy_bytes>(kCount),
+                      engine::field<&Ceilings::copies>(kCount),
+                      engine::field<&Ceilings::product_flop_per_s>(),
+                      engine::field<&Ceilings::products>(kCount),
+                      engine::field<&Ceilings::product>()};
   }
 };
 
@@ -162,9 +158,9 @@ struct Measurements {
   Ceilings ceilings;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Measurements::experts>("experts", {.most = 1 << 16}),
-                      engine::field<&Measurements::observer>("observer", {.most = 100}),
-                      engine::field<&Measurements::ceilings>("ceilings")};
+    return std::array{engine::field<&Measurements::experts>({.most = 1 << 16}),
+                      engine::field<&Measurements::observer>({.most = 100}),
+                      engine::field<&Measurements::ceilings>()};
   }
 };
 

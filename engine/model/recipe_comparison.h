@@ -29,16 +29,14 @@ struct ComparisonRequest {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&ComparisonRequest::request>("request"),
-        engine::field<&ComparisonRequest::weights>("weights"),
-        engine::field<&ComparisonRequest::gradients>("gradients"),
-        engine::field<&ComparisonRequest::recipes>("recipes", {.most = kMaxComparedRecipes}),
+        engine::field<&ComparisonRequest::request>(),
+        engine::field<&ComparisonRequest::weights>(),
+        engine::field<&ComparisonRequest::gradients>(),
+        engine::field<&ComparisonRequest::recipes>({.most = kMaxComparedRecipes}),
         engine::field<&ComparisonRequest::sample_row>(
-            "sample_row", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
-        engine::field<&ComparisonRequest::sample_column>("sample_column",
-                                                         {.low = 0, .high = kMaxDimension}),
-        engine::field<&ComparisonRequest::timed_launches>("timed_launches",
-                                                          {.low = 0, .high = kMaxTimedLaunches})};
+            {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ComparisonRequest::sample_column>({.low = 0, .high = kMaxDimension}),
+        engine::field<&ComparisonRequest::timed_launches>({.low = 0, .high = kMaxTimedLaunches})};
   }
   Flaw flaw() const;
 };
@@ -60,18 +58,14 @@ struct QuantizationSample {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&QuantizationSample::row>("row", {.low = 0, .high = kMaxCount}),
-        engine::field<&QuantizationSample::column>("column", {.low = 0, .high = kMaxCount}),
-        engine::field<&QuantizationSample::rows>("rows", {.low = 0, .high = kMaxSampleSide}),
-        engine::field<&QuantizationSample::columns>("columns", {.low = 0, .high = kMaxSampleSide}),
-        engine::field<&QuantizationSample::original>("original",
-                                                     {.most = kMaxSampleSide * kMaxSampleSide}),
-        engine::field<&QuantizationSample::codes>("codes",
-                                                  {.most = kMaxSampleSide * kMaxSampleSide}),
-        engine::field<&QuantizationSample::scale_inv>("scale_inv",
-                                                      {.most = kMaxSampleSide * kMaxSampleSide}),
-        engine::field<&QuantizationSample::decoded>("decoded",
-                                                    {.most = kMaxSampleSide * kMaxSampleSide})};
+        engine::field<&QuantizationSample::row>(kCount),
+        engine::field<&QuantizationSample::column>(kCount),
+        engine::field<&QuantizationSample::rows>({.low = 0, .high = kMaxSampleSide}),
+        engine::field<&QuantizationSample::columns>({.low = 0, .high = kMaxSampleSide}),
+        engine::field<&QuantizationSample::original>({.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::codes>({.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::scale_inv>({.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::decoded>({.most = kMaxSampleSide * kMaxSampleSide})};
   }
   Flaw flaw() const;
 };
@@ -85,9 +79,8 @@ struct RangeWaste {
   double max = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RangeWaste::scales>("scales", {.low = 0, .high = kMaxCount}),
-                      engine::field<&RangeWaste::mean>("mean"),
-                      engine::field<&RangeWaste::max>("max")};
+    return std::array{engine::field<&RangeWaste::scales>(kCount),
+                      engine::field<&RangeWaste::mean>(), engine::field<&RangeWaste::max>()};
   }
 };
 
@@ -100,13 +93,11 @@ struct ExpertQuantization {
   RangeWaste waste = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&ExpertQuantization::rows>("rows", {.low = 0, .high = kMaxDimension}),
-        engine::field<&ExpertQuantization::snr_db>("snr_db"),
-        engine::field<&ExpertQuantization::saturated>("saturated", {.low = 0, .high = kMaxCount}),
-        engine::field<&ExpertQuantization::underflowed>("underflowed",
-                                                        {.low = 0, .high = kMaxCount}),
-        engine::field<&ExpertQuantization::waste>("waste")};
+    return std::array{engine::field<&ExpertQuantization::rows>({.low = 0, .high = kMaxDimension}),
+                      engine::field<&ExpertQuantization::snr_db>(),
+                      engine::field<&ExpertQuantization::saturated>(kCount),
+                      engine::field<&ExpertQuantization::underflowed>(kCount),
+                      engine::field<&ExpertQuantization::waste>()};
   }
 };
 
@@ -131,26 +122,22 @@ struct QuantizationReport {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&QuantizationReport::recipe>("recipe"),
-        engine::field<&QuantizationReport::columnwise>("columnwise"),
-        engine::field<&QuantizationReport::refused>("refused"),
-        engine::field<&QuantizationReport::statistics>("statistics"),
-        engine::field<&QuantizationReport::max_relative_error>("max_relative_error"),
-        engine::field<&QuantizationReport::max_ulp>("max_ulp", {.low = 0, .high = kMaxCount}),
-        engine::field<&QuantizationReport::code_counts>("code_counts",
-                                                        {.low = 0, .high = kMaxCount, .most = 256}),
-        engine::field<&QuantizationReport::sample>("sample"),
-        engine::field<&QuantizationReport::code_bytes>("code_bytes", {.low = 0, .high = kMaxCount}),
-        engine::field<&QuantizationReport::scale_bytes>("scale_bytes",
-                                                        {.low = 0, .high = kMaxCount}),
-        engine::field<&QuantizationReport::moved_bytes>("moved_bytes",
-                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::recipe>(),
+        engine::field<&QuantizationReport::columnwise>(),
+        engine::field<&QuantizationReport::refused>(),
+        engine::field<&QuantizationReport::statistics>(),
+        engine::field<&QuantizationReport::max_relative_error>(),
+        engine::field<&QuantizationReport::max_ulp>(kCount),
+        engine::field<&QuantizationReport::code_counts>({.low = 0, .high = kMaxCount, .most = 256}),
+        engine::field<&QuantizationReport::sample>(),
+        engine::field<&QuantizationReport::code_bytes>(kCount),
+        engine::field<&QuantizationReport::scale_bytes>(kCount),
+        engine::field<&QuantizationReport::moved_bytes>(kCount),
         engine::field<&QuantizationReport::times_ns>(
-            "times_ns",
             {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
-        engine::field<&QuantizationReport::time_method>("time_method"),
-        engine::field<&QuantizationReport::waste>("waste"),
-        engine::field<&QuantizationReport::experts>("experts", {.most = kMaxExperts})};
+        engine::field<&QuantizationReport::time_method>(),
+        engine::field<&QuantizationReport::waste>(),
+        engine::field<&QuantizationReport::experts>({.most = kMaxExperts})};
   }
 };
 
@@ -166,17 +153,16 @@ struct RecipeComparison {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&RecipeComparison::id>("id"),
-        engine::field<&RecipeComparison::request>("request"),
+        engine::field<&RecipeComparison::id>(),
+        engine::field<&RecipeComparison::request>(),
         engine::field<&RecipeComparison::splits>(
-            "splits", {.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
-        engine::field<&RecipeComparison::device>("device"),
-        engine::field<&RecipeComparison::reports>("reports", {.most = kMaxComparisonReports}),
+            {.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
+        engine::field<&RecipeComparison::device>(),
+        engine::field<&RecipeComparison::reports>({.most = kMaxComparisonReports}),
         engine::field<&RecipeComparison::copy_times_ns>(
-            "copy_times_ns",
             {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
-        engine::field<&RecipeComparison::copy_bytes>("copy_bytes", {.low = 0, .high = kMaxCount}),
-        engine::field<&RecipeComparison::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
+        engine::field<&RecipeComparison::copy_bytes>(kCount),
+        engine::field<&RecipeComparison::wall_ns>(kDuration_ns)};
   }
 };
 

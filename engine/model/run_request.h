@@ -47,8 +47,7 @@ struct SyntheticInput {
   bool operator==(const SyntheticInput&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&SyntheticInput::distribution>("distribution"),
-                      engine::field<&SyntheticInput::element>("element")};
+    return engine::fields<&SyntheticInput::distribution, &SyntheticInput::element>();
   }
 };
 
@@ -56,13 +55,12 @@ struct SyntheticInput {
 /// F16, BF16).
 struct FileInput {
   std::string path;
-  std::string tensor;  // name inside a .safetensors file; empty for .npy; weights with a tensor an
+  std::string tensor;  // name inside a .safetensors file; empty for .npy; weights with a tensor per
                        // expert: {} stands for the expert's number
   bool operator==(const FileInput&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&FileInput::path>("path"),
-                      engine::field<&FileInput::tensor>("tensor")};
+    return engine::fields<&FileInput::path, &FileInput::tensor>();
   }
   Flaw flaw() const;
 };
@@ -95,10 +93,9 @@ struct RoutingSpec {
   bool operator==(const RoutingSpec&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&RoutingSpec::distribution>("distribution"),
-        engine::field<&RoutingSpec::path>("path"),
-        engine::field<&RoutingSpec::alignment>("alignment", {.low = 1, .high = kMaxAlignment})};
+    return std::array{engine::field<&RoutingSpec::distribution>(),
+                      engine::field<&RoutingSpec::path>(),
+                      engine::field<&RoutingSpec::alignment>({.low = 1, .high = kMaxAlignment})};
   }
   Flaw flaw() const;
 };
@@ -112,10 +109,9 @@ struct DelayedScaling {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&DelayedScaling::history_length>("history_length",
-                                                       {.low = 1, .high = kMaxHistoryLength}),
-        engine::field<&DelayedScaling::algorithm>("algorithm"),
-        engine::field<&DelayedScaling::margin>("margin", {.low = -kMaxMargin, .high = kMaxMargin})};
+        engine::field<&DelayedScaling::history_length>({.low = 1, .high = kMaxHistoryLength}),
+        engine::field<&DelayedScaling::algorithm>(),
+        engine::field<&DelayedScaling::margin>({.low = -kMaxMargin, .high = kMaxMargin})};
   }
 };
 
@@ -128,7 +124,7 @@ struct Recipe {
   Fp8Format gradient_format = Fp8Format::E4m3;  // of dY; per-tensor scaling often takes E5M2
   bool pow2_scales = true;                      // scale rounded down to a power of two
   float amax_epsilon = 0.0F;                    // amax below this counts as this; >= 0
-  bool split_accumulator = true;  // promote partial sums to FP32; block scaling has no other way
+  bool split_accumulator = true;  // promote partial sums to FP32; always on with block scaling
   DelayedScaling delayed = {};
   bool square_weight_blocks = true;       // W: 128x128 (FP8 block), 32x32 (MXFP8), 16x16 (NVFP4)
   bool square_activation_blocks = false;  // X: 128x128 (FP8 block)
@@ -138,19 +134,19 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Recipe::scaling>("scaling"),
-                      engine::field<&Recipe::high_precision>("high_precision"),
-                      engine::field<&Recipe::activation_format>("activation_format"),
-                      engine::field<&Recipe::gradient_format>("gradient_format"),
-                      engine::field<&Recipe::pow2_scales>("pow2_scales"),
-                      engine::field<&Recipe::amax_epsilon>("amax_epsilon", {.low = 0}),
-                      engine::field<&Recipe::split_accumulator>("split_accumulator"),
-                      engine::field<&Recipe::delayed>("delayed"),
-                      engine::field<&Recipe::square_weight_blocks>("square_weight_blocks"),
-                      engine::field<&Recipe::square_activation_blocks>("square_activation_blocks"),
-                      engine::field<&Recipe::square_gradient_blocks>("square_gradient_blocks"),
-                      engine::field<&Recipe::hadamard>("hadamard"),
-                      engine::field<&Recipe::stochastic_rounding>("stochastic_rounding")};
+    return std::array{engine::field<&Recipe::scaling>(),
+                      engine::field<&Recipe::high_precision>(),
+                      engine::field<&Recipe::activation_format>(),
+                      engine::field<&Recipe::gradient_format>(),
+                      engine::field<&Recipe::pow2_scales>(),
+                      engine::field<&Recipe::amax_epsilon>({.low = 0}),
+                      engine::field<&Recipe::split_accumulator>(),
+                      engine::field<&Recipe::delayed>(),
+                      engine::field<&Recipe::square_weight_blocks>(),
+                      engine::field<&Recipe::square_activation_blocks>(),
+                      engine::field<&Recipe::square_gradient_blocks>(),
+                      engine::field<&Recipe::hadamard>(),
+                      engine::field<&Recipe::stochastic_rounding>()};
   }
   Flaw flaw() const;
 };
@@ -185,12 +181,11 @@ struct LaunchMode {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&LaunchMode::kind>("kind"),
-        engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high = kMaxIterations}),
+        engine::field<&LaunchMode::kind>(),
+        engine::field<&LaunchMode::iterations>({.low = 1, .high = kMaxIterations}),
         engine::field<&LaunchMode::deadline_factor>(
-            "deadline_factor",
-            {.low = kMinDeadlineFactor, .high = kMaxDeadlineFactor, .zero_too = true}),
-        engine::field<&LaunchMode::markers>("markers")};
+            {.low = kMinDeadlineFactor, .high = kMaxDeadlineFactor, .allow_zero = true}),
+        engine::field<&LaunchMode::markers>()};
   }
 };
 
@@ -217,21 +212,21 @@ struct LinearOptions {
   WeightStorage weight_storage = WeightStorage::Grouped;
   ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
   bool accumulate_wgrad = false;               // dW += instead of dW =
-  bool delayed_wgrad = false;  // every dW after all else of the step, instead of after its dX
+  bool delayed_wgrad = false;  // every dW at the end of the step instead of after its dX
   /// Weights are quantized in the first of every N iterations and kept for the others.
   int micro_batches = 1;
   bool operator==(const LinearOptions&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&LinearOptions::passes>("passes"),
-                      engine::field<&LinearOptions::gradients>("gradients"),
-                      engine::field<&LinearOptions::bias>("bias"),
-                      engine::field<&LinearOptions::weight_storage>("weight_storage"),
-                      engine::field<&LinearOptions::wgrad_type>("wgrad_type"),
-                      engine::field<&LinearOptions::accumulate_wgrad>("accumulate_wgrad"),
-                      engine::field<&LinearOptions::delayed_wgrad>("delayed_wgrad"),
-                      engine::field<&LinearOptions::micro_batches>(
-                          "micro_batches", {.low = 1, .high = kMaxMicroBatches})};
+    return std::array{
+        engine::field<&LinearOptions::passes>(),
+        engine::field<&LinearOptions::gradients>(),
+        engine::field<&LinearOptions::bias>(),
+        engine::field<&LinearOptions::weight_storage>(),
+        engine::field<&LinearOptions::wgrad_type>(),
+        engine::field<&LinearOptions::accumulate_wgrad>(),
+        engine::field<&LinearOptions::delayed_wgrad>(),
+        engine::field<&LinearOptions::micro_batches>({.low = 1, .high = kMaxMicroBatches})};
   }
   Flaw flaw() const;
 };
@@ -250,9 +245,9 @@ struct RunRequest {
   /// Grouped products: time the algorithms that the heuristic offers once per shape and take the
   /// fastest; off = its first.
   bool try_algorithms = true;
-  /// CUDA: our kernels are launched with programmatic stream serialization (in a graph,
-  /// programmatic edges): one may start while its predecessor ends, and waits for it before its
-  /// first access.
+  /// CUDA: this project's kernels are launched with programmatic stream serialization (in a graph,
+  /// programmatic edges): a kernel may start while its predecessor ends, and waits for it before
+  /// its first access.
   bool programmatic_launch = false;
   bool int32_splits = false;  // CUDA: the splits on the device are 32 bits wide; else 64
   LaunchMode launch;
@@ -265,25 +260,24 @@ struct RunRequest {
   bool operator==(const RunRequest&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&RunRequest::shape>("shape"),
-        engine::field<&RunRequest::routing>("routing"),
-        engine::field<&RunRequest::activations>("activations"),
-        engine::field<&RunRequest::weights>("weights"),
-        engine::field<&RunRequest::recipe>("recipe"),
-        engine::field<&RunRequest::linear>("linear"),
-        engine::field<&RunRequest::backend>("backend"),
-        engine::field<&RunRequest::streams>("streams", {.low = 1, .high = kMaxStreams}),
-        engine::field<&RunRequest::workspace>("workspace"),
-        engine::field<&RunRequest::setup_arrays>("setup_arrays"),
-        engine::field<&RunRequest::try_algorithms>("try_algorithms"),
-        engine::field<&RunRequest::programmatic_launch>("programmatic_launch"),
-        engine::field<&RunRequest::int32_splits>("int32_splits"),
-        engine::field<&RunRequest::launch>("launch"),
-        engine::field<&RunRequest::measure>("measure"),
-        engine::field<&RunRequest::layers>("layers", {.low = 1, .high = kMaxLayers}),
-        engine::field<&RunRequest::seed>("seed"),
-        engine::field<&RunRequest::cublaslt_library>("cublaslt_library")};
+    return std::array{engine::field<&RunRequest::shape>(),
+                      engine::field<&RunRequest::routing>(),
+                      engine::field<&RunRequest::activations>(),
+                      engine::field<&RunRequest::weights>(),
+                      engine::field<&RunRequest::recipe>(),
+                      engine::field<&RunRequest::linear>(),
+                      engine::field<&RunRequest::backend>(),
+                      engine::field<&RunRequest::streams>({.low = 1, .high = kMaxStreams}),
+                      engine::field<&RunRequest::workspace>(),
+                      engine::field<&RunRequest::setup_arrays>(),
+                      engine::field<&RunRequest::try_algorithms>(),
+                      engine::field<&RunRequest::programmatic_launch>(),
+                      engine::field<&RunRequest::int32_splits>(),
+                      engine::field<&RunRequest::launch>(),
+                      engine::field<&RunRequest::measure>(),
+                      engine::field<&RunRequest::layers>({.low = 1, .high = kMaxLayers}),
+                      engine::field<&RunRequest::seed>(),
+                      engine::field<&RunRequest::cublaslt_library>()};
   }
   Flaw flaw() const;
 };

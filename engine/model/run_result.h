@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/model/run_request.h"
@@ -19,13 +20,11 @@ struct Deviation {
   std::string field;      // "backend", "launch", "splits", ...
   std::string requested;  // as text
   std::string effective;
-  std::string reason;  // a sentence: what prevents it and what would help
+  std::string reason;  // a sentence: what blocks it and what to do
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Deviation::field>("field"),
-                      engine::field<&Deviation::requested>("requested"),
-                      engine::field<&Deviation::effective>("effective"),
-                      engine::field<&Deviation::reason>("reason")};
+    return engine::fields<&Deviation::field, &Deviation::requested, &Deviation::effective,
+                          &Deviation::reason>();
   }
 };
 
@@ -41,13 +40,12 @@ struct MagnitudeHistogram {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&MagnitudeHistogram::first_bin>("first_bin",
-                                                      {.low = 0, .high = kHistogramBins}),
+        engine::field<&MagnitudeHistogram::first_bin>({.low = 0, .high = kHistogramBins}),
         engine::field<&MagnitudeHistogram::counts>(
-            "counts", {.low = 0, .high = kMaxCount, .most = kHistogramBins}),
-        engine::field<&MagnitudeHistogram::zeros>("zeros", {.low = 0, .high = kMaxCount}),
-        engine::field<&MagnitudeHistogram::infinities>("infinities", {.low = 0, .high = kMaxCount}),
-        engine::field<&MagnitudeHistogram::nans>("nans", {.low = 0, .high = kMaxCount})};
+            {.low = 0, .high = kMaxCount, .most = kHistogramBins}),
+        engine::field<&MagnitudeHistogram::zeros>(kCount),
+        engine::field<&MagnitudeHistogram::infinities>(kCount),
+        engine::field<&MagnitudeHistogram::nans>(kCount)};
   }
   Flaw flaw() const;
 };
@@ -62,13 +60,12 @@ struct ScaleSummary {
   std::uint64_t underflowed = 0;  // scales with at least one element that became zero
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&ScaleSummary::scales>("scales", {.low = 0, .high = kMaxCount}),
-        engine::field<&ScaleSummary::distinct>("distinct", {.low = 0, .high = kMaxCount}),
-        engine::field<&ScaleSummary::mean>("mean"),
-        engine::field<&ScaleSummary::deviation>("deviation"),
-        engine::field<&ScaleSummary::saturated>("saturated", {.low = 0, .high = kMaxCount}),
-        engine::field<&ScaleSummary::underflowed>("underflowed", {.low = 0, .high = kMaxCount})};
+    return std::array{engine::field<&ScaleSummary::scales>(kCount),
+                      engine::field<&ScaleSummary::distinct>(kCount),
+                      engine::field<&ScaleSummary::mean>(),
+                      engine::field<&ScaleSummary::deviation>(),
+                      engine::field<&ScaleSummary::saturated>(kCount),
+                      engine::field<&ScaleSummary::underflowed>(kCount)};
   }
 };
 
@@ -96,25 +93,23 @@ struct ScaleMap {
   static constexpr auto fields() {
     return std::array{
         engine::field<&ScaleMap::block_rows>(
-            "block_rows", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+            {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
         engine::field<&ScaleMap::block_columns>(
-            "block_columns", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+            {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
         engine::field<&ScaleMap::source_rows>(
-            "source_rows", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+            {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
         engine::field<&ScaleMap::source_columns>(
-            "source_columns", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
-        engine::field<&ScaleMap::rows>("rows", {.low = 0, .high = kMaxMapSide}),
-        engine::field<&ScaleMap::columns>("columns", {.low = 0, .high = kMaxMapSide}),
-        engine::field<&ScaleMap::mean>("mean", {.most = kMaxMapSide * kMaxMapSide}),
-        engine::field<&ScaleMap::maximum>("maximum", {.most = kMaxMapSide * kMaxMapSide}),
-        engine::field<&ScaleMap::expert_first_row>("expert_first_row", {.most = kMaxExperts + 1}),
-        engine::field<&ScaleMap::minimum>("minimum", {.most = kMaxMapSide * kMaxMapSide}),
-        engine::field<&ScaleMap::deviation>("deviation", {.most = kMaxMapSide * kMaxMapSide}),
-        engine::field<&ScaleMap::saturated_share>("saturated_share",
-                                                  {.most = kMaxMapSide * kMaxMapSide}),
-        engine::field<&ScaleMap::underflowed_share>("underflowed_share",
-                                                    {.most = kMaxMapSide * kMaxMapSide}),
-        engine::field<&ScaleMap::summary>("summary")};
+            {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ScaleMap::rows>({.low = 0, .high = kMaxMapSide}),
+        engine::field<&ScaleMap::columns>({.low = 0, .high = kMaxMapSide}),
+        engine::field<&ScaleMap::mean>({.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::maximum>({.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::expert_first_row>({.most = kMaxExperts + 1}),
+        engine::field<&ScaleMap::minimum>({.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::deviation>({.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::saturated_share>({.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::underflowed_share>({.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::summary>()};
   }
   Flaw flaw() const;
 };
@@ -134,75 +129,15 @@ struct OperandStatistics {
       0.0;  // 10 log10(sum x^2 / sum (x - dequantized)^2) over finite elements; +inf if exact
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&OperandStatistics::before>("before"),
-        engine::field<&OperandStatistics::after>("after"),
-        engine::field<&OperandStatistics::amax>("amax"),
-        engine::field<&OperandStatistics::scale>("scale"),
-        engine::field<&OperandStatistics::scale_map>("scale_map"),
-        engine::field<&OperandStatistics::elements>("elements", {.low = 0, .high = kMaxCount}),
-        engine::field<&OperandStatistics::saturated>("saturated", {.low = 0, .high = kMaxCount}),
-        engine::field<&OperandStatistics::underflowed>("underflowed",
-                                                       {.low = 0, .high = kMaxCount}),
-        engine::field<&OperandStatistics::snr_db>("snr_db")};
-  }
-};
-
-/// Error of one product of one expert against the product of the unquantized operands. A pass that
-/// did not run has none.
-struct ProductAccuracyRow {
-  double snr_db = 0.0;  // +inf if equal, NaN if there is no finite reference
-  double max_abs_error = 0.0;
-  double reference_rms = 0.0;
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{engine::field<&ProductAccuracyRow::snr_db>("snr_db"),
-                      engine::field<&ProductAccuracyRow::max_abs_error>("max_abs_error"),
-                      engine::field<&ProductAccuracyRow::reference_rms>("reference_rms")};
-  }
-};
-
-/// Numerics and counts of one expert, product of layer 0 against the product of the unquantized
-/// operands.
-struct ExpertResult {
-  std::int64_t rows = 0;
-  double snr_db = 0.0;          // of Y; +inf if equal, NaN if the expert has no finite reference
-  double max_abs_error = 0.0;   // of Y
-  double reference_rms = 0.0;   // of the unquantized product
-  std::uint64_t saturated = 0;  // of X
-  std::uint64_t underflowed = 0;
-  double x_snr_db = 0.0;
-  /// Largest error of X in units in the last place of its codes: 0.5 is correct rounding. NaN where
-  /// nothing was quantized.
-  double x_max_ulp = std::numeric_limits<double>::quiet_NaN();
-  /// Of dX and dW, layer 0; only where RunResult::backward says so.
-  ProductAccuracyRow dgrad = {};
-  ProductAccuracyRow wgrad = {};
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{
-        engine::field<&ExpertResult::rows>("rows", {.low = 0, .high = kMaxDimension}),
-        engine::field<&ExpertResult::snr_db>("snr_db"),
-        engine::field<&ExpertResult::max_abs_error>("max_abs_error"),
-        engine::field<&ExpertResult::reference_rms>("reference_rms"),
-        engine::field<&ExpertResult::saturated>("saturated", {.low = 0, .high = kMaxCount}),
-        engine::field<&ExpertResult::underflowed>("underflowed", {.low = 0, .high = kMaxCount}),
-        engine::field<&ExpertResult::x_snr_db>("x_snr_db"),
-        engine::field<&ExpertResult::x_max_ulp>("x_max_ulp", {.sparse = true}),
-        engine::field<&ExpertResult::dgrad>("dgrad", {.sparse = true}),
-        engine::field<&ExpertResult::wgrad>("wgrad", {.sparse = true})};
-  }
-};
-
-/// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
-struct Iteration {
-  std::int64_t start_ns = 0;  // since the run's first iteration
-  std::int64_t duration_ns = 0;
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{
-        engine::field<&Iteration::start_ns>("start_ns", {.low = -kMaxTime_ns, .high = kMaxTime_ns}),
-        engine::field<&Iteration::duration_ns>("duration_ns", {.low = 0, .high = kMaxTime_ns})};
+    return std::array{engine::field<&OperandStatistics::before>(),
+                      engine::field<&OperandStatistics::after>(),
+                      engine::field<&OperandStatistics::amax>(),
+                      engine::field<&OperandStatistics::scale>(),
+                      engine::field<&OperandStatistics::scale_map>(),
+                      engine::field<&OperandStatistics::elements>(kCount),
+                      engine::field<&OperandStatistics::saturated>(kCount),
+                      engine::field<&OperandStatistics::underflowed>(kCount),
+                      engine::field<&OperandStatistics::snr_db>()};
   }
 };
 
@@ -223,6 +158,72 @@ constexpr const char* output_name(Product product) {
   return "dW";
 }
 
+/// Error of one product of one expert against the product of the unquantized operands, over the
+/// elements where both are finite. NaN where nothing was compared: a pass that did not run, an
+/// expert without rows.
+struct ProductAccuracy {
+  double snr_db = std::numeric_limits<double>::quiet_NaN();  // +inf if equal
+  double max_abs_error = std::numeric_limits<double>::quiet_NaN();
+  double reference_rms = std::numeric_limits<double>::quiet_NaN();
+  /// Elements that overflowed: infinite or NaN although the reference is finite. The numbers above
+  /// leave them out.
+  std::uint64_t lost = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ProductAccuracy::snr_db>(),
+                      engine::field<&ProductAccuracy::max_abs_error>(),
+                      engine::field<&ProductAccuracy::reference_rms>(),
+                      engine::field<&ProductAccuracy::lost>(kCount)};
+  }
+  Flaw flaw() const;
+};
+
+/// Numerics and counts of one expert, product of layer 0 against the product of the unquantized
+/// operands.
+struct ExpertResult {
+  std::int64_t rows = 0;
+  ProductAccuracy fprop = {};   // of Y
+  std::uint64_t saturated = 0;  // of X
+  std::uint64_t underflowed = 0;
+  double x_snr_db = 0.0;
+  /// Largest error of X in units in the last place of its codes: 0.5 is correct rounding. NaN where
+  /// nothing was quantized.
+  double x_max_ulp = std::numeric_limits<double>::quiet_NaN();
+  /// Of dX and dW, layer 0; only where RunResult::backward says so.
+  ProductAccuracy dgrad = {};
+  ProductAccuracy wgrad = {};
+
+  const ProductAccuracy& of(Product product) const {
+    return product == Product::Fprop ? fprop : product == Product::Dgrad ? dgrad : wgrad;
+  }
+  ProductAccuracy& of(Product product) {
+    return const_cast<ProductAccuracy&>(std::as_const(*this).of(product));
+  }
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ExpertResult::rows>({.low = 0, .high = kMaxDimension}),
+                      engine::field<&ExpertResult::fprop>(),
+                      engine::field<&ExpertResult::saturated>(kCount),
+                      engine::field<&ExpertResult::underflowed>(kCount),
+                      engine::field<&ExpertResult::x_snr_db>(),
+                      engine::field<&ExpertResult::x_max_ulp>({.sparse = true}),
+                      engine::field<&ExpertResult::dgrad>({.sparse = true}),
+                      engine::field<&ExpertResult::wgrad>({.sparse = true})};
+  }
+};
+
+/// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
+struct Iteration {
+  std::int64_t start_ns = 0;  // since the run's first iteration
+  std::int64_t duration_ns = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&Iteration::start_ns>({.low = -kMaxTime_ns, .high = kMaxTime_ns}),
+        engine::field<&Iteration::duration_ns>(kDuration_ns)};
+  }
+};
+
 /// Replays against an eager run, bit for bit. A run without a graph has none.
 struct ReplayCheck {
   int replay = 0;  // 1-based
@@ -231,12 +232,11 @@ struct ReplayCheck {
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&ReplayCheck::replay>("replay", {.low = 1, .high = kMaxIterations}),
-        engine::field<&ReplayCheck::layer>("layer", {.low = 0, .high = kMaxLayers - 1}),
-        engine::field<&ReplayCheck::product>("product"),
-        engine::field<&ReplayCheck::wrong_experts>(
-            "wrong_experts", {.low = 0, .high = kMaxExperts - 1, .most = kMaxExperts})};
+    return std::array{engine::field<&ReplayCheck::replay>({.low = 1, .high = kMaxIterations}),
+                      engine::field<&ReplayCheck::layer>({.low = 0, .high = kMaxLayers - 1}),
+                      engine::field<&ReplayCheck::product>(),
+                      engine::field<&ReplayCheck::wrong_experts>(
+                          {.low = 0, .high = kMaxExperts - 1, .most = kMaxExperts})};
   }
 };
 
@@ -250,14 +250,12 @@ struct GraphFacts {
   std::int64_t host_launch_ns = 0;  // median of cudaGraphLaunch()
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&GraphFacts::kernels>("kernels", {.low = 0, .high = kMaxGraphNodes}),
-        engine::field<&GraphFacts::memsets>("memsets", {.low = 0, .high = kMaxGraphNodes}),
-        engine::field<&GraphFacts::copies>("copies", {.low = 0, .high = kMaxGraphNodes}),
-        engine::field<&GraphFacts::allocations>("allocations", {.low = 0, .high = kMaxGraphNodes}),
-        engine::field<&GraphFacts::host_calls>("host_calls", {.low = 0, .high = kMaxGraphNodes}),
-        engine::field<&GraphFacts::host_launch_ns>("host_launch_ns",
-                                                   {.low = 0, .high = kMaxTime_ns})};
+    return std::array{engine::field<&GraphFacts::kernels>({.low = 0, .high = kMaxGraphNodes}),
+                      engine::field<&GraphFacts::memsets>({.low = 0, .high = kMaxGraphNodes}),
+                      engine::field<&GraphFacts::copies>({.low = 0, .high = kMaxGraphNodes}),
+                      engine::field<&GraphFacts::allocations>({.low = 0, .high = kMaxGraphNodes}),
+                      engine::field<&GraphFacts::host_calls>({.low = 0, .high = kMaxGraphNodes}),
+                      engine::field<&GraphFacts::host_launch_ns>(kDuration_ns)};
   }
 };
 
@@ -270,10 +268,10 @@ struct ReplayWatchFacts {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&ReplayWatchFacts::replays>("replays", {.low = 0, .high = 1e6}),
-        engine::field<&ReplayWatchFacts::p99_us>("p99_us", {.low = 0}),
-        engine::field<&ReplayWatchFacts::deadline_seconds>("deadline_seconds", {.low = 0}),
-        engine::field<&ReplayWatchFacts::markers>("markers", {.low = 0, .high = kMaxGraphNodes})};
+        engine::field<&ReplayWatchFacts::replays>({.low = 0, .high = 1e6}),
+        engine::field<&ReplayWatchFacts::p99_us>({.low = 0}),
+        engine::field<&ReplayWatchFacts::deadline_seconds>({.low = 0}),
+        engine::field<&ReplayWatchFacts::markers>({.low = 0, .high = kMaxGraphNodes})};
   }
 };
 
@@ -286,12 +284,11 @@ struct AlgorithmChoice {
   double chosen_us = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&AlgorithmChoice::product>("product"),
-        engine::field<&AlgorithmChoice::candidates>("candidates", {.low = 0, .high = 1000}),
-        engine::field<&AlgorithmChoice::chosen>("chosen", {.low = 0, .high = 1000}),
-        engine::field<&AlgorithmChoice::first_us>("first_us"),
-        engine::field<&AlgorithmChoice::chosen_us>("chosen_us")};
+    return std::array{engine::field<&AlgorithmChoice::product>(),
+                      engine::field<&AlgorithmChoice::candidates>({.low = 0, .high = 1000}),
+                      engine::field<&AlgorithmChoice::chosen>({.low = 0, .high = 1000}),
+                      engine::field<&AlgorithmChoice::first_us>(),
+                      engine::field<&AlgorithmChoice::chosen_us>()};
   }
 };
 
@@ -306,16 +303,14 @@ struct DeviceFacts {
   std::int64_t memory_bytes = 0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&DeviceFacts::name>("name"),
-        engine::field<&DeviceFacts::driver>("driver"),
-        engine::field<&DeviceFacts::compute_capability>("compute_capability"),
-        engine::field<&DeviceFacts::cublaslt_version>("cublaslt_version"),
-        engine::field<&DeviceFacts::cublaslt_path>("cublaslt_path"),
-        engine::field<&DeviceFacts::blas>("blas"),
-        engine::field<&DeviceFacts::multiprocessors>("multiprocessors",
-                                                     {.low = 0, .high = 1 << 20}),
-        engine::field<&DeviceFacts::memory_bytes>("memory_bytes", {.low = 0, .high = kMaxCount})};
+    return std::array{engine::field<&DeviceFacts::name>(),
+                      engine::field<&DeviceFacts::driver>(),
+                      engine::field<&DeviceFacts::compute_capability>(),
+                      engine::field<&DeviceFacts::cublaslt_version>(),
+                      engine::field<&DeviceFacts::cublaslt_path>(),
+                      engine::field<&DeviceFacts::blas>(),
+                      engine::field<&DeviceFacts::multiprocessors>({.low = 0, .high = 1 << 20}),
+                      engine::field<&DeviceFacts::memory_bytes>(kCount)};
   }
 };
 
@@ -347,30 +342,28 @@ struct RunResult {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&RunResult::id>("id"),
-        engine::field<&RunResult::effective>("effective"),
-        engine::field<&RunResult::deviations>("deviations", {.most = 1000}),
-        engine::field<&RunResult::splits>("splits",
-                                          {.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
-        engine::field<&RunResult::device>("device"),
-        engine::field<&RunResult::activations>("activations"),
-        engine::field<&RunResult::weights>("weights"),
-        engine::field<&RunResult::gradients>("gradients", {.sparse = true}),
-        engine::field<&RunResult::experts>("experts", {.most = kMaxExperts}),
-        engine::field<&RunResult::backward>("backward"),
-        engine::field<&RunResult::emulated>("emulated"),
-        engine::field<&RunResult::graph>("graph"),
-        engine::field<&RunResult::watch>("watch"),
-        engine::field<&RunResult::algorithms>("algorithms", {.most = 3}),
-        engine::field<&RunResult::measurements>("measurements"),
-        engine::field<&RunResult::iterations>("iterations", {.most = kMaxIterations}),
-        engine::field<&RunResult::replay_checks>("replay_checks", {.most = 1'000'000}),
-        engine::field<&RunResult::iteration_method>("iteration_method"),
-        engine::field<&RunResult::activity_method>("activity_method"),
-        engine::field<&RunResult::dropped_records>("dropped_records",
-                                                   {.low = 0, .high = kMaxCount}),
-        engine::field<&RunResult::flop>("flop", {.low = 0}),
-        engine::field<&RunResult::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
+        engine::field<&RunResult::id>(),
+        engine::field<&RunResult::effective>(),
+        engine::field<&RunResult::deviations>({.most = 1000}),
+        engine::field<&RunResult::splits>({.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
+        engine::field<&RunResult::device>(),
+        engine::field<&RunResult::activations>(),
+        engine::field<&RunResult::weights>(),
+        engine::field<&RunResult::gradients>({.sparse = true}),
+        engine::field<&RunResult::experts>({.most = kMaxExperts}),
+        engine::field<&RunResult::backward>(),
+        engine::field<&RunResult::emulated>(),
+        engine::field<&RunResult::graph>(),
+        engine::field<&RunResult::watch>(),
+        engine::field<&RunResult::algorithms>({.most = 3}),
+        engine::field<&RunResult::measurements>(),
+        engine::field<&RunResult::iterations>({.most = kMaxIterations}),
+        engine::field<&RunResult::replay_checks>({.most = 1'000'000}),
+        engine::field<&RunResult::iteration_method>(),
+        engine::field<&RunResult::activity_method>(),
+        engine::field<&RunResult::dropped_records>(kCount),
+        engine::field<&RunResult::flop>({.low = 0}),
+        engine::field<&RunResult::wall_ns>(kDuration_ns)};
   }
 };
 

@@ -1,4 +1,4 @@
-// The stages of a step: the label every span, kernel record and colour in the window is keyed by.
+// The stages of a step, by which spans, kernel records and colours in the window are grouped.
 #pragma once
 
 #include <array>

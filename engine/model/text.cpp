@@ -120,8 +120,8 @@ std::string cut_text(std::string text, std::size_t max_bytes) {
 }
 
 std::string file_name_of(std::string_view title) {
-  constexpr std::size_t kMostBytes = 100;
-  std::string name(title.substr(0, kMostBytes));
+  constexpr std::size_t kMaxBytes = 100;
+  std::string name(title.substr(0, kMaxBytes));
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '_' || c == '.';

@@ -1,5 +1,5 @@
-// Untrusted text from a file, a worker or a clipboard: how much of it is kept, and what may reach a
-// screen or a terminal. All handling of UTF-8 bytes is here.
+// Untrusted text from a file, a worker or the clipboard: how much of it is kept, and what may be
+// shown on a screen or terminal. All handling of UTF-8 bytes is here.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Checks of this folder's values that no limit of a single field can express. Each names value and
-// limit, and says how to fix it.
+// Checks of values in engine/model that limits of single fields cannot express. Each names value
+// and limit, and says how to fix it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,6 +59,15 @@ Flaw MagnitudeHistogram::flaw() const {
           fmt::format("is {}, with {} bins behind it; bins are 0..1023", first_bin, counts.size())};
 }
 
+Flaw ProductAccuracy::flaw() const {
+  // Compared so that NaN passes: it says "could not be measured".
+  if (max_abs_error < 0.0)
+    return {"max_abs_error", fmt::format("is {}; it is negative", max_abs_error)};
+  if (reference_rms < 0.0)
+    return {"reference_rms", fmt::format("is {}; it is negative", reference_rms)};
+  return {};
+}
+
 Flaw ScaleMap::flaw() const {
   const std::int64_t cells = std::int64_t{rows} * columns;
   if (rows < 0 || columns < 0 || std::ssize(mean) != cells || std::ssize(maximum) != cells) {
@@ -94,7 +103,7 @@ std::vector<Recipe> default_comparison(const Recipe& settings) {
       const auto scaling = static_cast<Scaling>(value);
       const RecipeTraits& traits = traits_of(scaling);
       if (!traits.quantizes() || traits.per_tensor() != per_tensor) continue;
-      // What rounding costs is asked most of blocks.
+      // Block recipes have the most losses by rounding.
       const bool both = traits.chooses_pow2() && !per_tensor;
       add(scaling, both ? false : settings.pow2_scales);
       if (both) add(scaling, true);
@@ -214,7 +223,7 @@ Flaw BenchOrder::flaw() const {
   for (const RoutingDistribution routing : linear.routings) {
     if (routing == RoutingDistribution::File) {
       return {"linear.routings",
-              "has a file; a benchmark routes by a rule, splits from a file are for a run"};
+              "names a file; benchmarks route by a rule, splits from a file are for runs only"};
     }
   }
   for (std::size_t i = 0; i < linear.shapes.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace engine {
 namespace {
 
-// Copied, not read through a pointer: an enumeration is no object of the type behind it.
+// Copied, not read through a pointer: an enumerator is not an object of the underlying type.
 template <class T>
 T load(const void* value) {
   T number;
@@ -40,7 +40,7 @@ bool is_leaf(const Type& type) {
 }
 
 std::string limits_text(const FieldRules& rules, bool real) {
-  const char* none = rules.zero_too ? ", or 0 for none" : "";
+  const char* none = rules.allow_zero ? ", or 0 for none" : "";
   if (std::isinf(rules.high)) {
     return fmt::format("{}at least {}{}", real ? "finite and " : "", rules.low, none);
   }
@@ -52,7 +52,7 @@ bool has_limits(const FieldRules& rules) {
   return !std::isinf(rules.low) || !std::isinf(rules.high);
 }
 
-/// Walks a value and keeps its first flaw.
+/// Walks a value up to its first flaw.
 class Validator {
  public:
   Flaw flaw;  // its field is a whole path
@@ -84,7 +84,7 @@ class Validator {
         }
         return;
       }
-      case Kind::Maybe:
+      case Kind::Optional:
         if (const void* held = type.maybe.value(value)) member(*type.element, held, rules, path);
         return;
       case Kind::Text:
@@ -161,7 +161,7 @@ bool parse_number(const Type& type, void* value, std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || stop != end) return false;
   if constexpr (std::is_same_v<T, float>) {
-    put(value, number);  // read as what it is: by way of a double it would be rounded twice
+    put(value, number);  // read directly: through a double it would be rounded twice
     return true;
   } else {
     return store(type, value, number);
@@ -213,7 +213,7 @@ void walk(const Type& type, const void* value, const Field& field, const std::st
                     joined(path, type.choice.names[i]), visit);
       }
       return;
-    case Kind::Maybe: {
+    case Kind::Optional: {
       const void* held = value == nullptr ? nullptr : type.maybe.value(value);
       if (value == nullptr || held != nullptr) walk(*type.element, held, field, path, visit);
       return;
@@ -237,7 +237,7 @@ std::string number_flaw(const Type& type, const void* value, const FieldRules& r
   if (!has_limits(rules)) return {};
   const double number = real_number(type, value);
   if (number >= rules.low && number <= rules.high && std::isfinite(number)) return {};
-  if (rules.zero_too && number == 0.0) return {};
+  if (rules.allow_zero && number == 0.0) return {};
   return fmt::format("is {}; it must be {}", text_of(type, value),
                      limits_text(rules, type.kind == Kind::Real));
 }
@@ -276,7 +276,7 @@ bool equal(const Type& type, const void* a, const void* b) {
       return chosen == nullptr || equal(*chosen, type.choice.chosen(const_cast<void*>(a)),
                                         type.choice.chosen(const_cast<void*>(b)));
     }
-    case Kind::Maybe: {
+    case Kind::Optional: {
       const void* left = type.maybe.value(a);
       const void* right = type.maybe.value(b);
       if (left == nullptr || right == nullptr) return left == right;
@@ -386,8 +386,10 @@ std::string text_of(const Type& type, const void* value) {
     case Kind::Unsigned:
       return fmt::to_string(unsigned_number(type, value));
     case Kind::Real:
-      return type.size == sizeof(float) ? fmt::to_string(load<float>(value))
-                                        : fmt::to_string(load<double>(value));
+      // + 0 makes -0 a plain 0: equal() takes them for the same, and a session file does not keep
+      // the sign of a zero.
+      return type.size == sizeof(float) ? fmt::to_string(load<float>(value) + 0.0F)
+                                        : fmt::to_string(load<double>(value) + 0.0);
     case Kind::Enum:
       for (const EnumName& entry : type.names) {
         if (entry.value == signed_number(type, value)) return std::string(entry.name);
@@ -462,7 +464,8 @@ std::vector<Leaf> leaves_of(const Type& type) {
 
 namespace {
 
-/// With `choose` a choice becomes what the path names; else what is not chosen has no value.
+/// With `choose`, selects the alternative that the path names; otherwise unselected alternatives
+/// have no value.
 FoundLeaf walk_to(const Type& type, void* record, std::string_view path, bool choose) {
   const std::string_view name = path.substr(0, path.find('.'));
   const std::string_view rest = name.size() == path.size() ? "" : path.substr(name.size() + 1);
@@ -470,7 +473,7 @@ FoundLeaf walk_to(const Type& type, void* record, std::string_view path, bool ch
     if (field.name != name) continue;
     void* value = record == nullptr ? nullptr : field.in(record);
     const Type* at = field.type;
-    if (at->kind == Kind::Maybe) {
+    if (at->kind == Kind::Optional) {
       void* held = value == nullptr ? nullptr : const_cast<void*>(at->maybe.value(value));
       value = held == nullptr && choose ? at->maybe.make(value) : held;
       at = at->element;

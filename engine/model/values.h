@@ -48,7 +48,7 @@ std::string text_of(const Type& type, const void* value);
 /// Enumerators by name in any case, '-', '_' and ' ' alike, also with a word before it that
 /// names the enumeration (ROUTING_ZIPF), or by the end of the name if only one ends so (block).
 bool parse(const Type& type, void* value, std::string_view text);
-/// "is 7; it must be between 1 and 3": what the rules say against a number; empty = nothing.
+/// "is 7; it must be between 1 and 3": why the rules refuse a number; empty = they accept it.
 std::string number_flaw(const Type& type, const void* value, const FieldRules& rules);
 /// What parse() takes: "bf16, fp8-block, ...", "an integer from 1 to 1024".
 std::string expected_text(const Type& type, const FieldRules& rules);
@@ -77,7 +77,7 @@ FoundLeaf find_leaf(const Type& type, const void* record, std::string_view path)
 /// path.
 void* choose_leaf(const Type& type, void* record, std::string_view path);
 /// Reads the leaf of this path from text; a choice becomes what the path names. False: no such
-/// path, or the text is no value of it.
+/// path, or the text is not a value of it.
 bool set_leaf(const Type& type, void* record, std::string_view path, std::string_view text);
 
 /// The texts of all leaves by their paths.

@@ -1,4 +1,4 @@
-// How a step is watched from outside: observers of its work, its progress, and cancellation.
+// How a step is observed: its work, its progress, and its cancellation.
 #pragma once
 
 #include <atomic>

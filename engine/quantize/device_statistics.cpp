@@ -33,12 +33,12 @@ class Counts {
            std::int64_t{sizeof(Losses)} * scales;
   }
   static Result<Counts> make(int groups, std::int64_t scales, cudaStream_t stream) {
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
-        bytes(groups, scales), {AllocationRole::Check, "statistics of an operand"});
-    if (!buffer.ok()) return buffer.error();
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(bytes(groups, scales),
+                                         {AllocationRole::Check, "statistics of an operand"}));
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                     "Clearing statistics");
-    return Counts(std::move(buffer).value(), groups);
+    return Counts(std::move(buffer), groups);
   }
 
   kernels::MagnitudeCounts* before() const { return memory_.as<kernels::MagnitudeCounts>(); }
@@ -67,9 +67,8 @@ class Measurement {
   /// `quantizer` null: the operand alone.
   Result<OperandNumbers> on_device(const CudaQuantizer* quantizer) const {
     const std::int64_t scales = quantizer == nullptr ? 0 : scale_count(scale_source(*quantizer));
-    const Result<BlockCounts> made = BlockCounts::make(input_.num_groups, scales, stream_);
-    if (!made.ok()) return made.error();
-    const BlockCounts& counts = made.value();
+    ENGINE_ASSIGN(const BlockCounts made, BlockCounts::make(input_.num_groups, scales, stream_));
+    const BlockCounts& counts = made;
     kernels::QuantizationStatisticsArgs args{
         .input = input_, .before = counts.before(), .after = counts.after(), .sums = counts.sums()};
     if (quantizer != nullptr) {
@@ -83,21 +82,19 @@ class Measurement {
     }
     ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream_),
                     "Launching the statistics kernel");
-    Result<OperandNumbers> measured = sums_and_histograms(counts.before(), counts.sums());
-    if (!measured.ok()) return measured.error();
-    OperandNumbers numbers = std::move(measured).value();
+    ENGINE_ASSIGN(OperandNumbers measured, sums_and_histograms(counts.before(), counts.sums()));
+    OperandNumbers numbers = std::move(measured);
     OperandStatistics& statistics = numbers.statistics;
     if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, counts.losses(), statistics));
     return numbers;
   }
 
-  /// MXFP8 and NVFP4: the scales and two bytes beside each come to the host.
+  /// MXFP8 and NVFP4: the scales, and two bytes of losses for each, are copied to the host.
   Result<OperandNumbers> of_micro_scales(const CudaQuantizer& quantizer) const {
     const OperandLayout& layout = quantizer.form(Direction::Rowwise)->layout;
     const std::int64_t scales = written_scale_bytes(layout, splits_, input_.columns);
-    const Result<MicroCounts> made = MicroCounts::make(input_.num_groups, scales, stream_);
-    if (!made.ok()) return made.error();
-    const MicroCounts& counts = made.value();
+    ENGINE_ASSIGN(const MicroCounts made, MicroCounts::make(input_.num_groups, scales, stream_));
+    const MicroCounts& counts = made;
     ENGINE_CUDA_TRY(kernels::micro_statistics({.input = input_,
                                                .quantized = quantizer.view(Direction::Rowwise),
                                                .before = counts.before(),
@@ -106,15 +103,14 @@ class Measurement {
                                                .losses = counts.losses()},
                                               stream_),
                     "Launching the statistics kernel");
-    Result<OperandNumbers> measured = sums_and_histograms(counts.before(), counts.sums());
-    if (!measured.ok()) return measured.error();
-    OperandNumbers numbers = std::move(measured).value();
+    ENGINE_ASSIGN(OperandNumbers measured, sums_and_histograms(counts.before(), counts.sums()));
+    OperandNumbers numbers = std::move(measured);
     const auto bytes =
         fetch<std::uint8_t>(quantizer.scales(Direction::Rowwise).data(), scales, stream_);
     if (!bytes.ok()) return bytes.error();
     const auto lost = fetch<kernels::MicroLosses>(counts.losses(), scales, stream_);
     if (!lost.ok()) return lost.error();
-    std::vector<float> amax;  // a group
+    std::vector<float> amax;  // per group
     if (layout.e2m1()) {
       auto fetched =
           fetch<float>(quantizer.amax(Direction::Rowwise).data(), input_.num_groups, stream_);
@@ -130,7 +126,7 @@ class Measurement {
   }
 
  private:
-  /// What every recipe has: the statistics without scales, and the sums of every group.
+  /// Common to all recipes: the statistics without scales, and the sums of every group.
   Result<OperandNumbers> sums_and_histograms(const kernels::MagnitudeCounts* before,
                                              const kernels::GroupQuantizationSums* sums) const {
     const auto histograms = fetch<kernels::MagnitudeCounts>(before, 2, stream_);
@@ -205,15 +201,14 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
   const Measurement measurement(input, splits, stream);
   const RecipeTraits& traits = traits_of(recipe);
   if (!traits.quantizes()) return measurement.on_device(nullptr);
-  const Result<CudaQuantizer> quantizer =
-      CudaQuantizer::create(quantizer_setup(recipe, role, input), stream);
-  if (!quantizer.ok()) return quantizer.error();
+  ENGINE_ASSIGN(const CudaQuantizer quantizer,
+                CudaQuantizer::create(quantizer_setup(recipe, role, input), stream));
   StepObserver unobserved;
   for (int step = 0; step < traits.steps_to_settle(); ++step) {
-    ENGINE_TRY(quantizer.value().quantize(stream, unobserved));
+    ENGINE_TRY(quantizer.quantize(stream, unobserved));
   }
-  return traits.micro() ? measurement.of_micro_scales(quantizer.value())
-                        : measurement.on_device(&quantizer.value());
+  return traits.micro() ? measurement.of_micro_scales(quantizer)
+                        : measurement.on_device(&quantizer);
 }
 
 std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,

@@ -15,7 +15,7 @@ using kernels::Direction;
 using kernels::round_up;
 using kernels::ScaleLayout;
 
-/// What quantizes an operand, and the layout of the scales that it leaves.
+/// The kernel that quantizes an operand, and the layout of its scales.
 struct LayoutChoice {
   QuantizeKernel kernel;
   ScaleLayout scales;

@@ -1,6 +1,5 @@
-// What quantizing one operand in one direction produces under a recipe: which kernel, how many
-// bytes, and how they are read back. Sizes come from the capacity alone or, exactly, from splits.
-// No CUDA.
+// The result of quantizing one operand in one direction under a recipe: kernel, sizes, and layout
+// for reading. Sizes come from the capacity alone or, exactly, from splits. No CUDA.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,7 @@ std::string quantize_refusal(const Recipe& recipe);
 kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role);
 
 /// The Hadamard transform is for the columnwise copy of activations and gradients; the
-/// columnwise copy of weights meets operands that have not been transformed. Scaling::None has no
+/// columnwise copy of weights is multiplied by untransformed operands. Scaling::None has no
 /// layout.
 OperandLayout operand_layout(const Recipe& recipe, OperandRole role, kernels::Direction direction,
                              const OperandExtent& extent);
@@ -59,7 +58,7 @@ std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std
 std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
                                  std::int64_t columns);
 
-/// Floats of amax that quantizing leaves: one a group or one a scale; MXFP8 leaves none.
+/// Floats of amax that quantizing leaves: one per group or one per scale; MXFP8 leaves none.
 std::int64_t amax_count(const OperandLayout& layout, int num_groups);
 
 /// The scales of one group, seen as blocks of its elements: scale of block (r, c) at index r *
@@ -74,7 +73,7 @@ struct ScaleGrid {
   std::int64_t block_columns = 1;
 };
 /// Of a group of `rows` rows. The square blocks of MXFP8 and NVFP4 repeat their scale on the grid
-/// of the plain ones. One scale a tensor covers the whole group.
+/// of the plain ones. One scale per tensor covers the whole group.
 ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns);
 
 /// How far a group moves the ones after it: `bytes` for every `unit` rows begun.
@@ -83,7 +82,7 @@ struct GroupStride {
   std::int64_t bytes = 0;
 };
 /// Of the codes and scales of operands whose groups differ in rows; with padding, `rows` are those
-/// of the output. One scale a tensor moves by 4 bytes a group instead: unit 0.
+/// of the output. One scale per tensor moves by 4 bytes per group instead: unit 0.
 GroupStride code_stride(const OperandLayout& layout, std::int64_t columns);
 GroupStride scale_stride(const OperandLayout& layout, std::int64_t columns);
 

@@ -15,13 +15,13 @@
 namespace engine {
 namespace {
 
-/// The grid that codes stand for, before any scale.
+/// The grid of code values, before scaling.
 struct CodeGrid {
   double largest = 0;
   double smallest_normal = 0;
   int mantissa_bits = 0;
 
-  /// Distance of neighbours at this magnitude; below the smallest normal as there.
+  /// Distance of neighbours at this magnitude; below the smallest normal as at that number.
   double step(double magnitude) const {
     const double at = std::clamp(magnitude, smallest_normal, largest);
     return std::ldexp(1.0, std::ilogb(at) - mantissa_bits);
@@ -130,7 +130,7 @@ class Measure {
     }
   }
 
-  /// How the element that was encoded lies on the grid of its code.
+  /// Position of the encoded element on the grid of its code.
   void grid_position(double encoded, std::int64_t i, const GroupLosses& losses,
                      Errors& errors) const {
     const double factor = operand_.factors.get()[i];
@@ -192,7 +192,7 @@ MagnitudeHistogram histogram_of(const std::vector<float>& values) {
   return to_histogram(counts);
 }
 
-/// Amax of what has one, in the order of the scales; groups without rows have none.
+/// Amax of every group or block with rows, in the order of the scales.
 std::vector<float> plain_amax(const OperandLayout& layout, std::span<const std::int64_t> splits,
                               std::int64_t columns, const float* amax) {
   std::vector<float> plain;
@@ -335,7 +335,8 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
   statistics.underflowed = errors.underflowed;
   statistics.snr_db = snr_db(errors.signal, errors.noise);
   report.max_relative_error = errors.relative;
-  // Correct rounding leaves half a step and what the scale's own rounding adds: that is 0 steps.
+  // Correct rounding gives up to half a step, plus the rounding of the scale: this counts as 0
+  // steps.
   report.max_ulp =
       static_cast<std::int64_t>(std::min(std::ceil(errors.steps - 0.5 - 0x1p-16), 0x1p62));
   report.max_ulp = std::max<std::int64_t>(report.max_ulp, 0);

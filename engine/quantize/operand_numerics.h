@@ -1,4 +1,4 @@
-// What quantizing did to an operand, for any recipe: error sums, largest errors, codes in use,
+// Effect of quantization on an operand, for any recipe: error sums, largest errors, codes in use,
 // histograms of scales, the scale map. Reads the plain arrays of unpacked_operand.h.
 #pragma once
 
@@ -31,7 +31,8 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
 /// Element i of an operand in its own type, as FP32 (exact).
 float element_value(const kernels::GroupedInput& input, std::int64_t i);
 
-/// One entry a scale, in the order of the blocks; what decodes a block, of its first element.
+/// One entry per scale, in the order of the blocks: the factor that decodes the block's first
+/// element.
 struct PlainScales {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -41,12 +42,12 @@ struct PlainScales {
   std::vector<std::int64_t> first_row = {0};      // [groups + 1]
 };
 
-/// Adds the groups of a view after those that are there, without their losses.
+/// Appends the groups of a view, without their losses.
 void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
                       std::span<const std::int64_t> splits, const UnpackedOperand& operand,
                       PlainScales& plain);
 
-/// Adds the groups of `more` after those of `all`.
+/// Appends the groups of `more` to `all`.
 void append(const PlainScales& more, PlainScales& all);
 
 /// log2 of the factors, folded so that every scale falls into exactly one cell.
@@ -62,14 +63,14 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
                      std::vector<kernels::GroupQuantizationSums>* groups = nullptr,
                      PlainScales* scales = nullptr);
 
-/// As measure_operand(), and the rows of the experts with what their scales leave unused. The
+/// As measure_operand(), plus the experts' rows with the range that their scales leave unused. The
 /// report's recipe is set.
 void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report);
 
-/// A corner of at most kMaxSampleSide x kMaxSampleSide elements; near the end it moves up and left,
-/// so that it stays full.
+/// A corner of at most kMaxSampleSide x kMaxSampleSide elements; near the operand's end it moves up
+/// and left to keep its size.
 QuantizationSample sample_operand(const kernels::GroupedInput& input,
                                   const UnpackedOperand& operand, std::int64_t row,
                                   std::int64_t column);

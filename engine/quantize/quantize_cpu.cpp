@@ -17,7 +17,7 @@ namespace {
 
 bool rowwise(const CpuCast& cast) { return cast.layout.direction == kernels::Direction::Rowwise; }
 
-/// A value for the direction of the cast, and nothing for the other.
+/// A value for the direction of the cast, null for the other.
 template <class T>
 T if_rowwise(const CpuCast& cast, T value) {
   return rowwise(cast) ? value : T{};
@@ -113,7 +113,7 @@ void nvfp4(const CpuCast& cast) {
                                .columnwise = if_columnwise(cast, output)});
 }
 
-/// What does the two passes of one kernel.
+/// The functions of the two passes of one kernel.
 struct Twins {
   void (*amax)(const CpuCast&);  // null: the second pass needs none
   void (*codes)(const CpuCast&);
@@ -150,7 +150,7 @@ CpuQuantizer::CpuQuantizer(const Setup& setup) : setup_(setup) {
   }
   codes_.assign(static_cast<std::size_t>(layout_.code_capacity), 0);
   scales_.assign(static_cast<std::size_t>(layout_.scale_capacity), 0);
-  // Padding between FP32 scales is never written; 1 keeps whoever reads all of it out of trouble.
+  // Padding between FP32 scales is never written; 1 is harmless to a reader of all of it.
   if (layout_.fp32_scales()) {
     std::fill_n(reinterpret_cast<float*>(scales_.data()), scales_.size() / sizeof(float), 1.0F);
   }

@@ -1,6 +1,5 @@
-// One operand through the CPU twin of any recipe, in one direction: what a step, a comparison and a
-// dump quantize with; below it one dispatch to the twins. Holds what delayed scaling carries from
-// one step to the next.
+// One operand through the CPU twin of any recipe, in one direction: used by steps, comparisons and
+// dumps; below it one dispatch to the twins. Holds the state of delayed scaling between steps.
 #pragma once
 
 #include <array>
@@ -11,8 +10,8 @@
 
 namespace engine {
 
-// The CPU twins of every recipe behind two calls. A grouped operand and a single expert of one go
-// through the same: an expert's codes and scales do not depend on its neighbours.
+// The CPU twins of every recipe behind two calls. They serve a grouped operand and a single expert
+// alike, since an expert's codes and scales do not depend on others.
 
 /// One operand in one direction. Arrays that the recipe does not use may be null.
 struct CpuCast {
@@ -40,7 +39,7 @@ class CpuQuantizer {
     Recipe recipe;
     OperandRole role = OperandRole::Activations;
     kernels::Direction direction = kernels::Direction::Rowwise;
-    kernels::GroupedInput input = {};  // must outlive the quantizer, as all it points at
+    kernels::GroupedInput input = {};  // must outlive the quantizer, as must its arrays
     std::uint64_t seed = 1;            // of stochastic rounding
     int layer = 0;                     // with `role` and `part` the tensor that draws
     int part = 0;
@@ -48,7 +47,7 @@ class CpuQuantizer {
   /// Allocates; quantize_refusal() of the recipe must be empty.
   explicit CpuQuantizer(const Setup& setup);
 
-  /// One step: amax and scales as the recipe has them, then codes. Stochastic rounding draws other
+  /// One step: amax and scales as the recipe defines, then codes. Stochastic rounding draws new
   /// numbers in every step.
   void quantize();
 
@@ -57,9 +56,9 @@ class CpuQuantizer {
   const std::vector<std::uint8_t>& codes() const { return codes_; }
   const float* fp32_scales() const { return reinterpret_cast<const float*>(scales_.data()); }
   const std::vector<std::uint8_t>& byte_scales() const { return scales_; }
-  /// Per tensor and NVFP4: one a group. Block scaling: laid out as the scales. MXFP8: empty.
+  /// Per tensor and NVFP4: one per group. Block scaling: laid out as the scales. MXFP8: empty.
   const std::vector<float>& amax() const { return amax_; }
-  /// Compulsory bytes of one quantize(): input read once a pass, codes and scales written.
+  /// Compulsory bytes of one quantize(): input read once per pass, codes and scales written.
   std::int64_t moved_bytes() const;
   std::int64_t written_code_bytes() const;
   std::int64_t written_scale_bytes() const;

@@ -67,9 +67,7 @@ FormBytes form_bytes(const CudaQuantizer::Setup& setup, const OperandLayout& lay
 
 Status take(DeviceBuffer& buffer, std::int64_t bytes, std::string owner,
             AllocationRole role = AllocationRole::Quantized) {
-  Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes, {role, std::move(owner)});
-  if (!allocated.ok()) return allocated.error();
-  buffer = std::move(allocated).value();
+  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, std::move(owner)}));
   return {};
 }
 
@@ -102,7 +100,7 @@ Status CudaQuantizer::allocate(cudaStream_t stream) {
     ENGINE_TRY(take(made.codes, bytes.codes, way + "codes"));
     if (bytes.scales > 0) ENGINE_TRY(take(made.scales, bytes.scales, way + "scales"));
     if (bytes.amax > 0) ENGINE_TRY(take(made.amax, bytes.amax, way + "amax"));
-    // Padding may never be written, but products read it and it comes back with the rest.
+    // Padding may never be written, but products read it, and it is copied back.
     ENGINE_TRY(clear(made.codes, stream));
     ENGINE_TRY(clear(made.scales, stream));
     ENGINE_TRY(clear(made.amax, stream));

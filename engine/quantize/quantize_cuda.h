@@ -48,12 +48,12 @@ class CudaQuantizer {
                   kernels::StampBuffer stamps = {}) const;
 
   const Setup& setup() const { return setup_; }
-  /// Null if this direction was not asked for.
+  /// Null if this direction was not requested.
   const QuantizedForm* form(kernels::Direction direction) const;
   /// Of a form that exists: FP32 or bytes, as its layout says.
   const DeviceBuffer& scales(kernels::Direction direction) const;
   const DeviceBuffer& amax(kernels::Direction direction) const;
-  /// For dequantize: the arrays with the rows they lie at.
+  /// For dequantize: the arrays with their row offsets.
   kernels::QuantizedView view(kernels::Direction direction) const;
 
   /// What lies on the device now. Synchronises.
@@ -87,7 +87,7 @@ class CudaQuantizer {
   bool per_tensor() const;
   bool hadamard() const;
   float* form_amax(int form) const;  // null without that form
-  /// One amax and scale a group serve both directions.
+  /// One amax and scale per group serve both directions.
   const QuantizedForm& first_form() const { return forms_[0] ? *forms_[0] : *forms_[1]; }
   std::uint8_t* codes(int direction) const;
   kernels::LaunchControls controls(kernels::StampBuffer stamps) const;

@@ -10,7 +10,7 @@
 
 namespace engine {
 
-/// One entry a group. `plain`: scales of these groups in order; `amax`: one a scale in the same
+/// One entry per group. `plain`: scales of these groups in order; `amax`: one per scale in the same
 /// order, or empty where the layout keeps none and it is taken from the operand. NVFP4 gives
 /// entries without scales.
 std::vector<RangeWaste> range_waste(const kernels::GroupedInput& input, const OperandLayout& layout,

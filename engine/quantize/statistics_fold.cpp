@@ -1,5 +1,5 @@
-// Walks the scales of an operand in one place, so that no statistic can disagree with another about
-// where a scale lies or which floats are padding.
+// The only walk over an operand's scales, so that all statistics agree on where scales are and
+// which floats are padding.
 #include "engine/quantize/statistics_fold.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace engine {
 
 namespace {
 
-/// The scales of one group. One per tensor has a place in the array even where a group has no rows.
+/// The scales of one group. A per-tensor scale has a place in the array even for groups without
+/// rows.
 ScaleGrid group_scales(const ScaleMapSource& source, std::int64_t data_rows) {
   ScaleGrid grid = scale_grid(source.layout, data_rows, source.columns);
   if (data_rows == 0) grid.rows = 0;
@@ -46,7 +47,7 @@ void for_each_scale(const ScaleMapSource& source, const Visit& visit) {
                        .group_rows = data_rows,
                        .group_row = row});
     };
-    // Along the smaller stride inside: 1x128 scales are stored column by column.
+    // The inner loop has the smaller stride: 1x128 scales are stored column by column.
     if (group.row_stride < group.column_stride) {
       for (std::int64_t column = 0; column < group.columns; ++column) {
         for (std::int64_t row = 0; row < group.rows; ++row) one(row, column);
@@ -175,13 +176,11 @@ QuantizationTotals total_quantization(std::span<const kernels::GroupQuantization
 }
 
 ProductAccuracy product_accuracy(const kernels::GroupProductError& error) {
-  if (error.elements == 0) {
-    return {.snr_db = std::numeric_limits<double>::quiet_NaN()};
-  }
-  return {
-      .snr_db = snr_db(error.reference_squares, error.error_squares),
-      .max_abs_error = error.max_abs_error,
-      .reference_rms = std::sqrt(error.reference_squares / static_cast<double>(error.elements))};
+  if (error.elements == 0) return {.lost = error.lost};
+  return {.snr_db = snr_db(error.reference_squares, error.error_squares),
+          .max_abs_error = error.max_abs_error,
+          .reference_rms = std::sqrt(error.reference_squares / static_cast<double>(error.elements)),
+          .lost = error.lost};
 }
 
 ScaleFolder::ScaleFolder(ScaleMap geometry, bool with_losses)
@@ -225,7 +224,7 @@ void ScaleFolder::add(const FoldedScale& scale) {
   map_.summary.underflowed += scale.losses.underflowed > 0 ? 1 : 0;
   if (!std::isfinite(scale.scale_inv) || scale.scale_inv <= 0.0F) return;
   const float exponent = std::log2(scale.scale_inv);
-  // NaN, which the first scale of a cell meets here, is never above or below.
+  // Comparisons with NaN, the initial value of a cell, are false.
   map_.maximum[index] = std::fmax(map_.maximum[index], exponent);
   map_.minimum[index] = std::fmin(map_.minimum[index], exponent);
   add_exponent(exponent, cell);

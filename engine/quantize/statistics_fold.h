@@ -36,9 +36,9 @@ ScaleMap fold_scale_map(const ScaleMapSource& source);
 /// Drops the empty bins at both ends.
 MagnitudeHistogram to_histogram(const kernels::MagnitudeCounts& counts);
 
-/// One count a scale (1 / scale_inv), padding left out.
+/// One count per scale (1 / scale_inv), without padding.
 MagnitudeHistogram scale_histogram(const ScaleMapSource& source);
-/// One count a block or tensor; `amax` is laid out as source.scale_inv is.
+/// One count per block or tensor; `amax` is laid out as source.scale_inv is.
 MagnitudeHistogram amax_histogram(const ScaleMapSource& source, const float* amax);
 
 /// 10 log10(signal / noise): +inf when the noise is 0.
@@ -51,11 +51,6 @@ struct QuantizationTotals {
 };
 QuantizationTotals total_quantization(std::span<const kernels::GroupQuantizationSums> sums);
 
-struct ProductAccuracy {
-  double snr_db = 0.0;  // NaN if no element of the reference was finite
-  double max_abs_error = 0.0;
-  double reference_rms = 0.0;
-};
 ProductAccuracy product_accuracy(const kernels::GroupProductError& error);
 
 // Folds scales one by one into the cells of a ScaleMap and into its summary, wherever they lie.
@@ -108,7 +103,7 @@ class ScaleFolder {
 
 struct MicroScaleFold {
   ScaleMap map;
-  MagnitudeHistogram scale;  // one count a block: 1 / its factor
+  MagnitudeHistogram scale;  // one count per block: 1 / its factor
 };
 
 /// `scales` and `losses`: of all groups, padding included, in compact order; `amax`: [groups],

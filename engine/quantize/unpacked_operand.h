@@ -12,7 +12,7 @@
 namespace engine {
 
 struct UnpackedOperand {
-  Buffer<std::uint8_t> codes;  // [rows, columns], E2M1 one a byte too
+  Buffer<std::uint8_t> codes;  // [rows, columns], E2M1 one per byte too
   Buffer<float> factors;       // [rows, columns]; code's value times this is what was encoded
   Buffer<float> decoded;       // [rows, columns], a Hadamard transform undone
 };

@@ -16,8 +16,8 @@ namespace kernels {
 // Every kernel that is launched here waits in its first statement, in every thread: then it ends
 // after its predecessor, so that waiting for the predecessor alone waits for all work before it. A
 // kernel that read before the wait, or a block that exited without it, would break that chain for
-// every later kernel. A predecessor that is not ours (cuBLASLt) and never triggers is waited for
-// until it ends, as without the attribute.
+// every later kernel. A foreign predecessor (cuBLASLt) that never triggers is waited for until it
+// ends, as without the attribute.
 
 /// Waits until everything before this grid has ended and its writes are visible. Returns at once in
 /// a grid launched without the attribute.
@@ -28,7 +28,8 @@ __device__ __forceinline__ void wait_for_predecessor() {
 }
 
 /// Lets the next grid become resident once every block of this one has reached this call. For
-/// kernels followed by another of ours, which waits and becomes resident as these blocks exit.
+/// kernels followed by another kernel launched here, which becomes resident as these blocks exit
+/// and waits.
 __device__ __forceinline__ void let_successor_start() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

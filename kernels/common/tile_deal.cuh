@@ -1,4 +1,4 @@
-// Which tiles a thread block works on: the prefix sums that find a tile's group, and the deal.
+// Which tiles a thread block works on: the prefix sums that find a tile's group, and the schedule.
 // Worker is described in kernels/common/tile_pipeline.cuh.
 #pragma once
 
@@ -45,9 +45,9 @@ __device__ __forceinline__ const std::int64_t* first_sum_offsets(const TileOpera
 /// Chooses the tiles of this thread block: round-robin, or, with tickets, whichever is next when it
 /// asks. One warp does it for all.
 template <class Worker>
-class TileDeal {
+class TileSchedule {
  public:
-  __device__ TileDeal(const TileOperand& args, const Tables& tables)
+  __device__ TileSchedule(const TileOperand& args, const Tables& tables)
       : args_(args),
         tables_(tables),
         blocks_per_row_(static_cast<unsigned>(ceil_div(args.input.columns, kBlock))),

@@ -1,7 +1,7 @@
 // The pipeline that quantizes a grouped operand tile by tile: a dedicated warp loads 128 x 128
 // elements into shared memory while eight warps work on the previous tiles, which they may read
 // from there any number of times. A Worker defines what is done to a tile; everything else (finding
-// tiles of groups with any number of rows, padding, tickets, stamps) is here, once.
+// the tiles of groups with any number of rows, padding, tickets, stamps) is done here.
 //
 // A Worker is a class with
 //   kType, kActivation, kStamped    input type, activation, whether stamps are written
@@ -121,7 +121,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
       operand, reinterpret_cast<std::int32_t*>(dynamic_memory + sizeof(Memory)));
 
   if (warp == kWarps) {
-    TileDeal<Worker> deal(operand, tables);
+    TileSchedule<Worker> deal(operand, tables);
     for (std::uint32_t turn = 0;; ++turn) {
       const std::uint32_t stage = turn % kStages;
       const Tile tile = deal.describe();

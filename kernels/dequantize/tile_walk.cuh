@@ -90,7 +90,7 @@ __device__ inline GroupView view_of_group(const QuantizedView& view, const ViewT
 /// For each tile of this thread block, all threads together: prepare(tile, group, turn), a barrier,
 /// visit(tile, group, turn). Shared memory written by prepare is safe from the next tile's prepare
 /// if it alternates with turn (0, 1). A block's tiles are adjacent in a strip, so that groups are
-/// seldom looked up. `row_offsets` are those of the plain operand; needs kViewThreads threads.
+/// rarely looked up. `row_offsets` are those of the plain operand; needs kViewThreads threads.
 template <class Prepare, class Visit>
 __device__ void for_each_view_tile(const QuantizedView& view, const std::int64_t* row_offsets,
                                    ViewTables& tables, Prepare prepare, Visit visit) {

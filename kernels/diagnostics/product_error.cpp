@@ -23,22 +23,28 @@ template <class Element, class Read>
   double error_squares = 0.0;
   double largest = 0.0;
   std::uint64_t elements = 0;
-#pragma omp simd reduction(+ : reference_squares, error_squares, elements) reduction(max : largest)
+  std::uint64_t references = 0;  // finite ones
+#pragma omp simd reduction(+ : reference_squares, error_squares, elements, references) \
+    reduction(max : largest)
   for (std::int64_t i = 0; i < count; ++i) {
     const float value = read(product[i]);
-    const bool counts = (std::bit_cast<std::uint32_t>(value) & 0x7F800000U) != 0x7F800000U &&
-                        (std::bit_cast<std::uint32_t>(reference[i]) & 0x7F800000U) != 0x7F800000U;
+    const bool has_reference =
+        (std::bit_cast<std::uint32_t>(reference[i]) & 0x7F800000U) != 0x7F800000U;
+    const bool counts =
+        (std::bit_cast<std::uint32_t>(value) & 0x7F800000U) != 0x7F800000U && has_reference;
     const double expected = counts ? reference[i] : 0.0F;
     const double error = static_cast<double>(counts ? value : 0.0F) - expected;
     reference_squares += expected * expected;
     error_squares += error * error;
     largest = std::max(largest, std::fabs(error));
     elements += counts ? 1U : 0U;
+    references += has_reference ? 1U : 0U;
   }
   return {.reference_squares = reference_squares,
           .error_squares = error_squares,
           .max_abs_error = largest,
-          .elements = elements};
+          .elements = elements,
+          .lost = references - elements};
 }
 
 KERNELS_VECTOR_CLONES
@@ -94,6 +100,7 @@ void product_error_cpu(const ProductErrorArgs& args) {
     group.error_squares += parts[t].error_squares;
     group.max_abs_error = std::max(group.max_abs_error, parts[t].max_abs_error);
     group.elements += parts[t].elements;
+    group.lost += parts[t].lost;
   }
 }
 

@@ -27,6 +27,7 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
   double error_squares = 0.0;
   double largest = 0.0;
   unsigned long long elements = 0;
+  unsigned long long lost = 0;
 
   const auto enter = [](int, std::int64_t) {};
   const auto visit = [&](const WalkPosition& position) {
@@ -34,7 +35,11 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
     const FloatVector reference = load_floats<InputType::Fp32>(args.reference, position.element);
 #pragma unroll
     for (int i = 0; i < kWalkVector; ++i) {
-      if (!isfinite(product.value[i]) || !isfinite(reference.value[i])) continue;
+      if (!isfinite(reference.value[i])) continue;
+      if (!isfinite(product.value[i])) {
+        ++lost;
+        continue;
+      }
       const double expected = reference.value[i];
       const double error = static_cast<double>(product.value[i]) - expected;
       reference_squares += expected * expected;
@@ -48,15 +53,17 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
     const double reference_sum = block_sum(reference_squares);
     const double error_sum = block_sum(error_squares);
     const unsigned long long element_sum = block_sum(elements);
+    const unsigned long long lost_sum = block_sum(lost);
     const double warp_largest = warp_max(largest);
     if (threadIdx.x % 32 == 0) atomic_max_non_negative(&sums.max_abs_error, warp_largest);
     if (threadIdx.x == 0) {
       atomicAdd(&sums.reference_squares, reference_sum);
       atomicAdd(&sums.error_squares, error_sum);
       atomicAdd(reinterpret_cast<unsigned long long*>(&sums.elements), element_sum);
+      atomicAdd(reinterpret_cast<unsigned long long*>(&sums.lost), lost_sum);
     }
     reference_squares = error_squares = largest = 0.0;
-    elements = 0;
+    elements = lost = 0;
   };
   walk_groups({.row_offsets = args.row_offsets,
                .num_groups = args.num_groups,

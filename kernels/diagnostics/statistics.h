@@ -72,6 +72,7 @@ struct GroupProductError {
   double error_squares;
   double max_abs_error;
   std::uint64_t elements;  // included in the sums
+  std::uint64_t lost;      // the reference is finite, the product is not
 };
 
 struct ProductErrorArgs {

@@ -67,7 +67,7 @@ struct AmaxBarrierArgs {
 cudaError_t scale_by_amax(const AmaxBarrierArgs& args, cudaStream_t stream);
 
 // Two grouped scales that may overlap: the first lets the second start early (programmatic
-// dependent launch), and the second may or may not wait for the first one's writes.
+// dependent launch), and the second either waits for the first one's writes or does not.
 
 /// Lets a dependent launch start before its own work, busy_ns included.
 cudaError_t grouped_scale_early_trigger(const GroupedScaleArgs& args, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// In a separate file: nothing else may cause these kernels to be loaded.
+// Kernels in a module of their own, so that nothing else causes them to be loaded.
 #include "kernels/hazards/grouped_scale.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"

@@ -1,5 +1,5 @@
 // The offsets kernel's launch argument: every output of SplitsToOffsetsArgs in a common form,
-// sorted by unit and dealt to the thread blocks. Host-safe.
+// sorted by unit and distributed over the thread blocks. Host-safe.
 #pragma once
 
 #include "kernels/offsets/splits_to_offsets.h"

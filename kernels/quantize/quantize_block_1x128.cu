@@ -41,7 +41,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
   const std::int64_t warps = std::int64_t{gridDim.x} * (kThreads / 32);
   std::int64_t task =
       std::int64_t{blockIdx.x} * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
-  // Here instead of a return at the top, which costs registers.
+  // A return at the top would cost registers.
   if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) task = tasks;
   for (; task < tasks; task += warps) {
     const std::int64_t strip = task / tasks_per_strip;

@@ -267,9 +267,8 @@ TimeSamples step_samples(const RunSide& side) {
 double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product) {
   if (expert >= run.result.experts.size()) return kNaN;
   const engine::ExpertResult& result = run.result.experts[expert];
-  if (product == engine::Product::Fprop) return result.snr_db;
-  if (!run.result.backward) return kNaN;
-  return product == engine::Product::Dgrad ? result.dgrad.snr_db : result.wgrad.snr_db;
+  if (product != engine::Product::Fprop && !run.result.backward) return kNaN;
+  return result.of(product).snr_db;
 }
 
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product) {

@@ -1,6 +1,5 @@
-// Everything that two runs have in common, side by side: the step, its stages, its kernels, its
-// experts, and the settings that differ. Computed once for a pair of runs; too expensive to
-// recompute per frame.
+// Two runs side by side: the step, its stages, kernels and experts, and the settings that differ.
+// Computed once for a pair of runs; too expensive to recompute per frame.
 #pragma once
 
 #include <memory>

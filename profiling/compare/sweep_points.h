@@ -1,4 +1,5 @@
-// The runs of a sweep as accuracy against time, and which of them no other beats in both respects.
+// The runs of a sweep as accuracy against time, and which of them are not beaten in both by
+// another.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Which of two sets of durations is shorter, and whether that can be claimed at all. No CUDA.
+// Which of two sets of durations is shorter, and whether the difference is significant. No CUDA.
 //
 // Interval of a median: the order statistics x(r) and x(n+1-r) hold the population's median with
 // probability 1 - 2 P(Binomial(n, 1/2) <= r - 1), whatever the distribution (H. A. David and H. N.
@@ -67,7 +67,7 @@ struct TimeDifference {
   double control_ratio = 0.0;
   double block_p = 1.0;  // of the block medians; 1 without blocks
   TimeVerdict verdict = TimeVerdict::Ambiguous;
-  std::string reason;  // a sentence: what made it ambiguous, or what the verdict rests on
+  std::string reason;  // a sentence: why it is ambiguous, or what the verdict is based on
 };
 
 TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b);

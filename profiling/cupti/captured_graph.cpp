@@ -13,12 +13,11 @@ namespace profiling {
 engine::Result<GraphSnapshot> read_graph(
     const engine::DriverApi& driver, const CuptiLibrary& cupti, CUgraph graph,
     const std::unordered_map<std::uint64_t, engine::WorkTag>& tags) {
-  engine::Result<ReadGraph> read = read_captured_graph(driver, graph);
-  if (!read.ok()) return read.error();
-  GraphSnapshot snapshot = std::move(read.value().snapshot);
+  ENGINE_ASSIGN(ReadGraph read, read_captured_graph(driver, graph));
+  GraphSnapshot snapshot = std::move(read.snapshot);
   for (std::size_t n = 0; n < snapshot.nodes.size(); ++n) {
     SnapshotNode& node = snapshot.nodes[n];
-    if (const CUptiResult got = cupti.get_graph_node_id(read.value().handles[n], &node.id);
+    if (const CUptiResult got = cupti.get_graph_node_id(read.handles[n], &node.id);
         got != CUPTI_SUCCESS) {
       return cupti.error(got, "Querying a graph node's id");
     }
@@ -51,11 +50,11 @@ void add_recorded_memory(const std::vector<RawMemoryEvent>& events, Snapshot& sn
   std::vector<MemoryEvent> in_order;
   for (const RawMemoryEvent& raw : events) in_order.push_back(raw.event);
   std::ranges::stable_sort(in_order, {}, &MemoryEvent::time_ns);
-  // Buffers allocated since the capture are ours as well.
+  // Buffers allocated since the capture belong to this project as well.
   const std::vector<engine::Allocation> own = engine::AllocationLedger::of_process().read();
   std::vector<ForeignRange> ranges;
   for (const LiveBlock& block : live_blocks(in_order)) {
-    if (ranges.size() == kMostRecordedBlocks) break;
+    if (ranges.size() == kMaxRecordedBlocks) break;
     const bool ours = std::ranges::any_of(own, [&](const engine::Allocation& allocation) {
       return allocation.live() && allocation.address < block.address + block.bytes &&
              block.address < allocation.address + allocation.bytes;

@@ -27,10 +27,10 @@ std::vector<GraphNode> nodes_of(const GraphSnapshot& graph);
 
 // Allocations by others that CUPTI saw during a run, for the snapshot's ledger.
 
-/// Adds what `events` (in any order) allocated and did not release, up to kMostRecordedBlocks
+/// Adds what `events` (in any order) allocated and did not release, up to kMaxRecordedBlocks
 /// blocks, with AllocationRole::RecordKnown. Memory in this project's own ledger, then or now, and
 /// memory already known from the driver is left out. Does nothing without a captured graph.
-inline constexpr std::size_t kMostRecordedBlocks = 4096;
+inline constexpr std::size_t kMaxRecordedBlocks = 4096;
 void add_recorded_memory(const std::vector<RawMemoryEvent>& events, Snapshot& snapshot);
 
 }  // namespace profiling

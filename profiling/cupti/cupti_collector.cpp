@@ -324,9 +324,7 @@ engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
   }
   auto collector = std::make_unique<CuptiCollector>(*process.value());
   // A failed collector releases its slot in its destructor.
-  if (const engine::Status subscribed = collector->subscribe(); !subscribed.ok()) {
-    return subscribed.error();
-  }
+  ENGINE_TRY(collector->subscribe());
   return std::unique_ptr<ActivityCollector>(std::move(collector));
 }
 

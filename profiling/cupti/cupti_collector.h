@@ -10,8 +10,8 @@
 namespace profiling {
 
 /// Subscribes to CUPTI for the lifetime of the object (one per process). An error if another
-/// profiler holds it or CUPTI is missing: the caller then falls back to the host-span collector and
-/// shows the message.
+/// profiler holds it or CUPTI is missing: the caller then uses the host-span collector and shows
+/// the message.
 engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector();
 
 }  // namespace profiling

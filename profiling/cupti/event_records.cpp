@@ -161,7 +161,7 @@ void EventRecords::add_pool(const CUpti_ActivityMemoryPool3& record) {
 }
 
 void EventRecords::keep(RawHostEvent event) {
-  if (events_.host.size() < kMostHostEvents) {
+  if (events_.host.size() < kMaxHostEvents) {
     events_.host.push_back(std::move(event));
   } else {
     ++events_.left_out;
@@ -169,7 +169,7 @@ void EventRecords::keep(RawHostEvent event) {
 }
 
 void EventRecords::keep(const RawMemoryEvent& event) {
-  if (events_.memory.size() < kMostMemoryEvents) {
+  if (events_.memory.size() < kMaxMemoryEvents) {
     events_.memory.push_back(event);
   } else {
     ++events_.left_out;

@@ -31,7 +31,7 @@ struct RawMemoryEvent {
 struct RawEvents {
   std::vector<RawHostEvent> host;
   std::vector<RawMemoryEvent> memory;
-  std::uint64_t left_out = 0;  // beyond kMostHostEvents and kMostMemoryEvents
+  std::uint64_t left_out = 0;  // beyond kMaxHostEvents and kMaxMemoryEvents
 };
 
 class EventRecords {

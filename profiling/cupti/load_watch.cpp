@@ -47,7 +47,7 @@ class CuptiLoadWatch final : public LoadWatch {
       subscriber_ = nullptr;
       return library.error(done, "Subscribing to CUPTI");
     }
-    if (engine::Status status = cupti_.exchange_buffers(); !status.ok()) return status;
+    ENGINE_TRY(cupti_.exchange_buffers());
     (void)cupti_.buffers.drain();
     for (const CUpti_ActivityKind kind : kLoadKinds) {
       if (const CUptiResult done = library.enable(kind); done != CUPTI_SUCCESS) {
@@ -113,10 +113,9 @@ class CuptiLoadWatch final : public LoadWatch {
 }  // namespace
 
 engine::Result<std::unique_ptr<LoadWatch>> LoadWatch::start() {
-  const engine::Result<CuptiProcess*> cupti = cupti_process();
-  if (!cupti.ok()) return cupti.error();
-  auto watch = std::make_unique<CuptiLoadWatch>(*cupti.value());
-  if (engine::Status status = watch->begin(); !status.ok()) return status.error();
+  ENGINE_ASSIGN(CuptiProcess* const cupti, cupti_process());
+  auto watch = std::make_unique<CuptiLoadWatch>(*cupti);
+  ENGINE_TRY(watch->begin());
   return std::unique_ptr<LoadWatch>(std::move(watch));
 }
 

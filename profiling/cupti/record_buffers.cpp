@@ -223,9 +223,8 @@ engine::Result<CuptiProcess*> cupti_process() {
   static std::mutex making;
   const std::lock_guard lock(making);
   if (process.load() == nullptr) {
-    engine::Result<CuptiLibrary> loaded = load_cupti();
-    if (!loaded.ok()) return loaded.error();
-    process.store(new CuptiProcess{.library = loaded.value()});
+    ENGINE_ASSIGN(CuptiLibrary loaded, load_cupti());
+    process.store(new CuptiProcess{.library = loaded});
   }
   return process.load();
 }

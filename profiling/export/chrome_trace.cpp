@@ -325,17 +325,16 @@ engine::Status export_chrome_trace(const Session& session, const std::string& pa
                          fmt::format("run {} was selected; the session has {} runs",
                                      *choice.run + 1, session.runs.size())};
   }
-  engine::Result<ReplacedFile> file = ReplacedFile::create(path);
-  if (!file.ok()) return file.error();
+  ENGINE_ASSIGN(ReplacedFile file, ReplacedFile::create(path));
   const std::uint64_t shift_ns = 0 - static_cast<std::uint64_t>(earliest_ns(session, choice));
-  TraceWriter writer(file.value());
+  TraceWriter writer(file);
   writer.begin(shift_ns);
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (choice.run && *choice.run != i) continue;
     RunTrace(session.runs[i], static_cast<int>(i) + 1, choice.range, shift_ns, writer).write();
   }
   writer.end();
-  return file.value().commit();
+  return file.commit();
 }
 
 }  // namespace profiling

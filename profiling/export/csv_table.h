@@ -103,12 +103,11 @@ class CsvTable {
 template <class Write>
 engine::Status write_csv(const std::filesystem::path& path, std::string_view header,
                          const Session& session, Write write) {
-  engine::Result<ReplacedFile> file = ReplacedFile::create(path.string());
-  if (!file.ok()) return file.error();
-  CsvTable table(file.value(), header);
+  ENGINE_ASSIGN(ReplacedFile file, ReplacedFile::create(path.string()));
+  CsvTable table(file, header);
   write(session, table);
   table.flush();
-  return file.value().commit();
+  return file.commit();
 }
 
 // What the window derives from the records of a run, and the run's smaller tables, as CSV.

@@ -195,38 +195,31 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
                   request_columns().header(), device_columns().header()),
       session, write_runs);
   if (!runs.ok()) return runs;
-  const engine::Status records = export_records_csv(session, (base / "records.csv").string());
-  if (!records.ok()) return records;
-  const engine::Status experts =
-      write_csv(base / "experts.csv", fmt::format("run,expert,{}", expert_columns().header()),
-                session, write_experts);
-  if (!experts.ok()) return experts;
-  engine::Status derived = export_run_csv(session, base);
-  if (!derived.ok()) return derived;
+  ENGINE_TRY(export_records_csv(session, (base / "records.csv").string()));
+  ENGINE_TRY(write_csv(base / "experts.csv",
+                       fmt::format("run,expert,{}", expert_columns().header()), session,
+                       write_experts));
+  ENGINE_TRY(export_run_csv(session, base));
   if (has_memory_events(session)) {
-    const engine::Status memory =
-        write_csv(base / "memory.csv",
-                  "run,time_ns,operation,address,bytes,iteration,live_device_bytes,"
-                  "live_host_bytes,pool_bytes",
-                  session, write_memory);
-    if (!memory.ok()) return memory;
+    ENGINE_TRY(write_csv(base / "memory.csv",
+                         "run,time_ns,operation,address,bytes,iteration,live_device_bytes,"
+                         "live_host_bytes,pool_bytes",
+                         session, write_memory));
   }
   const engine::Status graphs = export_doctor_csv(session, base);
   if (!graphs.ok()) return graphs;
   const auto any_power = [](const RecordedRun& run) { return !run.power.samples.empty(); };
   if (std::ranges::any_of(session.runs, any_power)) {
-    engine::Status power = write_csv(base / "power.csv",
-                                     "run,time_ns,sm_clock_mhz,memory_clock_mhz,power_w,"
-                                     "temperature_c,clock_held_by",
-                                     session, write_power);
-    if (!power.ok()) return power;
+    ENGINE_TRY(write_csv(base / "power.csv",
+                         "run,time_ns,sm_clock_mhz,memory_clock_mhz,power_w,"
+                         "temperature_c,clock_held_by",
+                         session, write_power));
   }
   if (!session.histories.empty()) {
-    engine::Status histories = write_csv(base / "amax_histories.csv",
-                                         "history,step,expert,tokens,amax,history_amax,scale_used,"
-                                         "scale_wanted,saturated,underflowed,snr_db",
-                                         session, write_histories);
-    if (!histories.ok()) return histories;
+    ENGINE_TRY(write_csv(base / "amax_histories.csv",
+                         "history,step,expert,tokens,amax,history_amax,scale_used,"
+                         "scale_wanted,saturated,underflowed,snr_db",
+                         session, write_histories));
   }
   if (session.comparisons.empty()) return graphs;
   return write_csv(base / "comparisons.csv",

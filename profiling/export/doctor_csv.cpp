@@ -102,12 +102,11 @@ void write_snapshots(const Session& session, CsvTable& table) {
 
 engine::Status export_doctor_csv(const Session& session, const std::filesystem::path& folder) {
   if (!session.visits.empty()) {
-    engine::Status status = write_csv(
+    ENGINE_TRY(write_csv(
         folder / "findings.csv",
         "visit,wall_clock_ms,finding,rule,hazard,confidence,title,nodes,missing_order,explanation,"
         "evidence,fix",
-        session, write_findings);
-    if (!status.ok()) return status;
+        session, write_findings));
   }
   const bool graphs =
       std::ranges::any_of(session.runs,

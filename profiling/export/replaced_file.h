@@ -1,5 +1,5 @@
-// A file that appears whole or not at all: written next to its destination, renamed over it on
-// commit(), removed when abandoned.
+// A file that is written completely or not at all: next to its destination, renamed over it by
+// commit(), removed otherwise.
 #pragma once
 
 #include <cstdio>

@@ -141,8 +141,7 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
       {"histograms.csv", "run,operand,kind,bin,count", write_histograms},
   };
   for (const Table& table : tables) {
-    engine::Status status = write_csv(folder / table.file, table.header, session, table.write);
-    if (!status.ok()) return status;
+    ENGINE_TRY(write_csv(folder / table.file, table.header, session, table.write));
   }
   return {};
 }

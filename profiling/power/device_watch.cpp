@@ -10,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kMostProcesses = 64;
-// A device that is always busy yet below this share of its power limit does little: waiting loops.
+constexpr unsigned kMaxProcesses = 64;
+// A device that is always busy but below this share of its power limit probably runs waiting loops.
 constexpr unsigned kAlwaysBusyPercent = 95;
 constexpr double kLowPowerShare = 0.4;
 
@@ -38,14 +38,14 @@ class Reader {
   }
 
   std::string read() {
-    std::vector<std::string> said;
-    const int busy = add_utilisation(said);
-    add_clock(said);
-    add_power(said, busy);
-    add_processes(said);
-    add_errors(said);
-    return said.empty() ? "nothing reported by this driver"
-                        : fmt::format("{}", fmt::join(said, ", "));
+    std::vector<std::string> answers;
+    const int busy = add_utilisation(answers);
+    add_clock(answers);
+    add_power(answers, busy);
+    add_processes(answers);
+    add_errors(answers);
+    return answers.empty() ? "nothing reported by this driver"
+                           : fmt::format("{}", fmt::join(answers, ", "));
   }
 
  private:
@@ -60,20 +60,20 @@ class Reader {
     errors_ = nullptr;
   }
 
-  int add_utilisation(std::vector<std::string>& said) const {
+  int add_utilisation(std::vector<std::string>& answers) const {
     NvmlUtilisation share;
     if (nvml_.utilisation == nullptr || nvml_.utilisation(device_, &share) != 0) return -1;
-    said.push_back(fmt::format("busy {} % of the time", share.gpu));
+    answers.push_back(fmt::format("busy {} % of the time", share.gpu));
     return static_cast<int>(share.gpu);
   }
 
-  void add_clock(std::vector<std::string>& said) const {
+  void add_clock(std::vector<std::string>& answers) const {
     unsigned mhz = 0;
     if (nvml_.clock(device_, kNvmlClockSm, &mhz) != 0) return;
-    said.push_back(fmt::format("SM clock {} MHz", mhz));
+    answers.push_back(fmt::format("SM clock {} MHz", mhz));
   }
 
-  void add_power(std::vector<std::string>& said, int busy) const {
+  void add_power(std::vector<std::string>& answers, int busy) const {
     unsigned milliwatts = 0;
     if (nvml_.power_usage(device_, &milliwatts) != 0) return;
     unsigned limit = 0;
@@ -84,23 +84,24 @@ class Reader {
         milliwatts < kLowPowerShare * limit) {
       text += " (always busy at low power: kernels that wait in a loop look like this)";
     }
-    said.push_back(std::move(text));
+    answers.push_back(std::move(text));
   }
 
-  void add_processes(std::vector<std::string>& said) const {
+  void add_processes(std::vector<std::string>& answers) const {
     if (nvml_.compute_processes == nullptr) return;
-    std::vector<NvmlProcess> processes(kMostProcesses);
-    unsigned count = kMostProcesses;
+    std::vector<NvmlProcess> processes(kMaxProcesses);
+    unsigned count = kMaxProcesses;
     if (nvml_.compute_processes(device_, &count, processes.data()) != 0) return;
-    said.push_back(fmt::format("{} {} on the device", count, count == 1 ? "process" : "processes"));
+    answers.push_back(
+        fmt::format("{} {} on the device", count, count == 1 ? "process" : "processes"));
   }
 
-  void add_errors(std::vector<std::string>& said) {
+  void add_errors(std::vector<std::string>& answers) {
     NvmlEvent event;
     while (errors_ != nullptr && nvml_.event_set_wait(errors_, &event, 0) == 0) {
       xids_.push_back(event.data);
     }
-    if (!xids_.empty()) said.push_back(fmt::format("Xid {}", fmt::join(xids_, ", ")));
+    if (!xids_.empty()) answers.push_back(fmt::format("Xid {}", fmt::join(xids_, ", ")));
   }
 
   NvmlLibrary nvml_;

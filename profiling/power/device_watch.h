@@ -19,7 +19,7 @@ class DeviceWatch {
     std::chrono::milliseconds period{200};
     std::string library = kNvmlLibrary;
   };
-  /// Never fails: without NVML every answer says why there is none.
+  /// Never fails: without NVML every answer gives the reason.
   explicit DeviceWatch(const Options& options);
   ~DeviceWatch();
   DeviceWatch(const DeviceWatch&) = delete;

@@ -78,7 +78,7 @@ NvmlThread::NvmlThread(std::shared_ptr<Shared> shared, std::function<void()> bod
         body();
         end();
       },
-      [end](const engine::Error&) { end(); });  // no news from NVML any more: it is late
+      [end](const engine::Error&) { end(); });  // no more answers from NVML: callers see its age
 }
 
 NvmlThread::~NvmlThread() {

@@ -16,9 +16,7 @@ PowerReader::~PowerReader() {
 }
 
 engine::Status PowerReader::open(const std::string& pci_bus_id, const std::string& library) {
-  engine::Result<NvmlLibrary> loaded = load_nvml(library);
-  if (!loaded.ok()) return loaded.error();
-  nvml_ = std::move(loaded).value();
+  ENGINE_ASSIGN(nvml_, load_nvml(library));
   if (const NvmlReturn failed = nvml_.init(); failed != 0) {
     return nvml_.error(failed, "Starting NVML");
   }
@@ -70,48 +68,54 @@ PowerSample PowerReader::read() const {
   return sample;
 }
 
-PowerSampler::PowerSampler(const Options& options)
-    : reader_(options.pci_bus_id, options.library), period_(options.period) {
-  if (!reader_.reason().empty()) return;
-  thread_ = engine::GuardedThread([this] { sample_until_stopped(); },
-                                  [](const engine::Error&) {});  // then there are fewer samples
+struct PowerSampler::Shared : NvmlThread::Shared {
+  explicit Shared(const Options& options)
+      : reader(options.pci_bus_id, options.library), period(options.period) {}
+  PowerReader reader;
+  std::chrono::milliseconds period;
+  bool resting = false;
+  std::vector<PowerSample> samples;
+};
+
+PowerSampler::PowerSampler(const Options& options) : shared_(std::make_shared<Shared>(options)) {
+  if (!shared_->reader.reason().empty()) return;
+  thread_.emplace(shared_, [shared = shared_] { sample_until_stopped(*shared); });
 }
 
-PowerSampler::~PowerSampler() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  stopped_.notify_all();
-  thread_.join();
-}
+PowerSampler::~PowerSampler() = default;
 
-void PowerSampler::sample_until_stopped() {
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    if (resting_) {
-      stopped_.wait(lock, [this] { return stop_ || !resting_; });
+const std::string& PowerSampler::reason() const { return shared_->reader.reason(); }
+
+const std::string& PowerSampler::driver() const { return shared_->reader.driver(); }
+
+std::string PowerSampler::power_method() const { return shared_->reader.power_method(); }
+
+void PowerSampler::sample_until_stopped(Shared& shared) {
+  std::unique_lock lock(shared.mutex);
+  while (!shared.stop) {
+    if (shared.resting) {
+      shared.changed.wait(lock, [&] { return shared.stop || !shared.resting; });
       continue;
     }
     lock.unlock();  // a reading takes up to milliseconds: take() must not wait for it
-    const PowerSample sample = reader_.read();
+    const PowerSample sample = shared.reader.read();
     lock.lock();
-    samples_.push_back(sample);
-    stopped_.wait_for(lock, period_, [this] { return stop_; });
+    shared.samples.push_back(sample);
+    shared.changed.wait_for(lock, shared.period, [&] { return shared.stop; });
   }
 }
 
 void PowerSampler::rest(bool resting) {
   {
-    const std::lock_guard lock(mutex_);
-    resting_ = resting;
+    const std::lock_guard lock(shared_->mutex);
+    shared_->resting = resting;
   }
-  stopped_.notify_all();
+  shared_->changed.notify_all();
 }
 
 std::vector<PowerSample> PowerSampler::take() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(samples_, {});
+  const std::lock_guard lock(shared_->mutex);
+  return std::exchange(shared_->samples, {});
 }
 
 }  // namespace profiling

@@ -1,14 +1,14 @@
 // Clock, power, temperature and clock-limiting reasons, read once, or by a dedicated thread while
-// other work runs. Without NVML there are no samples but a reason; nothing is estimated.
+// other work runs. Without NVML there are no samples, only the reason; nothing is estimated.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/model/guarded_thread.h"
+#include "engine/model/error.h"
 #include "profiling/power/nvml_library.h"
 #include "profiling/power/power_summary.h"
 
@@ -53,35 +53,29 @@ class PowerSampler {
     std::chrono::milliseconds period{20};
     std::string library = kNvmlLibrary;
   };
-  /// Never fails: if NVML is missing or refuses, reason() says so and no thread is started.
+  /// Never fails: without a working NVML, reason() says why and no thread is started.
   explicit PowerSampler(const Options& options);
   PowerSampler(const PowerSampler&) = delete;
   PowerSampler& operator=(const PowerSampler&) = delete;
   ~PowerSampler();
 
   /// Empty = sampling works.
-  const std::string& reason() const { return reader_.reason(); }
+  const std::string& reason() const;
   /// The driver's version as reported by NVML; empty without NVML.
-  const std::string& driver() const { return reader_.driver(); }
+  const std::string& driver() const;
   /// Kind of power reading: "instant" or "mean of one second"; empty without NVML.
-  std::string power_method() const { return reader_.power_method(); }
+  std::string power_method() const;
   /// The samples since the last call.
   std::vector<PowerSample> take();
   /// Does not read while paused, so that unused readings cost nothing. Starts running.
   void rest(bool resting);
 
  private:
-  void sample_until_stopped();
+  struct Shared;  // outlives this if the driver never answers
+  static void sample_until_stopped(Shared& shared);
 
-  PowerReader reader_;
-  std::chrono::milliseconds period_;
-
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;
-  bool resting_ = false;
-  std::vector<PowerSample> samples_;
-  engine::GuardedThread thread_;
+  std::shared_ptr<Shared> shared_;
+  std::optional<NvmlThread> thread_;
 };
 
 }  // namespace profiling

@@ -20,12 +20,9 @@ struct PowerSample {
   std::uint64_t clock_reasons = 0;  // NVML's bits, see clock_reason_names()
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&PowerSample::time_ns>("time_ns"),
-                      engine::field<&PowerSample::sm_clock_mhz>("sm_clock_mhz"),
-                      engine::field<&PowerSample::memory_clock_mhz>("memory_clock_mhz"),
-                      engine::field<&PowerSample::power_w>("power_w"),
-                      engine::field<&PowerSample::temperature_c>("temperature_c"),
-                      engine::field<&PowerSample::clock_reasons>("clock_reasons")};
+    return engine::fields<&PowerSample::time_ns, &PowerSample::sm_clock_mhz,
+                          &PowerSample::memory_clock_mhz, &PowerSample::power_w,
+                          &PowerSample::temperature_c, &PowerSample::clock_reasons>();
   }
 };
 
@@ -43,13 +40,10 @@ struct PowerSummary {
   std::uint64_t clock_reasons = 0;  // seen in any sample
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&PowerSummary::samples>("samples"),
-                      engine::field<&PowerSummary::sm_clock_mhz>("sm_clock_mhz"),
-                      engine::field<&PowerSummary::sm_clock_min_mhz>("sm_clock_min_mhz"),
-                      engine::field<&PowerSummary::power_w>("power_w"),
-                      engine::field<&PowerSummary::power_max_w>("power_max_w"),
-                      engine::field<&PowerSummary::temperature_max_c>("temperature_max_c"),
-                      engine::field<&PowerSummary::clock_reasons>("clock_reasons")};
+    return engine::fields<&PowerSummary::samples, &PowerSummary::sm_clock_mhz,
+                          &PowerSummary::sm_clock_min_mhz, &PowerSummary::power_w,
+                          &PowerSummary::power_max_w, &PowerSummary::temperature_max_c,
+                          &PowerSummary::clock_reasons>();
   }
 };
 
@@ -69,9 +63,8 @@ struct PowerTrace {
   std::vector<PowerSample> samples;  // time_ns since the first timed iteration, ascending
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&PowerTrace::method>("method"),
-                      engine::field<&PowerTrace::missing>("missing"),
-                      engine::field<&PowerTrace::samples>("samples", {.most = 1'000'000})};
+    return std::array{engine::field<&PowerTrace::method>(), engine::field<&PowerTrace::missing>(),
+                      engine::field<&PowerTrace::samples>({.most = 1'000'000})};
   }
 };
 

@@ -16,11 +16,11 @@ using engine::Kind;
 using engine::Type;
 using How = MemberLayout::How;
 
-constexpr std::size_t kMostByDefault = std::size_t{1} << 20;  // entries of a list
+constexpr std::size_t kDefaultMaxEntries = std::size_t{1} << 20;  // entries of a list
 
 std::size_t limit_of(const engine::FieldRules& rules) {
   const bool said = rules.most != engine::FieldRules{}.most;
-  return said ? rules.most : kMostByDefault;
+  return said ? rules.most : kDefaultMaxEntries;
 }
 
 bool is_packed(const Type& element) {
@@ -59,14 +59,14 @@ class Builder {
                                 : fmt::format("{}{}", kind_.prefix, layout.table);
   }
 
-  /// For the entries of a list: "position", unless the rows of an owner are told apart by that.
+  /// For the entries of a list: "position", unless an owning table has that key already.
   static std::string free_key(const Table& owner, std::string_view member) {
     const auto taken = [](const Table* level) { return level->key == "position"; };
     return std::ranges::any_of(owner.chain(), taken) ? fmt::format("{}_position", member)
                                                      : "position";
   }
 
-  /// The table of the owner that has this name, made for a member before, or a new one.
+  /// The owner's table of this name, if another member has created it, else a new one.
   std::pair<Table&, bool> part_of(const Table& owner, Table::Rows rows, std::string name,
                                   std::string_view key) {
     for (const auto& table : layout_.tables) {
@@ -107,7 +107,7 @@ class Builder {
               {.member = field.name, .offset = offset, .type = &type});
         }
         return;
-      case Kind::Maybe:
+      case Kind::Optional:
         return add_alternative(table, *type.element, 0, name_of(table, layout, member),
                                {.member = field.name, .offset = offset, .type = &type});
       default:

@@ -1,13 +1,13 @@
-// How recorded values lie in tables, worked out from their descriptors (engine/model/fields.h), so
-// that a new member is in the file without further code:
+// How recorded values are stored in tables, derived from their descriptors (engine/model/fields.h),
+// so that a new member is stored without further code:
 //   number, text       a column of the member's name; an enumerator by its name, NaN as NULL
 //   record             its columns, with the member's name and '_' in front
 //   list               a table with a row per entry, keyed by the owner's key and a position
-//   list of floats or  one cell: zstd of the numbers as they lie in memory, little-endian
+//   list of floats or  one cell: zstd of the numbers as in memory, little-endian
 //    of bytes
 //   variant, optional  a table per alternative, with a row where it is chosen
 //   RunRequest         one cell: its JSON
-// Names that people query by, and the few lists that are kept in another way, are in tables.cpp.
+// Names for people who query, and exceptions to these rules, are in tables.cpp.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,21 @@
 
 namespace profiling {
 
+struct RecordedComparison;
+struct RecordedHistory;
+struct RecordedRun;
+struct RecordedSnapshot;
+struct RecordedVisit;
+
 struct Column {
   enum class Form : std::uint8_t {
-    Value,      // a number, an enumerator's name, or a text that is read as a person may see it
-    ExactText,  // a text that is read as it stands
+    Value,      // a number, an enumerator's name, or a text that is made safe for display
+    ExactText,  // a text that is read unchanged
     Number,     // an enumerator's number
     Packed,     // all numbers of a list
     Document,   // a RunRequest
-    Size,       // how many entries a list has whose rows do not say so
-    BulkSize,   // the same of Table::bulk, which only SessionLimits bound
+    Size,       // number of entries of a list that its rows do not tell
+    BulkSize,   // the same for Table::bulk, bounded by SessionLimits only
   };
   std::string name = {};
   Form form = Form::Value;
@@ -41,7 +47,7 @@ struct Column {
   std::size_t list = 0;    // index into Table::places, in a table of lists
 };
 
-/// Written for people who query the file; a reader works it out itself.
+/// For people who query the file; the reader derives it itself.
 struct DerivedColumn {
   std::string_view name;
   double (*value)(const void* owner, std::int64_t position);
@@ -72,10 +78,10 @@ struct Table {
   std::vector<DerivedColumn> derived = {};
   std::size_t derived_from = 0;  // offset of what DerivedColumn::value gets in the owner's record
   std::size_t most = 0;          // rows of one owner
-  /// Millions of rows of the recorded value itself: found by their order alone, and its row says
-  /// how many there are.
+  /// Millions of rows, owned by the recorded value itself: found by their order alone; their number
+  /// is in its row.
   bool bulk = false;
-  /// Entries that are 0 have no row, and the owner's row says how many entries there are.
+  /// Entries that are 0 have no row; the number of entries is in the owner's row.
   bool sparse = false;
   std::size_t number = 0;  // in Layout::tables
 
@@ -101,7 +107,7 @@ struct MemberLayout {
     Bulk,    // Table::bulk
     Sparse,  // Table::sparse
     Exact,   // Column::Form::ExactText
-    Apart,   // not here: recorded by itself
+    Apart,   // not stored here: recorded separately
   };
   const engine::Type* type = nullptr;
   std::string_view member = {};
@@ -121,18 +127,27 @@ struct RecordedKind {
 };
 Layout make_layout(const RecordedKind& kind);
 
-/// For RecordedRun, RecordedComparison, RecordedHistory, RecordedVisit and KeptSnapshot.
 template <class Recorded>
 const Layout& layout_of();
+template <>
+const Layout& layout_of<RecordedRun>();
+template <>
+const Layout& layout_of<RecordedComparison>();
+template <>
+const Layout& layout_of<RecordedHistory>();
+template <>
+const Layout& layout_of<RecordedVisit>();
+template <>
+const Layout& layout_of<RecordedSnapshot>();
 
 /// CREATE TABLE.
 std::string definition_of(const Table& table);
 
-// What a session file is recognised by, and the tables that a writer makes.
+// The identity of a session file, and the tables that a writer creates.
 
 inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
-/// PRAGMA user_version. A column or a table more is no new format: files without it have the
-/// defaults of its members.
+/// PRAGMA user_version. An additional column or table is not a new format: files without it have
+/// the defaults of its members.
 inline constexpr std::int32_t kFormat = 9;
 
 struct TableDefinition {
@@ -145,9 +160,9 @@ inline constexpr int kMaxTextCellBytes = 4 << 20;
 inline constexpr int kMaxCellBytes = 32 << 20;  // of a blob
 inline constexpr std::int64_t kMaxNotes = 1000;
 
-// A captured graph as it is recorded: by itself, whoever it belongs to.
+// A captured graph, recorded separately from the run or visit that it belongs to.
 
-struct KeptSnapshot {
+struct RecordedSnapshot {
   enum class Owner : std::uint8_t { Run, Visit };
   friend constexpr auto enum_names(Owner) {
     return std::to_array<std::string_view>({"run", "visit"});
@@ -158,9 +173,9 @@ struct KeptSnapshot {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&KeptSnapshot::owner>("owner"),
-        engine::field<&KeptSnapshot::owner_id>("owner_id", {.low = 1, .high = engine::kMaxCount}),
-        engine::field<&KeptSnapshot::snapshot>("snapshot")};
+        engine::field<&RecordedSnapshot::owner>(),
+        engine::field<&RecordedSnapshot::owner_id>({.low = 1, .high = engine::kMaxCount}),
+        engine::field<&RecordedSnapshot::snapshot>()};
   }
 };
 

@@ -1,5 +1,4 @@
-// Ranges first (engine::validate), then what refers to something: a reference may already rely on
-// the sizes above it.
+// Ranges first (engine::validate), then references, which may rely on the checked sizes.
 #include "profiling/session/limits.h"
 
 #include <fmt/format.h>
@@ -55,7 +54,8 @@ void check_notes(const std::vector<TimeNote>& notes, Limits& limits) {
 void check_experts_of(const engine::ScaleMap& map, std::size_t experts, Limits& limits) {
   const std::size_t named = map.expert_first_row.size();
   limits.require(named == 0 || named == experts + 1, [&] {
-    return fmt::format("scale map names the rows of {} experts, there are {}", named - 1, experts);
+    return fmt::format("the scale map has the rows of {} experts, but there are {}", named - 1,
+                       experts);
   });
 }
 
@@ -69,18 +69,11 @@ void check_result(const engine::RunResult& result, Limits& limits) {
     return fmt::format("{} experts have results, splits has {} entries", result.experts.size(),
                        experts);
   });
-  for (const engine::ExpertResult& expert : result.experts) {
-    // Compared so that NaN passes: it says "could not be measured".
-    limits.require(!(expert.max_abs_error < 0.0) && !(expert.reference_rms < 0.0), [&] {
-      return fmt::format("expert error {} or reference {} is negative", expert.max_abs_error,
-                         expert.reference_rms);
-    });
-  }
   for (const engine::OperandStatistics* operand :
        {&result.activations, &result.weights, &result.gradients}) {
     check_experts_of(operand->scale_map, experts, limits);
   }
-  // Without a backward pass there is no dY, and nothing would check, show or keep what a file has.
+  // Without a backward pass there is no dY: statistics of it would be neither checked nor shown.
   limits.require(
       result.backward || engine::equal_fields(result.gradients, engine::OperandStatistics{}),
       [] { return std::string("it has statistics of dY but no backward pass"); });
@@ -122,7 +115,7 @@ void check_nodes(const Activity& activity, const engine::RunResult& result, Limi
     edges += std::ssize(node.dependencies);
     limits.between("graph edges", edges, 0, engine::kMaxGraphEdges);
     limits.require(earlier.insert(node.id).second,
-                   [&] { return fmt::format("graph node {} is there twice", node.id); });
+                   [&] { return fmt::format("graph node {} occurs twice", node.id); });
     if (!limits.ok()) return;
   }
 }
@@ -136,7 +129,7 @@ void check_place(const char* layer, const char* iteration, const Event& event,
 }
 
 void check_records(const Activity& activity, const engine::RunResult& result, Limits& limits) {
-  limits.size("names", activity.names.size(), kMostNames);
+  limits.size("names", activity.names.size(), kMaxNames);
   std::int64_t previous_ns = -kMaxTime_ns;
   for (const ActivityRecord& record : activity.records) {
     limits.between("record start_ns (ascending)", record.start_ns, previous_ns, kMaxTime_ns);
@@ -150,8 +143,8 @@ void check_records(const Activity& activity, const engine::RunResult& result, Li
 }
 
 void check_events(const Activity& activity, const engine::RunResult& result, Limits& limits) {
-  limits.size("host events", activity.host_events.size(), kMostHostEvents);
-  limits.size("memory events", activity.memory_events.size(), kMostMemoryEvents);
+  limits.size("host events", activity.host_events.size(), kMaxHostEvents);
+  limits.size("memory events", activity.memory_events.size(), kMaxMemoryEvents);
   std::int64_t previous_ns = -kMaxTime_ns;
   for (const HostEvent& event : activity.host_events) {
     limits.between("host event start_ns (ascending)", event.start_ns, previous_ns, kMaxTime_ns);
@@ -264,7 +257,7 @@ engine::Status check(const RecordedComparison& recorded) {
                          report.max_relative_error);
     });
     limits.require(report.experts.empty() || report.experts.size() == experts, [&] {
-      return fmt::format("report has rows of {} experts where {} were routed to",
+      return fmt::format("the report has rows of {} experts, but there are {}",
                          report.experts.size(), experts);
     });
   }

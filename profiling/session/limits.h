@@ -1,7 +1,7 @@
-// What must be true of a recorded value for the window to index into it blindly: the range of every
-// member, as its descriptor says, and what must hold between members. Both directions keep to it:
-// the writer refuses what the reader would refuse, so no recording is lost unnoticed. Errors name
-// the member, the value and the limit.
+// Checks of recorded values that let the window index into them without further checks: the range
+// of every member, as its descriptor says, and relations between members. Writer and reader apply
+// the same checks, so that no recording becomes unreadable. Errors name the member, the value and
+// the limit.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ engine::Status check(const RecordedVisit& visit);
 /// Of notes alone, which may change after their run was written.
 engine::Status check(const std::vector<TimeNote>& notes);
 
-/// A limit made from another value, which may itself be hostile: checks behind one that failed do
-/// nothing, but their limits are still computed.
+/// For limits computed from untrusted values: checks after a failed one do nothing, but their
+/// limits are still computed.
 constexpr std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;

@@ -1,4 +1,4 @@
-// Notes of a recording that is opened again: the one thing of a written run that may change.
+// Changes the notes of an existing recording, the only part of a written run that may change.
 #include <fmt/format.h>
 
 #include "engine/input/regular_file.h"
@@ -11,18 +11,15 @@
 namespace profiling {
 namespace {
 
-constexpr int kBusyMilliseconds = 5000;
-
 engine::Result<std::int64_t> number_of(sqlite3* database, const std::string& path,
                                        const std::string& sql) {
   auto statement = Statement::prepare(database, path, sql);
   if (!statement.ok()) return statement.error();
-  const engine::Result<bool> row = statement.value().next();
-  if (!row.ok()) return row.error();
-  return row.value() ? sqlite3_column_int64(statement.value().get(), 0) : 0;
+  ENGINE_ASSIGN(const bool row, statement.value().next());
+  return row ? sqlite3_column_int64(statement.value().get(), 0) : 0;
 }
 
-/// Only a file that open_session() has accepted is named here; it may have been replaced since.
+/// open_session() has accepted the file, but it may have been replaced since.
 engine::Status check_still_ours(sqlite3* database, const std::string& path, std::size_t run) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
@@ -30,7 +27,7 @@ engine::Status check_still_ours(sqlite3* database, const std::string& path, std:
   };
   const auto id = number_of(database, path, "PRAGMA application_id");
   if (!id.ok()) return id.error();
-  if (id.value() != kApplicationId) return refuse("it is no recording");
+  if (id.value() != kApplicationId) return refuse("it is not a recording");
   const auto format = number_of(database, path, "PRAGMA user_version");
   if (!format.ok()) return format.error();
   if (format.value() != kFormat) {
@@ -56,8 +53,8 @@ engine::Status replace_time_notes(const Target& to, std::size_t run,
 
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes) {
-  if (engine::Status status = check(notes); !status.ok()) return status;
-  // It was one when it was opened; SQLite would wait for a FIFO.
+  ENGINE_TRY(check(notes));
+  // It may have been replaced by a FIFO, for which SQLite would wait.
   if (const engine::Status regular = engine::check_regular_file(path); !regular.ok()) {
     return engine::Error{regular.error().code,
                          fmt::format("{}: notes are not kept: {}", path, regular.error().message)};
@@ -70,16 +67,17 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
                          fmt::format("{}: notes are not kept: {}", path, sqlite3_errstr(code))};
   }
   set_guards(raw);
+  constexpr int kBusyMilliseconds = 5000;
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   engine::Status status = check_still_ours(raw, path, run);
-  // Readers need not wait for a log, and a death in between leaves a file that opens.
+  // With a log, readers need not wait, and a crash leaves a readable file.
   if (status.ok()) status = use_log(raw, path);
   if (status.ok()) status = execute_sql(raw, path, "BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   status = replace_time_notes({.database = raw, .path = path}, run, notes);
   if (status.ok()) status = execute_sql(raw, path, "COMMIT");
   if (!status.ok()) sqlite3_exec(raw, "ROLLBACK", nullptr, nullptr, nullptr);
-  // One plain file again, unless somebody else has it open: then the last one tidies up.
+  // Back to one file without a log, unless another process has it open: then that one merges it.
   sqlite3_busy_timeout(raw, 0);
   sqlite3_exec(raw, "PRAGMA journal_mode=MEMORY", nullptr, nullptr, nullptr);
   return status;

@@ -26,7 +26,7 @@ constexpr std::string_view kUnpublished = ".unpublished";
 
 engine::Error io_error(const std::string& path, std::string_view doing, int error) {
   std::string words = fmt::format("{}: {}: {}", path, doing, std::strerror(error));
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) words += "; " + storage_words(path);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) words += "; " + storage_advice(path);
   return {engine::ErrorCode::Io, std::move(words)};
 }
 
@@ -50,13 +50,14 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// ".run.session.<process>-<number>.unpublished": hidden, and says who makes it.
+/// ".run.session.<process>-<number>.unpublished": hidden, and names the process that writes it.
 std::string unpublished_prefix(const std::string& destination) {
   return fmt::format(".{}.", fs::path(destination).filename().string());
 }
 
-/// Files that a program which is no more left in the middle of making them. Another machine that
-/// shares the folder has processes of its own, so that age counts too: making one takes moments.
+/// Removes unfinished files of processes that no longer run. Process ids of another machine that
+/// shares the folder mean nothing here, so only files older than ten minutes go: writing one takes
+/// seconds.
 void remove_leftovers(const std::string& destination) {
   constexpr auto kAbandonedAfter = std::chrono::minutes(10);
   const std::string prefix = unpublished_prefix(destination);
@@ -78,7 +79,7 @@ void remove_leftovers(const std::string& destination) {
   }
 }
 
-/// The name of `from`, unless `to` exists; 0 or errno.
+/// Renames `from` to `to` unless `to` exists; 0 or errno.
 int rename_without_replacing(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
@@ -102,7 +103,7 @@ engine::Result<UnpublishedFile> UnpublishedFile::create(const std::string& desti
   const std::string name =
       fmt::format("{}/{}{}-{}{}", folder_of(destination), unpublished_prefix(destination),
                   ::getpid(), serial++, kUnpublished);
-  // Of an earlier process with this process's number.
+  // Left by an earlier process with the same id.
   ::unlink(name.c_str());
   const Descriptor file(::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644));
   if (!file.valid()) return io_error(destination, "cannot be created", errno);
@@ -144,7 +145,7 @@ engine::Status UnpublishedFile::publish() {
     return io_error(destination_, "cannot be created", error);
   }
   name_.clear();
-  // The name too outlives a power loss. A file system that refuses this has done what it can.
+  // So that the name survives a power loss too. Not every file system supports this.
   const Descriptor folder(
       ::open(folder_of(destination_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid()) ::fsync(folder.get());
@@ -157,18 +158,19 @@ std::string free_name_beside(const std::string& path) {
     fs::path name = original;
     name.replace_filename(
         fmt::format("{}-{}{}", original.stem().string(), i, original.extension().string()));
-    // A stale log beside a new file would be taken for its own.
+    // A stale log next to a new file would be taken for its own.
     const std::string log = name.string() + "-wal";
     if (!identity_of(name.string()) && !identity_of(log)) return name.string();
   }
 }
 
-std::string storage_words(const std::string& path) {
+std::string storage_advice(const std::string& path) {
   std::string words;
   std::error_code error;
   const fs::space_info space = fs::space(folder_of(path), error);
   if (!error) {
-    words = fmt::format("{:.1f} MB are free there", static_cast<double>(space.available) / 1e6);
+    words =
+        fmt::format("{:.1f} MB are free on that disk", static_cast<double>(space.available) / 1e6);
   }
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {

@@ -1,5 +1,5 @@
-// The file beneath a recording: it gets its name only when it is whole, and it is told apart from
-// whatever may take its name later.
+// The file of a recording: it gets its name only when complete, and is recognised even after
+// another file has taken the name.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +13,17 @@
 
 namespace profiling {
 
-/// What a file is, whatever its name: names can be removed, moved and given away.
+/// Identifies a file independently of its name, which can be removed, moved or reused.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
   bool operator==(const FileIdentity&) const = default;
 };
-/// Nothing when there is no file of this name.
+/// None if there is no such file.
 std::optional<FileIdentity> identity_of(const std::string& path);
 
-/// A file in the making, beside its destination under a name of its own. A program that dies
-/// leaves only that name, which blocks nobody; create() removes what dead programs left.
+/// An unfinished file next to its destination, under a temporary name. A crashed program leaves
+/// only that file, which blocks nothing; create() removes such leftovers.
 class UnpublishedFile {
  public:
   static engine::Result<UnpublishedFile> create(const std::string& destination);
@@ -33,8 +33,8 @@ class UnpublishedFile {
 
   const std::string& name() const { return name_; }
   engine::Status write(std::span<const std::byte> bytes);
-  /// On the disk, then under the name of its destination. A file that has that name already is
-  /// left alone, and the error says so.
+  /// Flushes it to disk, then renames it to the destination. An existing file is left alone and is
+  /// an error.
   engine::Status publish();
 
  private:
@@ -45,11 +45,11 @@ class UnpublishedFile {
   std::string name_;  // empty once published
 };
 
-/// "/a/run.session" gives "/a/run-2.session", or the next number that nobody has.
+/// "/a/run.session" gives "/a/run-2.session", or the next free number.
 std::string free_name_beside(const std::string& path);
 
-/// What a failed write needs said: the room left on the disk of `path`, the limit on file sizes
-/// (ulimit -f) if there is one, and the remedy.
-std::string storage_words(const std::string& path);
+/// Explains a failed write: the free space on the disk of `path`, the limit on file sizes (ulimit
+/// -f) if there is one, and the remedy.
+std::string storage_advice(const std::string& path);
 
 }  // namespace profiling

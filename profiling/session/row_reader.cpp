@@ -1,4 +1,4 @@
-// The declared column types are not believed: a damaged file can hold any type anywhere.
+// Declared column types are not trusted: a damaged file can hold any type anywhere.
 #include "profiling/session/row_reader.h"
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ std::vector<std::byte> compress_bytes(std::span<const std::byte> bytes) {
   std::vector<std::byte> blob(ZSTD_compressBound(bytes.size()));
   const std::size_t size =
       ZSTD_compress(blob.data(), blob.size(), bytes.data(), bytes.size(), ZSTD_CLEVEL_DEFAULT);
-  // With a buffer of the bound's size only memory exhaustion can fail; whoever reads an empty blob
-  // finds too few numbers.
+  // With a buffer of the bound's size only memory exhaustion can fail; a reader refuses the empty
+  // blob.
   blob.resize(ZSTD_isError(size) != 0U ? 0 : size);
   return blob;
 }

@@ -1,5 +1,5 @@
-// Reads rows of an untrusted table: every cell states its type and range, and the first that is
-// wrong ends the reading with a sentence naming file, table, row, column, value and limit.
+// Reads rows of an untrusted table: every cell is checked for its type and range; the first wrong
+// one ends the reading with a sentence naming file, table, row, column, value and limit.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace profiling {
 
 // Bytes, zstd-compressed.
 
-/// Nothing for nothing.
+/// Empty for empty.
 std::vector<std::byte> compress_bytes(std::span<const std::byte> bytes);
 
 // Both fail with a phrase that completes "the blob ...".
 
-/// What the blob says of its content, before anything is allocated for it: a few bytes of zstd can
-/// claim to hold terabytes.
+/// The size that the blob declares, to be checked before allocating: a few bytes of zstd can
+/// declare terabytes.
 engine::Result<std::size_t> content_bytes(std::span<const std::byte> blob);
 /// Into a target of content_bytes().
 engine::Status decompress_bytes(std::span<const std::byte> blob, std::span<std::byte> target);
@@ -48,7 +48,7 @@ class RowReader {
   static constexpr std::int64_t kAnyHigh = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kAnyLow = std::numeric_limits<std::int64_t>::min();
 
-  /// `bytes_per_row` is what a row costs in memory, its texts and blobs apart.
+  /// `bytes_per_row`: memory of a row, without its texts and blobs.
   RowReader(sqlite3* database, const std::string& path, std::string table, const std::string& query,
             MemoryBudget& budget, std::size_t bytes_per_row);
 
@@ -67,13 +67,13 @@ class RowReader {
     return low;
   }
   double real_or_nan(int cell, std::string_view name);  // NULL is NaN
-  /// Words for a person: as engine::shown_text() makes them.
+  /// For display: made safe by engine::shown_text().
   std::string text(int cell, std::string_view name);
-  /// As it stands: a document, or what is compared.
+  /// Unchanged: a document, or a text that is compared.
   std::string exact_text(int cell, std::string_view name);
   std::span<const std::byte> blob(int cell, std::string_view name);  // until the next step
 
-  /// Takes from the budget; refuses the row where it is spent.
+  /// Takes from the budget; refuses the row if it is exhausted.
   bool take(std::size_t bytes);
   void refuse(const std::string& why);
   bool ok() const { return status_.ok(); }

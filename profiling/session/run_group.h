@@ -24,10 +24,10 @@ struct RunGroup {
   bool operator==(const RunGroup&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RunGroup::kind>("kind"),
-                      engine::field<&RunGroup::id>("id", {.low = 0, .high = engine::kMaxTime_ns}),
-                      engine::field<&RunGroup::position>("position", {.low = 0, .high = 9'999}),
-                      engine::field<&RunGroup::label>("label")};
+    return std::array{engine::field<&RunGroup::kind>(),
+                      engine::field<&RunGroup::id>(engine::kDuration_ns),
+                      engine::field<&RunGroup::position>({.low = 0, .high = 9'999}),
+                      engine::field<&RunGroup::label>()};
   }
 };
 

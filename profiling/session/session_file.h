@@ -1,6 +1,6 @@
-// The session file: one SQLite database a recording, documented in profiling/session/README.md for
-// people who query it with sqlite3 or pandas. Writing commits every run; reading treats the file as
-// untrusted.
+// The session file: one SQLite database per recording, documented in profiling/session/README.md
+// for people who query it with sqlite3 or pandas. Writing commits every run; reading treats the
+// file as untrusted.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace profiling {
 
-/// One finished run as it is kept: in memory by the window, in the file by the session.
+/// One finished run, as the window holds it and the session file stores it.
 struct RecordedRun {
   engine::RunRequest request;
   engine::RunResult result;
@@ -34,15 +34,14 @@ struct RecordedRun {
   std::vector<TimeNote> notes = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RecordedRun::request>("request"),
-                      engine::field<&RecordedRun::result>("result"),
-                      engine::field<&RecordedRun::activity>("activity"),
-                      engine::field<&RecordedRun::wall_clock_ms>(
-                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns}),
-                      engine::field<&RecordedRun::snapshot>("snapshot"),
-                      engine::field<&RecordedRun::power>("power"),
-                      engine::field<&RecordedRun::group>("group"),
-                      engine::field<&RecordedRun::notes>("notes", {.most = kMaxTimeNotes})};
+    return std::array{engine::field<&RecordedRun::request>(),
+                      engine::field<&RecordedRun::result>(),
+                      engine::field<&RecordedRun::activity>(),
+                      engine::field<&RecordedRun::wall_clock_ms>(engine::kDuration_ns),
+                      engine::field<&RecordedRun::snapshot>(),
+                      engine::field<&RecordedRun::power>(),
+                      engine::field<&RecordedRun::group>(),
+                      engine::field<&RecordedRun::notes>({.most = kMaxTimeNotes})};
   }
 };
 
@@ -52,9 +51,8 @@ struct RecordedComparison {
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RecordedComparison::comparison>("comparison"),
-                      engine::field<&RecordedComparison::wall_clock_ms>(
-                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+    return std::array{engine::field<&RecordedComparison::comparison>(),
+                      engine::field<&RecordedComparison::wall_clock_ms>(engine::kDuration_ns)};
   }
 };
 
@@ -64,9 +62,8 @@ struct RecordedHistory {
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RecordedHistory::history>("history"),
-                      engine::field<&RecordedHistory::wall_clock_ms>(
-                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+    return std::array{engine::field<&RecordedHistory::history>(),
+                      engine::field<&RecordedHistory::wall_clock_ms>(engine::kDuration_ns)};
   }
 };
 
@@ -77,10 +74,9 @@ struct RecordedVisit {
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RecordedVisit::request>("request"),
-                      engine::field<&RecordedVisit::report>("report"),
-                      engine::field<&RecordedVisit::wall_clock_ms>(
-                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+    return std::array{engine::field<&RecordedVisit::request>(),
+                      engine::field<&RecordedVisit::report>(),
+                      engine::field<&RecordedVisit::wall_clock_ms>(engine::kDuration_ns)};
   }
 };
 
@@ -95,37 +91,37 @@ struct RequestCodec {
 /// One thread at a time.
 class SessionWriter {
  public:
-  /// Creates a new file (refuses to overwrite: the error names the path). It gets its name when it
-  /// is whole, so that a death at any moment leaves no half of one.
+  /// Creates a new file; an existing one is an error that names the path. The file gets its name
+  /// only when complete, so that a crash leaves no partial file.
   static engine::Result<std::unique_ptr<SessionWriter>> create(const std::string& path,
                                                                const RequestCodec& codec);
   /// Closes the file.
   virtual ~SessionWriter() = default;
   /// One transaction: the run is on the disk when this returns, or not at all. The error says how
-  /// many runs are. InvalidArgument: this run is beyond a limit and never can be; anything else may
-  /// go better when it is tried again.
+  /// many runs are on it. InvalidArgument: the run exceeds a limit; other errors may be worth a
+  /// retry.
   virtual engine::Status append(const RecordedRun& run) = 0;
-  /// As for runs; the four are counted apart.
+  /// As for runs; each kind has its own numbers.
   virtual engine::Status append(const RecordedComparison& comparison) = 0;
   virtual engine::Status append(const RecordedHistory& history) = 0;
   virtual engine::Status append(const RecordedVisit& visit) = 0;
-  /// In place of the notes that the `run`-th appended run has; 0 = the first.
+  /// Replaces the notes of the `run`-th appended run; 0 = the first.
   virtual engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) = 0;
   virtual engine::Status set_note(const std::string& key,
                                   const std::string& value) = 0;  // title, comment, ...
 
-  /// Looks whether the file still has its name. If it was deleted, moved or replaced, all that was
-  /// recorded goes into a file of another name, where the recording goes on. Every append does this
-  /// too; the error is of a copy that could not be made.
+  /// Checks that the file still has its name. If it was deleted, moved or replaced, everything
+  /// recorded so far is copied to a file of another name, where recording continues. Every append
+  /// does this too; an error means that the copy failed.
   virtual engine::Status keep_in_place() = 0;
-  /// Copies the recording to this name, which must be free, and goes on there. The file so far
-  /// stays where it is.
+  /// Copies the recording to this path, which must be free, and continues there. The old file
+  /// stays.
   virtual engine::Status move_to(const std::string& path) = 0;
-  /// keep_in_place(), then one plain file without a log. Nothing may follow.
+  /// keep_in_place(), then merges the log into the file. No calls may follow.
   virtual engine::Status close() = 0;
   /// Where the recording is now.
   virtual const std::string& path() const = 0;
-  /// What a person must be told of the file's whereabouts; each sentence once, mostly empty.
+  /// A notice for the user that the file has moved; empty if there is none, returned once.
   virtual std::string take_notice() = 0;
 };
 
@@ -136,7 +132,7 @@ struct SessionLimits {
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  // of everything read, decompressed
 };
 
-/// Everything of a session that the window shows.
+/// Everything that a session file holds.
 struct Session {
   std::string path;
   std::vector<std::pair<std::string, std::string>> notes;
@@ -147,16 +143,16 @@ struct Session {
 };
 
 /// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, format,
-/// sizes, index ranges and blob lengths before believing any. A broken or foreign file is
-/// refused with the reason.
+/// sizes, index ranges and blob lengths before using any. A damaged or foreign file is refused with
+/// the reason.
 engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
                                      const SessionLimits& limits = {});
 
-/// The notes of a run of a file that is there already, in place of those it has.
+/// Replaces the notes of a run in an existing file.
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes);
 
-// Opens whatever holds captured graphs: a recording, or a file of cudaGraphDebugDotPrint().
+// Opens a file with captured graphs: a recording, or the output of cudaGraphDebugDotPrint().
 
 struct OpenedSnapshot {
   std::string title = {};  // "run 2: <subject>", "visit 1: <subject>", or the file's name

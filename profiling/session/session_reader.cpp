@@ -1,7 +1,7 @@
-// Opens a session file that may come from anywhere. Nothing in it is believed before it is checked,
-// and nothing is allocated by its word alone: identity, SQLite's guards, tables, cells, limits.
-// All of it is read in one transaction, so that a file that is being written is seen as it was at
-// one moment. Where SQLite can take no lock, a reading counts only if the file held still.
+// Opens a session file that may come from anywhere. Everything in it is checked before use, and no
+// allocation relies on its word alone: identity, SQLite's guards, tables, cells, limits. It is read
+// in one transaction, so that a file that is being written is seen at one moment. Without a lock, a
+// reading counts only if the file did not change meanwhile.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -30,7 +30,7 @@ engine::Error refuse(const std::string& path, const std::string& why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
 }
 
-/// How a file stood when it was looked at; different values mean that somebody wrote.
+/// State of a file at one moment; different values mean that it was written.
 struct FileState {
   bool there = false;
   dev_t device = 0;
@@ -41,7 +41,7 @@ struct FileState {
 };
 struct FileFacts {
   FileState file;
-  FileState log;  // the write-ahead log that a living or dead writer left
+  FileState log;  // the write-ahead log of a running or crashed writer
   bool operator==(const FileFacts&) const = default;
 };
 
@@ -64,13 +64,12 @@ engine::Result<FileFacts> examine_files(const std::string& path, const SessionLi
   if (!file.value().there) {
     return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
   }
-  const engine::Result<FileState> log = regular_file(path + "-wal");
-  if (!log.ok()) return log.error();
-  const FileFacts facts{.file = file.value(), .log = log.value()};
+  ENGINE_ASSIGN(const FileState log, regular_file(path + "-wal"));
+  const FileFacts facts{.file = file.value(), .log = log};
   std::error_code ignored;
   if (std::filesystem::exists(path + "-journal", ignored)) {
-    return refuse(path, fmt::format("{}-journal lies beside it, so a change was interrupted; open "
-                                    "both with sqlite3 once to undo it",
+    return refuse(path, fmt::format("there is a {}-journal, so a change was interrupted; open it "
+                                    "once with sqlite3 to undo the change",
                                     path));
   }
   const std::int64_t bytes = std::max(facts.file.bytes, facts.log.bytes);
@@ -99,7 +98,7 @@ engine::Status check_identity(sqlite3* database, const std::string& path, const 
   }
   constexpr char kMagic[] = "SQLite format 3";
   if (std::memcmp(header.data(), kMagic, sizeof(kMagic)) != 0) {
-    return refuse(path, "is not an SQLite database, so it is no session file");
+    return refuse(path, "is not an SQLite database, so it is not a session file");
   }
   const auto application = static_cast<std::int32_t>(header_word(header, 68));
   if (application != kApplicationId) {
@@ -113,7 +112,7 @@ engine::Status check_identity(sqlite3* database, const std::string& path, const 
                   fmt::format("has format {}; this program reads format {}{}", format, kFormat,
                               format > kFormat ? ": a newer Expertscope wrote it" : ""));
   }
-  // 1 stands for 65536. With a log beside it the file may rightly be shorter than it will be.
+  // 1 stands for 65536. With a log, the file may be shorter than declared.
   const std::int64_t stored = header[16] << 8 | header[17];
   const std::int64_t page_bytes = stored == 1 ? 65536 : stored;
   const std::int64_t declared = page_bytes * header_word(header, 28);
@@ -124,11 +123,11 @@ engine::Status check_identity(sqlite3* database, const std::string& path, const 
   return {};
 }
 
-/// How SQLite may be let to a file that this program must not change.
+/// How SQLite opens a file that this program must not change.
 enum class Locking {
-  Locked,     // a living writer waits for nobody and is seen as of one moment
-  Immutable,  // no lock and nothing made beside the file: read-only media
-  Unlocked,   // likewise, with a dead writer's log beside it, whose index is kept in memory
+  Locked,     // a running writer is not held up, and is seen at one moment
+  Immutable,  // no lock and no files next to it: read-only media
+  Unlocked,   // the same with a crashed writer's log, whose index is kept in memory
 };
 
 /// A path as an SQLite URI.
@@ -150,7 +149,7 @@ std::string uri_of(const std::string& path, Locking locking) {
   return uri;
 }
 
-/// Stops statements that run on over a damaged tree. A row costs about 20 instructions.
+/// Stops statements that do not end in a damaged tree. A row costs about 20 instructions.
 class WorkLimit {
  public:
   WorkLimit(sqlite3* database, const SessionLimits& limits)
@@ -171,8 +170,8 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// What has the name of one of our tables must be a table: a view or a virtual table would be code
-/// from a stranger. Whatever else is there is never named in a query.
+/// Whatever has the name of a session table must be a table: a view or a virtual table would run
+/// foreign code. Other objects are never queried.
 engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBudget& budget) {
   std::set<std::string> ours;
   for (const TableDefinition& table : session_tables()) ours.insert(table.name);
@@ -200,7 +199,7 @@ struct Opening {
   bool locked = false;
 };
 
-/// Opened, guarded, its identity checked, and at the begin of the one transaction that reads it.
+/// Opens the file, sets the guards, checks its identity and begins the transaction that reads it.
 engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& facts,
                                       const SessionLimits& limits, Locking locking) {
   constexpr int kBusyMilliseconds = 2000;
@@ -210,31 +209,31 @@ engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& 
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   Opening opening{.work = nullptr, .database = Database(raw), .locked = locking == Locking::Locked};
   if (code != SQLITE_OK) return refuse(path, sqlite3_errstr(code));
-  if (engine::Status ours = check_identity(raw, path, facts); !ours.ok()) return ours.error();
+  ENGINE_TRY(check_identity(raw, path, facts));
   set_guards(raw);
   opening.work = std::make_unique<WorkLimit>(raw, limits);
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   engine::Status status = execute_sql(raw, path, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0");
   if (status.ok() && locking == Locking::Unlocked) {
-    // Exclusive: SQLite then keeps the log's index in memory. It must not tidy up either.
+    // Exclusive: SQLite then keeps the log's index in memory. It must not merge the log either.
     sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     status = execute_sql(raw, path, "PRAGMA locking_mode=EXCLUSIVE");
   }
-  // The first row, not BEGIN, fixes the moment that is seen.
+  // The first row, not BEGIN, starts the snapshot.
   if (status.ok()) status = execute_sql(raw, path, "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
   if (!status.ok()) return status.error();
   return opening;
 }
 
-/// With locks where they can be had and anybody may need them.
+/// With locks if there is a writer and they are available.
 engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& facts,
                                       const SessionLimits& limits) {
-  // A writer has a log. Without one SQLite would make its index and leave it behind.
+  // A writer has a log. Without one, SQLite would create an index file and leave it behind.
   if (!facts.log.there) return begin_reading(path, facts, limits, Locking::Immutable);
   engine::Result<Opening> opened = begin_reading(path, facts, limits, Locking::Locked);
   std::error_code ignored;
   if (opened.ok() || std::filesystem::exists(path + "-shm", ignored)) return opened;
-  // No index, and none can be made: the writer is dead and the folder cannot be written.
+  // No index can be created: the writer has crashed and the folder is read-only.
   return begin_reading(path, facts, limits, Locking::Unlocked);
 }
 
@@ -254,11 +253,11 @@ engine::Status read_notes(const TableSource& source, Session& session) {
 
 /// Gives every captured graph to its run or visit.
 engine::Status read_snapshots(const TableSource& source, Session& session) {
-  std::vector<KeptSnapshot> kept;
+  std::vector<RecordedSnapshot> kept;
   engine::Status status = read_recorded(source, kept);
-  std::set<std::pair<KeptSnapshot::Owner, std::int64_t>> owners;
-  for (KeptSnapshot& snapshot : kept) {
-    const bool of_run = snapshot.owner == KeptSnapshot::Owner::Run;
+  std::set<std::pair<RecordedSnapshot::Owner, std::int64_t>> owners;
+  for (RecordedSnapshot& snapshot : kept) {
+    const bool of_run = snapshot.owner == RecordedSnapshot::Owner::Run;
     const std::string_view owner = engine::name_of(snapshot.owner);
     const std::size_t most = of_run ? session.runs.size() : session.visits.size();
     if (!status.ok()) break;
@@ -309,14 +308,11 @@ struct Reading {
 
 engine::Result<Reading> read_once(const std::string& path, const RequestCodec& codec,
                                   const SessionLimits& limits) {
-  const engine::Result<FileFacts> before = examine_files(path, limits);
-  if (!before.ok()) return before.error();
-  const engine::Result<Opening> opened = begin_reading(path, before.value(), limits);
-  if (!opened.ok()) return opened.error();
-  sqlite3* database = opened.value().database.get();
+  ENGINE_ASSIGN(const FileFacts before, examine_files(path, limits));
+  ENGINE_ASSIGN(const Opening opened, begin_reading(path, before, limits));
+  sqlite3* database = opened.database.get();
   // As of the transaction: a writer may have made the files larger since.
-  const engine::Result<FileFacts> facts = examine_files(path, limits);
-  if (!facts.ok()) return facts.error();
+  ENGINE_ASSIGN(const FileFacts facts, examine_files(path, limits));
   MemoryBudget budget(limits.max_memory_bytes);
   Session session;
   session.path = path;
@@ -324,12 +320,12 @@ engine::Result<Reading> read_once(const std::string& path, const RequestCodec& c
                            .path = path,
                            .codec = codec,
                            .limits = limits,
-                           .file_bytes = facts.value().file.bytes + facts.value().log.bytes,
+                           .file_bytes = facts.file.bytes + facts.log.bytes,
                            .budget = budget};
   engine::Status status = check_tables(database, path, budget);
   if (status.ok()) status = read_all(source, session);
   if (!status.ok()) return status.error();
-  return Reading{.session = std::move(session), .locked = opened.value().locked};
+  return Reading{.session = std::move(session), .locked = opened.locked};
 }
 
 }  // namespace
@@ -350,14 +346,14 @@ engine::Status check_readable(sqlite3* database, const std::string& path,
 
 engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
                                      const SessionLimits& limits) {
-  constexpr auto kPatience = std::chrono::seconds(5);
+  constexpr auto kReadLimit = std::chrono::seconds(5);
   constexpr auto kPause = std::chrono::milliseconds(20);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kReadLimit;
   while (true) {
     const engine::Result<FileFacts> before = examine_files(path, limits);
     engine::Result<Reading> reading = read_once(path, codec, limits);
     if (reading.ok() && reading.value().locked) return std::move(reading).value().session;
-    // What was read without a lock is believed only of a file that held still; errors too.
+    // A reading without a lock counts only if the file did not change; errors too.
     const engine::Result<FileFacts> after = examine_files(path, limits);
     if (!before.ok() || !after.ok() || before.value() == after.value()) {
       if (!reading.ok()) return reading.error();
@@ -367,7 +363,7 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
       return refuse(path,
                     fmt::format("is being written by another program and could not be read "
                                 "in {} s between its writes; try again when it is done ({})",
-                                kPatience.count(),
+                                kReadLimit.count(),
                                 reading.ok() ? "it changed meanwhile" : reading.error().message));
     }
     std::this_thread::sleep_for(kPause);

@@ -21,15 +21,14 @@ namespace {
 /// One byte more than import_dot() takes, which then names its limit.
 constexpr std::size_t kMaxDotBytes = (std::size_t{64} << 20) + 1;
 
-engine::Error refuse(const std::string& path, std::string_view why) {
+engine::Error refuse_snapshots(const std::string& path, std::string_view why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
 }
 
 engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path,
                                                          const RequestCodec& codec) {
-  engine::Result<Session> opened = open_session(path, codec);
-  if (!opened.ok()) return opened.error();
-  Session& session = opened.value();
+  ENGINE_ASSIGN(Session opened, open_session(path, codec));
+  Session& session = opened;
   std::vector<OpenedSnapshot> snapshots;
   const auto add = [&](std::string_view kind, std::size_t index, Snapshot& snapshot) {
     if (snapshot.graphs.empty()) return;
@@ -46,7 +45,7 @@ engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path
   for (std::size_t i = 0; i < session.visits.size(); ++i) {
     add("visit", i, session.visits[i].report.snapshot);
   }
-  if (snapshots.empty()) return refuse(path, "this recording holds no captured graph");
+  if (snapshots.empty()) return refuse_snapshots(path, "this recording holds no captured graph");
   return snapshots;
 }
 
@@ -62,30 +61,28 @@ bool begins_like_dot(std::string_view text) {
 
 engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path,
                                                           const RequestCodec& codec) {
-  // Asked through SQLite and not opened here: it may be this program's own recording, and closing
-  // any descriptor of a file drops the locks that a process has on it.
+  // Through SQLite: it may be this program's own recording, and closing any descriptor of a file
+  // drops all of the process's locks on it.
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored) && is_database(path)) {
     return from_session(path, codec);
   }
   engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
   if (!file.ok()) return file.error();
-  engine::Result<std::string> begin = file.value().read(4096);
-  if (!begin.ok()) return begin.error();
-  std::string text = std::move(begin).value();
+  ENGINE_ASSIGN(std::string begin, file.value().read(4096));
+  std::string text = std::move(begin);
   if (!begins_like_dot(text)) {
-    return refuse(path,
-                  "is neither a recording nor a dot file of a CUDA graph (which begins with "
-                  "'digraph')");
+    return refuse_snapshots(
+        path,
+        "is neither a recording nor a dot file of a CUDA graph (which begins with "
+        "'digraph')");
   }
-  const engine::Result<std::string> rest = file.value().read(kMaxDotBytes - text.size());
-  if (!rest.ok()) return rest.error();
-  text += rest.value();
-  engine::Result<Snapshot> snapshot = import_dot(text, path);
-  if (!snapshot.ok()) return snapshot.error();
+  ENGINE_ASSIGN(const std::string rest, file.value().read(kMaxDotBytes - text.size()));
+  text += rest;
+  ENGINE_ASSIGN(Snapshot snapshot, import_dot(text, path));
   std::vector<OpenedSnapshot> snapshots(1);
   snapshots[0].title = engine::shown_text(std::filesystem::path(path).filename().string());
-  snapshots[0].snapshot = std::move(snapshot).value();
+  snapshots[0].snapshot = std::move(snapshot);
   snapshots[0].snapshot.subject = snapshots[0].title;
   return snapshots;
 }

@@ -1,4 +1,4 @@
-// Every failure of SQLite leaves as a sentence that names the file and what was being done.
+// Every error of SQLite becomes a sentence that names the file and the operation.
 #include "profiling/session/sqlite_handle.h"
 
 #include <fmt/format.h>
@@ -14,18 +14,18 @@ namespace profiling {
 
 namespace {
 
-/// What SQLite's codes mean for a recording, where its own sentence would mislead.
-std::string cause_words(sqlite3* database, const std::string& path) {
+/// The cause of an error, where SQLite's own message would mislead.
+std::string cause_text(sqlite3* database, const std::string& path) {
   const int code = sqlite3_extended_errcode(database);
   switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return "another program is using the file; try again when it is done";
     case SQLITE_FULL:
-      return "the disk is full; " + storage_words(path);
+      return "the disk is full; " + storage_advice(path);
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ) break;
-      return fmt::format("{}; {}", sqlite3_errmsg(database), storage_words(path));
+      return fmt::format("{}; {}", sqlite3_errmsg(database), storage_advice(path));
     default:
       break;
   }
@@ -37,7 +37,7 @@ std::string cause_words(sqlite3* database, const std::string& path) {
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing) {
   const int code = sqlite3_errcode(database);
   const auto kind = code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io;
-  return {kind, fmt::format("{}: {}: {}", path, doing, cause_words(database, path))};
+  return {kind, fmt::format("{}: {}: {}", path, doing, cause_text(database, path))};
 }
 
 void set_guards(sqlite3* database) {
@@ -144,16 +144,14 @@ bool is_database(const std::string& path) {
 engine::Status use_log(sqlite3* database, const std::string& path) {
   std::string mode;
   {
-    engine::Result<Statement> statement = Statement::prepare(database, path, "PRAGMA journal_mode");
-    if (!statement.ok()) return statement.error();
-    const engine::Result<bool> row = statement.value().next();
-    if (!row.ok()) return row.error();
-    mode = reinterpret_cast<const char*>(sqlite3_column_text(statement.value().get(), 0));
+    ENGINE_ASSIGN(Statement statement, Statement::prepare(database, path, "PRAGMA journal_mode"));
+    ENGINE_TRY(statement.next());
+    mode = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
   }
   engine::Status status;
   if (mode != "wal") {
-    // In memory first: a kill then leaves no journal. OFF, one write of one page, is what a
-    // defensive connection refuses without a word.
+    // In memory first: a kill then leaves no journal. OFF would do, but a defensive connection
+    // silently refuses it.
     status = execute_sql(database, path, "PRAGMA journal_mode=MEMORY; PRAGMA journal_mode=WAL");
   }
   return status.ok() ? execute_sql(database, path, "PRAGMA synchronous=FULL") : status;

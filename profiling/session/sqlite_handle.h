@@ -1,5 +1,5 @@
-// RAII over sqlite3 and sqlite3_stmt. A bind that fails is remembered and reported by the next
-// step, so that a row is written as one chain and checked once. One thread at a time.
+// RAII over sqlite3 and sqlite3_stmt. A failed bind is reported by the next step, so that a row is
+// bound in one chain and checked once. One thread at a time.
 #pragma once
 
 #include <sqlite3.h>
@@ -22,11 +22,11 @@ using Database = std::unique_ptr<sqlite3, DatabaseClose>;
 /// "<path>: <doing>: <SQLite's own sentence>".
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing);
 
-/// For a file that may be anybody's, before its first statement: nothing that it brings runs, and
-/// one hostile cell or statement costs little.
+/// For an untrusted file, before its first statement: code in the file does not run, and a hostile
+/// cell or statement is limited.
 void set_guards(sqlite3* database);
 
-/// Runs statements that return nothing of interest.
+/// Runs statements whose rows are not needed.
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql);
 
 /// The file's first bytes as they are on the disk, through SQLite's own descriptor: closing another
@@ -36,8 +36,8 @@ bool read_file_start(sqlite3* database, std::span<unsigned char> bytes);
 /// Whether the file is an SQLite database; read as by read_file_start().
 bool is_database(const std::string& path);
 
-/// Write-ahead log, flushed with every commit. A kill on the way there leaves no rollback journal,
-/// which would make the file unreadable for whoever may not write it.
+/// Write-ahead log, flushed with every commit. A kill during the switch leaves no rollback journal,
+/// which would make the file unreadable without write access.
 engine::Status use_log(sqlite3* database, const std::string& path);
 
 class Statement {

@@ -1,6 +1,6 @@
-// Nothing is sized by a number in the file: lists grow by the rows that are really there, in the
-// order of their keys, without a gap. The two exceptions, bulk and sparse tables, are bounded by
-// the file's size and by the member's limit. Foreign tables, columns and indices are not looked at.
+// No list is sized by a number in the file: lists grow by the rows that exist, in the order of
+// their keys, without gaps. The exceptions, bulk and sparse tables, are bounded by the file's size
+// and the member's limit. Foreign tables, columns and indices are ignored.
 #include "profiling/session/table_reader.h"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ class TableReader {
       : source_(source), table_(table), chain_(table.chain()), list_type_(list_type), list_(list) {}
 
   engine::Status read() {
-    if (engine::Status status = find_columns(); !status.ok()) return status;
+    ENGINE_TRY(find_columns());
     if (missing_) return {};
     RowReader rows(source_.database, source_.path, table_.name, query_, source_.budget,
                    bytes_per_row());
@@ -116,7 +116,7 @@ class TableReader {
             fmt::format("{}: table {} {}", source_.path, table_.name, why)};
   }
 
-  /// Which columns there are, and the query for them.
+  /// Finds the columns and builds the query for them.
   engine::Status find_columns() {
     struct Found {
       std::int64_t key = 0;  // place in the primary key, from 1
@@ -126,11 +126,11 @@ class TableReader {
     RowReader columns(source_.database, source_.path, table_.name,
                       fmt::format("PRAGMA table_xinfo(\"{}\")", table_.name), source_.budget, 0);
     while (columns.next()) {
-      // A name that is no text of ours is of no interest, whatever it is.
+      // Unknown columns are ignored.
       found[columns.text(1, "name")] = {.key = columns.integer(5, "pk"),
                                         .computed = columns.integer(6, "hidden") != 0};
     }
-    if (engine::Status status = columns.take_status(); !status.ok()) return status;
+    ENGINE_TRY(columns.take_status());
     missing_ = found.empty();
     if (missing_) return {};
     std::string select;
@@ -141,7 +141,7 @@ class TableReader {
       if (column == found.end() || column->second.computed) {
         return refuse(fmt::format("has no column {}", key));
       }
-      // Else SQLite would have to sort, in memory and time that the file decides on.
+      // Otherwise SQLite would have to sort, with memory and time under the file's control.
       if (ordered && column->second.key != ++keys) {
         return refuse(fmt::format("is not kept in the order of {}", key));
       }
@@ -151,12 +151,12 @@ class TableReader {
     int index = 0;
     for (const Table* level : chain_) {
       if (level->key.empty() || (level->bulk && level == &table_)) continue;
-      if (engine::Status status = add_key(level->key, !table_.bulk); !status.ok()) return status;
+      ENGINE_TRY(add_key(level->key, !table_.bulk));
       select += fmt::format("{}\"{}\"", select.empty() ? "" : ", ", level->key);
       ++index;
     }
     if (table_.bulk) {
-      if (engine::Status status = add_key("record_id", true); !status.ok()) return status;
+      ENGINE_TRY(add_key("record_id", true));
     }
     for (const Column& column : table_.columns) {
       const auto known = found.find(column.name);
@@ -229,11 +229,11 @@ class TableReader {
     return nullptr;
   }
 
-  /// What the alternative of a row that was read already holds.
+  /// The value of an alternative whose row has been read before.
   static void* held_by(RowReader& rows, const Table& level, void* owner) {
     const Table::Place& place = level.places.front();
     void* choice = at(owner, place.offset);
-    if (place.type->kind == Kind::Maybe) {
+    if (place.type->kind == Kind::Optional) {
       if (const void* held = place.type->maybe.value(choice)) return const_cast<void*>(held);
     } else if (place.type->choice.index(choice) == level.alternative) {
       return place.type->choice.chosen(choice);
@@ -242,7 +242,7 @@ class TableReader {
     return nullptr;
   }
 
-  /// Rows by the million, which come one recorded value after the other.
+  /// Millions of rows, in the order of the recorded values.
   engine::Status read_bulk(RowReader& rows) {
     const Table::Place& place = table_.places.front();
     const std::size_t stride = place.type->element->size;
@@ -279,7 +279,7 @@ class TableReader {
     return status;
   }
 
-  /// Makes room for the row and fills it.
+  /// Appends an entry for the row and fills it.
   void read_row(RowReader& rows, void* owner) {
     switch (table_.rows) {
       case Table::Rows::Recorded:
@@ -294,11 +294,11 @@ class TableReader {
       case Table::Rows::Alternative: {
         const Table::Place& place = table_.places.front();
         void* choice = at(owner, place.offset);
-        if (place.type->kind == Kind::Maybe)
+        if (place.type->kind == Kind::Optional)
           return read_cells(rows, place.type->maybe.make(choice));
         const std::size_t held = place.type->choice.index(choice);
         if (place.type->choice.types[held] != nullptr) {
-          return rows.refuse(fmt::format("{} is of two kinds", place.member));
+          return rows.refuse(fmt::format("{} has two alternatives", place.member));
         }
         return read_cells(rows, place.type->choice.choose(choice, table_.alternative));
       }
@@ -441,7 +441,7 @@ class TableReader {
     }
   }
 
-  /// A row takes more than a byte, so the file's size bounds what may be made at its word.
+  /// A row takes more than one byte, so the file's size bounds the allocation.
   void read_size(RowReader& rows, const Cell& cell, void* list) {
     const Column& column = *cell.column;
     const bool bulk = column.form == Form::BulkSize;
@@ -472,9 +472,7 @@ class TableReader {
 engine::Status read_recorded(const TableSource& source, const Layout& layout,
                              const engine::Type& list_type, void* list) {
   for (const auto& table : layout.tables) {
-    if (engine::Status status = TableReader(source, *table, list_type, list).read(); !status.ok()) {
-      return status;
-    }
+    ENGINE_TRY(TableReader(source, *table, list_type, list).read());
     if (list_type.list.size(list) == 0) break;  // nothing that rows could belong to
   }
   return {};

@@ -23,9 +23,9 @@ struct TableSource {
   MemoryBudget& budget;
 };
 
-/// Fills `list`, a vector of what the layout is of. A table or a column that the file does not have
-/// leaves the defaults of the members. Every cell is checked for its type and its member's range;
-/// what must hold between cells is limits.h.
+/// Fills `list`, a vector of what the layout is of. Tables or columns that the file lacks leave the
+/// members' defaults. Every cell is checked for its type and its member's range; what must hold
+/// between cells is limits.h.
 engine::Status read_recorded(const TableSource& source, const Layout& layout,
                              const engine::Type& list_type, void* list);
 template <class Recorded>
@@ -33,9 +33,9 @@ engine::Status read_recorded(const TableSource& source, std::vector<Recorded>& l
   return read_recorded(source, layout_of<Recorded>(), engine::kType<std::vector<Recorded>>, &list);
 }
 
-// What the writer asks of the reader.
+// The writer's check.
 
-/// Whether a session whose tables are these could be opened; InvalidArgument says why not. `path`
+/// Whether a session with these tables could be opened; InvalidArgument says why not. `path`
 /// begins the sentence.
 engine::Status check_readable(sqlite3* database, const std::string& path,
                               const RequestCodec& codec);

@@ -83,7 +83,7 @@ void RecordWriter::write_table(const Table& table, const void* owner) {
     case Table::Rows::Alternative: {
       const void* value = at(owner, place.offset);
       const void* held = nullptr;
-      if (place.type->kind == Kind::Maybe) {
+      if (place.type->kind == Kind::Optional) {
         held = place.type->maybe.value(value);
       } else if (place.type->choice.index(value) == table.alternative) {
         held = place.type->choice.chosen(const_cast<void*>(value));

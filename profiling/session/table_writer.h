@@ -20,16 +20,15 @@ struct Target {
 };
 
 /// Inside the caller's transaction. Without a codec only tables without requests can be written.
-/// InvalidArgument: a value that the file cannot keep, an
-/// enumerator without a name or a text that is no UTF-8.
+/// InvalidArgument: a value that cannot be stored: an enumerator without a name, or a text that is
+/// not UTF-8.
 class RecordWriter {
  public:
   RecordWriter(const Target& to, const Layout& layout, const RequestCodec* codec);
 
-  /// `record` and all that it owns; its number is `id`.
+  /// Writes `record`, with number `id`, and everything that it owns.
   engine::Status write(std::int64_t id, const void* record);
-  /// The rows of one table in place of those that the record has there; the table belongs to the
-  /// record itself.
+  /// Replaces the record's rows in one table, which must belong to the record itself.
   engine::Status replace(std::string_view table, std::int64_t id, const void* record);
 
  private:

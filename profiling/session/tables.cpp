@@ -1,5 +1,5 @@
-// The tables of a session file as far as they are not made by the rules of layout.h: the names that
-// people query by, and the lists that are kept in another way.
+// Exceptions to the rules of layout.h: names for people who query the file, and lists that are
+// stored differently.
 #include <algorithm>
 #include <bit>
 
@@ -195,7 +195,7 @@ constexpr MemberLayout kMembers[] = {
     flat<MovedMemory>("node"),
 
     // Snapshots.
-    flat<KeptSnapshot>("snapshot"),
+    flat<RecordedSnapshot>("snapshot"),
     list<Snapshot>("graphs", "snapshot_graphs", "graph"),
     list<Snapshot>("ledger", "snapshot_allocations", "position"),
     column<engine::Allocation>("id", "allocation_id"),
@@ -223,8 +223,10 @@ constexpr RecordedKind kHistories = {.type = &kType<RecordedHistory>,
                                      .members = kMembers};
 constexpr RecordedKind kVisits = {
     .type = &kType<RecordedVisit>, .table = "visits", .key = "visit_id", .members = kMembers};
-constexpr RecordedKind kSnapshots = {
-    .type = &kType<KeptSnapshot>, .table = "snapshots", .key = "snapshot_id", .members = kMembers};
+constexpr RecordedKind kSnapshots = {.type = &kType<RecordedSnapshot>,
+                                     .table = "snapshots",
+                                     .key = "snapshot_id",
+                                     .members = kMembers};
 
 }  // namespace
 
@@ -249,7 +251,7 @@ const Layout& layout_of<RecordedVisit>() {
   return layout;
 }
 template <>
-const Layout& layout_of<KeptSnapshot>() {
+const Layout& layout_of<RecordedSnapshot>() {
   static const Layout layout = make_layout(kSnapshots);
   return layout;
 }
@@ -266,7 +268,7 @@ std::vector<TableDefinition> session_tables() {
                                        "KEY,\n  name TEXT NOT NULL\n) STRICT"}};
   for (const Layout* layout :
        {&layout_of<RecordedRun>(), &layout_of<RecordedComparison>(), &layout_of<RecordedHistory>(),
-        &layout_of<RecordedVisit>(), &layout_of<KeptSnapshot>()}) {
+        &layout_of<RecordedVisit>(), &layout_of<RecordedSnapshot>()}) {
     for (const auto& table : layout->tables) all.push_back({table->name, definition_of(*table)});
   }
   return all;

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxTimeNotes = 10'000;  // of one run
 struct TimeNote {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;      // >= begin_ns
-  std::string text = {};        // empty = a mark without words
+  std::string text = {};        // empty = a mark without text
   std::int64_t created_ms = 0;  // Unix time
 
   bool operator==(const TimeNote&) const = default;
@@ -31,11 +31,9 @@ struct TimeNote {
   static constexpr auto fields() {
     constexpr engine::FieldRules kOnAxis = {.low = -engine::kMaxTime_ns,
                                             .high = engine::kMaxTime_ns};
-    return std::array{engine::field<&TimeNote::begin_ns>("begin_ns", kOnAxis),
-                      engine::field<&TimeNote::end_ns>("end_ns", kOnAxis),
-                      engine::field<&TimeNote::text>("text"),
-                      engine::field<&TimeNote::created_ms>(
-                          "created_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+    return std::array{engine::field<&TimeNote::begin_ns>(kOnAxis),
+                      engine::field<&TimeNote::end_ns>(kOnAxis), engine::field<&TimeNote::text>(),
+                      engine::field<&TimeNote::created_ms>(engine::kDuration_ns)};
   }
   engine::Flaw flaw() const {
     return end_ns < begin_ns ? engine::Flaw{"end_ns", "lies before its begin_ns"} : engine::Flaw();

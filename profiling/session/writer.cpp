@@ -1,7 +1,6 @@
-// Writes a session: one transaction a run, so that a crash leaves whole runs only. WAL with
-// synchronous FULL: what was committed survives a power loss too; closing folds the log back into
-// one file. The open file is what counts, not its name: when the name is taken away, the recording
-// is copied to another one and goes on there.
+// Writes a session: one transaction per run, so that a crash leaves complete runs only. WAL with
+// synchronous FULL: committed runs survive a power loss too; closing merges the log into the file.
+// If the open file loses its name, the recording is copied to another one and continues there.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@
 namespace profiling {
 namespace {
 
-/// What the numbers in `records` mean, for people who query the file.
+/// Names of the numbers in `records`, for people who query the file.
 engine::Status write_names(const Target& to, const char* table, const engine::Type& type) {
   auto row =
       Statement::prepare(to.database, to.path, fmt::format("INSERT INTO {} VALUES(?, ?)", table));
@@ -58,12 +57,11 @@ engine::Result<Database> empty_tables(const std::string& path) {
     return engine::Error{engine::ErrorCode::OutOfMemory,
                          fmt::format("{}: {}", path, sqlite3_errstr(code))};
   }
-  engine::Status status = create_tables({.database = raw, .path = path});
-  if (!status.ok()) return status.error();
+  ENGINE_TRY(create_tables({.database = raw, .path = path}));
   return database;
 }
 
-/// A file of them: no half of it is ever on a disk.
+/// The bytes of a file with these tables, to be written whole.
 engine::Result<std::vector<std::byte>> file_of(sqlite3* tables, const std::string& path) {
   sqlite3_int64 bytes = 0;
   const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> image(
@@ -73,8 +71,8 @@ engine::Result<std::vector<std::byte>> file_of(sqlite3* tables, const std::strin
   }
   const auto* first = reinterpret_cast<const std::byte*>(image.get());
   std::vector<std::byte> file(first, first + bytes);
-  // Write and read version 2 mean WAL (sqlite.org/fileformat.html, section 1.3). Asked of SQLite
-  // later, the change would pass through a rollback journal, and a kill then would leave that.
+  // Write and read version 2 mean WAL (sqlite.org/fileformat.html, section 1.3). If SQLite made the
+  // change later, a kill would leave its rollback journal.
   file.at(18) = file.at(19) = std::byte{2};
   return file;
 }
@@ -83,16 +81,15 @@ engine::Result<std::vector<std::byte>> file_of(sqlite3* tables, const std::strin
 engine::Status check_nothing_beside(const std::string& path) {
   for (const char* side : {"-wal", "-journal"}) {
     if (identity_of(path + side)) {
-      return engine::Error{
-          engine::ErrorCode::Io,
-          fmt::format("{}: {}{} is left from another recording; choose another name", path, path,
-                      side)};
+      return engine::Error{engine::ErrorCode::Io,
+                           fmt::format("{}: {}{} belongs to another recording; choose another name",
+                                       path, path, side)};
     }
   }
   return {};
 }
 
-/// A recording's files as SQLite holds them open. It never replaces one of them by itself.
+/// A recording's files as SQLite holds them open; SQLite never replaces one of them.
 class OpenRecording {
  public:
   static engine::Result<OpenRecording> open(const std::string& path) {
@@ -120,7 +117,7 @@ class OpenRecording {
   sqlite3* database() const { return database_.get(); }
   const std::string& path() const { return path_; }
 
-  /// What became of the name; empty = the files are where they were.
+  /// What happened to the files; empty = they are still in place.
   std::string displacement() const {
     const std::optional<FileIdentity> now = identity_of(path_);
     if (now != parts_[0]) {
@@ -134,7 +131,7 @@ class OpenRecording {
     return "";
   }
 
-  /// Everything committed so far into a file of this name, which must be free.
+  /// Copies everything committed so far to this path, which must be free.
   engine::Status copy_to(const std::string& path) const {
     engine::Status status = check_nothing_beside(path);
     if (!status.ok()) return status;
@@ -149,7 +146,7 @@ class OpenRecording {
         return engine::Error{engine::ErrorCode::Io,
                              fmt::format("{}: {}", path, sqlite3_errstr(code))};
       }
-      // Nobody knows the file yet: it needs no journal, and publish() brings it to the disk.
+      // The file is not published yet: it needs no journal, and publish() flushes it.
       status = execute_sql(raw, path, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
       if (!status.ok()) return status;
       sqlite3_backup* backup = sqlite3_backup_init(raw, "main", database(), "main");
@@ -161,14 +158,14 @@ class OpenRecording {
     return file.value().publish();
   }
 
-  /// Closes it. `keep`: as one plain file, which is what people copy; should a step fail, the log
-  /// stays beside the file, and both together are still a whole recording. Otherwise what is left
-  /// under its name is removed, as far as it is its own.
+  /// Closes it. `keep`: as one file without a log, which is what people copy; if a step fails, the
+  /// log stays next to the file, and both together are a complete recording. Otherwise the log and
+  /// index are removed if they are its own.
   void close(bool keep) {
     if (database_ == nullptr) return;
     if (keep) {
       sqlite3_exec(database(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
-      // MEMORY: leaving WAL writes one page; a journal of it would outlive a kill.
+      // MEMORY: leaving WAL writes one page, and a kill must not leave a journal of it.
       sqlite3_exec(database(), "PRAGMA journal_mode=MEMORY", nullptr, nullptr, nullptr);
     } else {
       sqlite3_db_config(database(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -198,7 +195,7 @@ class SqliteSessionWriter final : public SessionWriter {
   SqliteSessionWriter(const SqliteSessionWriter&) = delete;
   SqliteSessionWriter& operator=(const SqliteSessionWriter&) = delete;
 
-  // Whoever wants to hear of a failure calls close().
+  // Failures are reported by close() only.
   ~SqliteSessionWriter() override { static_cast<void>(close()); }
 
   engine::Status append(const RecordedRun& run) override {
@@ -216,10 +213,11 @@ class SqliteSessionWriter final : public SessionWriter {
 
   engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
     if (static_cast<std::int64_t>(run) >= counts_.runs) {
-      return engine::Error{engine::ErrorCode::InvalidArgument,
-                           fmt::format("{}: there is no run {} to pin notes to", path(), run + 1)};
+      return engine::Error{
+          engine::ErrorCode::InvalidArgument,
+          fmt::format("{}: there is no run {} to attach notes to", path(), run + 1)};
     }
-    if (engine::Status status = check(notes); !status.ok()) return status;
+    ENGINE_TRY(check(notes));
     return in_transaction([&] { return replace_time_notes(target(), run, notes); });
   }
 
@@ -243,7 +241,7 @@ class SqliteSessionWriter final : public SessionWriter {
   engine::Status keep_in_place() override {
     const std::string displacement = file_.displacement();
     if (displacement.empty()) return {};
-    // The folder may be gone too; what was measured must not go with it.
+    // The folder may be gone too; the measurements must not be lost with it.
     std::error_code error;
     const std::filesystem::path name = std::filesystem::path(path()).filename();
     engine::Status status;
@@ -254,31 +252,28 @@ class SqliteSessionWriter final : public SessionWriter {
       status = move_to(free_name_beside((folder / name).string()));
       if (!status.ok()) continue;
       notice_ = fmt::format(
-          "{} {} while it was written. The whole recording is in {} now and goes "
-          "on there.",
-          old_path, displacement, path());
+          "{} {} during recording. The whole recording is now in {} and continues there.", old_path,
+          displacement, path());
       return {};
     }
     return engine::Error{
         status.error().code,
-        fmt::format("{} {} while it was written, and the recording cannot be copied: {}", path(),
+        fmt::format("{} {} during recording, and the recording cannot be copied: {}", path(),
                     displacement, status.error().message)};
   }
 
   engine::Status move_to(const std::string& path) override {
-    engine::Status status = file_.copy_to(path);
-    if (!status.ok()) return status;
-    engine::Result<OpenRecording> copy = OpenRecording::open(path);
-    if (!copy.ok()) return copy.error();
+    ENGINE_TRY(file_.copy_to(path));
+    ENGINE_ASSIGN(OpenRecording copy, OpenRecording::open(path));
     file_.close(file_.displacement().empty());
-    file_ = std::move(copy).value();
+    file_ = std::move(copy);
     return {};
   }
 
   engine::Status close() override {
     if (file_.database() == nullptr) return {};
     engine::Status status = keep_in_place();
-    // A file that nobody can name any more needs no log.
+    // A file without a name needs no log.
     file_.close(status.ok());
     return status;
   }
@@ -291,7 +286,7 @@ class SqliteSessionWriter final : public SessionWriter {
 
   Target target() const { return {.database = file_.database(), .path = file_.path()}; }
 
-  /// What is in a file; the next of each kind has the next number.
+  /// Numbers of rows in the file, by kind.
   struct Counts {
     std::int64_t runs = 0;
     std::int64_t comparisons = 0;
@@ -300,7 +295,7 @@ class SqliteSessionWriter final : public SessionWriter {
     std::int64_t snapshots = 0;
   };
 
-  /// The counters move on only if all of it is in the file.
+  /// The counters advance only if everything is in the file.
   template <class Recorded>
   engine::Status append_one(const char* kind, std::int64_t& counter, const Recorded& recorded) {
     engine::Status limits = check(recorded);
@@ -309,7 +304,7 @@ class SqliteSessionWriter final : public SessionWriter {
       return engine::Error{limits.error().code, fmt::format("{}: the {} is not recorded: {}",
                                                             path(), kind, limits.error().message)};
     }
-    // A failed copy is tried again before more goes where nobody can find it.
+    // Retries a failed copy before more goes into a file that has lost its name.
     engine::Status status = keep_in_place();
     if (status.ok()) {
       status = in_transaction([&] { return write(target(), counts_, counter + 1, recorded); });
@@ -326,8 +321,8 @@ class SqliteSessionWriter final : public SessionWriter {
     return {};
   }
 
-  /// What a reader refuses would cost the file all that is in it already. So everything is written
-  /// into memory first and read back there: the reader's checks hold here without being said again.
+  /// A value that the reader refuses would make the whole file unreadable. So everything is first
+  /// written to memory and read back there, which applies the reader's checks.
   template <class Recorded>
   engine::Status rehearse(const Recorded& recorded) {
     static const std::string kWords = "it could not be read again";
@@ -337,11 +332,11 @@ class SqliteSessionWriter final : public SessionWriter {
     if (status.ok()) status = check_readable(database, kWords, codec_);
     sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
     if (status.ok() || status.error().code == engine::ErrorCode::OutOfMemory) return status;
-    // Also what SQLite itself refused: no disk had a part in it.
+    // Also for SQLite's own errors: no disk is involved.
     return engine::Error{engine::ErrorCode::InvalidArgument, status.error().message};
   }
 
-  /// There may be millions, and limits.cpp has all that holds for records and events.
+  /// There may be millions, and limits.cpp checks everything about records and events.
   static RecordedRun without_records(const RecordedRun& run) {
     return {.request = run.request,
             .result = run.result,
@@ -376,7 +371,7 @@ class SqliteSessionWriter final : public SessionWriter {
     return snapshot != nullptr && !(*snapshot == Snapshot{});
   }
 
-  /// As the `id`-th of its kind, with its snapshot behind those that there are.
+  /// As number `id` of its kind, with its snapshot as the next one.
   template <class Recorded>
   engine::Status write(const Target& to, const Counts& before, std::int64_t id,
                        const Recorded& recorded) const {
@@ -384,9 +379,10 @@ class SqliteSessionWriter final : public SessionWriter {
     const Snapshot* snapshot = snapshot_of(recorded);
     if (!status.ok() || !is_kept(snapshot)) return status;
     constexpr bool kOfRun = std::is_same_v<Recorded, RecordedRun>;
-    const KeptSnapshot kept{.owner = kOfRun ? KeptSnapshot::Owner::Run : KeptSnapshot::Owner::Visit,
-                            .owner_id = id,
-                            .snapshot = *snapshot};
+    const RecordedSnapshot kept{
+        .owner = kOfRun ? RecordedSnapshot::Owner::Run : RecordedSnapshot::Owner::Visit,
+        .owner_id = id,
+        .snapshot = *snapshot};
     return write_recorded(to, before.snapshots + 1, kept, codec_);
   }
 
@@ -403,22 +399,19 @@ engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::
                                                                      const RequestCodec& codec) {
   engine::Status status = check_nothing_beside(path);
   if (!status.ok()) return status.error();
-  engine::Result<Database> tables = empty_tables(path);
-  if (!tables.ok()) return tables.error();
-  const engine::Result<std::vector<std::byte>> empty = file_of(tables.value().get(), path);
-  if (!empty.ok()) return empty.error();
-  engine::Result<UnpublishedFile> file = UnpublishedFile::create(path);
-  if (!file.ok()) return file.error();
-  status = file.value().write(empty.value());
-  if (status.ok()) status = file.value().publish();
+  ENGINE_ASSIGN(Database tables, empty_tables(path));
+  ENGINE_ASSIGN(const std::vector<std::byte> empty, file_of(tables.get(), path));
+  ENGINE_ASSIGN(UnpublishedFile file, UnpublishedFile::create(path));
+  status = file.write(empty);
+  if (status.ok()) status = file.publish();
   if (!status.ok()) return status.error();
   engine::Result<OpenRecording> opened = OpenRecording::open(path);
   if (!opened.ok()) {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path + part).c_str());
     return opened.error();
   }
-  return std::unique_ptr<SessionWriter>(std::make_unique<SqliteSessionWriter>(
-      std::move(opened).value(), std::move(tables).value(), codec));
+  return std::unique_ptr<SessionWriter>(
+      std::make_unique<SqliteSessionWriter>(std::move(opened).value(), std::move(tables), codec));
 }
 
 }  // namespace profiling

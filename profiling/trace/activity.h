@@ -39,16 +39,16 @@ struct ActivityRecord {
   std::int64_t duration_ns() const { return end_ns - start_ns; }
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ActivityRecord::start_ns>("start_ns"),
-                      engine::field<&ActivityRecord::end_ns>("end_ns"),
-                      engine::field<&ActivityRecord::node_id>("node_id"),
-                      engine::field<&ActivityRecord::name>("name"),
-                      engine::field<&ActivityRecord::iteration>("iteration", {.low = -1}),
-                      engine::field<&ActivityRecord::expert>("expert"),
-                      engine::field<&ActivityRecord::layer>("layer"),
-                      engine::field<&ActivityRecord::kind>("kind"),
-                      engine::field<&ActivityRecord::lane>("lane"),
-                      engine::field<&ActivityRecord::stage>("stage")};
+    return std::array{engine::field<&ActivityRecord::start_ns>(),
+                      engine::field<&ActivityRecord::end_ns>(),
+                      engine::field<&ActivityRecord::node_id>(),
+                      engine::field<&ActivityRecord::name>(),
+                      engine::field<&ActivityRecord::iteration>({.low = -1}),
+                      engine::field<&ActivityRecord::expert>(),
+                      engine::field<&ActivityRecord::layer>(),
+                      engine::field<&ActivityRecord::kind>(),
+                      engine::field<&ActivityRecord::lane>(),
+                      engine::field<&ActivityRecord::stage>()};
   }
   engine::Flaw flaw() const {
     return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
@@ -65,10 +65,8 @@ struct GraphNode {
   std::vector<std::uint64_t> dependencies;  // node ids that must finish first
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&GraphNode::id>("id"), engine::field<&GraphNode::name>("name"),
-                      engine::field<&GraphNode::stage>("stage"),
-                      engine::field<&GraphNode::layer>("layer"),
-                      engine::field<&GraphNode::dependencies>("dependencies")};
+    return engine::fields<&GraphNode::id, &GraphNode::name, &GraphNode::stage, &GraphNode::layer,
+                          &GraphNode::dependencies>();
   }
 };
 
@@ -102,14 +100,11 @@ struct HostEvent {
   bool operator==(const HostEvent&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&HostEvent::start_ns>("start_ns"),
-                      engine::field<&HostEvent::end_ns>("end_ns"),
-                      engine::field<&HostEvent::name>("name"),
-                      engine::field<&HostEvent::iteration>("iteration", {.low = -1}),
-                      engine::field<&HostEvent::layer>("layer"),
-                      engine::field<&HostEvent::kind>("kind"),
-                      engine::field<&HostEvent::lane>("lane"),
-                      engine::field<&HostEvent::stage>("stage")};
+    return std::array{
+        engine::field<&HostEvent::start_ns>(), engine::field<&HostEvent::end_ns>(),
+        engine::field<&HostEvent::name>(),     engine::field<&HostEvent::iteration>({.low = -1}),
+        engine::field<&HostEvent::layer>(),    engine::field<&HostEvent::kind>(),
+        engine::field<&HostEvent::lane>(),     engine::field<&HostEvent::stage>()};
   }
   engine::Flaw flaw() const {
     return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
@@ -141,26 +136,26 @@ struct MemoryEvent {
   bool operator==(const MemoryEvent&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MemoryEvent::time_ns>("time_ns"),
-                      engine::field<&MemoryEvent::address>("address"),
-                      engine::field<&MemoryEvent::bytes>("bytes"),
-                      engine::field<&MemoryEvent::pool>("pool"),
-                      engine::field<&MemoryEvent::pool_bytes>("pool_bytes"),
-                      engine::field<&MemoryEvent::pool_used>("pool_used"),
-                      engine::field<&MemoryEvent::iteration>("iteration", {.low = -1}),
-                      engine::field<&MemoryEvent::layer>("layer"),
-                      engine::field<&MemoryEvent::operation>("operation"),
-                      engine::field<&MemoryEvent::space>("space"),
-                      engine::field<&MemoryEvent::stage>("stage"),
-                      engine::field<&MemoryEvent::stream_ordered>("stream_ordered")};
+    return std::array{engine::field<&MemoryEvent::time_ns>(),
+                      engine::field<&MemoryEvent::address>(),
+                      engine::field<&MemoryEvent::bytes>(),
+                      engine::field<&MemoryEvent::pool>(),
+                      engine::field<&MemoryEvent::pool_bytes>(),
+                      engine::field<&MemoryEvent::pool_used>(),
+                      engine::field<&MemoryEvent::iteration>({.low = -1}),
+                      engine::field<&MemoryEvent::layer>(),
+                      engine::field<&MemoryEvent::operation>(),
+                      engine::field<&MemoryEvent::space>(),
+                      engine::field<&MemoryEvent::stage>(),
+                      engine::field<&MemoryEvent::stream_ordered>()};
   }
 };
 
 /// Of one run; with more it is not recorded.
-inline constexpr std::size_t kMostNames = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxNames = std::size_t{1} << 20;
 /// A run keeps at most this many of each; further ones count as dropped.
-inline constexpr std::size_t kMostHostEvents = 1'000'000;
-inline constexpr std::size_t kMostMemoryEvents = 1'000'000;
+inline constexpr std::size_t kMaxHostEvents = 1'000'000;
+inline constexpr std::size_t kMaxMemoryEvents = 1'000'000;
 
 struct Activity {
   std::vector<std::string> names;
@@ -170,12 +165,11 @@ struct Activity {
   std::vector<MemoryEvent> memory_events = {};  // sorted by time_ns
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&Activity::names>("names", {.most = kMostNames}),
-        engine::field<&Activity::records>("records"),
-        engine::field<&Activity::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
-        engine::field<&Activity::host_events>("host_events", {.most = kMostHostEvents}),
-        engine::field<&Activity::memory_events>("memory_events", {.most = kMostMemoryEvents})};
+    return std::array{engine::field<&Activity::names>({.most = kMaxNames}),
+                      engine::field<&Activity::records>(),
+                      engine::field<&Activity::nodes>({.most = engine::kMaxGraphNodes}),
+                      engine::field<&Activity::host_events>({.most = kMaxHostEvents}),
+                      engine::field<&Activity::memory_events>({.most = kMaxMemoryEvents})};
   }
 };
 

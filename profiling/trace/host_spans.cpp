@@ -1,6 +1,6 @@
 // Host spans as activity records. span() may be called from any thread of the backend while the
-// engine thread brackets iterations: one mutex guards everything; a span adds well under a
-// microsecond to the product it measures.
+// engine thread brackets iterations: one mutex guards everything; a span takes well under a
+// microsecond.
 #include "profiling/trace/host_spans.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Searching scans all records; stepping only a neighbourhood.
+// A search scans all records, a step only those nearby.
 #include "profiling/trace/record_search.h"
 
 #include <algorithm>

@@ -128,7 +128,8 @@ std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result) {
   const bool narrow =
       engine::traits_of(result.effective.recipe).quantizes() && result.emulated.empty();
   for (const DeviceRow& row : kHopper) {
-    if (result.device.name.find(row.name) == std::string::npos) continue;
+    // The whole name: an NVL board or a slice of a device has other peaks.
+    if (result.device.name != row.name) continue;
     return NominalPeaks{
         .flop_per_clock = (narrow ? 8192.0 : 4096.0) * result.device.multiprocessors,
         .clock_mhz = row.clock_mhz,

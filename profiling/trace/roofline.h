@@ -1,5 +1,5 @@
-// Where the products of a run lie on the roofline of their device. Work is counted, time is
-// measured; neither is estimated. No CUDA.
+// Where the products of a run lie on the roofline of their device. Work is computed from the shape,
+// time is measured. No CUDA.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,7 @@ std::vector<TimelineLane> lanes_by_replay(std::span<const ActivityRecord> record
 std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records) {
   int experts = 0;
   for (const ActivityRecord& record : records) experts = std::max(experts, record.expert + 1);
-  const int together = std::max(1, (experts + kMostExpertLanes - 1) / kMostExpertLanes);
+  const int together = std::max(1, (experts + kMaxExpertLanes - 1) / kMaxExpertLanes);
   std::vector<Rows> lanes;
   for (int first = 0; first < experts; first += together) {
     const int last = std::min(first + together, experts) - 1;

@@ -37,7 +37,7 @@ struct TimelineLane {
 
 inline constexpr std::size_t kMaxRowsPerLane = 16;
 /// More experts share lanes: adjacent ones, the same number in each.
-inline constexpr int kMostExpertLanes = 32;
+inline constexpr int kMaxExpertLanes = 32;
 
 /// Threads first, then streams, each by number. For this and the following functions `records` must
 /// be sorted by start and outlive the result.

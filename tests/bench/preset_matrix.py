@@ -123,7 +123,7 @@ def main():
             "step_tflops": round(result["flop"] / median_ns / 1e3, 3),
             "stage_median_us": stage_us,
             "fprop_tflops": round(result["flop"] / stage_us["fprop"] / 1e6, 3) if "fprop" in stage_us else None,
-            "y_snr_db_worst_expert": min((float(e["snr_db"]) for e in experts if int(e.get("rows", 0))), default=None),
+            "y_snr_db_worst_expert": min((float(e["fprop.snr_db"]) for e in experts if int(e.get("rows", 0))), default=None),
             "replays_checked": len(checks),
             "replays_wrong": sum(1 for c in checks if c.get("wrong_experts")),
             "deviations": result.get("deviations", []),

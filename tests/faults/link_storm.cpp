@@ -56,7 +56,7 @@ struct StormOptions {
   double patience = 1;  // factor that extends every limit on a loaded machine
 };
 
-constexpr double kWordSeconds = 2;     // until a fault is reported
+constexpr double kNoticeSeconds = 2;   // until a fault is reported
 constexpr double kCallSeconds = 2;     // for any call of the link
 constexpr double kAnswerSeconds = 20;  // of a well-behaved worker: only a hang takes this long
 constexpr std::size_t kMostQueuedBytes = 64U << 20;
@@ -427,9 +427,9 @@ class Round {
 
   /// `id`: an order that is answered before the worker breaks its promise.
   void expect_state(Caller& caller, LinkState state, std::uint64_t id = 0) {
-    if (!caller.wait_for_state(state, kWordSeconds)) {
-      caller.complain(fmt::format("after {} s the link is {}, not {}", kWordSeconds, words(caller),
-                                  state == LinkState::Lost ? "lost" : "stalled"));
+    if (!caller.wait_for_state(state, kNoticeSeconds)) {
+      caller.complain(fmt::format("after {} s the link is {}, not {}", kNoticeSeconds,
+                                  words(caller), state == LinkState::Lost ? "lost" : "stalled"));
     }
     const bool answers_first =
         fault_.kind->name == "answers-twice" || fault_.kind->name == "fails-and-finishes";
@@ -462,7 +462,7 @@ class Round {
     caller.wait([&] { return lost() || (id != 0 && caller.answered(id)); }, 0.3);
     if (lost()) return refused(caller);
     const std::uint64_t next = caller.order();
-    if (caller.wait([&] { return lost() || caller.finished(next); }, kWordSeconds)) {
+    if (caller.wait([&] { return lost() || caller.finished(next); }, kNoticeSeconds)) {
       if (lost()) refused(caller);
       return;
     }
@@ -493,10 +493,10 @@ class Round {
     if (caller.status().state == LinkState::Starting) return;
     caller.timed("cancel()", [&] { caller.link().cancel(); });
     const auto word = [&] { return has_word(caller.status()) || caller.all_answered(); };
-    if (!caller.wait(word, kWordSeconds + 1)) {
+    if (!caller.wait(word, kNoticeSeconds + 1)) {
       caller.complain(
           fmt::format("a cancel that is not answered has no word after {} s: the link is {}",
-                      kWordSeconds + 1, words(caller)));
+                      kNoticeSeconds + 1, words(caller)));
     }
   }
 
@@ -611,7 +611,7 @@ class Round {
 
   void look_for_children(Caller& caller) {
     for (const pid_t child : caller.left_behind()) {
-      const auto end = Clock::now() + Seconds(kWordSeconds * options_.patience);
+      const auto end = Clock::now() + Seconds(kNoticeSeconds * options_.patience);
       while (!gone(child) && Clock::now() < end) std::this_thread::sleep_for(1ms);
       if (gone(child)) continue;
       caller.complain(fmt::format("a child of the worker ({}) outlives it", child));

@@ -24,11 +24,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using profiling::BlockedLaunch;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-constexpr double kDeadline = 0.2;
+constexpr double kLaunchDeadline = 0.2;
 
-engine::Launching launch_of(int number, double deadline = kDeadline) {
+engine::Launching launch_of(int number, double deadline = kLaunchDeadline) {
   return {.graph = true, .number = number, .deadline_seconds = deadline, .p99_seconds = 1e-5};
 }
 
@@ -89,7 +89,7 @@ TEST(LaunchGuard, SeesAStuckThreadWithinASecondOfTheDeadlineAndWhatItDoes) {
   ASSERT_TRUE(in_time);
   const auto [blocked, text] = answer.get();
   EXPECT_EQ(blocked.launch.number, 41);
-  EXPECT_GE(blocked.waited_seconds, kDeadline);
+  EXPECT_GE(blocked.waited_seconds, kLaunchDeadline);
   EXPECT_THAT(text, HasSubstr("sleeps in the kernel"));
 }
 
@@ -129,7 +129,7 @@ TEST(HostThread, AThreadThatRunsAndOneThatIsGone) {
 TEST(StallAnswer, AWorkerStuckInALaunchAnswersAndEnds) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  EXPECT_EXIT(stuck_worker(::dup(ends[1])), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(stuck_worker(::dup(ends[1])), ::testing::ExitedWithCode(0), "");
   ::close(ends[1]);
   const UniqueFd reading(ends[0]);
   FrameDecoder decoder;

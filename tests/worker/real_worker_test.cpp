@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 // The limits themselves are tested with a synthetic clock (liveness_test); here a loaded machine
 // must not fail what works.
-constexpr auto kSoon = 3s;
+constexpr auto kReplySoon = 3s;
 
 const std::vector<std::string> kCpuWorker = {WORKER_PROGRAM, "--backend", "cpu"};
 
@@ -249,7 +249,7 @@ TEST(RealWorker, KilledInTheMiddleOfARunIsLost) {
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
   ASSERT_EQ(::kill(link->status().pid, SIGKILL), 0);
-  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kReplySoon));
   EXPECT_EQ(link->status().reason, "killed by signal 9");
 }
 
@@ -258,9 +258,9 @@ TEST(RealWorker, StoppedInTheMiddleOfARunIsStalledAndComesBack) {
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
   ASSERT_EQ(::kill(link->status().pid, SIGSTOP), 0);
-  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, kSoon));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, kReplySoon));
   ASSERT_EQ(::kill(link->status().pid, SIGCONT), 0);
-  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, kSoon));
+  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, kReplySoon));
 }
 
 TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {

@@ -1,7 +1,6 @@
 // The sweep's axes and progress, and the points that are derived from its runs when they change.
 #include "app/gui/compare/frontier_view.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/moment.h"
 
 namespace app {
 namespace {
@@ -69,9 +69,10 @@ void FrontierView::follow(const PanelContext& context) {
     sweep_titles_.clear();
     for (profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
       if (group.kind != profiling::GroupKind::Sweep) continue;
-      sweep_titles_.push_back(fmt::format("sweep of {:%H:%M:%S}, {} runs",
-                                          fmt::localtime(static_cast<std::time_t>(group.id / 1000)),
-                                          group.runs.size()));
+      sweep_titles_.push_back(
+          fmt::format("sweep of {}, {} runs",
+                      engine::local_time(static_cast<std::time_t>(group.id / 1000), "%H:%M:%S"),
+                      group.runs.size()));
       sweeps_.push_back(std::move(group));
     }
     // The user wants to see a sweep that has just been started.

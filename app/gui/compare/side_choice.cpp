@@ -1,6 +1,5 @@
 #include "app/gui/compare/side_choice.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +7,14 @@
 #include <utility>
 
 #include "app/controllers/request_actions.h"
+#include "engine/model/moment.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace app {
 namespace {
 
 std::string time_of(std::int64_t unix_ms) {
-  return fmt::format("{:%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(unix_ms / 1000)));
+  return engine::local_time(static_cast<std::time_t>(unix_ms / 1000), "%H:%M:%S");
 }
 
 const void* last_of(const profiling::RunList& runs) {

@@ -13,7 +13,7 @@ std::string NumericsPanel::selected_note(int expert) const {
   const std::vector<engine::ExpertResult>& experts = model_.run().result.experts;
   if (expert < 0 || std::cmp_greater_equal(expert, experts.size())) return {};
   const engine::ExpertResult& one = experts[static_cast<std::size_t>(expert)];
-  const double snr = accuracy_of(one, model_.product()).snr_db;
+  const double snr = one.of(model_.product()).snr_db;
   return fmt::format("expert {}: {} \u00b7 ", expert,
                      one.rows == 0 ? "no rows" : plot::decibels(snr).text());
 }
@@ -39,7 +39,8 @@ CardSpec NumericsPanel::snr_card(const PanelContext& context) {
                               engine::output_name(model_.product())),
           .measured =
               "10 log10 of the sum of squares of the unquantized product over the sum of "
-              "squared errors, all finite elements of layer 0. A fading bar is an exact "
+              "squared errors, over the elements of layer 0 that are finite in both. Elements "
+              "that overflowed are left out and counted as lost. A fading bar is an exact "
               "match, hatching an expert without rows.",
           .text = [this, columns] { return plot::table_text(columns(), model_.expert_rows()); },
           .csv = [this, columns] { return plot::table_csv(columns(), model_.expert_rows()); },
@@ -53,7 +54,7 @@ CardSpec NumericsPanel::snr_card(const PanelContext& context) {
 std::string NumericsPanel::snr_value(int selected) const {
   double worst = INFINITY;
   for (const engine::ExpertResult& expert : model_.run().result.experts) {
-    const double snr = accuracy_of(expert, model_.product()).snr_db;
+    const double snr = expert.of(model_.product()).snr_db;
     if (expert.rows > 0 && std::isfinite(snr)) worst = std::min(worst, snr);
   }
   return fmt::format("experts={};worst_db={:.2f};product={};selected={}", model_.snr_bars().size(),
@@ -74,18 +75,20 @@ void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
   if (hovered >= 0) {
     const engine::ExpertResult& expert =
         model_.run().result.experts[static_cast<std::size_t>(hovered)];
-    const engine::ProductAccuracyRow error = accuracy_of(expert, model_.product());
+    const engine::ProductAccuracy& error = expert.of(model_.product());
     const auto snr_text = [&expert](double snr) {
       return expert.rows == 0 ? "no rows" : plot::decibels(snr).text();
     };
-    plot::read_out(context, fmt::format("expert {}", hovered),
-                   {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows))},
-                    {std::string("SNR of ") + engine::output_name(model_.product()),
-                     snr_text(error.snr_db), theme.colors.accent},
-                    {"SNR of X", snr_text(expert.x_snr_db)},
-                    {"max error", plot::number_text(error.max_abs_error)},
-                    {"rms of reference", plot::number_text(error.reference_rms)},
-                    {"scales in the selection", scales_in_selection(hovered)}});
+    plot::read_out(
+        context, fmt::format("expert {}", hovered),
+        {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows))},
+         {std::string("SNR of ") + engine::output_name(model_.product()), snr_text(error.snr_db),
+          theme.colors.accent},
+         {"SNR of X", snr_text(expert.x_snr_db)},
+         {"max error", plot::number_text(error.max_abs_error)},
+         {"lost to overflow", plot::count_text(error.lost), error.lost > 0 ? theme.colors.bad : 0},
+         {"rms of reference", plot::number_text(error.reference_rms)},
+         {"scales in the selection", scales_in_selection(hovered)}});
   }
 }
 

@@ -30,23 +30,11 @@ std::vector<plot::Column> expert_error_columns(engine::Product product) {
           {"max err.", 50, true, "Largest absolute error of an element of the product"},
           {"X ulp", 38, true,
            "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
+          {"lost", 34, true,
+           "Elements of the product that overflowed: infinite or NaN although the unquantized "
+           "product is finite. The SNR leaves them out"},
           {"satur.", 38, true, "Elements of X above the format's largest value"},
           {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
-}
-
-engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert,
-                                       engine::Product product) {
-  switch (product) {
-    case engine::Product::Fprop:
-      return {.snr_db = expert.snr_db,
-              .max_abs_error = expert.max_abs_error,
-              .reference_rms = expert.reference_rms};
-    case engine::Product::Dgrad:
-      return expert.dgrad;
-    case engine::Product::Wgrad:
-      break;
-  }
-  return expert.wgrad;
 }
 
 std::string recipe_text(const engine::Recipe& recipe) {
@@ -119,7 +107,7 @@ void NumericsModel::derive_experts(const Theme& theme) {
   };
   for (std::size_t i = 0; i < run_->result.experts.size(); ++i) {
     const engine::ExpertResult& expert = run_->result.experts[i];
-    const engine::ProductAccuracyRow error = accuracy_of(expert, product_);
+    const engine::ProductAccuracy& error = expert.of(product_);
     snr_bars_.push_back({.value = error.snr_db,
                          .companion = static_cast<double>(expert.rows),
                          .color = theme.colors.accent,
@@ -133,6 +121,7 @@ void NumericsModel::derive_experts(const Theme& theme) {
                    {plot::number_text(error.max_abs_error), error.max_abs_error},
                    {std::isnan(expert.x_max_ulp) ? "" : plot::number_text(expert.x_max_ulp),
                     expert.x_max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
+                   count(error.lost),
                    count(expert.saturated),
                    count(expert.underflowed)}});
     if (expert.rows == 0) snr_bars_.back().value = std::nan("");

@@ -69,8 +69,6 @@ class NumericsModel {
 
 /// The table's columns name the product.
 std::vector<plot::Column> expert_error_columns(engine::Product product);
-/// The figures of one product of an expert, wherever the result stores them.
-engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert, engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
 std::string recipe_text(const engine::Recipe& recipe);
 

@@ -1,6 +1,5 @@
 #include "app/gui/panels/time_notes.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/moment.h"
 
 namespace app {
 namespace {
@@ -127,8 +127,9 @@ void TimeNotes::draw_note(const PanelContext& context, const plot::AxisMap& x, I
                    fmt::format("{};{}", note.begin_ns, note.end_ns), low, high);
   if (!ImGui::IsMouseHoveringRect(low, high) || !ImGui::IsWindowHovered()) return;
   const auto when = static_cast<std::time_t>(note.created_ms / 1000);
-  controls::tooltip(context, fmt::format("{}\n{}\nwritten {:%Y-%m-%d %H:%M}\nClick to change it",
-                                         title_of(note), place_of(note), fmt::localtime(when)));
+  controls::tooltip(
+      context, fmt::format("{}\n{}\nwritten {}\nClick to change it", title_of(note), place_of(note),
+                           engine::local_time(when, "%Y-%m-%d %H:%M")));
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) clicked_ = index;
 }
 

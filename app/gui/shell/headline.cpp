@@ -9,6 +9,7 @@
 #include "app/controllers/request_actions.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/theme/text.h"
@@ -42,13 +43,29 @@ std::string three_digits(double value) {
 /// Index of the expert with the lowest SNR; -1 when no expert has a finite reference.
 int worst_expert(const std::vector<engine::ExpertResult>& experts) {
   int worst = -1;
+  double lowest = 0.0;
   for (std::size_t i = 0; i < experts.size(); ++i) {
-    if (experts[i].rows == 0 || std::isnan(experts[i].snr_db)) continue;
-    if (worst < 0 || experts[i].snr_db < experts[static_cast<std::size_t>(worst)].snr_db) {
-      worst = static_cast<int>(i);
-    }
+    const double snr = experts[i].fprop.snr_db;
+    if (experts[i].rows == 0 || std::isnan(snr)) continue;
+    if (worst >= 0 && snr >= lowest) continue;
+    worst = static_cast<int>(i);
+    lowest = snr;
   }
   return worst;
+}
+
+/// Overflowed outputs of all experts: the SNR leaves them out.
+HeadlineFigure lost_figure(std::uint64_t lost, const Palette& colors) {
+  return {.id = "headline.lost",
+          .value = plot::count_text(lost),
+          .unit = "",
+          .label = lost == 1 ? "output of Y lost" : "outputs of Y lost",
+          .tooltip =
+              "Infinite or NaN although the unquantized product is finite: they overflowed "
+              "the type of Y. The SNR leaves them out",
+          .color = colors.bad,
+          .exact = static_cast<double>(lost),
+          .exact_unit = ""};
 }
 
 /// "0 frames drawn while timing": the window draws on the machine that it measures.
@@ -90,18 +107,21 @@ std::vector<HeadlineFigure> figures(const engine::RunResult& result,
     }
   }
   if (const int worst = worst_expert(result.experts); worst >= 0) {
-    const double snr = result.experts[static_cast<std::size_t>(worst)].snr_db;
-    list.push_back({.id = "headline.snr",
-                    .value = std::isinf(snr) ? "exact" : three_digits(snr),
-                    .unit = std::isinf(snr) ? "" : "dB",
-                    .label = fmt::format("SNR of Y, worst expert ({})", worst),
-                    .tooltip =
-                        "Product of layer 0 against the product of the unquantized operands: "
-                        "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",
-                    .color = snr < 15 ? colors.warn : colors.text,
-                    .exact = snr,
-                    .exact_unit = "dB"});
+    const double snr = result.experts[static_cast<std::size_t>(worst)].fprop.snr_db;
+    list.push_back(
+        {.id = "headline.snr",
+         .value = snr == std::numeric_limits<double>::infinity() ? "exact" : three_digits(snr),
+         .unit = snr == std::numeric_limits<double>::infinity() ? "" : "dB",
+         .label = fmt::format("SNR of Y, worst expert ({})", worst),
+         .tooltip = "Product of layer 0 against the product of the unquantized operands: "
+                    "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",
+         .color = snr < 15 ? colors.warn : colors.text,
+         .exact = snr,
+         .exact_unit = "dB"});
   }
+  std::uint64_t lost = 0;
+  for (const engine::ExpertResult& expert : result.experts) lost += expert.fprop.lost;
+  if (lost > 0) list.push_back(lost_figure(lost, colors));
   return list;
 }
 

@@ -64,7 +64,7 @@ class HistorySteps {
         return Error{ErrorCode::Cancelled, "the amax history was cancelled"};
       }
       progress.iteration.store(step);
-      if (Status stepped = one_step(step); !stepped.ok()) return stepped.error();
+      ENGINE_TRY(one_step(step));
       progress.fraction.store((step + 1.0) / out_.steps);
     }
     out_.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -75,7 +75,7 @@ class HistorySteps {
 
  private:
   Status one_step(int step) {
-    if (Status loaded = load(step); !loaded.ok()) return loaded;
+    ENGINE_TRY(load(step));
     note_history_amax();
     quantize_cpu(
         {.recipe = recipe_,
@@ -96,18 +96,16 @@ class HistorySteps {
     RunRequest request = out_.request.request;
     if (out_.request.tokens > 0) request.shape.tokens = out_.request.tokens;
     request.seed += static_cast<std::uint64_t>(step);
-    const Result<GroupedShape> shape = resolve_shape(request);
-    if (!shape.ok()) return shape.error();
-    splits_ = shape.value().splits;
+    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
+    splits_ = shape.splits;
     for (const IdleExpert& idle : out_.request.idle) {
       if (idle.step == step) splits_[static_cast<std::size_t>(idle.expert)] = 0;
     }
     row_offsets_.assign(1, 0);
     for (const std::int64_t rows : splits_) row_offsets_.push_back(row_offsets_.back() + rows);
-    Result<std::unique_ptr<TensorSource>> source =
-        open_source(request, OperandRole::Activations, /*layer=*/0);
-    if (!source.ok()) return source.error();
-    type_ = source.value()->element();
+    ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
+                  open_source(request, OperandRole::Activations, /*layer=*/0));
+    type_ = source->element();
     const std::int64_t elements = row_offsets_.back() * request.shape.k;
     const std::int64_t bytes = elements * element_bytes(type_);
     // The original operand, a copy for the outlier, and the codes.
@@ -120,7 +118,7 @@ class HistorySteps {
                                static_cast<double>(wanted) / 0x1p30,
                                static_cast<double>(available) / 0x1p30)};
     }
-    OperandStore store(std::move(source).value(), /*keep=*/false);
+    OperandStore store(std::move(source), /*keep=*/false);
     const std::byte* first = store.rows(0, row_offsets_.back());
     elements_.assign(first, first + bytes);
     codes_.resize(static_cast<std::size_t>(elements));
@@ -153,8 +151,8 @@ class HistorySteps {
                   elements_.data() + largest * element_bytes(type_));
   }
 
-  /// What the next update computes its scales from: taken before it rolls the history, because the
-  /// row that it drops still counts.
+  /// Input of the next update's scales, taken before it rolls the history, because the row to be
+  /// dropped still counts.
   void note_history_amax() {
     const int experts = out_.experts;
     for (int expert = 0; expert < experts; ++expert) {
@@ -203,7 +201,7 @@ class HistorySteps {
     }
   }
 
-  /// By the rule of the update itself, from nothing but this amax; NaN if it gives no scale.
+  /// By the update's own rule, from this amax alone; NaN if it gives no scale.
   float wanted_scale(float amax) const {
     float history = amax;
     float scale = kNone;

@@ -1,4 +1,4 @@
-// Steps delayed scaling through the CPU twins, so that every machine can show it.
+// Runs delayed scaling step by step on the CPU twins, which every machine can do.
 #pragma once
 
 #include "engine/model/amax_history.h"

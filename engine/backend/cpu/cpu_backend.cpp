@@ -128,30 +128,28 @@ class CpuBackend final : public Backend {
     if (verdict.support == Support::Refused) {
       return Error{ErrorCode::Unsupported, verdict.sentence};
     }
-    const Result<GroupedShape> shape = resolve_shape(request);
-    if (!shape.ok()) return shape.error();
-    result.splits = shape.value().splits;
+    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
+    result.splits = shape.splits;
     const StepPasses passes = request.linear.passes;
     const int products =
         (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
-    result.flop = shape.value().flop() * request.layers * products;
+    result.flop = shape.flop() * request.layers * products;
 
     context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
     context.progress.timed_since_ns.store(0);
     context.progress.stage.store(static_cast<int>(Stage::Memory));
     context.progress.fraction.store(0.0);
-    const Status loaded = load(result.effective, shape.value());
-    if (!loaded.ok()) return loaded.error();
+    ENGINE_TRY(load(result.effective, shape));
 
     const int iterations = request.launch.iterations;
     RunScope scope(context.observer);
     CpuStep step({.request = result.effective,
-                  .shape = shape.value(),
+                  .shape = shape,
                   .operands = *operands_,
                   .buffers = buffers_,
                   .context = context});
-    step.expect(shape.value().num_experts() * kStatisticsUnits + iterations * step.units());
+    step.expect(shape.num_experts() * kStatisticsUnits + iterations * step.units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = traits_of(result.effective.recipe).remembers_amax();
     Status status = measure_last ? Status() : measure_statistics(step, result);
@@ -164,7 +162,7 @@ class CpuBackend final : public Backend {
     if (!status.ok()) return status.error();
     scope.end();
     if (result.effective.measure.ceilings) {
-      result.measurements.ceilings = measure_cpu_ceilings(shape.value());
+      result.measurements.ceilings = measure_cpu_ceilings(shape);
     }
 
     describe_methods(context.observer, result);
@@ -174,7 +172,7 @@ class CpuBackend final : public Backend {
     return result;
   }
 
-  /// Operands of the last run when they are the same, else new ones.
+  /// The last run's operands if they are the same, else new ones.
   Status load(const RunRequest& request, const GroupedShape& shape) {
     if (operands_ && operands_->kept() && operands_->key == operand_key(request)) {
       const std::int64_t available = available_memory_bytes();
@@ -185,11 +183,9 @@ class CpuBackend final : public Backend {
     operands_.reset();
     const std::int64_t available = available_memory_bytes();
     const MemoryPlan plan = plan_memory(request, shape, available);
-    const Status fits = check_memory(plan, shape, available);
-    if (!fits.ok()) return fits.error();
-    Result<LoadedOperands> operands = load_operands(request, plan.kept_bytes > 0);
-    if (!operands.ok()) return operands.error();
-    operands_.emplace(std::move(operands).value());
+    ENGINE_TRY(check_memory(plan, shape, available));
+    ENGINE_ASSIGN(LoadedOperands operands, load_operands(request, plan.kept_bytes > 0));
+    operands_.emplace(std::move(operands));
     return {};
   }
 

@@ -372,7 +372,7 @@ Status CpuStep::run(int iteration) {
       weight_gradient(layer, expert);
     }
   }
-  // A product that was cancelled half way must not pass for a result.
+  // A cancelled product must not be taken for a result.
   if (is_cancelled()) return cancelled();
   return {};
 }

@@ -40,14 +40,14 @@ class CpuStep {
     LoadedOperands& operands;
     StepBuffers& buffers;
     RunContext context;
-    /// A layer, of take_outputs(); empty = all outputs are the buffers'.
+    /// One per layer, from take_outputs(); empty = all outputs are in the buffers.
     std::vector<LayerOutputs> outputs = {};
   };
   /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
 
-  /// For a backward-only step, quantizes what it reads from the previous forward step; else
-  /// nothing.
+  /// For a backward-only step, quantizes what it reads of the preceding forward step; otherwise
+  /// does nothing.
   Status prepare();
   /// All passes, layers and experts once. Cancelled on request.
   Status run(int iteration);

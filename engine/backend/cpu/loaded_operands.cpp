@@ -1,5 +1,5 @@
-// Keeps what is small, streams what is large; the bound is the same on every machine so that a
-// request behaves alike, and lower only where memory is short.
+// Keeps small operands and streams large ones; the bound is the same on all machines, so that a
+// request behaves alike, and lower only if memory is short.
 #include "engine/backend/cpu/loaded_operands.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace engine {
 namespace {
 
-constexpr std::int64_t kMostKeptBytes = std::int64_t{2} << 30;
+constexpr std::int64_t kMaxKeptBytes = std::int64_t{2} << 30;
 
 std::string file_stamp(const InputSpec& input) {
   const auto* file = std::get_if<FileInput>(&input);
@@ -33,7 +33,7 @@ std::int64_t planned_element_bytes(const InputSpec& input) {
 
 bool backward(const RunRequest& request) { return request.linear.passes != StepPasses::Forward; }
 
-/// What the passes beyond one forward product hold: dY and its codes, codes of every layer and
+/// Memory of the passes other than one forward product: dY and its codes, codes of every layer and
 /// expert in both directions, dX and dW, FP32 operands and reference of wgrad.
 double pass_bytes(const RunRequest& request, const GroupedShape& shape, std::int64_t rows) {
   const auto layers = static_cast<double>(request.layers);
@@ -88,31 +88,29 @@ MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
       (backward(request) ? static_cast<double>(request.shape.tokens * shape.n * 4) : 0.0) +
       static_cast<double>(request.layers) * static_cast<double>(request.shape.num_experts) *
           static_cast<double>(shape.n) * static_cast<double>(shape.k * w_element);
-  if (kept <= static_cast<double>(std::min(kMostKeptBytes, available / 4))) {
+  if (kept <= static_cast<double>(std::min(kMaxKeptBytes, available / 4))) {
     plan.kept_bytes = static_cast<std::int64_t>(kept);
   }
   return plan;
 }
 
 Result<LoadedOperands> load_operands(const RunRequest& request, bool keep) {
-  Result<std::unique_ptr<TensorSource>> activations =
-      open_source(request, OperandRole::Activations, 0);
-  if (!activations.ok()) return activations.error();
+  ENGINE_ASSIGN(std::unique_ptr<TensorSource> activations,
+                open_source(request, OperandRole::Activations, 0));
   std::vector<OperandStore> weights;
   for (int layer = 0; layer < request.layers; ++layer) {
-    Result<std::unique_ptr<TensorSource>> source =
-        open_source(request, OperandRole::Weights, layer);
-    if (!source.ok()) return source.error();
-    weights.emplace_back(std::move(source).value(), keep);
+    ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
+                  open_source(request, OperandRole::Weights, layer));
+    weights.emplace_back(std::move(source), keep);
   }
   std::optional<OperandStore> gradients;
   if (backward(request)) {
-    Result<std::unique_ptr<TensorSource>> source = open_source(request, OperandRole::Gradients, 0);
-    if (!source.ok()) return source.error();
-    gradients.emplace(std::move(source).value(), keep);
+    ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
+                  open_source(request, OperandRole::Gradients, 0));
+    gradients.emplace(std::move(source), keep);
   }
   return LoadedOperands{.key = operand_key(request),
-                        .activations = OperandStore(std::move(activations).value(), keep),
+                        .activations = OperandStore(std::move(activations), keep),
                         .weights = std::move(weights),
                         .gradients = std::move(gradients),
                         .reference = {},

@@ -1,5 +1,5 @@
-// The operands of a request, and the product of the unquantized ones, kept from run to run: a drag
-// of epsilon needs the same values again and must only requantize.
+// The operands of a request and the product of the unquantized ones, kept between runs: dragging
+// epsilon needs the same values and only requantizes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace engine {
 
-/// What operand values depend on; a file's size and time stand for its contents.
+/// What operand values depend on; a file is identified by its size and time.
 struct OperandKey {
   InputSpec activations;
   InputSpec weights;
@@ -45,7 +45,7 @@ struct LoadedOperands {
   bool kept() const { return activations.kept(); }
 };
 
-/// Memory a run takes. `kept` is what stays between runs, chosen against `available` bytes.
+/// Memory that a run takes. `kept` stays between runs, as far as `available` bytes allow.
 struct MemoryPlan {
   std::int64_t step_bytes = 0;  // of the largest expert
   std::int64_t kept_bytes = 0;  // 0 = operands are read expert by expert

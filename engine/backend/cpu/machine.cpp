@@ -1,4 +1,4 @@
-// Facts are read from /proc; a line that is not there leaves its field at a plain default.
+// Facts are read from /proc; a missing line leaves its field at the default.
 #include "engine/backend/cpu/machine.h"
 
 #include <fmt/format.h>
@@ -146,7 +146,7 @@ void measure_copy(Ceilings& ceilings) {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int thread = 0; thread < threads; ++thread) part(thread * share);
   };
-  // Pages come into being where they are first written.
+  // Pages are placed where they are first written.
   each([&](std::int64_t at) { std::memset(from + at, 1, static_cast<std::size_t>(share)); });
   const double duration = median_ns([&] {
     each(

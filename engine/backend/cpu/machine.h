@@ -1,5 +1,5 @@
-// The CPU backend's machine: its clock, facts and free memory, the rates it reaches today, and what
-// happens to it between two timed iterations.
+// The CPU backend's machine: clock, facts, free memory, measured peak rates, and what happens
+// between two timed iterations.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,8 @@ std::int64_t available_memory_bytes();
 
 class HostConditions {
  public:
-  /// CacheMode::Cold writes twice the last cache's size, or kUnknownCacheBytes if it is unknown.
+  /// CacheMode::Cold writes twice the last cache's size, taken as kUnknownCacheBytes if it is
+  /// unknown.
   explicit HostConditions(const MeasureOptions& options);
   void before() const;
 
@@ -53,10 +54,10 @@ class HostConditions {
   mutable std::vector<std::byte> flush_;
 };
 
-// What this machine's memory and cores reach today: the roofs of a roofline.
+// Measured peak rates of this machine's memory and cores: the roofs of a roofline.
 
 /// A copy far larger than the caches by all threads, and a dense FP32 product, cut to at most
-/// kCeilingSide a dimension so that it takes milliseconds: OpenBLAS is at its rate by then.
+/// kCeilingSide per dimension: this takes milliseconds, enough for OpenBLAS to reach its rate.
 inline constexpr std::int64_t kCeilingSide = 1024;
 Ceilings measure_cpu_ceilings(const GroupedShape& shape);
 

@@ -110,7 +110,8 @@ CpuCast OperandStage::cast(const ExpertElements& expert, std::size_t slot,
       plan_.traits().remembers_amax()
           ? history_.get() + static_cast<std::int64_t>(slot) * plan_.recipe.delayed.history_length
           : nullptr;
-  // Random numbers go by the element's place in its group, and every slot is quantized by itself.
+  // Random numbers depend on the element's place in its group, and every slot is quantized
+  // separately.
   const std::uint64_t key =
       rounding_key(plan_.seed, {.role = plan_.role, .part = static_cast<int>(slot)});
   return {.recipe = plan_.recipe,

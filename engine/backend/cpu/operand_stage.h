@@ -62,7 +62,7 @@ class OperandStage {
   const float* expert_scale_inv(int expert) const { return scales_at(slot(0, expert)); }
   kernels::GroupedInput input(const ExpertElements& expert, std::int64_t (&offsets)[2]) const;
   OperandLayout layout(std::int64_t rows) const;
-  /// Of a quantized expert; `offsets` are filled as those of input().
+  /// Of a quantized expert; fills `offsets` as input() does.
   kernels::QuantizedView view(int layer, int expert, std::int64_t (&offsets)[2]) const;
   /// Scales and amax of layer 0, of every expert quantized so far; rowwise FP32 scales.
   ScaleMapSource scales() const;

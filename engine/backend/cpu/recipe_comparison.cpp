@@ -49,7 +49,7 @@ class Comparison {
 
   Result<RecipeComparison> run() {
     const std::int64_t begin_ns = now_ns();
-    if (Status loaded = load(); !loaded.ok()) return loaded.error();
+    ENGINE_TRY(load());
     units_ = 2.0 * static_cast<double>(result_.request.recipes.size());
     for (const Recipe& recipe : result_.request.recipes) {
       for (const Direction direction : {Direction::Rowwise, Direction::Columnwise}) {
@@ -65,15 +65,14 @@ class Comparison {
   Status load() {
     const RunRequest& request = result_.request.request;
     context_.progress.stage.store(static_cast<int>(Stage::Memory));
-    const Result<GroupedShape> shape = resolve_shape(request);
-    if (!shape.ok()) return shape.error();
-    result_.splits = shape.value().splits;
+    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
+    result_.splits = shape.splits;
     operand_ = compared_operand(result_.request, result_.splits);
 
-    Result<std::unique_ptr<TensorSource>> source = open_source(request, operand_.role, /*layer=*/0);
-    if (!source.ok()) return source.error();
+    ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
+                  open_source(request, operand_.role, /*layer=*/0));
     const std::int64_t elements = operand_.elements();
-    const std::int64_t element = element_bytes(source.value()->element());
+    const std::int64_t element = element_bytes(source->element());
     // The operand and its copy; codes and scales of one recipe, packed and as plain arrays.
     const std::int64_t wanted = elements * (2 * element + 1 + 1 + 4 + 4 + 4);
     const std::int64_t available = available_memory_bytes();
@@ -84,7 +83,7 @@ class Comparison {
                                static_cast<double>(wanted) / 0x1p30,
                                static_cast<double>(available) / 0x1p30)};
     }
-    store_ = std::make_unique<OperandStore>(std::move(source).value(), /*keep=*/true);
+    store_ = std::make_unique<OperandStore>(std::move(source), /*keep=*/true);
     input_ = {.input = store_->rows(0, operand_.all_rows()),
               .type = store_->element(),
               .row_offsets = operand_.row_offsets.data(),

@@ -12,7 +12,6 @@ namespace {
 using kernels::GroupProductError;
 
 constexpr std::int64_t kStripFloats = std::int64_t{1} << 25;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 const float* read(const TensorSource& source, std::int64_t first, std::int64_t count,
                   Buffer<float>& out) {
@@ -41,13 +40,6 @@ void add_error(const Rows& rows, GroupProductError& error) {
                               .errors = &error});
 }
 
-ProductAccuracyRow accuracy_row(const GroupProductError& error) {
-  const ProductAccuracy accuracy = product_accuracy(error);
-  return {.snr_db = accuracy.snr_db,
-          .max_abs_error = accuracy.max_abs_error,
-          .reference_rms = accuracy.reference_rms};
-}
-
 }  // namespace
 
 StepReference::StepReference(CpuStep& step) : step_(step) {
@@ -59,12 +51,7 @@ StepReference::StepReference(CpuStep& step) : step_(step) {
 }
 
 void StepReference::measure(int expert, ExpertResult& result) {
-  // A pass that did not run has no accuracy.
-  ProductAccuracyRow y{.snr_db = kNan};
-  if (step_.runs_forward()) y = fprop(expert);
-  result.snr_db = y.snr_db;
-  result.max_abs_error = y.max_abs_error;
-  result.reference_rms = y.reference_rms;
+  if (step_.runs_forward()) result.fprop = fprop(expert);
   if (!step_.runs_backward()) return;
   result.dgrad = dgrad(expert);
   result.wgrad = wgrad(expert);
@@ -105,7 +92,7 @@ const float* StepReference::fprop_rows(int expert, std::int64_t row, std::int64_
   return biased;
 }
 
-ProductAccuracyRow StepReference::fprop(int expert) {
+ProductAccuracy StepReference::fprop(int expert) {
   const GroupedShape& shape = step_.shape();
   GroupProductError error{};
   const std::int64_t rows = step_.rows(expert);
@@ -119,10 +106,10 @@ ProductAccuracyRow StepReference::fprop(int expert) {
                .columns = shape.n},
               error);
   }
-  return accuracy_row(error);
+  return product_accuracy(error);
 }
 
-ProductAccuracyRow StepReference::dgrad(int expert) {
+ProductAccuracy StepReference::dgrad(int expert) {
   const GroupedShape& shape = step_.shape();
   GroupProductError error{};
   const std::int64_t rows = step_.rows(expert);
@@ -147,14 +134,14 @@ ProductAccuracyRow StepReference::dgrad(int expert) {
                .columns = shape.k},
               error);
   }
-  return accuracy_row(error);
+  return product_accuracy(error);
 }
 
-ProductAccuracyRow StepReference::wgrad(int expert) {
+ProductAccuracy StepReference::wgrad(int expert) {
   const GroupedShape& shape = step_.shape();
   const std::int64_t rows = step_.rows(expert);
   GroupProductError error{};
-  if (rows == 0) return accuracy_row(error);
+  if (rows == 0) return product_accuracy(error);
   float* dw = y_.reserve(shape.n * shape.k);
   const std::int64_t first = step_.first_row(expert);
   product({.x = read(step_.operands().gradients->source(), first, rows, g_),
@@ -173,7 +160,7 @@ ProductAccuracyRow StepReference::wgrad(int expert) {
              .rows = shape.n,
              .columns = shape.k},
             error);
-  return accuracy_row(error);
+  return product_accuracy(error);
 }
 
 }  // namespace engine

@@ -22,9 +22,9 @@ class StepReference {
   void complete();
 
  private:
-  ProductAccuracyRow fprop(int expert);
-  ProductAccuracyRow dgrad(int expert);
-  ProductAccuracyRow wgrad(int expert);
+  ProductAccuracy fprop(int expert);
+  ProductAccuracy dgrad(int expert);
+  ProductAccuracy wgrad(int expert);
   const float* fprop_rows(int expert, std::int64_t row, std::int64_t count);
   const float* weights(int expert);
 

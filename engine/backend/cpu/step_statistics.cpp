@@ -1,4 +1,5 @@
-// Expert by expert through the same code as the timed step, so that what is measured is what ran.
+// Expert by expert through the same code as the timed step, so that the statistics describe what
+// was timed.
 #include "engine/backend/cpu/cpu_step.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct OperandSums {
   MagnitudeCounts after = {};
   std::vector<GroupQuantizationSums> experts;  // [num_experts]
   std::uint64_t elements = 0;
-  /// MXFP8 and NVFP4: histograms and scales as comparisons have them.
+  /// MXFP8 and NVFP4: histograms and scales as in comparisons.
   MagnitudeHistogram amax = {};
   MagnitudeHistogram scale = {};
   MagnitudeHistogram micro_before = {};
@@ -123,7 +124,7 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
     kernels::quantization_statistics_cpu(args);
     return;
   }
-  // Two operands without codes: the elements as they came, and as the product reads them.
+  // Two operands without codes: the original elements, and those that the product reads.
   MagnitudeCounts unused{};
   GroupQuantizationSums unused_sums{};
   args.after = &unused;

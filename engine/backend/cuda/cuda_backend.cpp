@@ -30,18 +30,17 @@ class CudaBackend final : public Backend {
     const auto start = std::chrono::steady_clock::now();
     // The engine thread may differ from the one that created the backend.
     ENGINE_CUDA_TRY(cudaSetDevice(0), "Making the device current");
-    const Result<std::shared_ptr<const CublasLt>> library =
-        choose_library(request.cublaslt_library);
-    if (!library.ok()) return library.error();
+    ENGINE_ASSIGN(const std::shared_ptr<const CublasLt> library,
+                  choose_library(request.cublaslt_library));
 
     RunResult result;
     result.id = context.progress.request_id.load();
-    result.device = facts_with(*library.value());
+    result.device = facts_with(*library);
     DeviceCapability capability = device_.capability;
-    capability.cublaslt_version = library.value()->version();
-    ENGINE_TRY(apply_gates(request, capability, library.value()->path(), result));
+    capability.cublaslt_version = library->version();
+    ENGINE_TRY(apply_gates(request, capability, library->path(), result));
     const CudaRunResources resources{.operands = operands_,
-                                     .library = library.value(),
+                                     .library = library,
                                      .stream = stream_.get(),
                                      .compute_major = device_.capability.compute_major};
     ENGINE_TRY(run_on_device(resources, context, result));

@@ -1,4 +1,5 @@
-// Upload, warm up, time (eager or as a graph), measure. Errors and cancels leave through Status.
+// Upload, warm up, time (eager or as a graph), measure. Errors and cancellation are returned as
+// Status.
 #include "engine/backend/cuda/cuda_run.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ constexpr int kWarmUps = 2;
 constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 5
 // CUDA loads kernels lazily and cuBLASLt has large ones; they need room next to the buffers.
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
-// Shares of RunProgress::fraction that are over after each part.
+// RunProgress::fraction at the end of each part.
 constexpr double kTimedShare = 0.9;
 
 std::string gib(std::int64_t bytes) {
@@ -40,12 +41,11 @@ class CudaRun {
   Status run() {
     context_.progress.iteration.store(-1);
     context_.progress.timed_since_ns.store(0);
-    const Result<GroupedShape> shape = resolve_shape(request_);
-    if (!shape.ok()) return shape.error();
-    result_.splits = shape.value().splits;
+    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request_));
+    result_.splits = shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
-    config_ = step_config(result_, shape.value(), resources_.compute_major);
-    result_.flop = shape.value().flop() * config_.products();
+    config_ = step_config(result_, shape, resources_.compute_major);
+    result_.flop = shape.flop() * config_.products();
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
@@ -75,30 +75,26 @@ class CudaRun {
     const std::int64_t needed = resources_.operands.keep_only(device_operand_keys(request_)) +
                                 GroupedStep::bytes(config_) + numerics_bytes(config_) +
                                 kModuleReserveBytes;
-    const Result<std::int64_t> available = free_device_memory();
-    if (!available.ok()) return available.error();
-    if (needed <= available.value()) return {};
+    ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
+    if (needed <= available) return {};
     return Error{
         ErrorCode::OutOfMemory,
         fmt::format("This run needs {} of device memory and {} are free; use fewer tokens, "
                     "experts or layers, or a smaller n or k",
-                    gib(needed), gib(available.value()))};
+                    gib(needed), gib(available))};
   }
 
   Status make_step() {
     enter(Stage::Memory, 0.0);
-    Result<UploadedStep> uploaded =
-        upload_step(result_, config_, resources_.operands, resources_.stream, context_);
-    if (!uploaded.ok()) return uploaded.error();
-    biases_ = std::move(uploaded.value().biases);
+    ENGINE_ASSIGN(UploadedStep uploaded,
+                  upload_step(result_, config_, resources_.operands, resources_.stream, context_));
+    biases_ = std::move(uploaded.biases);
     const WorkScope scope(context_.observer, {.stage = Stage::Memory});
-    Result<GroupedStep> step = GroupedStep::create(
-        resources_.library, config_, std::move(uploaded.value().operands), {}, resources_.stream);
-    if (!step.ok()) return step.error();
-    step_ = std::make_unique<GroupedStep>(std::move(step).value());
-    Result<OutputCheck> check = OutputCheck::create(*step_);
-    if (!check.ok()) return check.error();
-    check_ = std::move(check).value();
+    ENGINE_ASSIGN(GroupedStep step,
+                  GroupedStep::create(resources_.library, config_, std::move(uploaded.operands), {},
+                                      resources_.stream));
+    step_ = std::make_unique<GroupedStep>(std::move(step));
+    ENGINE_ASSIGN(check_, OutputCheck::create(*step_));
     return step_->write_splits(result_.splits, resources_.stream);
   }
 
@@ -139,21 +135,21 @@ class CudaRun {
   Status meter_observer(const Graph* graph, ReplayWatchdog* watchdog) {
     if (!request_.measure.observer) return {};
     enter(Stage::Check, kTimedShare);
-    Result<std::vector<ObserverTiming>> timings = measure_observer(
-        context_.observer, resources_.stream, graph, watchdog, [&] { return launch_step(); },
-        [&] { return context_.progress.cancel.load(); });
-    if (!timings.ok()) return timings.error();
-    result_.measurements.observer = std::move(timings).value();
+    ENGINE_ASSIGN(
+        result_.measurements.observer,
+        measure_observer(
+            context_.observer, resources_.stream, graph, watchdog, [&] { return launch_step(); },
+            [&] { return context_.progress.cancel.load(); }));
     return {};
   }
 
   Status choose_algorithms() {
     if (!request_.try_algorithms) return {};
     const WorkScope scope(context_.observer, {.stage = Stage::Check});
-    const Result<std::vector<AlgorithmTrial>> trials = step_->try_candidates(resources_.stream);
-    if (!trials.ok()) return trials.error();
-    for (std::size_t i = 0; i < trials.value().size(); ++i) {
-      const AlgorithmTrial& trial = trials.value()[i];
+    ENGINE_ASSIGN(const std::vector<AlgorithmTrial> trials,
+                  step_->try_candidates(resources_.stream));
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const AlgorithmTrial& trial = trials[i];
       if (step_->layer_of(i) != 0 || trial.candidates == 0) continue;
       result_.algorithms.push_back({.product = step_->product_of(i),
                                     .candidates = trial.candidates,
@@ -166,22 +162,18 @@ class CudaRun {
 
   Status replay() {
     ENGINE_TRY(step_->keep_weights(false, resources_.stream));
-    const Result<std::vector<std::uint64_t>> eager = checked([&] { return launch_step(); });
-    if (!eager.ok()) return eager.error();
+    ENGINE_ASSIGN(const std::vector<std::uint64_t> eager, checked([&] { return launch_step(); }));
     const Result<Graph> graph = capture(resources_.stream, [&] { return launch_step(); });
     if (!graph.ok()) return graph.error();
     context_.observer.graph_captured(graph.value().get());
-    const Result<GraphFacts> facts = count_nodes(graph.value().get());
-    if (!facts.ok()) return facts.error();
-    result_.graph = facts.value();
+    ENGINE_ASSIGN(const GraphFacts facts, count_nodes(graph.value().get()));
+    result_.graph = facts;
     ENGINE_TRY(watch_replays(graph.value()));
     ReplayWatchdog* const watchdog = watchdog_ ? &*watchdog_ : nullptr;
-    const Result<GraphExec> exec = instantiate(graph.value());
-    if (!exec.ok()) return exec.error();
+    ENGINE_ASSIGN(const GraphExec exec, instantiate(graph.value()));
     std::vector<std::int64_t> host_ns;
     const auto call = [&] {
-      return check_cuda(cudaGraphLaunch(exec.value().get(), resources_.stream),
-                        "Launching the graph");
+      return check_cuda(cudaGraphLaunch(exec.get(), resources_.stream), "Launching the graph");
     };
     const auto launch = [&] {
       const auto start = std::chrono::steady_clock::now();
@@ -193,19 +185,17 @@ class CudaRun {
     };
     const std::vector<StepOutput> outputs = step_outputs(*step_);
     const int verified = std::min(request_.launch.iterations, kVerifiedReplays);
-    Result<IterationClock> clock = IterationClock::create(watchdog);
-    if (!clock.ok()) return clock.error();
+    ENGINE_ASSIGN(IterationClock clock, IterationClock::create(watchdog));
     const auto launch_to_end = [&]() -> Status {
-      ENGINE_TRY(clock.value().begin(resources_.stream));
+      ENGINE_TRY(clock.begin(resources_.stream));
       ENGINE_TRY(launch());
-      ENGINE_TRY(clock.value().end(resources_.stream));
-      return clock.value().finish();
+      ENGINE_TRY(clock.end(resources_.stream));
+      return clock.finish();
     };
     for (int replay = 1; replay <= verified; ++replay) {
       ENGINE_TRY(poll_cancel());
-      const Result<std::vector<std::uint64_t>> sums = checked(launch_to_end);
-      if (!sums.ok()) return sums.error();
-      for (ReplayCheck& row : compare_checksums(replay, outputs, eager.value(), sums.value())) {
+      ENGINE_ASSIGN(const std::vector<std::uint64_t> sums, checked(launch_to_end));
+      for (ReplayCheck& row : compare_checksums(replay, outputs, eager, sums)) {
         result_.replay_checks.push_back(std::move(row));
       }
     }
@@ -228,14 +218,13 @@ class CudaRun {
   /// Before the graph is instantiated: what to record of its replays.
   Status watch_replays(const Graph& graph) {
     if (context_.replays == nullptr) return {};
-    const Result<int> markers = context_.replays->captured(graph.get());
-    if (!markers.ok()) return markers.error();
-    watchdog_.emplace(request_.launch.deadline_factor, markers.value(), *context_.replays);
+    ENGINE_ASSIGN(const int markers, context_.replays->captured(graph.get()));
+    watchdog_.emplace(request_.launch.deadline_factor, markers, *context_.replays);
     result_.watch = watchdog_->facts();
     return {};
   }
 
-  /// Poison, launch, checksums: nothing of an earlier launch can pass for this one's output.
+  /// Poison, launch, checksums: earlier results cannot be taken for this launch's output.
   template <class Launch>
   Result<std::vector<std::uint64_t>> checked(Launch&& launch) {
     {
@@ -249,11 +238,10 @@ class CudaRun {
 
   template <class Launch>
   Status timed_loop(Launch&& launch, ReplayWatchdog* watchdog) {
-    Result<IterationClock> made = IterationClock::create(watchdog);
-    if (!made.ok()) return made.error();
-    IterationClock clock = std::move(made).value();
-    const Result<IterationConditions> conditions = IterationConditions::create(request_.measure);
-    if (!conditions.ok()) return conditions.error();
+    ENGINE_ASSIGN(IterationClock made, IterationClock::create(watchdog));
+    IterationClock clock = std::move(made);
+    ENGINE_ASSIGN(const IterationConditions conditions,
+                  IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
     const int iterations = request_.launch.iterations;
     const int micro_batches = request_.linear.micro_batches;
@@ -263,13 +251,13 @@ class CudaRun {
       status = poll_cancel();
       if (!status.ok()) break;
       if (i == request_.measure.traced_iterations) {
-        // Nothing may be in flight when the trace ends.
+        // No work may be running when the trace ends.
         ENGINE_TRY(clock.finish());
         ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Ending the trace");
         context_.observer.set_trace(TraceLevel::Off);
       }
-      if (conditions.value().rests()) ENGINE_TRY(clock.finish());
-      ENGINE_TRY(before_iteration(conditions.value()));
+      if (conditions.rests()) ENGINE_TRY(clock.finish());
+      ENGINE_TRY(before_iteration(conditions));
       if (i == 0) {
         context_.progress.timed_since_ns.store(std::chrono::steady_clock::now().time_since_epoch() /
                                                std::chrono::nanoseconds(1));
@@ -322,9 +310,8 @@ class CudaRun {
                       time_isolated_experts(*step_, result_.splits, resources_.stream, cancelled)));
     }
     if (wanted.ceilings) {
-      Result<Ceilings> ceilings = measure_ceilings(*step_, resources_.stream);
-      if (!ceilings.ok()) return ceilings.error();
-      result_.measurements.ceilings = std::move(ceilings).value();
+      ENGINE_ASSIGN(Ceilings ceilings, measure_ceilings(*step_, resources_.stream));
+      result_.measurements.ceilings = std::move(ceilings);
     }
     context_.progress.fraction.store(1.0);
     return {};
@@ -333,22 +320,22 @@ class CudaRun {
   Status measure() {
     enter(Stage::Check, kTimedShare);
     if (config_.linear.accumulate_wgrad) {
-      // Whatever the iterations accumulated, the statistics are for one step's dW.
+      // The statistics are for the dW of one step, whatever the iterations accumulated.
       StepObserver unobserved;
       ENGINE_TRY(check_.poison(*step_, resources_.stream));
       ENGINE_TRY(step_->launch(resources_.stream, unobserved));
     }
-    Result<StepNumerics> numerics = measure_numerics(*step_, result_.splits, resources_.stream);
-    if (!numerics.ok()) return numerics.error();
-    result_.activations = std::move(numerics.value().activations);
-    result_.weights = std::move(numerics.value().weights);
-    result_.gradients = std::move(numerics.value().gradients);
-    result_.experts = std::move(numerics.value().experts);
-    if (!numerics.value().no_reference.empty()) {
+    ENGINE_ASSIGN(StepNumerics numerics,
+                  measure_numerics(*step_, result_.splits, resources_.stream));
+    result_.activations = std::move(numerics.activations);
+    result_.weights = std::move(numerics.weights);
+    result_.gradients = std::move(numerics.gradients);
+    result_.experts = std::move(numerics.experts);
+    if (!numerics.no_reference.empty()) {
       result_.deviations.push_back({.field = "experts",
                                     .requested = "error against the unquantized product",
                                     .effective = "not measured",
-                                    .reason = std::move(numerics.value().no_reference)});
+                                    .reason = std::move(numerics.no_reference)});
     }
     context_.progress.fraction.store(1.0);
     return {};
@@ -363,7 +350,7 @@ class CudaRun {
   OutputCheck check_;
   ReplayDeadline eager_{request_.launch.deadline_factor};  // of launches without a graph
   std::optional<ReplayWatchdog> watchdog_;                 // none = replays have no deadline
-  std::vector<DeviceBuffer> biases_;                       // a layer
+  std::vector<DeviceBuffer> biases_;                       // per layer
 };
 
 }  // namespace

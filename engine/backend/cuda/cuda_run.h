@@ -1,5 +1,5 @@
 // One run on the device, from a checked request to its result. Lives for one call of
-// Backend::run(); what outlives it (operands, libraries, stream) belongs to the backend.
+// Backend::run(); operands, libraries and stream belong to the backend.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace engine {
 
-/// What the backend lends to a run.
+/// The backend's resources that a run uses.
 struct CudaRunResources {
   DeviceOperands& operands;
   std::shared_ptr<const CublasLt> library;

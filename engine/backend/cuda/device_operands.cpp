@@ -118,16 +118,15 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
   for (const auto& operand : operands_) {
     if (operand->key == key) return static_cast<const Operand*>(operand.get());
   }
-  const Result<std::unique_ptr<TensorSource>> source = open_source(request, key.role, key.layer);
-  if (!source.ok()) return source.error();
-  Result<DeviceBuffer> values =
-      DeviceBuffer::allocate(key.bytes(), {AllocationRole::Input, owner(key)});
-  if (!values.ok()) return values.error();
+  ENGINE_ASSIGN(const std::unique_ptr<TensorSource> source,
+                open_source(request, key.role, key.layer));
+  ENGINE_ASSIGN(DeviceBuffer values,
+                DeviceBuffer::allocate(key.bytes(), {AllocationRole::Input, owner(key)}));
   auto operand = std::make_unique<Operand>();
   operand->key = key;
-  operand->values = std::move(values).value();
-  operand->element = source.value()->element();
-  ENGINE_TRY(upload(*source.value(), *operand, stream, progress));
+  operand->values = std::move(values);
+  operand->element = source->element();
+  ENGINE_TRY(upload(*source, *operand, stream, progress));
   operands_.push_back(std::move(operand));
   return static_cast<const Operand*>(operands_.back().get());
 }
@@ -142,18 +141,17 @@ Status DeviceOperands::upload(const TensorSource& source, Operand& operand, cuda
   const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);
   for (int slot = 0; slot < 2; ++slot) {
     if (copied_[slot]) continue;
-    Result<PinnedBuffer> staging =
-        PinnedBuffer::allocate(kStagingBytes, {AllocationRole::Check, "upload staging"});
-    if (!staging.ok()) return staging.error();
-    Result<Event> copied = make_timing_event();
-    if (!copied.ok()) return copied.error();
-    staging_[slot] = std::move(staging).value();
-    copied_[slot] = std::move(copied).value();
+    ENGINE_ASSIGN(PinnedBuffer staging,
+                  PinnedBuffer::allocate(kStagingBytes, {AllocationRole::Check, "upload staging"}));
+    ENGINE_ASSIGN(Event copied, make_timing_event());
+    staging_[slot] = std::move(staging);
+    copied_[slot] = std::move(copied);
   }
   int slot = 0;
   for (std::int64_t first = 0; first < rows; first += chunk_rows, slot ^= 1) {
     if (progress.cancel.load()) {
-      // The other chunk may still be reading its staging buffer and writing a target that goes now.
+      // The other chunk may still be reading its staging buffer and writing a target that is freed
+      // now.
       ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Uploading an operand");
       return Error{ErrorCode::Cancelled, "The run was cancelled while its operands were uploaded"};
     }

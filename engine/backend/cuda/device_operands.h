@@ -1,5 +1,5 @@
 // Operands on the device, in BF16 or FP16, kept between runs: a run that changes only the recipe or
-// the routing uploads nothing, which is what makes Live mode quick.
+// the routing uploads nothing, so that Live mode is fast.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace engine {
 
 inline constexpr int kAllExperts = -1;
 
-/// Everything an operand's values depend on. A file that was rewritten is another operand.
+/// Everything that an operand's values depend on. A rewritten file is a different operand.
 struct DeviceOperandKey {
   InputSpec input;
   OperandRole role = OperandRole::Activations;
@@ -39,7 +39,7 @@ struct DeviceOperandKey {
 /// `expert`: of weights, the tensor [n, k] of one expert alone.
 DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer,
                                     int expert = kAllExperts);
-/// Of everything that a step of this request reads.
+/// The keys of everything that a step of this request reads.
 std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request);
 
 class DeviceOperands {
@@ -50,7 +50,7 @@ class DeviceOperands {
     ElementType element = ElementType::Bf16;  // of the source, before rounding
   };
 
-  /// Frees what `keys` does not name; returns the bytes that are still to be uploaded.
+  /// Frees operands that are not in `keys`; returns the number of bytes still to be uploaded.
   std::int64_t keep_only(const std::vector<DeviceOperandKey>& keys);
 
   /// The operand, uploaded if it is not here yet. Valid until the next keep_only(). Cancelled when

@@ -41,15 +41,13 @@ class DeviceComparison {
   Status load(DeviceOperands& operands) {
     const RunRequest& request = result_.request.request;
     context_.progress.stage.store(static_cast<int>(Stage::Memory));
-    const Result<GroupedShape> shape = resolve_shape(request);
-    if (!shape.ok()) return shape.error();
-    result_.splits = shape.value().splits;
+    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
+    result_.splits = shape.splits;
     operand_ = compared_operand(result_.request, result_.splits);
     const DeviceOperandKey key = device_operand_key(request, operand_.role, 0);
     operands.keep_only({key});
-    const Result<const DeviceOperands::Operand*> operand =
-        operands.get(request, key, stream_, context_.progress);
-    if (!operand.ok()) return operand.error();
+    ENGINE_ASSIGN(const DeviceOperands::Operand* operand,
+                  operands.get(request, key, stream_, context_.progress));
 
     const std::int64_t elements = operand_.elements();
     const auto offset_bytes =
@@ -60,9 +58,8 @@ class DeviceComparison {
     ENGINE_TRY(copy_to_device(device_offsets_.data(),
                               std::span<const std::int64_t>(operand_.row_offsets), stream_));
     values_.resize(static_cast<std::size_t>(elements));
-    ENGINE_TRY(
-        copy_to_host(std::span<std::uint16_t>(values_), operand.value()->values.data(), stream_));
-    device_input_ = {.input = operand.value()->values.data(),
+    ENGINE_TRY(copy_to_host(std::span<std::uint16_t>(values_), operand->values.data(), stream_));
+    device_input_ = {.input = operand->values.data(),
                      .type = kernels::InputType::Bf16,
                      .row_offsets = device_offsets_.as<std::int64_t>(),
                      .num_groups = static_cast<int>(operand_.rows.size()),
@@ -73,18 +70,14 @@ class DeviceComparison {
     host_input_.row_offsets = operand_.row_offsets.data();
     result_.copy_bytes = 4 * elements;
     for (Event& event : events_) {
-      Result<Event> made = make_timing_event();
-      if (!made.ok()) return made.error();
-      event = std::move(made).value();
+      ENGINE_ASSIGN(event, make_timing_event());
     }
     return {};
   }
 
   static Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role,
                          const char* owner) {
-    Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes, {role, owner});
-    if (!allocated.ok()) return allocated.error();
-    buffer = std::move(allocated).value();
+    ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, owner}));
     return {};
   }
 
@@ -98,28 +91,27 @@ class DeviceComparison {
       report.refused = "the operand has no rows";
     }
     if (!report.refused.empty()) return advance(1.0);
-    Result<CudaQuantizer> quantizer = CudaQuantizer::create({.recipe = recipe,
-                                                             .role = operand_.role,
-                                                             .rowwise = !report.columnwise,
-                                                             .columnwise = report.columnwise,
-                                                             .input = device_input_,
-                                                             .seed = result_.request.request.seed,
-                                                             .keep_block_amax = true},
-                                                            stream_);
-    if (!quantizer.ok()) return quantizer.error();
+    ENGINE_ASSIGN(CudaQuantizer quantizer,
+                  CudaQuantizer::create({.recipe = recipe,
+                                         .role = operand_.role,
+                                         .rowwise = !report.columnwise,
+                                         .columnwise = report.columnwise,
+                                         .input = device_input_,
+                                         .seed = result_.request.request.seed,
+                                         .keep_block_amax = true},
+                                        stream_));
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
     for (int step = 0; step < traits_of(recipe).steps_to_settle(); ++step) {
-      ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
+      ENGINE_TRY(quantizer.quantize(stream_, unobserved_));
     }
-    ENGINE_TRY(measure(quantizer.value(), report));
+    ENGINE_TRY(measure(quantizer, report));
     ENGINE_TRY(advance(0.5));
-    return time(quantizer.value(), report);
+    return time(quantizer, report);
   }
 
   Status measure(const CudaQuantizer& quantizer, QuantizationReport& report) {
     const Direction direction = report.columnwise ? Direction::Columnwise : Direction::Rowwise;
-    const Result<CudaQuantizer::HostArrays> host = quantizer.download(direction, stream_);
-    if (!host.ok()) return host.error();
+    ENGINE_ASSIGN(const CudaQuantizer::HostArrays host, quantizer.download(direction, stream_));
     context_.progress.stage.store(static_cast<int>(Stage::Check));
     const OperandLayout& layout = quantizer.form(direction)->layout;
     const std::int64_t columns = host_input_.columns;
@@ -128,13 +120,12 @@ class DeviceComparison {
                        {.capacity_rows = host_input_.capacity_rows,
                         .num_groups = host_input_.num_groups,
                         .columns = columns},
-                       {.codes = host.value().codes.data(),
-                        .scales = host.value().scales.data(),
-                        .amax = host.value().amax.data(),
+                       {.codes = host.codes.data(),
+                        .scales = host.scales.data(),
+                        .amax = host.amax.data(),
                         .row_offsets = operand_.row_offsets.data()});
     unpack_operand(layout, view, operand_.rows, unpacked_);
-    measure_report(host_input_, layout, view, operand_.rows, unpacked_, host.value().amax.data(),
-                   report);
+    measure_report(host_input_, layout, view, operand_.rows, unpacked_, host.amax.data(), report);
     report.sample = sample_operand(host_input_, unpacked_, result_.request.sample_row,
                                    result_.request.sample_column);
     report.code_bytes = written_code_bytes(layout, operand_.rows, columns);
@@ -187,7 +178,7 @@ class DeviceComparison {
   RunContext context_;
   RecipeComparison result_;
   ComparedOperand operand_;
-  std::vector<std::uint16_t> values_;  // the operand, here
+  std::vector<std::uint16_t> values_;  // the operand, on the host
   DeviceBuffer device_offsets_;
   DeviceBuffer copy_;
   kernels::GroupedInput device_input_;

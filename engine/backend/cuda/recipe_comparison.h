@@ -8,7 +8,7 @@
 
 namespace engine {
 
-/// As compare_on_cpu(); the operand is the BF16 one that a step on the device quantizes.
+/// As compare_on_cpu(); the operand is the BF16 tensor that a step on the device quantizes.
 Result<RecipeComparison> compare_on_cuda(const ComparisonRequest& request,
                                          const DeviceFacts& device, DeviceOperands& operands,
                                          cudaStream_t stream, RunContext context);

@@ -30,22 +30,19 @@ class Upload {
 
   Result<UploadedStep> upload() {
     StepOperands& operands = uploaded_.operands;
-    const Result<const void*> activations = operand(OperandRole::Activations, 0);
-    if (!activations.ok()) return activations.error();
-    operands.activations = activations.value();
+    ENGINE_ASSIGN(const void* activations, operand(OperandRole::Activations, 0));
+    operands.activations = activations;
     if (config_.backward()) {
-      const Result<const void*> gradients = operand(OperandRole::Gradients, 0);
-      if (!gradients.ok()) return gradients.error();
-      operands.gradients = gradients.value();
+      ENGINE_ASSIGN(const void* gradients, operand(OperandRole::Gradients, 0));
+      operands.gradients = gradients;
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
       context_.progress.fraction.store(kUploadShare * layer / request_.layers);
       if (config_.list()) {
         ENGINE_TRY(list(layer));
       } else {
-        const Result<const void*> weights = operand(OperandRole::Weights, layer);
-        if (!weights.ok()) return weights.error();
-        operands.weights.push_back(weights.value());
+        ENGINE_ASSIGN(const void* weights, operand(OperandRole::Weights, layer));
+        operands.weights.push_back(weights);
       }
       if (!config_.linear.bias) continue;
       ENGINE_TRY(bias(layer));
@@ -59,9 +56,8 @@ class Upload {
   Status list(int layer) {
     std::vector<ListedWeight>& weights = uploaded_.operands.weight_lists.emplace_back();
     for (int expert = 0; expert < config_.num_groups; ++expert) {
-      const Result<const void*> values = operand(OperandRole::Weights, layer, expert);
-      if (!values.ok()) return values.error();
-      weights.push_back(listed_weight(config_, values.value()));
+      ENGINE_ASSIGN(const void* values, operand(OperandRole::Weights, layer, expert));
+      weights.push_back(listed_weight(config_, values));
     }
     return {};
   }
@@ -92,11 +88,11 @@ class Upload {
     const bool fp16 = request_.recipe.high_precision == ElementType::Fp16;
     std::transform(values.begin(), values.end(), bits.begin(),
                    [&](float value) { return fp16 ? fp16_bits(value) : bf16_bits(value); });
-    Result<DeviceBuffer> buffer =
+    ENGINE_ASSIGN(
+        DeviceBuffer buffer,
         DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),
-                               {AllocationRole::Input, fmt::format("b, layer {}", layer)});
-    if (!buffer.ok()) return buffer.error();
-    uploaded_.biases.push_back(std::move(buffer).value());
+                               {AllocationRole::Input, fmt::format("b, layer {}", layer)}));
+    uploaded_.biases.push_back(std::move(buffer));
     return copy_to_device<std::uint16_t>(uploaded_.biases.back().data(), bits, stream_);
   }
 
@@ -173,7 +169,7 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
                        .workspace = request.workspace,
                        .setup_arrays = request.setup_arrays,
                        .emulated = !result.emulated.empty(),
-                       .scalars_a_group = compute_major >= 10,
+                       .scalars_per_group = compute_major >= 10,
                        .int32_splits = request.int32_splits,
                        .programmatic = request.programmatic_launch,
                        .seed = request.seed};

@@ -1,5 +1,5 @@
-// From a request to the inputs of a grouped step: gates, configuration, operands on the device.
-// Shared by runs and the graph doctor, so that both examine the same step.
+// Prepares the inputs of a grouped step from a request: gates, configuration, operands on the
+// device. Shared by runs and the graph doctor, so that both examine the same step.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -25,8 +25,7 @@ class AllocationWithoutFree final : public GroupedProgram {
   }
 
   Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
-    const engine::Result<bool> capturing = is_capturing(stream);
-    if (!capturing.ok()) return capturing.error();
+    ENGINE_ASSIGN(const bool capturing, is_capturing(stream));
     void* temporary = nullptr;
     ENGINE_CUDA_TRY(cudaMallocAsync(&temporary, kActivationBytes, stream),
                     "Allocating a temporary tensor");
@@ -38,7 +37,7 @@ class AllocationWithoutFree final : public GroupedProgram {
       return engine::check_cuda(cudaFreeAsync(temporary, stream), "Freeing a temporary tensor");
     }
     // The mistake: no replay frees what the graph allocated.
-    if (!capturing.value()) of_last_step_ = temporary;
+    if (!capturing) of_last_step_ = temporary;
     return {};
   }
 

@@ -19,26 +19,19 @@ class FlagNotReset final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<DeviceBuffer> partial =
-        DeviceBuffer::allocate(kernels::kBarrierBlocks * std::int64_t{sizeof(float)},
-                               {AllocationRole::Quantized, "partial amax"});
-    if (!partial.ok()) return partial.error();
-    partial_amax_ = std::move(partial).value();
-    engine::Result<DeviceBuffer> counter =
-        DeviceBuffer::allocate(sizeof(std::uint32_t), {AllocationRole::Counter, "arrived blocks"});
-    if (!counter.ok()) return counter.error();
-    arrived_ = std::move(counter).value();
-    engine::Result<DeviceBuffer> noted = DeviceBuffer::allocate(
-        sizeof(std::uint32_t), {AllocationRole::Check, "blocks that gave up"});
-    if (!noted.ok()) return noted.error();
-    gave_up_ = std::move(noted).value();
+    ENGINE_ASSIGN(partial_amax_,
+                  DeviceBuffer::allocate(kernels::kBarrierBlocks * std::int64_t{sizeof(float)},
+                                         {AllocationRole::Quantized, "partial amax"}));
+    ENGINE_ASSIGN(arrived_, DeviceBuffer::allocate(sizeof(std::uint32_t),
+                                                   {AllocationRole::Counter, "arrived blocks"}));
+    ENGINE_ASSIGN(gave_up_, DeviceBuffer::allocate(sizeof(std::uint32_t),
+                                                   {AllocationRole::Check, "blocks that gave up"}));
     ENGINE_TRY(clear(arrived_, stream));
     return clear(gave_up_, stream);
   }
 
   Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
-    const engine::Result<bool> capturing = is_capturing(stream);
-    if (!capturing.ok()) return capturing.error();
+    ENGINE_ASSIGN(const bool capturing, is_capturing(stream));
     if (healthy()) ENGINE_TRY(clear(arrived_, stream));
     ENGINE_TRY(work(observer, engine::Stage::Quantize, [&] {
       return kernels::scale_by_amax({.scale = scale(x(), y()),
@@ -48,7 +41,7 @@ class FlagNotReset final : public GroupedProgram {
                                     stream);
     }));
     // The mistake: a replay does not run this host code.
-    if (!healthy() && !capturing.value()) return clear(arrived_, stream);
+    if (!healthy() && !capturing) return clear(arrived_, stream);
     return {};
   }
 

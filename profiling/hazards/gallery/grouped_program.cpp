@@ -32,9 +32,7 @@ std::vector<std::uint16_t> some_values(std::size_t count, std::uint32_t seed) {
 
 Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role,
                 const std::string& owner) {
-  Result<DeviceBuffer> made = DeviceBuffer::allocate(bytes, {role, owner});
-  if (!made.ok()) return made.error();
-  buffer = std::move(made).value();
+  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, owner}));
   return {};
 }
 
@@ -88,7 +86,7 @@ Result<std::vector<std::uint64_t>> GroupedProgram::checksums(cudaStream_t stream
 }
 
 Status GroupedProgram::set_up(cudaStream_t stream) {
-  constexpr int kMostOutputs = 4;
+  constexpr int kMaxOutputs = 4;
   ENGINE_TRY(allocate(x_, kActivationBytes, AllocationRole::Input, "X"));
   ENGINE_TRY(allocate(y_, kActivationBytes, AllocationRole::Output, "Y"));
   ENGINE_TRY(
@@ -97,8 +95,8 @@ Status GroupedProgram::set_up(cudaStream_t stream) {
       allocate(row_offsets_, std::int64_t{kGroups + 1} * 8, AllocationRole::Splits, "row offsets"));
   ENGINE_TRY(
       allocate(whole_offsets_, std::int64_t{2} * 8, AllocationRole::Check, "offsets of checks"));
-  ENGINE_TRY(allocate(sums_, std::int64_t{kMostOutputs} * kGroups * 8, AllocationRole::Check,
-                      "checksums"));
+  ENGINE_TRY(
+      allocate(sums_, std::int64_t{kMaxOutputs} * kGroups * 8, AllocationRole::Check, "checksums"));
   check("Y", y());
   ENGINE_TRY(write_values(stream));
   return write_splits(splits(false), stream);

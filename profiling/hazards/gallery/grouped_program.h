@@ -52,7 +52,7 @@ class GroupedProgram : public Subject {
   /// An output in addition to Y, [kRows, kColumns], which reset() fills with `fill`. Checked per
   /// expert, or as a whole.
   void check(const std::string& name, void* values, bool whole = false, int fill = 0xFF);
-  /// From now on the output of that name is in other memory.
+  /// The output of that name is in different memory from now on.
   void move_output(const std::string& name, void* values);
 
   static engine::Result<engine::DeviceBuffer> activation(engine::AllocationRole role,

@@ -24,10 +24,9 @@ class HostPointerArray final : public GroupedProgram {
         kGroups * kWord, {AllocationRole::PointerArray, "addresses of the experts' rows"});
     if (!array.ok()) return array.error();
     device_array_ = std::move(array).value();
-    engine::Result<PinnedBuffer> host = PinnedBuffer::allocate(
-        kGroups * kWord, {AllocationRole::PointerArray, "host's array of addresses"});
-    if (!host.ok()) return host.error();
-    host_array_ = std::move(host).value();
+    ENGINE_ASSIGN(host_array_,
+                  PinnedBuffer::allocate(kGroups * kWord, {AllocationRole::PointerArray,
+                                                           "host's array of addresses"}));
     fill(0);
     return {};
   }

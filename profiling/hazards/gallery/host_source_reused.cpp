@@ -23,14 +23,9 @@ class HostSourceReused final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<DeviceBuffer> gate =
-        DeviceBuffer::allocate(kGateBytes, {AllocationRole::Input, "gate of the step"});
-    if (!gate.ok()) return gate.error();
-    gate_ = std::move(gate).value();
-    engine::Result<BlockPool> staging =
-        BlockPool::create(kStagingBytes, engine::MemorySpace::PinnedHost);
-    if (!staging.ok()) return staging.error();
-    staging_ = std::move(staging).value();
+    ENGINE_ASSIGN(gate_,
+                  DeviceBuffer::allocate(kGateBytes, {AllocationRole::Input, "gate of the step"}));
+    ENGINE_ASSIGN(staging_, BlockPool::create(kStagingBytes, engine::MemorySpace::PinnedHost));
     if (!healthy()) return {};
     const float gate_value = kGate;
     return engine::copy_to_device(gate_.data(), std::span<const float>(&gate_value, 1), stream);
@@ -44,14 +39,13 @@ class HostSourceReused final : public GroupedProgram {
                 [&] { return kernels::grouped_scale(args, stream); });
   }
 
-  /// The staging memory's next user.
+  /// The next owner of the staging memory.
   Status scribble_host() override {
-    engine::Result<std::byte*> next =
-        staging_.take(kGateBytes, {AllocationRole::Input, "staging of another tensor"});
-    if (!next.ok()) return next.error();
+    ENGINE_ASSIGN(std::byte * next,
+                  staging_.take(kGateBytes, {AllocationRole::Input, "staging of another tensor"}));
     const float value = -kGate;
-    std::memcpy(next.value(), &value, sizeof value);
-    staging_.give_back(next.value());
+    std::memcpy(next, &value, sizeof value);
+    staging_.give_back(next);
     return {};
   }
 
@@ -59,17 +53,15 @@ class HostSourceReused final : public GroupedProgram {
   static constexpr float kGate = 0.75F;
 
   Status copy_gate(cudaStream_t stream, engine::StepObserver& observer) {
-    engine::Result<std::byte*> staging =
-        staging_.take(kGateBytes, {AllocationRole::Input, "staging of the gate"});
-    if (!staging.ok()) return staging.error();
+    ENGINE_ASSIGN(std::byte * staging,
+                  staging_.take(kGateBytes, {AllocationRole::Input, "staging of the gate"}));
     const float value = kGate;
-    std::memcpy(staging.value(), &value, sizeof value);
+    std::memcpy(staging, &value, sizeof value);
     ENGINE_TRY(work(observer, engine::Stage::Memory, [&] {
-      return cudaMemcpyAsync(gate_.data(), staging.value(), kGateBytes, cudaMemcpyHostToDevice,
-                             stream);
+      return cudaMemcpyAsync(gate_.data(), staging, kGateBytes, cudaMemcpyHostToDevice, stream);
     }));
     // The mistake: a captured copy has not read it yet, and reads it in every replay.
-    staging_.give_back(staging.value());
+    staging_.give_back(staging);
     return {};
   }
 

@@ -24,9 +24,8 @@ class LazyLoadInCapture final : public GroupedProgram {
   }
 
   Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
-    const engine::Result<bool> capturing = is_capturing(stream);
-    if (!capturing.ok()) return capturing.error();
-    const LateInstance instance = capturing.value() ? LateInstance::Captured : LateInstance::Eager;
+    ENGINE_ASSIGN(const bool capturing, is_capturing(stream));
+    const LateInstance instance = capturing ? LateInstance::Captured : LateInstance::Eager;
     return work(observer, engine::Stage::Fprop,
                 [&] { return kernels::grouped_scale_instance(scale(x(), y()), instance, stream); });
   }

@@ -16,17 +16,12 @@ class MissingJoin final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<engine::DeviceBuffer> z = activation(engine::AllocationRole::Output, "Z");
-    if (!z.ok()) return z.error();
-    z_ = std::move(z).value();
+    ENGINE_ASSIGN(z_, activation(engine::AllocationRole::Output, "Z"));
     check("Z", z_.data());
-    engine::Result<engine::Stream> side = engine::make_stream();
-    if (!side.ok()) return side.error();
-    side_ = std::move(side).value();
+    ENGINE_ASSIGN(side_, engine::make_stream());
     for (engine::Event* event : {&fork_, &join_}) {
-      engine::Result<engine::Event> made = engine::make_order_event();
-      if (!made.ok()) return made.error();
-      *event = std::move(made).value();
+      ENGINE_ASSIGN(engine::Event made, engine::make_order_event());
+      *event = std::move(made);
     }
     return {};
   }

@@ -24,22 +24,14 @@ class PoolAlias final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    Result<DeviceBuffer> dx = activation(AllocationRole::Output, "dX");
-    if (!dx.ok()) return dx.error();
-    dx_ = std::move(dx).value();
+    ENGINE_ASSIGN(dx_, activation(AllocationRole::Output, "dX"));
     check("dX", dx_.data());
-    Result<DeviceBuffer> dw = activation(AllocationRole::Output, "dW");
-    if (!dw.ok()) return dw.error();
-    dw_ = std::move(dw).value();
+    ENGINE_ASSIGN(dw_, activation(AllocationRole::Output, "dW"));
     check("dW", dw_.data());
-    Result<DeviceBuffer> array = DeviceBuffer::allocate(
-        std::int64_t{kGroups} * 8,
-        {AllocationRole::PointerArray, "addresses of the activation's rows"});
-    if (!array.ok()) return array.error();
-    activation_rows_ = std::move(array).value();
-    Result<BlockPool> pool = BlockPool::create(kPoolBytes, engine::MemorySpace::Device);
-    if (!pool.ok()) return pool.error();
-    pool_ = std::move(pool).value();
+    ENGINE_ASSIGN(activation_rows_, DeviceBuffer::allocate(std::int64_t{kGroups} * 8,
+                                                           {AllocationRole::PointerArray,
+                                                            "addresses of the activation's rows"}));
+    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     Result<std::byte*> saved =
         pool_.take(kActivationBytes, {AllocationRole::Quantized, "saved activation"});
     if (!saved.ok()) return saved.error();
@@ -87,11 +79,11 @@ class PoolAlias final : public GroupedProgram {
   }
 
   Status take_scratch() {
-    Result<std::byte*> scratch =
+    ENGINE_ASSIGN(
+        std::byte * scratch,
         pool_.take(kernels::grouped_scale_workspace_bytes(kGroups, kColumns, kScratchTiles),
-                   {AllocationRole::Workspace, "scratch of backward"});
-    if (!scratch.ok()) return scratch.error();
-    scratch_ = scratch.value();
+                   {AllocationRole::Workspace, "scratch of backward"}));
+    scratch_ = scratch;
     return {};
   }
 

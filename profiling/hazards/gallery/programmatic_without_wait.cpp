@@ -21,10 +21,7 @@ class ProgrammaticWithoutWait final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<engine::DeviceBuffer> hidden =
-        activation(engine::AllocationRole::Quantized, "hidden activation");
-    if (!hidden.ok()) return hidden.error();
-    hidden_ = std::move(hidden).value();
+    ENGINE_ASSIGN(hidden_, activation(engine::AllocationRole::Quantized, "hidden activation"));
     return {};
   }
 
@@ -36,16 +33,15 @@ class ProgrammaticWithoutWait final : public GroupedProgram {
   }
 
   Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
-    const engine::Result<bool> capturing = is_capturing(stream);
-    if (!capturing.ok()) return capturing.error();
+    ENGINE_ASSIGN(const bool capturing, is_capturing(stream));
     kernels::GroupedScaleArgs producer = scale(x(), hidden_.data());
     producer.busy_ns = kProducerNs;
     ENGINE_TRY(work(observer, engine::Stage::Quantize,
                     [&] { return kernels::grouped_scale_early_trigger(producer, stream); }));
     return work(observer, engine::Stage::Fprop, [&] {
       return kernels::grouped_scale_dependent(
-          scale(hidden_.data(), y()),
-          {.programmatic = capturing.value(), .waits_for_producer = healthy()}, stream);
+          scale(hidden_.data(), y()), {.programmatic = capturing, .waits_for_producer = healthy()},
+          stream);
     });
   }
 

@@ -15,10 +15,9 @@ class ScalarBaked final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<engine::DeviceBuffer> made = engine::DeviceBuffer::allocate(
-        sizeof(float), {engine::AllocationRole::Input, "scale of the step"});
-    if (!made.ok()) return made.error();
-    device_scale_ = std::move(made).value();
+    ENGINE_ASSIGN(device_scale_,
+                  engine::DeviceBuffer::allocate(
+                      sizeof(float), {engine::AllocationRole::Input, "scale of the step"}));
     return set_inputs(false, stream);
   }
 

@@ -16,10 +16,9 @@ class SyncInCapture final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<engine::PinnedBuffer> made = engine::PinnedBuffer::allocate(
-        kOffsetBytes, {engine::AllocationRole::Splits, "host's row offsets"});
-    if (!made.ok()) return made.error();
-    host_offsets_ = std::move(made).value();
+    ENGINE_ASSIGN(host_offsets_,
+                  engine::PinnedBuffer::allocate(
+                      kOffsetBytes, {engine::AllocationRole::Splits, "host's row offsets"}));
     return {};
   }
 

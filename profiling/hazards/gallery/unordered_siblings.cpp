@@ -22,21 +22,13 @@ class UnorderedSiblings final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    engine::Result<DeviceBuffer> hidden =
-        activation(AllocationRole::Quantized, "quantized activation");
-    if (!hidden.ok()) return hidden.error();
-    hidden_ = std::move(hidden).value();
-    engine::Result<DeviceBuffer> routed = activation(AllocationRole::Output, "routing weights");
-    if (!routed.ok()) return routed.error();
-    routed_ = std::move(routed).value();
+    ENGINE_ASSIGN(hidden_, activation(AllocationRole::Quantized, "quantized activation"));
+    ENGINE_ASSIGN(routed_, activation(AllocationRole::Output, "routing weights"));
     check("routing weights", routed_.data());
-    engine::Result<engine::Stream> side = engine::make_stream();
-    if (!side.ok()) return side.error();
-    side_ = std::move(side).value();
+    ENGINE_ASSIGN(side_, engine::make_stream());
     for (engine::Event* event : {&fork_, &written_, &join_}) {
-      engine::Result<engine::Event> made = engine::make_order_event();
-      if (!made.ok()) return made.error();
-      *event = std::move(made).value();
+      ENGINE_ASSIGN(engine::Event made, engine::make_order_event());
+      *event = std::move(made);
     }
     return {};
   }

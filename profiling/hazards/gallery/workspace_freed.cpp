@@ -13,23 +13,17 @@ using engine::AllocationRole;
 using engine::Result;
 using engine::Status;
 
-constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
-constexpr int kUserFill = 0x3C;
-
 class WorkspaceFreed final : public GroupedProgram {
  public:
   explicit WorkspaceFreed(bool healthy) : GroupedProgram("workspace-freed", healthy) {}
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    Result<BlockPool> pool = BlockPool::create(kPoolBytes, engine::MemorySpace::Device);
-    if (!pool.ok()) return pool.error();
-    pool_ = std::move(pool).value();
+    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     const std::int64_t bytes = kernels::grouped_scale_workspace_bytes(kGroups, kColumns, kTiles);
-    Result<std::byte*> workspace =
-        pool_.take(bytes, {AllocationRole::Workspace, "workspace of the product"});
-    if (!workspace.ok()) return workspace.error();
-    workspace_ = workspace.value();
+    ENGINE_ASSIGN(std::byte * workspace,
+                  pool_.take(bytes, {AllocationRole::Workspace, "workspace of the product"}));
+    workspace_ = workspace;
     ENGINE_TRY(take_user_tensor());
     check("user tensor", user_tensor_, true, kUserFill);
     return {};
@@ -53,11 +47,13 @@ class WorkspaceFreed final : public GroupedProgram {
   }
 
  private:
+  static constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
+  static constexpr int kUserFill = 0x3C;
+
   Status take_user_tensor() {
-    Result<std::byte*> tensor =
-        pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"});
-    if (!tensor.ok()) return tensor.error();
-    user_tensor_ = tensor.value();
+    ENGINE_ASSIGN(std::byte * tensor,
+                  pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"}));
+    user_tensor_ = tensor;
     return {};
   }
 

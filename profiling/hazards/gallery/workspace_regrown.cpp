@@ -16,22 +16,15 @@ using engine::DeviceBuffer;
 using engine::Result;
 using engine::Status;
 
-constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
-constexpr int kUserFill = 0x3C;
-
 class WorkspaceRegrown final : public GroupedProgram {
  public:
   explicit WorkspaceRegrown(bool healthy) : GroupedProgram("workspace-regrown", healthy) {}
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    Result<DeviceBuffer> z = activation(AllocationRole::Output, "Z");
-    if (!z.ok()) return z.error();
-    z_ = std::move(z).value();
+    ENGINE_ASSIGN(z_, activation(AllocationRole::Output, "Z"));
     check("Z", z_.data());
-    Result<BlockPool> pool = BlockPool::create(kPoolBytes, engine::MemorySpace::Device);
-    if (!pool.ok()) return pool.error();
-    pool_ = std::move(pool).value();
+    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     ENGINE_TRY(grow(of_captures_, bytes_for(healthy() ? kTiles : kFirstTiles)));
     ENGINE_TRY(grow(of_eager_steps_, bytes_for(kTiles)));
     ENGINE_TRY(take_user_tensor());
@@ -40,9 +33,8 @@ class WorkspaceRegrown final : public GroupedProgram {
   }
 
   Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
-    const Result<bool> capturing = is_capturing(stream);
-    if (!capturing.ok()) return capturing.error();
-    Workspace& workspace = capturing.value() ? of_captures_ : of_eager_steps_;
+    ENGINE_ASSIGN(const bool capturing, is_capturing(stream));
+    Workspace& workspace = capturing ? of_captures_ : of_eager_steps_;
     kernels::GroupedScaleArgs first = scale(x(), y());
     first.tiles_per_group = kFirstTiles;
     ENGINE_TRY(product(first, workspace, stream, observer));
@@ -58,6 +50,9 @@ class WorkspaceRegrown final : public GroupedProgram {
   }
 
  private:
+  static constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
+  static constexpr int kUserFill = 0x3C;
+
   struct Workspace {
     const char* owner;
     std::byte* piece = nullptr;
@@ -81,20 +76,18 @@ class WorkspaceRegrown final : public GroupedProgram {
   Status grow(Workspace& workspace, std::int64_t bytes) {
     if (bytes <= workspace.bytes) return {};
     if (workspace.piece != nullptr) pool_.give_back(workspace.piece);
-    Result<std::byte*> larger = pool_.take(
-        bytes,
-        {AllocationRole::Workspace, fmt::format("{}, {} KiB", workspace.owner, bytes / 1024)});
-    if (!larger.ok()) return larger.error();
-    workspace.piece = larger.value();
+    ENGINE_ASSIGN(std::byte * larger,
+                  pool_.take(bytes, {AllocationRole::Workspace,
+                                     fmt::format("{}, {} KiB", workspace.owner, bytes / 1024)}));
+    workspace.piece = larger;
     workspace.bytes = bytes;
     return {};
   }
 
   Status take_user_tensor() {
-    Result<std::byte*> tensor =
-        pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"});
-    if (!tensor.ok()) return tensor.error();
-    user_tensor_ = tensor.value();
+    ENGINE_ASSIGN(std::byte * tensor,
+                  pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"}));
+    user_tensor_ = tensor;
     return {};
   }
 

@@ -20,10 +20,10 @@ struct ExperimentRecord {
   bool operator==(const ExperimentRecord&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ExperimentRecord::title>("title"),
-                      engine::field<&ExperimentRecord::finding>("finding", {.low = -1}),
-                      engine::field<&ExperimentRecord::experiment>("experiment"),
-                      engine::field<&ExperimentRecord::outcome>("outcome")};
+    return std::array{engine::field<&ExperimentRecord::title>(),
+                      engine::field<&ExperimentRecord::finding>({.low = -1}),
+                      engine::field<&ExperimentRecord::experiment>(),
+                      engine::field<&ExperimentRecord::outcome>()};
   }
 };
 
@@ -37,12 +37,11 @@ struct DoctorReport {
   bool operator==(const DoctorReport&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&DoctorReport::snapshot>("snapshot"),
-        engine::field<&DoctorReport::findings>("findings", {.most = 10'000}),
-        engine::field<&DoctorReport::experiments>("experiments", {.most = 10'000}),
-        engine::field<&DoctorReport::smallest_cure>("smallest_cure", {.most = kMaxParts}),
-        engine::field<&DoctorReport::conclusion>("conclusion")};
+    return std::array{engine::field<&DoctorReport::snapshot>(),
+                      engine::field<&DoctorReport::findings>({.most = 10'000}),
+                      engine::field<&DoctorReport::experiments>({.most = 10'000}),
+                      engine::field<&DoctorReport::smallest_cure>({.most = kMaxParts}),
+                      engine::field<&DoctorReport::conclusion>()};
   }
 };
 

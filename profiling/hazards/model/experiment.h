@@ -24,9 +24,8 @@ struct NodeRef {
   auto operator<=>(const NodeRef&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&NodeRef::graph>("graph", {.low = 0, .high = 1000}),
-        engine::field<&NodeRef::node>("node", {.low = 0, .high = engine::kMaxGraphNodes})};
+    return std::array{engine::field<&NodeRef::graph>({.low = 0, .high = 1000}),
+                      engine::field<&NodeRef::node>({.low = 0, .high = engine::kMaxGraphNodes})};
   }
 };
 
@@ -38,8 +37,7 @@ struct MovedMemory {
   bool operator==(const MovedMemory&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MovedMemory::node>("node"),
-                      engine::field<&MovedMemory::owner>("owner")};
+    return engine::fields<&MovedMemory::node, &MovedMemory::owner>();
   }
 };
 
@@ -50,8 +48,7 @@ struct FilledMemory {
   bool operator==(const FilledMemory&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&FilledMemory::owner>("owner"),
-                      engine::field<&FilledMemory::value>("value")};
+    return engine::fields<&FilledMemory::owner, &FilledMemory::value>();
   }
 };
 
@@ -62,8 +59,7 @@ struct OrderedNodes {
   bool operator==(const OrderedNodes&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&OrderedNodes::first>("first"),
-                      engine::field<&OrderedNodes::second>("second")};
+    return engine::fields<&OrderedNodes::first, &OrderedNodes::second>();
   }
 };
 
@@ -93,25 +89,23 @@ struct Experiment {
   bool operator==(const Experiment&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&Experiment::graph>("graph"),
-        engine::field<&Experiment::replays>("replays", {.low = 0, .high = kMaxReplays}),
-        engine::field<&Experiment::moved>("moved", {.most = kMaxParts}),
-        engine::field<&Experiment::filled>("filled", {.most = kMaxParts}),
-        engine::field<&Experiment::poisoned_workspaces>("poisoned_workspaces",
-                                                        {.low = -1, .high = 255}),
-        engine::field<&Experiment::red_zones>("red_zones"),
-        engine::field<&Experiment::changed_inputs>("changed_inputs"),
-        engine::field<&Experiment::recaptured>("recaptured"),
-        engine::field<&Experiment::scribbled_host>("scribbled_host"),
-        engine::field<&Experiment::moved_inputs>("moved_inputs"),
-        engine::field<&Experiment::patched_host>("patched_host"),
-        engine::field<&Experiment::delayed>("delayed", {.most = kMaxParts}),
-        engine::field<&Experiment::ordered>("ordered", {.most = kMaxParts}),
-        engine::field<&Experiment::free_on_launch>("free_on_launch"),
-        engine::field<&Experiment::eager_loading>("eager_loading"),
-        engine::field<&Experiment::markers>("markers"),
-        engine::field<&Experiment::deadline_seconds>("deadline_seconds", {.low = 0})};
+    return std::array{engine::field<&Experiment::graph>(),
+                      engine::field<&Experiment::replays>({.low = 0, .high = kMaxReplays}),
+                      engine::field<&Experiment::moved>({.most = kMaxParts}),
+                      engine::field<&Experiment::filled>({.most = kMaxParts}),
+                      engine::field<&Experiment::poisoned_workspaces>({.low = -1, .high = 255}),
+                      engine::field<&Experiment::red_zones>(),
+                      engine::field<&Experiment::changed_inputs>(),
+                      engine::field<&Experiment::recaptured>(),
+                      engine::field<&Experiment::scribbled_host>(),
+                      engine::field<&Experiment::moved_inputs>(),
+                      engine::field<&Experiment::patched_host>(),
+                      engine::field<&Experiment::delayed>({.most = kMaxParts}),
+                      engine::field<&Experiment::ordered>({.most = kMaxParts}),
+                      engine::field<&Experiment::free_on_launch>(),
+                      engine::field<&Experiment::eager_loading>(),
+                      engine::field<&Experiment::markers>(),
+                      engine::field<&Experiment::deadline_seconds>({.low = 0})};
   }
 };
 
@@ -138,11 +132,10 @@ struct OutputCheck {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&OutputCheck::replay>("replay", {.low = 1, .high = kMaxReplays}),
-        engine::field<&OutputCheck::output>("output"),
-        engine::field<&OutputCheck::parts>("parts", {.low = 1, .high = kMaxParts}),
-        engine::field<&OutputCheck::wrong_parts>("wrong_parts",
-                                                 {.low = 0, .high = kMaxParts, .most = kMaxParts})};
+        engine::field<&OutputCheck::replay>({.low = 1, .high = kMaxReplays}),
+        engine::field<&OutputCheck::output>(),
+        engine::field<&OutputCheck::parts>({.low = 1, .high = kMaxParts}),
+        engine::field<&OutputCheck::wrong_parts>({.low = 0, .high = kMaxParts, .most = kMaxParts})};
   }
 };
 
@@ -152,7 +145,7 @@ constexpr auto enum_names(NodeState) {
 }
 
 enum class StallKind : std::uint8_t {
-  KernelSpins,  // the device does other work, this graph's stream does not move
+  KernelSpins,  // the device does other work, this graph's stream makes no progress
   NothingRuns,  // the device is idle or makes no progress at all
   HostBlocked,  // the launch call itself has not returned
   Unknown,
@@ -178,17 +171,17 @@ struct Stall {
   bool operator==(const Stall&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Stall::replay>("replay", {.low = 0, .high = kMaxReplays}),
-                      engine::field<&Stall::graph>("graph", {.low = 0, .high = 1000}),
-                      engine::field<&Stall::waited_seconds>("waited_seconds", {.low = 0}),
-                      engine::field<&Stall::deadline_seconds>("deadline_seconds", {.low = 0}),
-                      engine::field<&Stall::p99_seconds>("p99_seconds", {.low = 0}),
-                      engine::field<&Stall::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
-                      engine::field<&Stall::last_finished>(
-                          "last_finished", {.low = -1, .high = engine::kMaxGraphNodes}),
-                      engine::field<&Stall::kind>("kind"),
-                      engine::field<&Stall::evidence>("evidence"),
-                      engine::field<&Stall::core_dump>("core_dump")};
+    return std::array{
+        engine::field<&Stall::replay>({.low = 0, .high = kMaxReplays}),
+        engine::field<&Stall::graph>({.low = 0, .high = 1000}),
+        engine::field<&Stall::waited_seconds>({.low = 0}),
+        engine::field<&Stall::deadline_seconds>({.low = 0}),
+        engine::field<&Stall::p99_seconds>({.low = 0}),
+        engine::field<&Stall::nodes>({.most = engine::kMaxGraphNodes}),
+        engine::field<&Stall::last_finished>({.low = -1, .high = engine::kMaxGraphNodes}),
+        engine::field<&Stall::kind>(),
+        engine::field<&Stall::evidence>(),
+        engine::field<&Stall::core_dump>()};
   }
 };
 
@@ -200,10 +193,9 @@ struct MarkerCost {
   bool operator==(const MarkerCost&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&MarkerCost::samples>("samples", {.low = 0, .high = kMaxReplays}),
-        engine::field<&MarkerCost::with_us>("with_us", {.low = 0}),
-        engine::field<&MarkerCost::without_us>("without_us", {.low = 0})};
+    return std::array{engine::field<&MarkerCost::samples>({.low = 0, .high = kMaxReplays}),
+                      engine::field<&MarkerCost::with_us>({.low = 0}),
+                      engine::field<&MarkerCost::without_us>({.low = 0})};
   }
 };
 
@@ -219,14 +211,13 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&Outcome::verdict>("verdict"),
-        engine::field<&Outcome::message>("message"),
-        engine::field<&Outcome::checks>("checks", {.most = kMaxParts}),
-        engine::field<&Outcome::stall>("stall", {.most = 1}),
-        engine::field<&Outcome::seconds>("seconds", {.low = 0}),
-        engine::field<&Outcome::replay_us>("replay_us", {.low = 0, .most = kMaxReplays}),
-        engine::field<&Outcome::marker_cost>("marker_cost", {.sparse = true})};
+    return std::array{engine::field<&Outcome::verdict>(),
+                      engine::field<&Outcome::message>(),
+                      engine::field<&Outcome::checks>({.most = kMaxParts}),
+                      engine::field<&Outcome::stall>({.most = 1}),
+                      engine::field<&Outcome::seconds>({.low = 0}),
+                      engine::field<&Outcome::replay_us>({.low = 0, .most = kMaxReplays}),
+                      engine::field<&Outcome::marker_cost>({.sparse = true})};
   }
 };
 

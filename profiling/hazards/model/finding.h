@@ -14,7 +14,7 @@ constexpr auto enum_names(Confidence) {
   return std::to_array<std::string_view>({"possible", "likely", "proved", "disproved"});
 }
 
-/// Why a node is believed to access a piece of memory.
+/// Evidence that a node accesses a piece of memory.
 struct Access {
   NodeRef node = {};
   std::string place = {};    // "parameter byte 1648", "memset target", "copy source"
@@ -24,9 +24,8 @@ struct Access {
   bool operator==(const Access&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Access::node>("node"), engine::field<&Access::place>("place"),
-                      engine::field<&Access::word>("word"), engine::field<&Access::owner>("owner"),
-                      engine::field<&Access::offset>("offset")};
+    return engine::fields<&Access::node, &Access::place, &Access::word, &Access::owner,
+                          &Access::offset>();
   }
 };
 
@@ -39,26 +38,21 @@ struct Fix {
   bool operator==(const Fix&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Fix::words>("words"),
-                      engine::field<&Fix::cublaslt>("cublaslt"),
-                      engine::field<&Fix::pytorch>("pytorch"),
-                      engine::field<&Fix::transformer_engine>("transformer_engine")};
+    return engine::fields<&Fix::words, &Fix::cublaslt, &Fix::pytorch, &Fix::transformer_engine>();
   }
 };
 
 /// Shows the fault and removes it again. Proved = `shows` is not Right and `cures` is Right.
 /// Disproved = `shows` is Right.
 struct Proof {
-  std::string words = {};  // what is tried and what the outcome would mean
+  std::string words = {};  // what is tried and what its outcome means
   Experiment shows = {};
   Experiment cures = {};
   bool needs_cure = true;  // false: a failing `shows` is sufficient proof
   bool operator==(const Proof&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Proof::words>("words"), engine::field<&Proof::shows>("shows"),
-                      engine::field<&Proof::cures>("cures"),
-                      engine::field<&Proof::needs_cure>("needs_cure")};
+    return engine::fields<&Proof::words, &Proof::shows, &Proof::cures, &Proof::needs_cure>();
   }
 };
 
@@ -77,17 +71,17 @@ struct Finding {
   bool operator==(const Finding&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Finding::rule>("rule"),
-                      engine::field<&Finding::hazard>("hazard", {.low = 0, .high = 1000}),
-                      engine::field<&Finding::confidence>("confidence"),
-                      engine::field<&Finding::title>("title"),
-                      engine::field<&Finding::explanation>("explanation"),
-                      engine::field<&Finding::nodes>("nodes", {.most = kMaxParts}),
-                      engine::field<&Finding::accesses>("accesses", {.most = kMaxParts}),
-                      engine::field<&Finding::missing_order>("missing_order"),
-                      engine::field<&Finding::evidence>("evidence", {.most = kMaxParts}),
-                      engine::field<&Finding::fix>("fix"),
-                      engine::field<&Finding::proof>("proof")};
+    return std::array{engine::field<&Finding::rule>(),
+                      engine::field<&Finding::hazard>({.low = 0, .high = 1000}),
+                      engine::field<&Finding::confidence>(),
+                      engine::field<&Finding::title>(),
+                      engine::field<&Finding::explanation>(),
+                      engine::field<&Finding::nodes>({.most = kMaxParts}),
+                      engine::field<&Finding::accesses>({.most = kMaxParts}),
+                      engine::field<&Finding::missing_order>(),
+                      engine::field<&Finding::evidence>({.most = kMaxParts}),
+                      engine::field<&Finding::fix>(),
+                      engine::field<&Finding::proof>()};
   }
 };
 

@@ -67,8 +67,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Extent::x>("x"), engine::field<&Extent::y>("y"),
-                      engine::field<&Extent::z>("z")};
+    return engine::fields<&Extent::x, &Extent::y, &Extent::z>();
   }
 };
 
@@ -79,8 +78,7 @@ struct ParameterSlot {
   bool operator==(const ParameterSlot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ParameterSlot::offset>("offset"),
-                      engine::field<&ParameterSlot::bytes>("bytes")};
+    return engine::fields<&ParameterSlot::offset, &ParameterSlot::bytes>();
   }
 };
 
@@ -102,16 +100,15 @@ struct KernelNode {
   bool operator==(const KernelNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{
-        engine::field<&KernelNode::function>("function"),
-        engine::field<&KernelNode::grid>("grid"),
-        engine::field<&KernelNode::block>("block"),
-        engine::field<&KernelNode::cluster>("cluster"),
-        engine::field<&KernelNode::dynamic_shared_bytes>("dynamic_shared_bytes"),
-        engine::field<&KernelNode::cooperative>("cooperative"),
-        engine::field<&KernelNode::parameters>("parameters", {.most = kMaxParameterBytes}),
-        engine::field<&KernelNode::slots>("slots", {.most = kMaxSlots}),
-        engine::field<&KernelNode::waits_for_programmatic>("waits_for_programmatic")};
+    return std::array{engine::field<&KernelNode::function>(),
+                      engine::field<&KernelNode::grid>(),
+                      engine::field<&KernelNode::block>(),
+                      engine::field<&KernelNode::cluster>(),
+                      engine::field<&KernelNode::dynamic_shared_bytes>(),
+                      engine::field<&KernelNode::cooperative>(),
+                      engine::field<&KernelNode::parameters>({.most = kMaxParameterBytes}),
+                      engine::field<&KernelNode::slots>({.most = kMaxSlots}),
+                      engine::field<&KernelNode::waits_for_programmatic>()};
   }
 };
 
@@ -131,12 +128,8 @@ struct MemsetNode {
   bool operator==(const MemsetNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MemsetNode::address>("address"),
-                      engine::field<&MemsetNode::value>("value"),
-                      engine::field<&MemsetNode::element_bytes>("element_bytes"),
-                      engine::field<&MemsetNode::width>("width"),
-                      engine::field<&MemsetNode::height>("height"),
-                      engine::field<&MemsetNode::pitch>("pitch")};
+    return engine::fields<&MemsetNode::address, &MemsetNode::value, &MemsetNode::element_bytes,
+                          &MemsetNode::width, &MemsetNode::height, &MemsetNode::pitch>();
   }
 };
 
@@ -149,11 +142,8 @@ struct MemcpyNode {
   bool operator==(const MemcpyNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MemcpyNode::source_space>("source_space"),
-                      engine::field<&MemcpyNode::target_space>("target_space"),
-                      engine::field<&MemcpyNode::source>("source"),
-                      engine::field<&MemcpyNode::target>("target"),
-                      engine::field<&MemcpyNode::bytes>("bytes")};
+    return engine::fields<&MemcpyNode::source_space, &MemcpyNode::target_space, &MemcpyNode::source,
+                          &MemcpyNode::target, &MemcpyNode::bytes>();
   }
 };
 
@@ -163,8 +153,7 @@ struct MemAllocNode {
   bool operator==(const MemAllocNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MemAllocNode::address>("address"),
-                      engine::field<&MemAllocNode::bytes>("bytes")};
+    return engine::fields<&MemAllocNode::address, &MemAllocNode::bytes>();
   }
 };
 
@@ -173,7 +162,7 @@ struct MemFreeNode {
   bool operator==(const MemFreeNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MemFreeNode::address>("address")};
+    return engine::fields<&MemFreeNode::address>();
   }
 };
 
@@ -202,13 +191,13 @@ struct SnapshotNode {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&SnapshotNode::type>("type"),
-        engine::field<&SnapshotNode::id>("id"),
-        engine::field<&SnapshotNode::name>("name"),
-        engine::field<&SnapshotNode::stage>("stage"),
-        engine::field<&SnapshotNode::layer>("layer", {.low = 0, .high = engine::kMaxGraphNodes}),
-        engine::field<&SnapshotNode::parent>("parent", {.low = -1, .high = engine::kMaxGraphNodes}),
-        engine::field<&SnapshotNode::parameters>("parameters")};
+        engine::field<&SnapshotNode::type>(),
+        engine::field<&SnapshotNode::id>(),
+        engine::field<&SnapshotNode::name>(),
+        engine::field<&SnapshotNode::stage>(),
+        engine::field<&SnapshotNode::layer>({.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotNode::parent>({.low = -1, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotNode::parameters>()};
   }
 };
 
@@ -228,9 +217,9 @@ struct SnapshotEdge {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&SnapshotEdge::from>("from", {.low = 0, .high = engine::kMaxGraphNodes}),
-        engine::field<&SnapshotEdge::to>("to", {.low = 0, .high = engine::kMaxGraphNodes}),
-        engine::field<&SnapshotEdge::kind>("kind")};
+        engine::field<&SnapshotEdge::from>({.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotEdge::to>({.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotEdge::kind>()};
   }
 };
 
@@ -242,9 +231,9 @@ struct CaptureFailure {
   bool operator==(const CaptureFailure&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&CaptureFailure::code>("code", {.low = 0, .high = 1 << 20}),
-                      engine::field<&CaptureFailure::name>("name"),
-                      engine::field<&CaptureFailure::call>("call")};
+    return std::array{engine::field<&CaptureFailure::code>({.low = 0, .high = 1 << 20}),
+                      engine::field<&CaptureFailure::name>(),
+                      engine::field<&CaptureFailure::call>()};
   }
 };
 
@@ -260,8 +249,7 @@ struct CaptureEvent {
   bool operator==(const CaptureEvent&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&CaptureEvent::kind>("kind"),
-                      engine::field<&CaptureEvent::what>("what")};
+    return engine::fields<&CaptureEvent::kind, &CaptureEvent::what>();
   }
 };
 
@@ -282,17 +270,16 @@ struct GraphSnapshot {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&GraphSnapshot::name>("name"),
-        engine::field<&GraphSnapshot::variant_of>("variant_of",
-                                                  {.low = -1, .high = kMaxSnapshotGraphs}),
-        engine::field<&GraphSnapshot::changed>("changed"),
-        engine::field<&GraphSnapshot::degraded>("degraded"),
-        engine::field<&GraphSnapshot::capture_began>("capture_began"),
-        engine::field<&GraphSnapshot::capture_ended>("capture_ended"),
-        engine::field<&GraphSnapshot::failure>("failure"),
-        engine::field<&GraphSnapshot::events>("events", {.most = 100'000}),
-        engine::field<&GraphSnapshot::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
-        engine::field<&GraphSnapshot::edges>("edges", {.most = engine::kMaxGraphEdges})};
+        engine::field<&GraphSnapshot::name>(),
+        engine::field<&GraphSnapshot::variant_of>({.low = -1, .high = kMaxSnapshotGraphs}),
+        engine::field<&GraphSnapshot::changed>(),
+        engine::field<&GraphSnapshot::degraded>(),
+        engine::field<&GraphSnapshot::capture_began>(),
+        engine::field<&GraphSnapshot::capture_ended>(),
+        engine::field<&GraphSnapshot::failure>(),
+        engine::field<&GraphSnapshot::events>({.most = 100'000}),
+        engine::field<&GraphSnapshot::nodes>({.most = engine::kMaxGraphNodes}),
+        engine::field<&GraphSnapshot::edges>({.most = engine::kMaxGraphEdges})};
   }
 };
 
@@ -309,14 +296,14 @@ struct Snapshot {
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Snapshot::subject>("subject"),
-                      engine::field<&Snapshot::cublaslt_version>("cublaslt_version"),
-                      engine::field<&Snapshot::device>("device"),
-                      engine::field<&Snapshot::compute_capability>("compute_capability"),
-                      engine::field<&Snapshot::driver>("driver"),
-                      engine::field<&Snapshot::graphs>("graphs", {.most = kMaxSnapshotGraphs}),
-                      engine::field<&Snapshot::ledger>("ledger", {.most = 1 << 20}),
-                      engine::field<&Snapshot::ledger_clock>("ledger_clock")};
+    return std::array{engine::field<&Snapshot::subject>(),
+                      engine::field<&Snapshot::cublaslt_version>(),
+                      engine::field<&Snapshot::device>(),
+                      engine::field<&Snapshot::compute_capability>(),
+                      engine::field<&Snapshot::driver>(),
+                      engine::field<&Snapshot::graphs>({.most = kMaxSnapshotGraphs}),
+                      engine::field<&Snapshot::ledger>({.most = 1 << 20}),
+                      engine::field<&Snapshot::ledger_clock>()};
   }
   engine::Flaw flaw() const;
 };

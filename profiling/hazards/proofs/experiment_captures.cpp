@@ -93,24 +93,23 @@ Status ExperimentCaptures::capture_all(std::vector<CapturedGraph>& captured,
       return state_.end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message);
     }
     start_load_watch(variant_of);
-    Result<Capture> capture =
-        capture_graph(state_.driver, state_.subject, static_cast<int>(g), state_.stream);
-    if (!capture.ok()) return capture.error();
-    note_loads(capture.value().read.snapshot);
-    GraphSnapshot snapshot = capture.value().read.snapshot;
+    ENGINE_ASSIGN(Capture capture,
+                  capture_graph(state_.driver, state_.subject, static_cast<int>(g), state_.stream));
+    note_loads(capture.read.snapshot);
+    GraphSnapshot snapshot = capture.read.snapshot;
     snapshot.name = names[g];
     if (variant_of >= 0) {
       snapshot.variant_of = variant_of + static_cast<int>(g);
       snapshot.changed = "inputs";
     }
     snapshots.push_back(std::move(snapshot));
-    if (capture.value().refused) {
+    if (capture.refused) {
       read_ledger();
-      return state_.end(Verdict::Refused, capture.value().refused->message);
+      return state_.end(Verdict::Refused, capture.refused->message);
     }
     CapturedGraph& kept = captured.emplace_back();
-    kept.graph = std::move(capture.value().graph);
-    kept.read = std::move(capture.value().read);
+    kept.graph = std::move(capture.graph);
+    kept.read = std::move(capture.read);
     if (variant_of < 0) ENGINE_TRY(state_.subject.captured(static_cast<int>(g), state_.stream));
   }
   if (variant_of < 0) read_ledger();
@@ -159,10 +158,9 @@ Status ExperimentCaptures::make_executable(std::size_t index) {
   }
   if (state_.experiment.markers) {
     if (measures_markers(state_.experiment)) captured.unmarked = copy_of(captured);
-    Result<MarkerBoard> board =
-        MarkerBoard::add(state_.driver, captured.graph.get(), captured.read);
-    if (!board.ok()) return board.error();
-    captured.board.emplace(std::move(board).value());
+    ENGINE_ASSIGN(MarkerBoard board,
+                  MarkerBoard::add(state_.driver, captured.graph.get(), captured.read));
+    captured.board.emplace(std::move(board));
   }
   cudaGraphExec_t raw = nullptr;
   const unsigned flags =
@@ -183,12 +181,11 @@ Status ExperimentCaptures::move_memory(CapturedGraph& captured, int graph) const
   for (const MovedMemory& moved : state_.experiment.moved) {
     if (moved.node.graph != graph) continue;
     const engine::Allocation& allocation = *state_.allocation_of(moved.owner);
-    Result<engine::DeviceBuffer> fresh = copy_elsewhere(allocation);
-    if (!fresh.ok()) return fresh.error();
+    ENGINE_ASSIGN(engine::DeviceBuffer fresh, copy_elsewhere(allocation));
     const Relocation range{.address = allocation.address,
                            .bytes = allocation.bytes,
-                           .target = reinterpret_cast<std::uint64_t>(fresh.value().data())};
-    captured.moved.push_back(std::move(fresh).value());
+                           .target = reinterpret_cast<std::uint64_t>(fresh.data())};
+    captured.moved.push_back(std::move(fresh));
     const Result<bool> holds = patch(moved.node.node, {&range, 1});
     if (!holds.ok()) return holds.error();
     if (!holds.value()) {

@@ -92,9 +92,8 @@ class Run {
                    fmt::format("An experiment makes at most 10000 replays, not {}",
                                state_.experiment.replays)};
     }
-    Result<engine::DriverApi> driver = engine::load_driver_api();
-    if (!driver.ok()) return driver.error();
-    state_.driver = driver.value();
+    ENGINE_ASSIGN(engine::DriverApi driver, engine::load_driver_api());
+    state_.driver = driver;
     ENGINE_TRY(launcher_->prepare());
     state_.watch.progress.iterations.store(state_.experiment.replays);
     return {};

@@ -214,16 +214,16 @@ std::vector<int> memsets_before(const GraphSnapshot& graph, int node) {
 }
 
 engine::Result<engine::DeviceBuffer> copy_elsewhere(const engine::Allocation& allocation) {
-  engine::Result<engine::DeviceBuffer> fresh = engine::DeviceBuffer::allocate(
-      static_cast<std::int64_t>(allocation.bytes),
-      {engine::AllocationRole::Check, "instead of " + allocation.owner});
-  if (!fresh.ok()) return fresh.error();
-  std::byte* target = fresh.value().data();
+  ENGINE_ASSIGN(engine::DeviceBuffer fresh,
+                engine::DeviceBuffer::allocate(
+                    static_cast<std::int64_t>(allocation.bytes),
+                    {engine::AllocationRole::Check, "instead of " + allocation.owner}));
+  std::byte* target = fresh.data();
   // A freed range may now hold other data.
   ENGINE_CUDA_TRY(allocation.live()
                       ? cudaMemcpy(target, reinterpret_cast<const void*>(allocation.address),
                                    allocation.bytes, cudaMemcpyDeviceToDevice)
-                      : cudaMemset(target, 0, fresh.value().bytes()),
+                      : cudaMemset(target, 0, fresh.bytes()),
                   "Filling the memory that a node moves to");
   ENGINE_CUDA_TRY(cudaDeviceSynchronize(), "Filling the memory that a node moves to");
   return fresh;

@@ -23,11 +23,9 @@ engine::Result<MarkerBoard> MarkerBoard::add(const engine::DriverApi& driver, CU
       board.slots_[n] = static_cast<int>(board.count_++);
     }
   }
-  engine::Result<engine::PinnedBuffer> words = engine::PinnedBuffer::allocate(
-      static_cast<std::int64_t>(board.count_ * sizeof(std::uint32_t)),
-      {engine::AllocationRole::Check, "marker board"});
-  if (!words.ok()) return words.error();
-  board.words_ = std::move(words).value();
+  ENGINE_ASSIGN(board.words_, engine::PinnedBuffer::allocate(
+                                  static_cast<std::int64_t>(board.count_ * sizeof(std::uint32_t)),
+                                  {engine::AllocationRole::Check, "marker board"}));
   board.clear();
 
   CUcontext context = nullptr;

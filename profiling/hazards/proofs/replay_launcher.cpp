@@ -17,13 +17,11 @@ using engine::wait_for;
 using engine::Waited;
 
 Status ReplayLauncher::prepare() {
-  Result<Probe> probe = Probe::create();
-  if (!probe.ok()) return probe.error();
-  probe_ = std::make_unique<Probe>(std::move(probe).value());
+  ENGINE_ASSIGN(Probe probe, Probe::create());
+  probe_ = std::make_unique<Probe>(std::move(probe));
   for (engine::Event* event : {&begin_, &done_}) {
-    Result<engine::Event> made = engine::make_timing_event();
-    if (!made.ok()) return made.error();
-    *event = std::move(made).value();
+    ENGINE_ASSIGN(engine::Event made, engine::make_timing_event());
+    *event = std::move(made);
   }
   return {};
 }
@@ -34,11 +32,10 @@ Status ReplayLauncher::launch_eagerly(double deadline, double* seconds) {
   ENGINE_CUDA_TRY(cudaEventRecord(begin_.get(), state_.stream), "Starting an eager launch");
   const auto start = std::chrono::steady_clock::now();
   for (int g = 0; g < static_cast<int>(state_.subject.graph_names().size()); ++g) {
-    if (Status launched = state_.subject.enqueue(g, state_.stream, unobserved); !launched.ok()) {
-      return launched;
-    }
+    ENGINE_TRY(state_.subject.enqueue(g, state_.stream, unobserved));
   }
-  ENGINE_CUDA_TRY(cudaEventRecord(done_.get(), state_.stream), "Starting an eager launch");
+  ENGINE_CUDA_TRY(cudaEventRecord(done_.get(), state_.stream),
+                  "Marking the end of an eager launch");
   const Result<Waited> waited =
       wait_for(done_.get(), deadline, [this] { return state_.cancelled(); });
   if (!waited.ok()) return state_.end(Verdict::Crashed, waited.error().message);
@@ -106,7 +103,7 @@ Status ReplayLauncher::launch_and_wait(const Launch& launch, double* microsecond
     return state_.end_with(
         engine::cuda_error(launched, fmt::format("Replay {}", launch.replay).c_str()));
   }
-  ENGINE_CUDA_TRY(cudaEventRecord(done_.get(), state_.stream), "Starting a replay");
+  ENGINE_CUDA_TRY(cudaEventRecord(done_.get(), state_.stream), "Marking the end of a replay");
   const Result<Waited> waited =
       wait_for(done_.get(), deadline_, [this] { return state_.cancelled(); });
   if (!waited.ok()) return state_.end(Verdict::Crashed, waited.error().message);

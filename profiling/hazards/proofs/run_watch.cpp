@@ -12,18 +12,15 @@
 namespace profiling {
 
 engine::Result<int> RunWatch::captured(void* graph) {
-  const engine::Result<engine::DriverApi> driver = engine::load_driver_api();
-  if (!driver.ok()) return driver.error();
+  ENGINE_ASSIGN(const engine::DriverApi driver, engine::load_driver_api());
   // CUgraph and cudaGraph_t are the same handle.
   auto* const handle = static_cast<CUgraph>(graph);
-  engine::Result<ReadGraph> read = read_captured_graph(driver.value(), handle);
-  if (!read.ok()) return read.error();
+  ENGINE_ASSIGN(ReadGraph read, read_captured_graph(driver, handle));
   if (options_.markers) {
-    engine::Result<MarkerBoard> added = MarkerBoard::add(driver.value(), handle, read.value());
-    if (!added.ok()) return added.error();
-    markers_.emplace(std::move(added).value());
+    ENGINE_ASSIGN(MarkerBoard added, MarkerBoard::add(driver, handle, read));
+    markers_.emplace(std::move(added));
   }
-  graph_ = std::move(read.value().snapshot);
+  graph_ = std::move(read.snapshot);
   graph_.name = "step";
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
   // The engine allocates nothing under capture, so one timestamp covers the whole capture.

@@ -97,25 +97,19 @@ int last_done(const std::vector<NodeState>& nodes) {
 engine::Result<Probe> Probe::create() {
   Probe probe;
   for (engine::Stream* stream : {&probe.kernel_stream_, &probe.copy_stream_}) {
-    engine::Result<engine::Stream> made = engine::make_stream();
-    if (!made.ok()) return made.error();
-    *stream = std::move(made).value();
+    ENGINE_ASSIGN(engine::Stream made, engine::make_stream());
+    *stream = std::move(made);
   }
   for (engine::Event* event : {&probe.done_, &probe.copied_}) {
-    engine::Result<engine::Event> made = engine::make_order_event();
-    if (!made.ok()) return made.error();
-    *event = std::move(made).value();
+    ENGINE_ASSIGN(engine::Event made, engine::make_order_event());
+    *event = std::move(made);
   }
   const engine::AllocationLabel label{engine::AllocationRole::Check, "probe"};
-  engine::Result<engine::DeviceBuffer> source = engine::DeviceBuffer::allocate(4, label);
-  if (!source.ok()) return source.error();
-  probe.source_ = std::move(source).value();
+  ENGINE_ASSIGN(probe.source_, engine::DeviceBuffer::allocate(4, label));
   ENGINE_CUDA_TRY(
       cudaMemsetAsync(probe.source_.data(), 0, probe.source_.bytes(), probe.copy_stream_.get()),
       "Clearing the probe's memory");
-  engine::Result<engine::PinnedBuffer> target = engine::PinnedBuffer::allocate(4, label);
-  if (!target.ok()) return target.error();
-  probe.target_ = std::move(target).value();
+  ENGINE_ASSIGN(probe.target_, engine::PinnedBuffer::allocate(4, label));
   // Loading a kernel may wait for the device: load it before anything is stuck.
   for (const engine::Result<Waited>& tried : {probe.try_kernel(), probe.try_copy()}) {
     if (!tried.ok()) return tried.error();

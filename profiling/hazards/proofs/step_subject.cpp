@@ -83,24 +83,21 @@ class StepSubject final : public Subject {
 
   Status set_up(std::shared_ptr<const engine::CublasLt> library, const engine::FoundDevice& device,
                 cudaStream_t stream) {
-    const Result<engine::GroupedShape> shape = engine::resolve_shape(described_.effective);
-    if (!shape.ok()) return shape.error();
-    splits_ = shape.value().splits;
+    ENGINE_ASSIGN(const engine::GroupedShape shape, engine::resolve_shape(described_.effective));
+    splits_ = shape.splits;
     const engine::StepConfig config =
-        engine::step_config(described_, shape.value(), device.capability.compute_major);
+        engine::step_config(described_, shape, device.capability.compute_major);
     engine::StepObserver unobserved;
     engine::RunProgress progress;
-    Result<engine::UploadedStep> uploaded = engine::upload_step(
-        described_, config, operands_, stream, {.progress = progress, .observer = unobserved});
-    if (!uploaded.ok()) return uploaded.error();
-    biases_ = std::move(uploaded.value().biases);
-    Result<engine::GroupedStep> step = engine::GroupedStep::create(
-        std::move(library), config, std::move(uploaded.value().operands), {}, stream);
-    if (!step.ok()) return step.error();
-    step_.emplace(std::move(step).value());
-    Result<engine::OutputCheck> check = engine::OutputCheck::create(*step_);
-    if (!check.ok()) return check.error();
-    check_ = std::move(check).value();
+    ENGINE_ASSIGN(engine::UploadedStep uploaded,
+                  engine::upload_step(described_, config, operands_, stream,
+                                      {.progress = progress, .observer = unobserved}));
+    biases_ = std::move(uploaded.biases);
+    ENGINE_ASSIGN(engine::GroupedStep step,
+                  engine::GroupedStep::create(std::move(library), config,
+                                              std::move(uploaded.operands), {}, stream));
+    step_.emplace(std::move(step));
+    ENGINE_ASSIGN(check_, engine::OutputCheck::create(*step_));
     ENGINE_TRY(step_->write_splits(splits_, stream));
     ENGINE_TRY(step_->prepare(stream, unobserved));
     return step_->keep_weights(false, stream);
@@ -120,16 +117,16 @@ Result<std::unique_ptr<Subject>> make_step_subject(const engine::RunRequest& req
                                                    const std::string& cublaslt,
                                                    const engine::FoundDevice& device,
                                                    cudaStream_t stream, ExperimentFacts& facts) {
-  Result<std::shared_ptr<const engine::CublasLt>> library = engine::CublasLt::load(
-      request.cublaslt_library.empty() ? cublaslt : request.cublaslt_library);
-  if (!library.ok()) return library.error();
-  facts.device.cublaslt_version = engine::cublaslt_version_text(library.value()->version());
-  facts.device.cublaslt_path = library.value()->path();
+  ENGINE_ASSIGN(std::shared_ptr<const engine::CublasLt> library,
+                engine::CublasLt::load(
+                    request.cublaslt_library.empty() ? cublaslt : request.cublaslt_library));
+  facts.device.cublaslt_version = engine::cublaslt_version_text(library->version());
+  facts.device.cublaslt_path = library->path();
   engine::DeviceCapability capability = device.capability;
-  capability.cublaslt_version = library.value()->version();
+  capability.cublaslt_version = library->version();
   engine::RunResult described;
-  ENGINE_TRY(engine::apply_gates(request, capability, library.value()->path(), described));
-  return StepSubject::make(std::move(described), std::move(library).value(), device, stream);
+  ENGINE_TRY(engine::apply_gates(request, capability, library->path(), described));
+  return StepSubject::make(std::move(described), std::move(library), device, stream);
 }
 
 }  // namespace profiling

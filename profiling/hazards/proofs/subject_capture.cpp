@@ -91,9 +91,8 @@ engine::Result<Capture> capture_graph(const engine::DriverApi& driver, Subject& 
     capture.refused = engine::cuda_error(ended, "Ending the capture");
     note_failure(around, *capture.refused, "cudaStreamEndCapture");
   } else {
-    engine::Result<ReadGraph> read = read_captured_graph(driver, raw);
-    if (!read.ok()) return read.error();
-    capture.read = std::move(read).value();
+    ENGINE_ASSIGN(ReadGraph read, read_captured_graph(driver, raw));
+    capture.read = std::move(read);
     watch.label(capture.read.snapshot.nodes);
   }
   GraphSnapshot& snapshot = capture.read.snapshot;

@@ -10,8 +10,8 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxRows = 32;   // for accesses and wrong outputs
-constexpr int kMostStallColumns = 16;  // in the table of replays
+constexpr std::size_t kMaxRows = 32;  // for accesses and wrong outputs
+constexpr int kMaxStallColumns = 16;  // in the table of replays
 
 /// Text of a table cell: one line, no column separators.
 std::string cell(std::string text) {
@@ -112,7 +112,7 @@ void write_experiments(Document& document, const std::vector<ExperimentRecord>& 
       replays = std::max(replays, check.replay);
     // An ordinary run may stall in any replay: one column each would be mostly empty.
     for (const Stall& stall : record.outcome.stall) {
-      if (stall.replay <= kMostStallColumns) replays = std::max(replays, stall.replay);
+      if (stall.replay <= kMaxStallColumns) replays = std::max(replays, stall.replay);
     }
   }
   replays = std::clamp(replays, 0, static_cast<int>(kMaxRows));

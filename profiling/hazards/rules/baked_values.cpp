@@ -120,17 +120,25 @@ class Comparison {
   }
 
   void compare_kernels(int n, const KernelNode& a, const KernelNode& b) {
-    const bool launch = a.grid != b.grid || a.block != b.block || a.cluster != b.cluster ||
-                        a.dynamic_shared_bytes != b.dynamic_shared_bytes;
-    if (launch) {
-      // Differing arguments would only repeat the same statement.
+    bool launch = false;
+    const auto changed = [&](const auto& before, const auto& after, const char* what,
+                             const auto& text) {
+      if (before == after) return;
+      launch = true;
       add({.node = n,
            .launch = true,
            .certain = true,
-           .text = fmt::format("grid {} at first, {} after the change", text_of(a.grid),
-                               text_of(b.grid))});
-      return;
-    }
+           .text = fmt::format("{} {} at first, {} after the change", what, text(before),
+                               text(after))});
+    };
+    const auto extent = [](const Extent& value) { return text_of(value); };
+    changed(a.grid, b.grid, "grid", extent);
+    changed(a.block, b.block, "block", extent);
+    changed(a.cluster, b.cluster, "cluster", extent);
+    changed(a.dynamic_shared_bytes, b.dynamic_shared_bytes, "bytes of dynamic shared memory:",
+            [](std::uint32_t bytes) { return fmt::to_string(bytes); });
+    // Differing arguments would only repeat the same statement.
+    if (launch) return;
     if (a.parameters.size() != b.parameters.size()) return;  // one of them could not be read
     const auto size = static_cast<std::uint32_t>(a.parameters.size());
     if (a.slots.empty()) return compare_words(n, a, b, {.offset = 0, .bytes = size}, false);

@@ -22,7 +22,7 @@ bool comes_first(const Finding& a, const Finding& b) {
   return a.nodes < b.nodes;
 }
 
-/// Memory allocated elsewhere may be used in ways unknown to the rules.
+/// Memory allocated elsewhere may be used in ways that the rules do not know.
 void doubt_foreign_memory(const Snapshot& snapshot, std::vector<Finding>& findings) {
   std::set<std::string_view> owners;
   for (const engine::Allocation& allocation : snapshot.ledger) {

@@ -18,8 +18,9 @@ struct LibraryFact {
   std::string first = {};      // first version it applies to, "13.0.0"; empty = from the beginning
   std::string last = {};       // last version it applies to; empty = still applies
   std::string statement = {};  // a sentence
-  std::string source = {};     // a public thread, or our own measurement with device and driver
-  std::string date = {};       // when it was checked, "2026-11-21"
+  std::string source =
+      {};  // a public thread, or a measurement of this project with device and driver
+  std::string date = {};  // when it was checked, "2026-11-21"
 };
 
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path);

@@ -1,5 +1,5 @@
 // Hazards 6 and 7: copy nodes from host memory. A replay reads the host's current bytes again;
-// addresses among them may send kernels anywhere.
+// if these are addresses, kernels may access any memory.
 #include <fmt/format.h>
 
 #include <utility>

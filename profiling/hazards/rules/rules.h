@@ -67,7 +67,7 @@ class RuleContext {
 /// Maximum number of nodes and accesses listed in one finding.
 inline constexpr std::size_t kMaxListed = 256;
 
-/// Adds unless already present or the list is full. Keeps the list sorted.
+/// Adds the node unless it is present or the list is full. Keeps the list sorted.
 void add_node(std::vector<NodeRef>& nodes, NodeRef node);
 void add_access(std::vector<Access>& accesses, Access access);
 

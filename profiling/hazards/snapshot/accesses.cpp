@@ -11,7 +11,7 @@ namespace profiling {
 
 namespace {
 
-/// Lower is better: ours, alive during the capture, small, live at its end, young.
+/// Lower is better: this project's own, alive during the capture, small, alive at its end, recent.
 using Rank = std::tuple<int, std::uint64_t, int, std::uint64_t, int>;
 
 struct Boundary {

@@ -268,7 +268,7 @@ class Assembler {
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
       if (held[i] || graphs_[i].nodes.empty()) continue;
       GraphSnapshot graph{.name = graphs_[i].label, .degraded = true};
-      if (engine::Status status = add(i, -1, 0, graph); !status.ok()) return status;
+      ENGINE_TRY(add(i, -1, 0, graph));
       snapshot_.graphs.push_back(std::move(graph));
     }
     if (!snapshot_.graphs.empty()) return {};
@@ -296,8 +296,7 @@ class Assembler {
         // The writer omits empty graphs.
         const auto at = by_label_.find(child);
         if (at == by_label_.end()) continue;
-        engine::Status status = add(at->second, place, nesting + 1, to);
-        if (!status.ok()) return status;
+        ENGINE_TRY(add(at->second, place, nesting + 1, to));
       }
     }
     edges_ += from.edges.size();

@@ -16,7 +16,7 @@ struct DotNode {
 };
 
 /// `shape` is the node's shape attribute: only it distinguishes a kernel's name from a keyword in
-/// the short form. Never fails: unrecognized text gives a node of type Unknown, or a missing
+/// the short form. Never fails: unknown text gives a node of type Unknown, or a missing
 /// parameter.
 DotNode read_dot_label(std::string_view shape, std::string_view label);
 

@@ -29,7 +29,7 @@ class UnknownAddresses {
 
   void add(std::uint64_t word) {
     if (word < kLowestAddress || word >= kHighestAddress || index_.find(word) >= 0) return;
-    if (words_.size() < kMostUnlistedWords) words_.insert(word);
+    if (words_.size() < kMaxUnlistedWords) words_.insert(word);
   }
 
   void add(const KernelNode& kernel) {

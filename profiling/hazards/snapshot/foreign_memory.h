@@ -13,8 +13,8 @@
 namespace profiling {
 
 /// Words of the graphs that may be addresses and lie in no ledger entry; ascending, without
-/// duplicates, at most kMostUnlistedWords.
-inline constexpr std::size_t kMostUnlistedWords = 1 << 16;
+/// duplicates, at most kMaxUnlistedWords.
+inline constexpr std::size_t kMaxUnlistedWords = 1 << 16;
 std::vector<std::uint64_t> unlisted_words(const Snapshot& snapshot);
 
 struct ForeignRange {

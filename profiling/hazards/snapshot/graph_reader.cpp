@@ -52,12 +52,12 @@ class Reader {
     std::vector<CUgraphNode> from;
     std::vector<CUgraphNode> to;
     std::vector<CUgraphEdgeData> kinds;
-    if (engine::Status edges = read_edges(graph, from, to, kinds); !edges.ok()) return edges;
+    ENGINE_TRY(read_edges(graph, from, to, kinds));
 
     std::unordered_map<CUgraphNode, int> index;
     for (const CUgraphNode node : in_order(nodes, from, to)) {
       index.emplace(node, static_cast<int>(read_.handles.size()));
-      if (engine::Status added = add(node, parent); !added.ok()) return added;
+      ENGINE_TRY(add(node, parent));
     }
     for (std::size_t e = 0; e < from.size(); ++e) {
       read_.snapshot.edges.push_back(
@@ -301,7 +301,7 @@ KernelArguments read_arguments(const engine::DriverApi& driver,
 
 engine::Result<ReadGraph> read_captured_graph(const engine::DriverApi& driver, CUgraph graph) {
   Reader reader(driver);
-  if (engine::Status status = reader.read(graph, -1); !status.ok()) return status.error();
+  ENGINE_TRY(reader.read(graph, -1));
   return reader.take();
 }
 

@@ -33,8 +33,8 @@ KernelArguments read_arguments(const engine::DriverApi& driver,
 // Queries the driver for the memory behind addresses in captured graphs that are not in the ledger.
 
 /// Appends the graphs' own allocations and the driver's ranges to the snapshot's ledger, with
-/// AllocationRole::DriverKnown. Needs a current context. The driver rejects words that are not
-/// addresses; they are ignored.
+/// AllocationRole::DriverKnown. Needs a current context. Words that the driver does not know as
+/// addresses are ignored.
 void add_driver_memory(const engine::DriverApi& driver, Snapshot& snapshot);
 
 }  // namespace profiling

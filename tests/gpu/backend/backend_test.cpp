@@ -71,8 +71,8 @@ TEST_F(CudaBackendTest, AccuracyMatchesTheRecipe) {
     expect_complete(result.value(), request);
     EXPECT_THAT(result.value().replay_checks, IsEmpty());
     for (const ExpertResult& expert : result.value().experts) {
-      EXPECT_GT(expert.snr_db, range.low_db);
-      EXPECT_LT(expert.snr_db, range.high_db);
+      EXPECT_GT(expert.fprop.snr_db, range.low_db);
+      EXPECT_LT(expert.fprop.snr_db, range.high_db);
     }
     const bool fp8 = range.scaling != Scaling::None;
     EXPECT_EQ(result.value().activations.scale_map.rows > 0, fp8);
@@ -104,8 +104,8 @@ TEST_F(CudaBackendTest, ASecondRunOfTheSameRequestGivesTheSameNumbers) {
   const auto second = run(request);
   ASSERT_TRUE(first.ok() && between.ok() && second.ok());
   // Blocks add their sums of squares in the order in which they finish.
-  EXPECT_DOUBLE_EQ(first.value().experts[0].snr_db, second.value().experts[0].snr_db);
-  EXPECT_NE(first.value().experts[0].snr_db, between.value().experts[0].snr_db);
+  EXPECT_DOUBLE_EQ(first.value().experts[0].fprop.snr_db, second.value().experts[0].fprop.snr_db);
+  EXPECT_NE(first.value().experts[0].fprop.snr_db, between.value().experts[0].fprop.snr_db);
 }
 
 TEST_F(CudaBackendTest, DeviationsSayWhatWasChangedAndWhy) {
@@ -127,7 +127,7 @@ TEST_F(CudaBackendTest, NoTokensIsAValidRun) {
   request.shape.tokens = 0;
   const auto result = run(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_TRUE(std::isnan(result.value().experts[0].snr_db));
+  EXPECT_TRUE(std::isnan(result.value().experts[0].fprop.snr_db));
 }
 
 TEST_F(CudaBackendTest, RefusesRunsThatDoNotFitTheDeviceWithBothNumbers) {

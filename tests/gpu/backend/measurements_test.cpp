@@ -224,7 +224,7 @@ TEST_F(MeasurementsTest, ColdAndBurstAreStatedAndKeepTheResult) {
   EXPECT_THAT(cold.value().iteration_method, HasSubstr("cold L2 cache, after 50 ms of rest"));
   EXPECT_GT(cold.value().iterations.back().start_ns, (kIterations - 1) * 50'000'000LL);
   // The sums of the statistics are added in any order.
-  EXPECT_NEAR(cold.value().experts[0].snr_db, warm.value().experts[0].snr_db, 1e-6);
+  EXPECT_NEAR(cold.value().experts[0].fprop.snr_db, warm.value().experts[0].fprop.snr_db, 1e-6);
   // The write between iterations belongs to none of them.
   for (const auto& [iteration, records] : by_iteration()) {
     for (const profiling::ActivityRecord& record : records) EXPECT_NE(record.stage, Stage::Check);

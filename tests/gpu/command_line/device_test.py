@@ -14,7 +14,7 @@ import unittest
 
 PROGRAM = ""
 
-# The case that needs a cuBLASLt with the bug is experiment_gpu_test's.
+# The case that needs a cuBLASLt with the bug is doctor_gpu_test's.
 PROVED = [
     "flag-not-reset",
     "workspace-freed",

@@ -154,6 +154,7 @@ TEST_F(DiagnosticsGpu, ProductErrorEqualsTheTwin) {
       expect_close(gpu[g].error_squares, cpu[g].error_squares);
       EXPECT_EQ(gpu[g].max_abs_error, cpu[g].max_abs_error) << g;
       EXPECT_EQ(gpu[g].elements, cpu[g].elements) << g;
+      EXPECT_EQ(gpu[g].lost, cpu[g].lost) << g;
     }
   }
 }

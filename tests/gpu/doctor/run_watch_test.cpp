@@ -222,7 +222,8 @@ TEST_F(RunWatchTest, MarkersChangeNoBit) {
   ASSERT_TRUE(without.ok() && with.ok());
   ASSERT_EQ(without.value().experts.size(), with.value().experts.size());
   for (std::size_t e = 0; e < with.value().experts.size(); ++e) {
-    EXPECT_EQ(without.value().experts[e].max_abs_error, with.value().experts[e].max_abs_error);
+    EXPECT_EQ(without.value().experts[e].fprop.max_abs_error,
+              with.value().experts[e].fprop.max_abs_error);
   }
   // The nodes that were counted are the step's own, without the markers.
   EXPECT_EQ(without.value().graph.kernels, with.value().graph.kernels);

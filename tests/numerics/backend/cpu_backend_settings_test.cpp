@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/backend/backend.h"
+#include "engine/model/values.h"
 
 namespace engine {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-RunRequest small_request() {
+RunRequest settings_request() {
   RunRequest request;
   request.shape = {.preset = "", .num_experts = 4, .tokens = 64, .n = 64, .k = 128};
   request.launch.iterations = 3;
@@ -64,14 +65,14 @@ std::set<std::string> names_of(const std::vector<RecordingObserver::Span>& spans
 
 TEST(CpuBackendSettings, FollowsSupportedRequestsWithoutADeviation) {
   RecordingObserver observer;
-  const auto result = make_cpu_backend()->run(small_request(), {observer.progress, observer});
+  const auto result = make_cpu_backend()->run(settings_request(), {observer.progress, observer});
   ASSERT_TRUE(result.ok());
   EXPECT_TRUE(result.value().deviations.empty());
-  EXPECT_EQ(result.value().effective, small_request());
+  EXPECT_EQ(result.value().effective, settings_request());
 }
 
 TEST(CpuBackendSettings, EveryDeviationNamesBothSidesAndTheReason) {
-  RunRequest request = small_request();
+  RunRequest request = settings_request();
   request.backend = GemmBackend::CublasLtGrouped;
   request.launch.kind = LaunchKind::GraphReplay;
   request.workspace = WorkspaceStrategy::Shared;
@@ -89,7 +90,7 @@ TEST(CpuBackendSettings, EveryDeviationNamesBothSidesAndTheReason) {
   }
   EXPECT_THAT(fields, ElementsAre("backend", "launch", "workspace", "recipe.split_accumulator",
                                   "cublaslt_library"));
-  RunRequest effective = small_request();
+  RunRequest effective = settings_request();
   EXPECT_EQ(result.value().effective, effective);
   EXPECT_TRUE(result.value().replay_checks.empty());
 }
@@ -99,7 +100,7 @@ TEST(CpuBackendSettings, ADeviationNamesWhatWasRequested) {
        {WorkspaceStrategy::Shared, WorkspaceStrategy::PerLayout, WorkspaceStrategy::PerCall}) {
     for (const GemmBackend backend :
          {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert}) {
-      RunRequest request = small_request();
+      RunRequest request = settings_request();
       request.backend = backend;
       request.workspace = strategy;
       RecordingObserver observer;
@@ -116,7 +117,7 @@ TEST(CpuBackendSettings, ADeviationNamesWhatWasRequested) {
 }
 
 TEST(CpuBackendSettings, ASettingWithoutAnEffectIsNotReportedAsEffective) {
-  RunRequest request = small_request();
+  RunRequest request = settings_request();
   request.recipe.scaling = Scaling::Nvfp4;
   request.recipe.amax_epsilon = 1.0F;
   request.streams = 8;
@@ -140,7 +141,7 @@ TEST(CpuBackendSettings, SpansNameEveryStageOfEveryExpert) {
                          {"amax X", "amax W", "quantize X", "quantize W", "dequantize + sgemm"}},
                         {Scaling::Block, {"quantize X", "quantize W", "dequantize + sgemm"}}};
   for (const Case& one : cases) {
-    RunRequest request = small_request();
+    RunRequest request = settings_request();
     request.recipe.scaling = one.scaling;
     request.layers = 2;
     RecordingObserver observer;
@@ -172,11 +173,11 @@ TEST(CpuBackendSettings, SpansNameEveryStageOfEveryExpert) {
 TEST(CpuBackendSettings, StopsWhenCancelledAnywhereAndRunsAgain) {
   const auto backend = make_cpu_backend();
   RecordingObserver whole;
-  ASSERT_TRUE(backend->run(small_request(), {whole.progress, whole}).ok());
+  ASSERT_TRUE(backend->run(settings_request(), {whole.progress, whole}).ok());
   for (const int at : {1, 5, static_cast<int>(whole.spans.size()) / 2}) {
     RecordingObserver observer;
     observer.cancel_at = at;
-    const auto result = backend->run(small_request(), {observer.progress, observer});
+    const auto result = backend->run(settings_request(), {observer.progress, observer});
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().code, ErrorCode::Cancelled);
     EXPECT_LT(observer.spans.size(), static_cast<std::size_t>(at) + 8) << "kept working";
@@ -184,20 +185,13 @@ TEST(CpuBackendSettings, StopsWhenCancelledAnywhereAndRunsAgain) {
     EXPECT_EQ(observer.open_work, 0);
   }
   RecordingObserver again;
-  EXPECT_TRUE(backend->run(small_request(), {again.progress, again}).ok());
+  EXPECT_TRUE(backend->run(settings_request(), {again.progress, again}).ok());
 }
 
-/// NaN, which an expert without rows has, equals NaN here.
-bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 bool same_experts(const RunResult& a, const RunResult& b) {
-  return std::equal(a.experts.begin(), a.experts.end(), b.experts.begin(), b.experts.end(),
-                    [](const ExpertResult& x, const ExpertResult& y) {
-                      return x.rows == y.rows && same_number(x.snr_db, y.snr_db) &&
-                             x.max_abs_error == y.max_abs_error &&
-                             x.reference_rms == y.reference_rms &&
-                             same_number(x.x_snr_db, y.x_snr_db);
-                    });
+  return std::equal(
+      a.experts.begin(), a.experts.end(), b.experts.begin(), b.experts.end(),
+      [](const ExpertResult& x, const ExpertResult& y) { return equal_fields(x, y); });
 }
 
 TEST(CpuBackendSettings, KeptOperandsChangeNothing) {
@@ -206,7 +200,7 @@ TEST(CpuBackendSettings, KeptOperandsChangeNothing) {
     RecordingObserver observer;
     return backend.run(request, {observer.progress, observer}).value();
   };
-  RunRequest request = small_request();
+  RunRequest request = settings_request();
   const auto change = [&](int step) {
     if (step == 1) request.recipe.amax_epsilon = 3.0F;                          // same operands
     if (step == 2) request.routing.distribution = RoutingDistribution::OneHot;  // same operands
@@ -224,7 +218,7 @@ TEST(CpuBackendSettings, KeptOperandsChangeNothing) {
 }
 
 TEST(CpuBackendSettings, RefusesRunsThatDoNotFitInMemory) {
-  RunRequest request = small_request();
+  RunRequest request = settings_request();
   request.shape = {.preset = "",
                    .num_experts = 1,
                    .tokens = kMaxDimension,
@@ -241,7 +235,7 @@ TEST(CpuBackendSettings, RefusesRunsThatDoNotFitInMemory) {
 }
 
 TEST(CpuBackendSettings, SaysWhichFileCannotBeRead) {
-  RunRequest request = small_request();
+  RunRequest request = settings_request();
   request.activations = FileInput{.path = "/nowhere/x.npy", .tensor = ""};
   RecordingObserver observer;
   const auto result = make_cpu_backend()->run(request, {observer.progress, observer});

@@ -123,10 +123,10 @@ void compare_with_naive(const RunRequest& request) {
     const std::string name = "expert " + std::to_string(e);
     EXPECT_EQ(actual.rows, rows);
     // FP32 sums in another order differ far below the quantization error.
-    expect_close(actual.snr_db, expected.snr_db, 0.05, name + " SNR");
-    expect_close(actual.reference_rms, expected.reference_rms, 1e-4 * expected.reference_rms,
+    expect_close(actual.fprop.snr_db, expected.snr_db, 0.05, name + " SNR");
+    expect_close(actual.fprop.reference_rms, expected.reference_rms, 1e-4 * expected.reference_rms,
                  name + " RMS");
-    expect_close(actual.max_abs_error, expected.max_abs_error,
+    expect_close(actual.fprop.max_abs_error, expected.max_abs_error,
                  0.02 * expected.max_abs_error + 1e-3 * expected.reference_rms,
                  name + " max error");
     if (request.recipe.scaling != Scaling::None) {
@@ -231,8 +231,8 @@ TEST(CpuBackend, ZerosAreExact) {
   const Result<RunResult> result = run(*make_cpu_backend(), request);
   ASSERT_TRUE(result.ok());
   for (const ExpertResult& expert : result.value().experts) {
-    EXPECT_EQ(expert.snr_db, std::numeric_limits<double>::infinity());
-    EXPECT_EQ(expert.max_abs_error, 0.0);
+    EXPECT_EQ(expert.fprop.snr_db, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(expert.fprop.max_abs_error, 0.0);
   }
   EXPECT_EQ(result.value().activations.before.zeros, 45U * 208U);
   EXPECT_EQ(result.value().activations.amax.zeros, 45U * 2U);

@@ -196,7 +196,7 @@ TEST(CpuStepOptions, BackwardRunsReportGradientsAndProducts) {
           EXPECT_TRUE(std::isnan(expert.wgrad.snr_db));
           continue;
         }
-        EXPECT_EQ(std::isnan(expert.snr_db), passes == StepPasses::Backward);
+        EXPECT_EQ(std::isnan(expert.fprop.snr_db), passes == StepPasses::Backward);
         EXPECT_GT(expert.dgrad.snr_db, least);
         EXPECT_GT(expert.wgrad.snr_db, least);
       }

@@ -64,8 +64,10 @@ TEST(CpuStreaming, GivesTheSameNumbersAsKeptOperands) {
       EXPECT_EQ(kept.result.weights.scale_map.mean, streamed.result.weights.scale_map.mean);
       ASSERT_EQ(kept.result.experts.size(), streamed.result.experts.size());
       for (std::size_t e = 0; e < kept.result.experts.size(); ++e) {
-        EXPECT_EQ(kept.result.experts[e].snr_db, streamed.result.experts[e].snr_db) << e;
-        EXPECT_EQ(kept.result.experts[e].max_abs_error, streamed.result.experts[e].max_abs_error);
+        EXPECT_EQ(kept.result.experts[e].fprop.snr_db, streamed.result.experts[e].fprop.snr_db)
+            << e;
+        EXPECT_EQ(kept.result.experts[e].fprop.max_abs_error,
+                  streamed.result.experts[e].fprop.max_abs_error);
       }
     }
   }

@@ -20,7 +20,7 @@ constexpr std::int64_t kColumns = 64;
 constexpr float kUnitAmax = 448.0F * 6.0F;
 
 /// `rows` rows per group, [groups * rows, kColumns], each group with a different magnitude.
-struct Operand {
+struct ScaledGroups {
   std::vector<float> values;
   std::vector<std::int64_t> row_offsets;
   std::vector<std::uint8_t> codes;
@@ -28,7 +28,7 @@ struct Operand {
   std::vector<float> amax;
   std::int64_t rows;
 
-  Operand(int groups, std::int64_t rows_each, std::uint32_t seed) : rows(rows_each) {
+  ScaledGroups(int groups, std::int64_t rows_each, std::uint32_t seed) : rows(rows_each) {
     std::mt19937 bits(seed);
     std::normal_distribution<float> normal;
     for (int group = 0; group <= groups; ++group) row_offsets.push_back(group * rows);
@@ -80,8 +80,8 @@ double dot(const std::vector<float>& a, const std::vector<float>& b, std::int64_
 
 TEST(Nvfp4Alpha, TurnsTheProductOfCodesIntoTheProductOfOperands) {
   constexpr int kGroups = 5;
-  const Operand a(kGroups, 6, 1);
-  const Operand b(kGroups, 3, 2);
+  const ScaledGroups a(kGroups, 6, 1);
+  const ScaledGroups b(kGroups, 3, 2);
   std::vector<float> alpha(kGroups);
   kernels::nvfp4_alpha_cpu({.amax_a = {.values = a.amax.data()},
                             .amax_b = {.values = b.amax.data()},

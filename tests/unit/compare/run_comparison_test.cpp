@@ -26,8 +26,8 @@ RecordedRun run_of(double scale, bool experts) {
   run.result.activity_method = "made by hand";
   run.result.splits = {3, 5};
   run.result.experts.resize(2);
-  run.result.experts[0].snr_db = 40.0 * scale;
-  run.result.experts[1].snr_db = std::numeric_limits<double>::infinity();
+  run.result.experts[0].fprop.snr_db = 40.0 * scale;
+  run.result.experts[1].fprop.snr_db = std::numeric_limits<double>::infinity();
   std::int64_t now = 0;
   const auto add = [&](std::uint32_t name, Stage stage, int iteration, int expert, double ns) {
     const auto duration = static_cast<std::int64_t>(ns * scale);

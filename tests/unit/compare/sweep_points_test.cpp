@@ -21,11 +21,11 @@ using testing::HasSubstr;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::nan("");
 
-RecordedRun run_of(std::vector<double> snr, std::int64_t ns) {
+RecordedRun sweep_run(std::vector<double> snr, std::int64_t ns) {
   RecordedRun run;
   for (const double one : snr) {
     run.result.experts.emplace_back();
-    run.result.experts.back().snr_db = one;
+    run.result.experts.back().fprop.snr_db = one;
   }
   run.result.iterations.push_back({0, ns});
   run.group.label = "a, \"b\"";
@@ -40,13 +40,14 @@ SweepPoint point(double snr, double ns) {
 }
 
 TEST(SweepPoints, UseTheWorstAndTheMedianExpert) {
-  const SweepPoint odd = sweep_point(run_of({40, kNaN, 20, 30}, 1000), engine::Product::Fprop);
+  const SweepPoint odd = sweep_point(sweep_run({40, kNaN, 20, 30}, 1000), engine::Product::Fprop);
   EXPECT_EQ(odd.worst_snr_db, 20.0);
   EXPECT_EQ(odd.median_snr_db, 30.0);
   EXPECT_EQ(odd.time.median, 1000.0);
-  const SweepPoint exact = sweep_point(run_of({kInfinity, kInfinity}, 1), engine::Product::Fprop);
+  const SweepPoint exact =
+      sweep_point(sweep_run({kInfinity, kInfinity}, 1), engine::Product::Fprop);
   EXPECT_EQ(exact.median_snr_db, kInfinity);
-  EXPECT_TRUE(std::isnan(sweep_point(run_of({}, 1), engine::Product::Fprop).worst_snr_db));
+  EXPECT_TRUE(std::isnan(sweep_point(sweep_run({}, 1), engine::Product::Fprop).worst_snr_db));
 }
 
 TEST(SweepPoints, TheFrontierHoldsUnbeatenPoints) {
@@ -76,8 +77,8 @@ TEST(SweepPoints, GroupsAreRecognized) {
 }
 
 TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
-  RecordedRun a = run_of({40}, 1000);
-  RecordedRun b = run_of({30}, 2000);
+  RecordedRun a = sweep_run({40}, 1000);
+  RecordedRun b = sweep_run({30}, 2000);
   a.result.splits = b.result.splits = {7};
   const profiling::RunComparison comparison =
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);

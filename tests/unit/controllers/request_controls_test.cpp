@@ -80,7 +80,7 @@ TEST(RequestControls, ACopyWithAnotherLabelIsTheSameControl) {
   relabelled.label = "Steps";
   EXPECT_EQ(control_range(relabelled).high, control_range(iterations).high);
   RequestControl launch = request_control("engine.launch");
-  EXPECT_THAT(choice_labels(launch), testing::ElementsAre("Eager", "Graph"));
+  EXPECT_THAT(choice_labels(launch), ::testing::ElementsAre("Eager", "Graph"));
 }
 
 TEST(RequestControls, AChoiceTakesAnOperandBackFromItsFile) {

@@ -59,8 +59,10 @@ Session two_runs() {
   cpu.result.iterations = {{.start_ns = 0, .duration_ns = 4000},
                            {.start_ns = 5000, .duration_ns = 6000}};
   cpu.result.experts = {
-      {.rows = 3, .snr_db = 31.25, .max_abs_error = 0.5, .saturated = 7},
-      {.rows = 0, .snr_db = std::nan(""), .x_snr_db = std::numeric_limits<double>::infinity()}};
+      {.rows = 3, .fprop = {.snr_db = 31.25, .max_abs_error = 0.5}, .saturated = 7},
+      {.rows = 0,
+       .fprop = {.snr_db = std::nan("")},
+       .x_snr_db = std::numeric_limits<double>::infinity()}};
   cpu.activity.names = {"offsets, all", "gemm \"fp8\"\n", "broken \xFF utf-8"};
   cpu.activity.records = {{.start_ns = -1500, .end_ns = -1000, .name = 0, .stage = Stage::Offsets},
                           {.start_ns = 1234,
@@ -338,9 +340,9 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   EXPECT_EQ(at(records, 3, "run"), "2");
   EXPECT_EQ(at(records, 3, "kind"), "memset");
   EXPECT_EQ(at(records, 3, "node_id"), "18446744073709551615");
-  EXPECT_EQ(at(experts, 1, "snr_db"), "31.25");
+  EXPECT_EQ(at(experts, 1, "fprop.snr_db"), "31.25");
   EXPECT_EQ(at(experts, 1, "saturated"), "7");
-  EXPECT_EQ(at(experts, 2, "snr_db"), "nan");
+  EXPECT_EQ(at(experts, 2, "fprop.snr_db"), "nan");
   EXPECT_EQ(at(experts, 2, "x_snr_db"), "inf");
 }
 

@@ -38,7 +38,7 @@ GraphSnapshot imported(const std::string& text) {
   return snapshot.value().graphs.at(0);
 }
 
-std::string refusal(const std::string& text) {
+std::string dot_refusal(const std::string& text) {
   const auto snapshot = import_dot(text, "x.dot");
   return snapshot.ok() ? "imported" : snapshot.error().message;
 }
@@ -181,40 +181,41 @@ TEST(DotImport, NamesThatExpandExponentiallyAreShortened) {
 }
 
 TEST(DotImport, RefusesFilesWithoutAGraph) {
-  EXPECT_THAT(refusal(""), HasSubstr("x.dot: line 1: is not a dot file"));
-  EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("line 1: is not a dot file"));
-  EXPECT_THAT(refusal("digraph dot {\n}\n"), HasSubstr("holds no graph"));
-  EXPECT_THAT(refusal("digraph dot {\nsubgraph cluster_1 {\n}\n}\n"), HasSubstr("holds no node"));
+  EXPECT_THAT(dot_refusal(""), HasSubstr("x.dot: line 1: is not a dot file"));
+  EXPECT_THAT(dot_refusal("SQLite format 3"), HasSubstr("line 1: is not a dot file"));
+  EXPECT_THAT(dot_refusal("digraph dot {\n}\n"), HasSubstr("holds no graph"));
+  EXPECT_THAT(dot_refusal("digraph dot {\nsubgraph cluster_1 {\n}\n}\n"),
+              HasSubstr("holds no node"));
 }
 
 std::string in_graph(std::string_view body) { return fmt::format("digraph d {{\n{}}}\n", body); }
 
 TEST(DotImport, NamesTheLineOfAFault) {
   const std::string node = "\"a\"[shape=\"octagon\" label=\"0\nk\n\"];\n";  // 3 lines
-  EXPECT_THAT(refusal(in_graph(node + "\"a\" -> \"b\";\n")),
+  EXPECT_THAT(dot_refusal(in_graph(node + "\"a\" -> \"b\";\n")),
               HasSubstr("line 5: this edge names node 'b'"));
-  EXPECT_THAT(refusal(in_graph(node + node)), HasSubstr("line 5: node 'a' is defined twice"));
-  EXPECT_THAT(refusal(in_graph(node + "\"a\" -> ;\n")),
+  EXPECT_THAT(dot_refusal(in_graph(node + node)), HasSubstr("line 5: node 'a' is defined twice"));
+  EXPECT_THAT(dot_refusal(in_graph(node + "\"a\" -> ;\n")),
               HasSubstr("line 5: this edge leads to no node"));
-  EXPECT_THAT(refusal(in_graph(node.substr(0, node.size() - 4) + node)),
+  EXPECT_THAT(dot_refusal(in_graph(node.substr(0, node.size() - 4) + node)),
               HasSubstr("line 2: this node is not closed"));
-  EXPECT_THAT(refusal(fmt::format("digraph d {{\n{}", node)),
+  EXPECT_THAT(dot_refusal(fmt::format("digraph d {{\n{}", node)),
               HasSubstr("line 4: the file is truncated"));
-  EXPECT_THAT(refusal(in_graph(node + "\"a\" = 5\n")), HasSubstr("line 5: 'a'"));
+  EXPECT_THAT(dot_refusal(in_graph(node + "\"a\" = 5\n")), HasSubstr("line 5: 'a'"));
 }
 
 TEST(DotImport, RefusesCycles) {
-  EXPECT_THAT(refusal(in_graph("\"a\"[label=\"0\nx\n\"];\n\"b\"[label=\"0\nx\n\"];\n"
-                               "\"a\" -> \"b\";\n\"b\" -> \"a\";\n")),
+  EXPECT_THAT(dot_refusal(in_graph("\"a\"[label=\"0\nx\n\"];\n\"b\"[label=\"0\nx\n\"];\n"
+                                   "\"a\" -> \"b\";\n\"b\" -> \"a\";\n")),
               HasSubstr("line 8: the nodes of graph form a dependency cycle"));
   const auto holds = [](int number, int child) {
     return fmt::format(
         "subgraph cluster_{0} {{\n\"n{0}\"[shape=\"rectangle\" label=\"0\ngraph_{1}\n\"];\n}}\n",
         number, child);
   };
-  EXPECT_THAT(refusal(in_graph(holds(1, 2) + holds(2, 1))),
+  EXPECT_THAT(dot_refusal(in_graph(holds(1, 2) + holds(2, 1))),
               HasSubstr("its graphs contain each other in a cycle"));
-  EXPECT_THAT(refusal(in_graph(holds(3, 1) + holds(1, 2) + holds(2, 1))),
+  EXPECT_THAT(dot_refusal(in_graph(holds(3, 1) + holds(1, 2) + holds(2, 1))),
               HasSubstr("levels of nested graphs"));
 }
 
@@ -229,7 +230,7 @@ TEST(DotImport, RefusesGraphsThatExpandExponentially) {
     }
     text += "}\n";
   }
-  EXPECT_THAT(refusal(in_graph(text)), HasSubstr("more than 1000000 nodes"));
+  EXPECT_THAT(dot_refusal(in_graph(text)), HasSubstr("more than 1000000 nodes"));
 }
 
 }  // namespace

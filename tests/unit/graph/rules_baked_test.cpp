@@ -59,6 +59,19 @@ TEST(BakedValues, AGridThatDiffersIsOneFinding) {
   EXPECT_EQ(findings[0].confidence, Confidence::Likely);
 }
 
+TEST(BakedValues, WhatDiffersInALaunchIsNamed) {
+  TwoCaptures made("inputs");
+  made.later().block.x = 64;
+  made.later().dynamic_shared_bytes = 2048;
+  const std::vector<Finding> findings = diagnose(made.snapshot, {});
+  ASSERT_EQ(findings.size(), 1U);
+  std::string evidence;
+  for (const std::string& one : findings[0].evidence) evidence += one + "\n";
+  EXPECT_NE(evidence.find("block "), std::string::npos) << evidence;
+  EXPECT_NE(evidence.find("dynamic shared memory: "), std::string::npos) << evidence;
+  EXPECT_EQ(evidence.find("grid "), std::string::npos) << evidence;
+}
+
 TEST(BakedValues, NumbersThatDependOnTheSplitsAreSizes) {
   TwoCaptures made("splits");
   made.later().parameters[8] = std::byte{7};

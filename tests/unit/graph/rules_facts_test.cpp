@@ -16,7 +16,7 @@ std::string file_with(const std::string& text) {
   return path;
 }
 
-std::string refusal(const std::string& text) {
+std::string facts_refusal(const std::string& text) {
   const auto facts = load_library_facts(file_with(text));
   return facts.ok() ? "" : facts.error().message;
 }
@@ -64,16 +64,16 @@ TEST(LibraryFacts, TheShippedFileIsWhatWasMeasured) {
 
 TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
   EXPECT_FALSE(load_library_facts("/nowhere/facts.json").ok());
-  EXPECT_THAT(refusal("{\n\"facts\": [\n}"), HasSubstr("line 3"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("'facts'"));
-  EXPECT_THAT(refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is not an object"));
-  EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": 3}]})"), HasSubstr("'first'"));
+  EXPECT_THAT(facts_refusal("{\n\"facts\": [\n}"), HasSubstr("line 3"));
+  EXPECT_THAT(facts_refusal("[]"), HasSubstr("'facts'"));
+  EXPECT_THAT(facts_refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is not an object"));
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": 3}]})"), HasSubstr("'first'"));
   const std::string rest = R"("statement": "s", "source": "x", "date": "d"}]})";
-  EXPECT_THAT(refusal(R"({"facts": [{"id": "", "first": "", "last": "", )" + rest),
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "", "first": "", "last": "", )" + rest),
               HasSubstr("empty 'id'"));
-  EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "x", "last": "", )" + rest),
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": "x", "last": "", )" + rest),
               HasSubstr("not a version"));
-  EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "2", "last": "1", )" + rest),
+  EXPECT_THAT(facts_refusal(R"({"facts": [{"id": "a", "first": "2", "last": "1", )" + rest),
               HasSubstr("begins with 2"));
 }
 

@@ -52,7 +52,7 @@ std::string safetensors(const std::vector<Member>& members) {
   return size + json + data;
 }
 
-RunRequest request_for(const std::string& path, int experts) {
+RunRequest list_request(const std::string& path, int experts) {
   RunRequest request;
   request.shape = {.preset = "", .num_experts = experts, .tokens = 4, .n = 16, .k = 16};
   request.weights = FileInput{.path = path, .tensor = "block.experts.{}.up.weight"};
@@ -67,7 +67,7 @@ TEST(TensorList, ReadsTheExpertsInOrder) {
                                                             {.name = "block.norm", .rows = 1},
                                                             {.name = expert(0)},
                                                             {.name = expert(1)}}));
-  const auto source = open_source(request_for(file.path(), 3), OperandRole::Weights, 0);
+  const auto source = open_source(list_request(file.path(), 3), OperandRole::Weights, 0);
   ASSERT_TRUE(source.ok()) << source.error().message;
   EXPECT_EQ(source.value()->rows(), 48);
   EXPECT_EQ(source.value()->columns(), 16);
@@ -90,7 +90,7 @@ TEST(TensorList, NamesTheExpertThatDiffers) {
         Case{{.name = expert(3)}, {"no tensor for expert 2 of 3"}}}) {
     const TemporaryFile file("bad.safetensors",
                              safetensors({{.name = expert(0)}, {.name = expert(1)}, spoilt.last}));
-    const auto source = open_source(request_for(file.path(), 3), OperandRole::Weights, 0);
+    const auto source = open_source(list_request(file.path(), 3), OperandRole::Weights, 0);
     ASSERT_FALSE(source.ok());
     EXPECT_THAT(source.error().message, HasSubstr("; "));
     for (const char* word : spoilt.words) {
@@ -102,7 +102,7 @@ TEST(TensorList, NamesTheExpertThatDiffers) {
 TEST(TensorList, EveryExpertMustHaveTheRequestsShape) {
   const TemporaryFile file("wide.safetensors", safetensors({{.name = expert(0), .columns = 32},
                                                             {.name = expert(1), .columns = 32}}));
-  const auto source = open_source(request_for(file.path(), 2), OperandRole::Weights, 0);
+  const auto source = open_source(list_request(file.path(), 2), OperandRole::Weights, 0);
   ASSERT_FALSE(source.ok());
   EXPECT_THAT(source.error().message,
               AllOf(HasSubstr("expert 0"), HasSubstr("32"), HasSubstr("k = 16")));

@@ -25,9 +25,10 @@ constexpr auto enum_names(Fruit) {
 struct Seed {
   int weight = 3;
   std::uint16_t count = 7;
+  template <int = 0>
   static constexpr auto fields() {
-    return std::array{field<&Seed::weight>("weight", {.low = 1, .high = 9, .unit = "g"}),
-                      field<&Seed::count>("count")};
+    return std::array{field<&Seed::weight>({.low = 1, .high = 9, .unit = "g"}),
+                      field<&Seed::count>()};
   }
   Flaw flaw() const {
     return weight == 4 ? Flaw{"weight", "is 4; it brings bad luck: use 5"} : Flaw();
@@ -36,7 +37,10 @@ struct Seed {
 
 struct Tin {
   std::string label = "none";
-  static constexpr auto fields() { return std::array{field<&Tin::label>("label")}; }
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&Tin::label>();
+  }
 };
 
 using Package = std::variant<std::monostate, Tin, Seed>;
@@ -59,15 +63,16 @@ struct Basket {
   std::array<int, 2> pair = {1, 2};
   Package package = {};
   std::optional<Seed> spare = {};
+  template <int = 0>
   static constexpr auto fields() {
-    return std::array{field<&Basket::fruit>("fruit"),
-                      field<&Basket::price>("price", {.low = 2, .high = 8, .zero_too = true}),
-                      field<&Basket::sweetness>("sweetness"),
-                      field<&Basket::seeds>("seeds", {.most = 2}),
-                      field<&Basket::sizes>("sizes", {.low = 0}),
-                      field<&Basket::pair>("pair"),
-                      field<&Basket::package>("package"),
-                      field<&Basket::spare>("spare")};
+    return std::array{field<&Basket::fruit>(),
+                      field<&Basket::price>({.low = 2, .high = 8, .allow_zero = true}),
+                      field<&Basket::sweetness>(),
+                      field<&Basket::seeds>({.most = 2}),
+                      field<&Basket::sizes>({.low = 0}),
+                      field<&Basket::pair>(),
+                      field<&Basket::package>(),
+                      field<&Basket::spare>()};
   }
 };
 
@@ -125,6 +130,7 @@ TEST(Values, LeavesHavePathsAndTexts) {
   EXPECT_EQ(texts.at("price"), "2.5");
   EXPECT_EQ(texts.at("sizes"), "[1, 0.5]");
   EXPECT_EQ(texts.at("pair"), "[1, 2]");
+  EXPECT_EQ(leaf_texts(Basket{.price = -0.0}).at("price"), "0");
   EXPECT_EQ(texts.at("seeds[0].weight"), "2");
   EXPECT_EQ(texts.count("package.tin.label"), 0U);
   std::vector<std::string> paths;

@@ -8,6 +8,11 @@
 
 namespace {
 int the_device = 0;
+
+/// A driver that never answers.
+void wait_if_stuck() {
+  if (std::getenv("FAKE_NVML_STUCK") != nullptr) std::this_thread::sleep_for(std::chrono::hours(1));
+}
 }  // namespace
 
 extern "C" {
@@ -46,6 +51,7 @@ int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {
 }
 
 int nvmlDeviceGetFieldValues(void*, int count, profiling::NvmlFieldValue* values) {
+  wait_if_stuck();
   for (int i = 0; i < count; ++i) {
     values[i].status = values[i].field == profiling::kNvmlFieldPowerInstant ? 0 : 3;
     values[i].as_unsigned = 642500;
@@ -54,8 +60,7 @@ int nvmlDeviceGetFieldValues(void*, int count, profiling::NvmlFieldValue* values
 }
 
 int nvmlDeviceGetUtilizationRates(void*, profiling::NvmlUtilisation* share) {
-  // A driver that never answers.
-  if (std::getenv("FAKE_NVML_STUCK") != nullptr) std::this_thread::sleep_for(std::chrono::hours(1));
+  wait_if_stuck();
   share->gpu = 100;
   return 0;
 }

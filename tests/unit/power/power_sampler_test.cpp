@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
 namespace profiling {
 namespace {
 
@@ -45,6 +49,19 @@ TEST(PowerSampler, SamplesUntilItEnds) {
   EXPECT_EQ(samples[0].temperature_c, -1);
   EXPECT_EQ(clock_reason_names(samples[0].clock_reasons), "sw_power_cap");
   EXPECT_LT(samples[0].time_ns, samples[1].time_ns);
+}
+
+TEST(PowerSampler, DoesNotWaitForADriverThatNeverAnswers) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    PowerSampler sampler(
+        {.pci_bus_id = "0000:01:00.0", .period = milliseconds(2), .library = FAKE_NVML});
+    while (sampler.take().empty()) std::this_thread::sleep_for(milliseconds(1));
+    ASSERT_EQ(::setenv("FAKE_NVML_STUCK", "1", 1), 0);
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  ASSERT_EQ(::unsetenv("FAKE_NVML_STUCK"), 0);
 }
 
 TEST(PowerSummary, CountsOnlySamplesInsideTheSpans) {

@@ -27,9 +27,8 @@ struct Sample {
   Mode added = Mode::Slow;  // the field that is added
   int margin = 0;           // and another, with limits
   static constexpr auto fields() {
-    return std::array{engine::field<&Sample::rounds>("rounds"),
-                      engine::field<&Sample::added>("added"),
-                      engine::field<&Sample::margin>("margin", {.low = -2, .high = 2})};
+    return std::array{engine::field<&Sample::rounds>(), engine::field<&Sample::added>(),
+                      engine::field<&Sample::margin>({.low = -2, .high = 2})};
   }
 };
 

@@ -94,10 +94,10 @@ TEST(Framing, UnparseableAndUnknownBodiesAreRefused) {
 }
 
 TEST(Framing, InvalidUtf8IsRefusedInOurWordsAlone) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   // Protobuf writes such a text, with a complaint of its own, and then does not read it.
   const std::string said = verdict(encoded(log_frame("caf\xE9.npy")));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_THAT(said, HasSubstr("UTF-8"));
 }
 

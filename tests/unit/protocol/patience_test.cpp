@@ -20,8 +20,8 @@ LinkStatus status_of(LinkState state, double still, std::uint64_t request = 0) {
   return status;
 }
 
-TEST(Patience, SaysOnceWhatItWaitsForAndWhatToDo) {
-  Patience patience(30);
+TEST(WaitReporter, SaysOnceWhatItWaitsForAndWhatToDo) {
+  WaitReporter patience(30);
   EXPECT_FALSE(patience.word(status_of(LinkState::Starting, 1.9)));
   const auto word = patience.word(status_of(LinkState::Starting, 2.1));
   ASSERT_TRUE(word);
@@ -34,21 +34,22 @@ TEST(Patience, SaysOnceWhatItWaitsForAndWhatToDo) {
   EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 4, 7)));
 }
 
-TEST(Patience, AnUnansweredCancelIsReportedDespiteProgress) {
-  Patience patience(30);
+TEST(WaitReporter, AnUnansweredCancelIsReportedDespiteProgress) {
+  WaitReporter patience(30);
   LinkStatus status = status_of(LinkState::Busy, 0, 7);
   EXPECT_FALSE(patience.word(status));
   status.cancel_overdue = true;
   EXPECT_THAT(*patience.word(status), HasSubstr("has not answered the cancel"));
 }
 
-TEST(Patience, EndsWithItsLimit) {
-  const Patience patience(30);
-  EXPECT_FALSE(patience.exhausted(status_of(LinkState::Stalled, 29)));
-  EXPECT_THAT(*patience.exhausted(status_of(LinkState::Stalled, 31)),
+TEST(WaitReporter, EndsWithItsLimit) {
+  const WaitReporter patience(30);
+  EXPECT_FALSE(patience.give_up_reason(status_of(LinkState::Stalled, 29)));
+  EXPECT_THAT(*patience.give_up_reason(status_of(LinkState::Stalled, 31)),
               AllOf(HasSubstr("gave up on the worker (process 42)"), HasSubstr("--timeout")));
-  EXPECT_FALSE(patience.exhausted(status_of(LinkState::Responsive, 1000))) << "nothing is awaited";
-  EXPECT_FALSE(Patience(0).exhausted(status_of(LinkState::Stalled, 1e9)));
+  EXPECT_FALSE(patience.give_up_reason(status_of(LinkState::Responsive, 1000)))
+      << "nothing is awaited";
+  EXPECT_FALSE(WaitReporter(0).give_up_reason(status_of(LinkState::Stalled, 1e9)));
 }
 
 }  // namespace

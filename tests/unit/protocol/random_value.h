@@ -65,7 +65,7 @@ class RandomValue {
         if (type.choice.types[index] != nullptr) record(*type.choice.types[index], chosen);
         return;
       }
-      case Kind::Maybe:
+      case Kind::Optional:
         if (number(0, 1) == 1) fill(*type.element, type.maybe.make(value), rules);
         return;
       case Kind::Enum:

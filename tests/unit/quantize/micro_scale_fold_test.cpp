@@ -14,7 +14,7 @@
 namespace engine {
 namespace {
 
-constexpr std::int64_t kColumns = 272;  // the last block of 32 has 16
+constexpr std::int64_t kUnevenColumns = 272;  // the last block of 32 has 16
 
 struct Measured {
   OperandStatistics statistics;
@@ -25,10 +25,10 @@ class MicroScaleFoldTest : public testing::Test {
  protected:
   MicroScaleFoldTest() : offsets_(splits_.size() + 1) {
     std::partial_sum(splits_.begin(), splits_.end(), offsets_.begin() + 1);
-    values_.resize(static_cast<std::size_t>(offsets_.back() * kColumns));
+    values_.resize(static_cast<std::size_t>(offsets_.back() * kUnevenColumns));
     RunRequest request;
     request.shape = {
-        .preset = "", .num_experts = 1, .tokens = offsets_.back(), .n = 16, .k = kColumns};
+        .preset = "", .num_experts = 1, .tokens = offsets_.back(), .n = 16, .k = kUnevenColumns};
     request.activations = SyntheticInput{.distribution = Distribution::NonFinite};
     open_source(request, OperandRole::Activations, 0)
         .value()
@@ -43,7 +43,7 @@ class MicroScaleFoldTest : public testing::Test {
             .row_offsets = offsets_.data(),
             .num_groups = static_cast<int>(splits_.size()),
             .capacity_rows = offsets_.back(),
-            .columns = kColumns};
+            .columns = kUnevenColumns};
   }
 
   /// From every element, unpacked.
@@ -60,7 +60,8 @@ class MicroScaleFoldTest : public testing::Test {
 
   Measured found(const CpuQuantizer& quantizer) const {
     const OperandLayout& layout = quantizer.layout();
-    const auto bytes = static_cast<std::size_t>(written_scale_bytes(layout, splits_, kColumns));
+    const auto bytes =
+        static_cast<std::size_t>(written_scale_bytes(layout, splits_, kUnevenColumns));
     kernels::MagnitudeCounts before{};
     kernels::MagnitudeCounts after{};
     Measured measured;
@@ -76,7 +77,7 @@ class MicroScaleFoldTest : public testing::Test {
     measured.statistics.after = to_histogram(after);
     const std::span scales(static_cast<const std::uint8_t*>(quantizer.view().scales), bytes);
     MicroScaleFold fold =
-        fold_micro_scales(layout, splits_, kColumns, scales, losses, quantizer.view().amax);
+        fold_micro_scales(layout, splits_, kUnevenColumns, scales, losses, quantizer.view().amax);
     measured.statistics.scale_map = std::move(fold.map);
     measured.statistics.scale = std::move(fold.scale);
     return measured;

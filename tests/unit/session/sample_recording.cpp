@@ -68,18 +68,17 @@ RecordedRun sample_run(int salt) {
   result.activations = sample_operand(salt);
   result.weights = sample_operand(salt + 5);
   result.weights.snr_db = kInfinity;
-  result.experts = {{.rows = 100,
-                     .snr_db = 31.5 + salt,
-                     .max_abs_error = 0.25,
-                     .reference_rms = 1.5,
-                     .saturated = 3,
-                     .underflowed = 4,
-                     .x_snr_db = -7.25,
-                     .x_max_ulp = 0.5625,
-                     .dgrad = {.snr_db = 28.5, .max_abs_error = 0.5, .reference_rms = 2.5},
-                     .wgrad = {.snr_db = nan, .max_abs_error = kInfinity, .reference_rms = 3.5}},
-                    {.rows = 0, .snr_db = nan, .x_snr_db = nan},
-                    {.rows = 200 + salt, .snr_db = kInfinity, .max_abs_error = kInfinity}};
+  result.experts = {
+      {.rows = 100,
+       .fprop = {.snr_db = 31.5 + salt, .max_abs_error = 0.25, .reference_rms = 1.5, .lost = 12},
+       .saturated = 3,
+       .underflowed = 4,
+       .x_snr_db = -7.25,
+       .x_max_ulp = 0.5625,
+       .dgrad = {.snr_db = 28.5, .max_abs_error = 0.5, .reference_rms = 2.5},
+       .wgrad = {.snr_db = nan, .max_abs_error = kInfinity, .reference_rms = 3.5}},
+      {.rows = 0, .fprop = {.snr_db = nan}, .x_snr_db = nan},
+      {.rows = 200 + salt, .fprop = {.snr_db = kInfinity, .max_abs_error = kInfinity}}};
   result.iterations = {{.start_ns = 0, .duration_ns = 10 + salt},
                        {.start_ns = 20 + salt, .duration_ns = 11}};
   result.replay_checks = {

@@ -46,7 +46,7 @@ class Filler {
         while (type.choice.types[index] == nullptr) index = next() % type.choice.types.size();
         return fill(*type.choice.types[index], type.choice.choose(value, index));
       }
-      case Kind::Maybe:
+      case Kind::Optional:
         return fill(*type.element, type.maybe.make(value), rules);
       case Kind::Text:
         *static_cast<std::string*>(value) = fmt::format("text “{}”", next());
@@ -127,8 +127,8 @@ class Tables {
 
 template <class Recorded>
 class EveryField : public testing::Test {};
-using AllRecorded =
-    testing::Types<RecordedRun, RecordedComparison, RecordedHistory, RecordedVisit, KeptSnapshot>;
+using AllRecorded = testing::Types<RecordedRun, RecordedComparison, RecordedHistory, RecordedVisit,
+                                   RecordedSnapshot>;
 TYPED_TEST_SUITE(EveryField, AllRecorded);
 
 TYPED_TEST(EveryField, ComesBack) {
@@ -139,7 +139,7 @@ TYPED_TEST(EveryField, ComesBack) {
   for (TypeParam& record : written) {
     filler.fill(engine::kType<TypeParam>, &record);
     if constexpr (requires { record.snapshot.graphs; } &&
-                  !std::is_same_v<TypeParam, KeptSnapshot>) {
+                  !std::is_same_v<TypeParam, RecordedSnapshot>) {
       record.snapshot = {};  // recorded separately
     } else if constexpr (requires { record.report.snapshot; }) {
       record.report.snapshot = {};
@@ -167,8 +167,8 @@ struct Part {
   std::vector<std::string> words = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Part::number>("number", {.low = 0, .high = 9}),
-                      engine::field<&Part::words>("words")};
+    return std::array{engine::field<&Part::number>({.low = 0, .high = 9}),
+                      engine::field<&Part::words>()};
   }
 };
 
@@ -187,7 +187,7 @@ struct Sample {
   int rounds = 3;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Sample::rounds>("rounds")};
+    return engine::fields<&Sample::rounds>();
   }
 };
 
@@ -204,15 +204,15 @@ struct GrownSample {
   std::optional<Part> maybe = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&GrownSample::rounds>("rounds"),
-                      engine::field<&GrownSample::added>("added"),
-                      engine::field<&GrownSample::margin>("margin", {.low = -2, .high = 2}),
-                      engine::field<&GrownSample::share>("share"),
-                      engine::field<&GrownSample::part>("part"),
-                      engine::field<&GrownSample::parts>("parts"),
-                      engine::field<&GrownSample::map>("map", {.most = 4}),
-                      engine::field<&GrownSample::chosen>("chosen"),
-                      engine::field<&GrownSample::maybe>("maybe")};
+    return std::array{engine::field<&GrownSample::rounds>(),
+                      engine::field<&GrownSample::added>(),
+                      engine::field<&GrownSample::margin>({.low = -2, .high = 2}),
+                      engine::field<&GrownSample::share>(),
+                      engine::field<&GrownSample::part>(),
+                      engine::field<&GrownSample::parts>(),
+                      engine::field<&GrownSample::map>({.most = 4}),
+                      engine::field<&GrownSample::chosen>(),
+                      engine::field<&GrownSample::maybe>()};
   }
 };
 

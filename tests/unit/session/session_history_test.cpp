@@ -57,12 +57,12 @@ TEST_F(SessionHistory, RefusesARingOfAnotherLength) {
   EXPECT_THAT(kept.error().message, HasSubstr("a ring of 13 values"));
 }
 
-struct Attack {
+struct HistoryAttack {
   const char* sql;
   const char* says;
 };
 
-class HostileHistory : public SessionHistory, public testing::WithParamInterface<Attack> {};
+class HostileHistory : public SessionHistory, public testing::WithParamInterface<HistoryAttack> {};
 
 TEST_P(HostileHistory, IsRefused) {
   ASSERT_TRUE(append({sample_history(0)}).ok());
@@ -73,22 +73,26 @@ TEST_P(HostileHistory, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     SessionHistory, HostileHistory,
     testing::Values(
-        Attack{"UPDATE amax_histories SET steps = 257", "steps"},
-        Attack{"UPDATE amax_histories SET experts = 1", "6 values are not that times 1 experts"},
-        Attack{"UPDATE amax_histories SET ring_rows = 1000000", "ring_rows"},
-        Attack{"UPDATE amax_histories SET ring_rows = 3", "ring"},
-        Attack{"UPDATE amax_histories SET outlier_factor = -1.0", "outlier_factor"},
-        Attack{"UPDATE amax_histories SET history_id = 2", "history_id"},
-        Attack{"DELETE FROM amax_history_steps WHERE cell = 2", "cell is 3 where 2 comes next"},
-        Attack{"DELETE FROM amax_history_steps WHERE cell > 3", "4 values are not that times"},
-        Attack{"INSERT INTO amax_history_steps SELECT history_id, 6, tokens, amax, history_amax, "
-               "scale_used, scale_wanted, saturated, underflowed, snr_db, 3, 0 FROM "
-               "amax_history_steps WHERE cell = 5",
-               "7 values are not that times"},
-        Attack{"UPDATE amax_history_steps SET saturated = -1", "saturated is -1"},
-        Attack{"UPDATE amax_histories SET ring = x'00'", "blob ring is not a zstd frame"},
-        Attack{"UPDATE amax_history_idle SET expert = 300", "expert"},
-        Attack{"UPDATE amax_history_idle SET step = 200", "step"}));
+        HistoryAttack{"UPDATE amax_histories SET steps = 257", "steps"},
+        HistoryAttack{"UPDATE amax_histories SET experts = 1",
+                      "6 values are not that times 1 experts"},
+        HistoryAttack{"UPDATE amax_histories SET ring_rows = 1000000", "ring_rows"},
+        HistoryAttack{"UPDATE amax_histories SET ring_rows = 3", "ring"},
+        HistoryAttack{"UPDATE amax_histories SET outlier_factor = -1.0", "outlier_factor"},
+        HistoryAttack{"UPDATE amax_histories SET history_id = 2", "history_id"},
+        HistoryAttack{"DELETE FROM amax_history_steps WHERE cell = 2",
+                      "cell is 3 where 2 comes next"},
+        HistoryAttack{"DELETE FROM amax_history_steps WHERE cell > 3",
+                      "4 values are not that times"},
+        HistoryAttack{
+            "INSERT INTO amax_history_steps SELECT history_id, 6, tokens, amax, history_amax, "
+            "scale_used, scale_wanted, saturated, underflowed, snr_db, 3, 0 FROM "
+            "amax_history_steps WHERE cell = 5",
+            "7 values are not that times"},
+        HistoryAttack{"UPDATE amax_history_steps SET saturated = -1", "saturated is -1"},
+        HistoryAttack{"UPDATE amax_histories SET ring = x'00'", "blob ring is not a zstd frame"},
+        HistoryAttack{"UPDATE amax_history_idle SET expert = 300", "expert"},
+        HistoryAttack{"UPDATE amax_history_idle SET step = 200", "step"}));
 
 }  // namespace
 }  // namespace profiling

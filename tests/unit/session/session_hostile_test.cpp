@@ -347,7 +347,7 @@ constexpr Attack kAttacks[] = {
     {"NegativeDuration", nullptr, "UPDATE iterations SET duration_ns = -1", "duration_ns is -1"},
     {"NegativeFlop", nullptr, "UPDATE runs SET flop = -1.0", "flop is -1"},
     {"InfiniteFlop", nullptr, "UPDATE runs SET flop = 9e999", "flop is inf"},
-    {"NegativeError", nullptr, "UPDATE experts SET max_abs_error = -1.0", "is negative"},
+    {"NegativeError", nullptr, "UPDATE experts SET fprop_max_abs_error = -1.0", "is negative"},
     {"WrongExpertTwice", nullptr, "INSERT INTO replay_wrong_experts VALUES(1, 1, 2, 2)",
      "replay check expert is 2"},
     {"WrongExpertOfNoCheck", nullptr, "UPDATE replay_wrong_experts SET position = 2",

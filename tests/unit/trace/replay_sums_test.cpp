@@ -5,8 +5,8 @@
 namespace profiling {
 namespace {
 
-ActivityRecord record(int iteration, std::int64_t start, std::int64_t end,
-                      ActivityKind kind = ActivityKind::Kernel) {
+ActivityRecord replayed(int iteration, std::int64_t start, std::int64_t end,
+                        ActivityKind kind = ActivityKind::Kernel) {
   ActivityRecord made;
   made.iteration = iteration;
   made.start_ns = start;
@@ -17,12 +17,12 @@ ActivityRecord record(int iteration, std::int64_t start, std::int64_t end,
 
 TEST(SumReplays, GapsAndOverlapsShow) {
   Activity activity;
-  activity.records = {record(-1, 0, 900),
-                      record(3, 1000, 1100),
-                      record(3, 1150, 1350, ActivityKind::Memset),
-                      record(3, 1000, 5000, ActivityKind::HostSpan),
-                      record(7, 2000, 2300),
-                      record(7, 2100, 2200)};
+  activity.records = {replayed(-1, 0, 900),
+                      replayed(3, 1000, 1100),
+                      replayed(3, 1150, 1350, ActivityKind::Memset),
+                      replayed(3, 1000, 5000, ActivityKind::HostSpan),
+                      replayed(7, 2000, 2300),
+                      replayed(7, 2100, 2200)};
   const std::vector<ReplaySum> sums = sum_replays(activity);
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].iteration, 3);
@@ -40,8 +40,8 @@ TEST(SumReplays, GapsAndOverlapsShow) {
 TEST(SumReplays, AGapIsTimeThatNoStreamCovers) {
   Activity activity;
   // A long kernel on one stream hides the gaps of another.
-  activity.records = {record(0, 100, 500), record(0, 110, 120), record(0, 300, 310),
-                      record(0, 530, 600), record(0, 540, 560), record(0, 620, 630)};
+  activity.records = {replayed(0, 100, 500), replayed(0, 110, 120), replayed(0, 300, 310),
+                      replayed(0, 530, 600), replayed(0, 540, 560), replayed(0, 620, 630)};
   const std::vector<ReplaySum> sums = sum_replays(activity);
   ASSERT_EQ(sums.size(), 1U);
   EXPECT_EQ(sums[0].gaps_ns, 30 + 20);
@@ -51,9 +51,9 @@ TEST(SumReplays, AGapIsTimeThatNoStreamCovers) {
 
 TEST(SummarizeGaps, CountsWholeReplaysOfTheRangeWithMoreThanOneRecord) {
   Activity activity;
-  activity.records = {record(0, 0, 40),    record(0, 50, 100),  record(1, 200, 240),
-                      record(1, 270, 300), record(2, 400, 500), record(3, 600, 640),
-                      record(3, 690, 700), record(4, 800, 850), record(4, 860, 900)};
+  activity.records = {replayed(0, 0, 40),    replayed(0, 50, 100),  replayed(1, 200, 240),
+                      replayed(1, 270, 300), replayed(2, 400, 500), replayed(3, 600, 640),
+                      replayed(3, 690, 700), replayed(4, 800, 850), replayed(4, 860, 900)};
   const std::vector<ReplaySum> sums = sum_replays(activity);
   const std::optional<GapSummary> all = summarize_gaps(sums, {0, 10000});
   ASSERT_TRUE(all);

@@ -59,8 +59,8 @@ TEST(StageWork, APassThatDoesNotRunHasNoWork) {
   EXPECT_EQ(stage_work(result, Stage::Fprop), std::nullopt);
 }
 
-ActivityRecord record(int iteration, std::int64_t start, std::int64_t end,
-                      Stage stage = Stage::Fprop) {
+ActivityRecord busy_record(int iteration, std::int64_t start, std::int64_t end,
+                           Stage stage = Stage::Fprop) {
   ActivityRecord made;
   made.iteration = iteration;
   made.start_ns = start;
@@ -71,16 +71,17 @@ ActivityRecord record(int iteration, std::int64_t start, std::int64_t end,
 
 TEST(StageBusy, OverlapCountsOnceAndGapsDoNot) {
   Activity activity;
-  activity.records = {record(-1, 0, 50),    record(0, 100, 200), record(0, 150, 180),
-                      record(0, 190, 260),  record(0, 300, 310), record(0, 301, 305, Stage::Wgrad),
-                      record(2, 1000, 1100)};
+  activity.records = {busy_record(-1, 0, 50),    busy_record(0, 100, 200),
+                      busy_record(0, 150, 180),  busy_record(0, 190, 260),
+                      busy_record(0, 300, 310),  busy_record(0, 301, 305, Stage::Wgrad),
+                      busy_record(2, 1000, 1100)};
   EXPECT_EQ(stage_busy_ns(activity, Stage::Fprop), (std::vector<double>{170.0, 100.0}));
 }
 
 TEST(Roofline, RateIsWorkByMedianTime) {
   engine::RunResult result = small_result();
   Activity activity;
-  activity.records = {record(0, 0, 100), record(1, 200, 400), record(2, 500, 800)};
+  activity.records = {busy_record(0, 0, 100), busy_record(1, 200, 400), busy_record(2, 500, 800)};
   const std::vector<RooflinePoint> points = roofline_points(result, activity);
   ASSERT_EQ(points.size(), 1U);  // no records of the backward products
   EXPECT_EQ(points[0].samples, 3U);
@@ -97,9 +98,12 @@ TEST(NominalPeaks, KnownDevicesOnly) {
   EXPECT_NEAR(bf16->flop_per_s() * 1e-12, 989.0, 1.0);
   result.effective.recipe.scaling = Scaling::Block;
   EXPECT_NEAR(nominal_peaks(result)->flop_per_s() * 1e-12, 1979.0, 1.0);
-  result.device.name = "NVIDIA GH200 480GB";
-  // Another board of the same chip has another clock and memory.
-  EXPECT_EQ(nominal_peaks(result), std::nullopt);
+  // Another board of the same chip has another clock and memory, a slice has less of both.
+  for (const char* other :
+       {"NVIDIA GH200 480GB", "NVIDIA H200 NVL", "NVIDIA H200 MIG 1g.18gb", "NVIDIA H100 PCIe"}) {
+    result.device.name = other;
+    EXPECT_EQ(nominal_peaks(result), std::nullopt) << other;
+  }
 }
 
 }  // namespace

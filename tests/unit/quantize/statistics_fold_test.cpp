@@ -210,8 +210,12 @@ TEST(Accuracy, TotalsAndRatios) {
   EXPECT_EQ(totals.underflowed, 6U);
   EXPECT_EQ(snr_db(1.0, 0.0), std::numeric_limits<double>::infinity());
 
-  const ProductAccuracy accuracy = product_accuracy(
-      {.reference_squares = 400.0, .error_squares = 4.0, .max_abs_error = 1.5, .elements = 100});
+  const ProductAccuracy accuracy = product_accuracy({.reference_squares = 400.0,
+                                                     .error_squares = 4.0,
+                                                     .max_abs_error = 1.5,
+                                                     .elements = 100,
+                                                     .lost = 3});
+  EXPECT_EQ(accuracy.lost, 3U);
   EXPECT_DOUBLE_EQ(accuracy.snr_db, 20.0);
   EXPECT_DOUBLE_EQ(accuracy.reference_rms, 2.0);
   EXPECT_EQ(accuracy.max_abs_error, 1.5);

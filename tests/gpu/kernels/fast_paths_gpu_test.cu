@@ -1,19 +1,21 @@
-// The fast path to E2M1 codes against the rule, for every FP32 bit pattern.
+// The fast paths of device functions against their rules, for every FP32 bit pattern.
+#include "kernels/common/activated_step.cuh"
 #include "kernels/common/micro_scale_rule.h"
+#include "kernels/common/silu.h"
 #include "kernels/quantize/e2m1_encode.cuh"
 #include "tests/gpu/kernels/device_array.h"
 
 namespace gpu_tests {
 namespace {
 
-struct Count {
+struct E2m1Count {
   unsigned long long wrong = 0;
   unsigned long long unnoticed = 0;  // NaN whose codes were not flagged as faulty
   unsigned long long tried = 0;
 };
 
 /// Eight adjacent bit patterns per thread, in a different order.
-__global__ void compare_kernel(Count* count) {
+__global__ void compare_e2m1_kernel(E2m1Count* count) {
   const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   float values[8];
   std::uint32_t expected = 0;
@@ -38,14 +40,42 @@ __global__ void compare_kernel(Count* count) {
 class E2m1Gpu : public DeviceTest {};
 
 TEST_F(E2m1Gpu, CodesOfEveryFloat) {
-  const DeviceArray<Count> device(std::vector<Count>(1));
-  compare_kernel<<<1U << 21U, 256>>>(device.get());
+  const DeviceArray<E2m1Count> device(std::vector<E2m1Count>(1));
+  compare_e2m1_kernel<<<1U << 21U, 256>>>(device.get());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const Count count = device.values()[0];
+  const E2m1Count count = device.values()[0];
   EXPECT_EQ(count.wrong, 0U);
   EXPECT_EQ(count.unnoticed, 0U);
   // Both signs of every pattern below that of 7, eight per thread, one thread in 32 counted.
   EXPECT_EQ(count.tried, 2ULL * 0x40E00000ULL / 8 / 32);
+}
+
+struct SiluCount {
+  unsigned long long wrong = 0;
+  unsigned long long tried = 0;
+};
+
+__global__ void compare_silu_kernel(SiluCount* count) {
+  const float x = __uint_as_float(blockIdx.x * blockDim.x + threadIdx.x);
+  if (fabsf(x) > kernels::kOrdinarySilu) return;
+  // Times 1, since every use multiplies: this makes NaNs canonical.
+  const float expected = __fmul_rn(kernels::silu(x), 1.0F);
+  const float found = __fmul_rn(kernels::silu_ordinary(x), 1.0F);
+  if (__float_as_uint(expected) != __float_as_uint(found)) atomicAdd(&count->wrong, 1ULL);
+  if (threadIdx.x == 0) atomicAdd(&count->tried, 1ULL);
+}
+
+class SiluGpu : public DeviceTest {};
+
+TEST_F(SiluGpu, EveryOrdinaryFloat) {
+  const DeviceArray<SiluCount> device(std::vector<SiluCount>(1));
+  compare_silu_kernel<<<1U << 24U, 256>>>(device.get());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const SiluCount count = device.values()[0];
+  EXPECT_EQ(count.wrong, 0U);
+  // First threads of the blocks: both signs up to 80 (0x42A00000, itself one), and of NaN, whose
+  // patterns start behind 0x7F800000: there one block begins with infinity.
+  EXPECT_EQ(count.tried, 2ULL * (0x42A00000ULL / 256 + 1 + 0x800000ULL / 256 - 1));
 }
 
 }  // namespace
