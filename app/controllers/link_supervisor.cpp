@@ -31,7 +31,8 @@ void LinkSupervisor::start(const std::string& cublaslt) {
   link_ = WorkerLink::start({.argv = std::move(argv).value(),
                              .wake = wake_,
                              .progress_stall_seconds = 0,
-                             .allowed_libraries = allowed_libraries_});
+                             .allowed_libraries = allowed_libraries_,
+                             .last_order = last_order_});
   if (watching_) link_->watch_device(true);
 }
 
@@ -84,24 +85,29 @@ LinkStatus LinkSupervisor::status() const {
   return none;
 }
 
-std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
+std::uint64_t LinkSupervisor::submit_task(Task task) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = newest_run_id_ = link_->submit(request);
-  requests_[newest_id_] = request;
-  while (requests_.size() > kRememberedRequests) requests_.erase(requests_.begin());
+  newest_id_ = last_order_ = link_->submit(std::move(task));
   return newest_id_;
+}
+
+std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
+  const std::uint64_t id = submit_task(request);
+  if (id == 0) return 0;
+  newest_run_id_ = id;
+  requests_[id] = request;
+  while (requests_.size() > kRememberedRequests) requests_.erase(requests_.begin());
+  return id;
 }
 
 std::uint64_t LinkSupervisor::compare(const engine::ComparisonRequest& request) {
-  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = link_->submit(request);
-  return newest_id_;
+  return submit_task(request);
 }
 
 std::uint64_t LinkSupervisor::step_history(const engine::AmaxHistoryRequest& request) {
-  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = newest_history_id_ = link_->submit(request);
-  return newest_id_;
+  const std::uint64_t id = submit_task(request);
+  if (id != 0) newest_history_id_ = id;
+  return id;
 }
 
 void LinkSupervisor::cancel() {

@@ -32,7 +32,7 @@ class LinkSupervisor {
   const std::optional<WorkerHello>& hello() const { return hello_; }
   const std::string& cublaslt() const { return cublaslt_; }
 
-  /// 0 if there is no worker.
+  /// 0 if there is no worker. Ids rise over all workers: a result of an earlier one has a lower id.
   std::uint64_t submit(const engine::RunRequest& request);
   /// As for submit(); a run in progress is superseded.
   std::uint64_t compare(const engine::ComparisonRequest& request);
@@ -67,6 +67,7 @@ class LinkSupervisor {
 
  private:
   void abandon_link();
+  std::uint64_t submit_task(Task task);
 
   WorkerCommand worker_;
   std::string cublaslt_;   // replaces the command's
@@ -77,7 +78,8 @@ class LinkSupervisor {
   std::unique_ptr<WorkerLink> link_;
   std::optional<WorkerHello> hello_;
   std::map<std::uint64_t, engine::RunRequest> requests_;
-  std::uint64_t newest_id_ = 0;  // of any order
+  std::uint64_t last_order_ = 0;  // of all workers
+  std::uint64_t newest_id_ = 0;   // of any order to this worker
   std::uint64_t newest_run_id_ = 0;
   std::uint64_t newest_history_id_ = 0;
   std::uint64_t answered_id_ = 0;

@@ -284,6 +284,8 @@ void TourController::begin_run() {
     return fail_step("it names a library, and waits for your answer above");
   }
   runs.submit();
+  // 0: the worker was lost this very moment.
+  if (runs.link.newest_id() == 0) return fail_step("This step runs live and needs a worker");
   tour_->wait_for(runs.link.newest_id());
 }
 

@@ -56,31 +56,12 @@ class Attempt {
   std::unique_ptr<WorkerLink> link_;  // last: its threads call `wake` until it is gone
 };
 
-/// Time of the last progress, according to the pulses.
-class Movement {
- public:
-  void see(const PulseReport& pulse) {
-    const bool same = pulse.replay == last_.replay && pulse.board == last_.board &&
-                      pulse.stage == last_.stage && pulse.iteration == last_.iteration &&
-                      pulse.fraction == last_.fraction;
-    last_ = pulse;
-    if (!same) restart();
-  }
-  void restart() { moved_ = Clock::now(); }
-  double seconds_still() const { return seconds_since(moved_); }
-  const PulseReport& last() const { return last_; }
-
- private:
-  Clock::time_point moved_ = Clock::now();
-  PulseReport last_;
-};
-
 /// The worker has not answered in time: what is known of the stall without its help.
-profiling::Stall stall_of(const Movement& movement, double limit, const LinkStatus& status) {
-  const PulseReport& pulse = movement.last();
+profiling::Stall stall_of(double limit, const LinkStatus& status) {
+  const PulseReport& pulse = status.pulse;
   profiling::Stall stall;
   stall.replay = pulse.replay;
-  stall.waited_seconds = movement.seconds_still();
+  stall.waited_seconds = status.seconds_still;
   stall.deadline_seconds = limit;
   stall.nodes = pulse.board;
   for (std::size_t node = 0; node < pulse.board.size(); ++node) {
@@ -149,7 +130,6 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   };
 
   std::optional<std::uint64_t> order;  // empty until the worker has greeted
-  Movement movement;
   std::string last_words;
   while (true) {
     if (cancel) return engine::Error{engine::ErrorCode::Cancelled, "the experiment was cancelled"};
@@ -162,7 +142,6 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
                                                   .gallery_case = subject.gallery_case,
                                                   .healthy = subject.healthy,
                                                   .experiment = experiment});
-        movement.restart();
       } else if (auto* done = std::get_if<DoctorDone>(&event); done && done->id == order) {
         for (profiling::Stall& stall : done->outcome.stall) core_dump.read(stall);
         return with_time(
@@ -196,15 +175,14 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
       }
       continue;
     }
-    movement.see(status.pulse);
     if (watch && status.pulse.replay > 0) watch(status.pulse.replay, status.pulse.board);
     const double replay_seconds =
         experiment.deadline_seconds > 0 ? experiment.deadline_seconds : options_.replay_seconds;
     const double limit = status.pulse.replay > 0 ? replay_seconds : options_.setup_seconds;
-    if (movement.seconds_still() > limit + grace_seconds) {
+    if (status.seconds_still > limit + grace_seconds) {
       Reply reply;
       reply.outcome.verdict = Verdict::Hung;
-      reply.outcome.stall = {stall_of(movement, limit, status)};
+      reply.outcome.stall = {stall_of(limit, status)};
       return with_time(std::move(reply));
     }
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/model/values.h"
+
 namespace app {
 namespace {
 
@@ -9,10 +11,11 @@ double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-bool same_progress(const PulseReport& a, const PulseReport& b) {
-  return a.request_id == b.request_id && a.stage == b.stage && a.iteration == b.iteration &&
-         a.expert == b.expert && !(a.fraction < b.fraction) && !(b.fraction < a.fraction) &&
-         a.replay == b.replay && a.board == b.board;
+/// All but the state of the device, which is read whether or not anything moves.
+bool same_progress(const PulseReport& a, PulseReport b) {
+  b.device = a.device;
+  b.reading = a.reading;
+  return engine::equal_fields(a, b);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
+#include "engine/model/values.h"
 
 namespace app {
 namespace {
@@ -41,7 +42,8 @@ class ProcessLink final : public WorkerLink {
   explicit ProcessLink(Options options)
       : options_(std::move(options)),
         allowed_libraries_(options_.allowed_libraries),
-        liveness_(Clock::now(), options_.progress_stall_seconds) {
+        liveness_(Clock::now(), options_.progress_stall_seconds),
+        last_id_(options_.last_order) {
     engine::Result<std::unique_ptr<ChildProcess>> child = ChildProcess::start(options_.argv);
     if (!child.ok()) {
       liveness_.lost(child.error().message);
@@ -355,10 +357,7 @@ class ProcessLink final : public WorkerLink {
       const PulseReport& pulse = liveness_.last_pulse();
       // An idle worker keeps pulsing the same state: that must not trigger redraws.
       changed = std::exchange(caller_changed_, false) || state != seen_state_ ||
-                overdue != seen_overdue_ || pulse.request_id != seen_pulse_.request_id ||
-                pulse.stage != seen_pulse_.stage || pulse.iteration != seen_pulse_.iteration ||
-                pulse.expert != seen_pulse_.expert || pulse.fraction > seen_pulse_.fraction ||
-                pulse.dropped_records != seen_pulse_.dropped_records;
+                overdue != seen_overdue_ || !engine::equal_fields(pulse, seen_pulse_);
       seen_state_ = state;
       seen_overdue_ = overdue;
       seen_pulse_ = pulse;
@@ -418,7 +417,7 @@ class ProcessLink final : public WorkerLink {
   EventQueue events_;
   UnsentCommands unsent_;
   OpenOrders orders_;
-  std::uint64_t last_id_ = 0;
+  std::uint64_t last_id_;
   bool caller_changed_ = false;  // set by a caller, reported by the reader: a caller may hold locks
   bool greeted_ = false;
   bool stopping_ = false;

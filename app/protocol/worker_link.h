@@ -116,6 +116,7 @@ class WorkerLink {
     std::function<void()> wake;  // called from a link thread when poll() or status() may have news
     double progress_stall_seconds = 0;  // 0 = a busy worker may go without progress indefinitely
     std::vector<std::string> allowed_libraries = {};  // as for allow_libraries()
+    std::uint64_t last_order = 0;                     // submit() counts on from here
   };
   /// Never fails and never waits: if the program cannot be started, the link becomes Lost with the
   /// reason.

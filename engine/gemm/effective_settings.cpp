@@ -137,25 +137,25 @@ std::string no_history(const RunRequest& request) {
 
 std::string one_weight_block(const RunRequest& request) {
   if (traits_of(request.recipe).square_weights) return {};
-  return fmt::format("Only {} have a choice of weight blocks",
+  return fmt::format("Only {} have a choice of weight blocks: choose one",
                      recipes_with([](const RecipeTraits& one) { return one.square_weights; }));
 }
 
 std::string one_block(const RunRequest& request) {
   if (traits_of(request.recipe).square_activations) return {};
-  return fmt::format("Only {} scaling has a choice of blocks for this operand",
+  return fmt::format("Only {} scaling has a choice of blocks for this operand: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.square_activations; }));
 }
 
 std::string no_hadamard(const RunRequest& request) {
   if (traits_of(request.recipe).hadamard) return {};
-  return fmt::format("Part of {} only",
+  return fmt::format("Part of {} only: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.hadamard; }));
 }
 
 std::string no_stochastic_rounding(const RunRequest& request) {
   if (traits_of(request.recipe).stochastic_rounding) return {};
-  return fmt::format("Part of {} only",
+  return fmt::format("Part of {} only: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.stochastic_rounding; }));
 }
 

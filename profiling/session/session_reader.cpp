@@ -108,9 +108,12 @@ engine::Status check_identity(sqlite3* database, const std::string& path, const 
   }
   const auto format = static_cast<std::int32_t>(header_word(header, 60));
   if (format != kFormat) {
-    return refuse(path,
-                  fmt::format("has format {}; this program reads format {}{}", format, kFormat,
-                              format > kFormat ? ": a newer Expertscope wrote it" : ""));
+    return refuse(
+        path,
+        fmt::format("has format {}; this program reads format {}{}", format, kFormat,
+                    format > kFormat ? ": a newer Expertscope wrote it"
+                                     : ": an older Expertscope wrote it, which can open it; any "
+                                       "SQLite program can read its tables"));
   }
   // 1 stands for 65536. With a log, the file may be shorter than declared.
   const std::int64_t stored = header[16] << 8 | header[17];

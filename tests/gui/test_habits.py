@@ -291,7 +291,7 @@ def test_notes_travel_with_the_session(open_window, program):
         again.settle()
         again.click("note.delete")
         again.wait("it gone from the file", lambda m: any(
-            c["id"] == "status.says" and "Notes kept in" in c["value"] for c in m["controls"]))
+            c["id"] == "status.says" and "Notes saved in" in c["value"] for c in m["controls"]))
         assert again.control("performance.note.0") is None
     with Window(program, window.folder, [str(path), "--no-worker"]) as third:
         third.wait("recording", lambda m: m["state"]["from_file"])

@@ -84,29 +84,29 @@ class Waiting(Misbehaving):
         return said[-1]
 
     def test_a_mute_worker(self):
-        last = self.gives_up(WORKER_FAILED, "has not greeted", "run", *self.worker("mute"), *SMALL)
-        self.assertRegex(last, r"gave up on the worker \(process \d+\) after 3\.\d s .*has not greeted")
+        last = self.gives_up(WORKER_FAILED, "has not sent its greeting", "run", *self.worker("mute"), *SMALL)
+        self.assertRegex(last, r"gave up on the worker \(process \d+\) after 3\.\d s .*has not sent its greeting")
         self.gone(*self.pids("mute.pids"))
 
     def test_a_worker_that_is_stopped(self):
-        last = self.gives_up(WORKER_FAILED, "has not greeted", "run", *self.worker("stopped", "kill -STOP $$"), *SMALL)
+        last = self.gives_up(WORKER_FAILED, "has not sent its greeting", "run", *self.worker("stopped", "kill -STOP $$"), *SMALL)
         self.assertIn("gave up", last)
         self.gone(*self.pids("stopped.pids"))
 
     def test_a_worker_that_does_not_read(self):
-        last = self.gives_up(WORKER_FAILED, "has not begun", "compare", *self.worker("deaf"), *SMALL)
-        self.assertIn("has not begun its order", last)
+        last = self.gives_up(WORKER_FAILED, "has not started the order", "compare", *self.worker("deaf"), *SMALL)
+        self.assertIn("has not started the order", last)
 
     def test_a_worker_that_pulses_and_never_answers(self):
-        last = self.gives_up(WORKER_FAILED, "nothing moves", "run", *self.worker("stuck"), *SMALL)
-        self.assertIn("nothing moves", last)
+        last = self.gives_up(WORKER_FAILED, "makes no progress", "run", *self.worker("stuck"), *SMALL)
+        self.assertIn("makes no progress", last)
 
     def test_every_command_that_drives_a_worker(self):
         for command in ("run", "list", "quantize", "compare", "bench", "sweep", "ab", "doctor", "doctor matrix"):
             with self.subTest(command=command):
                 self.assertIn("--timeout SECONDS", self.ok(*command.split(), "--help"))
-        self.gives_up(WORKER_FAILED, "has not greeted", "list", *self.worker("mute"))
-        self.gives_up(COULD_NOT_RUN, "has not greeted", "doctor", *self.worker("mute"))
+        self.gives_up(WORKER_FAILED, "has not sent its greeting", "list", *self.worker("mute"))
+        self.gives_up(COULD_NOT_RUN, "has not sent its greeting", "doctor", *self.worker("mute"))
 
     def test_a_worker_with_progress_is_not_given_up(self):
         process = self.start("run", *self.worker("moving"), *SMALL, "--timeout", 1)
@@ -124,7 +124,7 @@ class Waiting(Misbehaving):
         os.set_blocking(process.stderr.fileno(), False)
         said = []
         self.assertTrue(wait_until(lambda: said.append(process.stderr.read() or b"") or (
-            b"has not answered the cancel" in b"".join(said))), said)
+            b"has not acknowledged the cancel" in b"".join(said))), said)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=20)
         self.gone(*self.pids("stuck.pids"))

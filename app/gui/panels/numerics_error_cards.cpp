@@ -28,27 +28,27 @@ CardSpec NumericsPanel::snr_card(const PanelContext& context) {
       product_ = product;
     }
   };
-  const auto columns = [this] { return expert_error_columns(model_.product()); };
-  return {.id = "numerics.snr_card",
-          .title = "Error per expert",
-          .question =
-              "Which expert's product suffers most? A click selects an expert, here and in "
-              "Performance.",
-          .note = selected_note(context.view.expert) +
-                  fmt::format("SNR of {} against the unquantized product",
-                              engine::output_name(model_.product())),
-          .measured =
-              "10 log10 of the sum of squares of the unquantized product over the sum of "
-              "squared errors, over the elements of layer 0 that are finite in both. Elements "
-              "that overflowed are left out and counted as lost. A fading bar is an exact "
-              "match, hatching an expert without rows.",
-          .text = [this, columns] { return plot::table_text(columns(), model_.expert_rows()); },
-          .csv = [this, columns] { return plot::table_csv(columns(), model_.expert_rows()); },
-          .header_widgets = widgets,
-          .header = widgets > 0.0F ? std::function<void()>(choose_product) : nullptr,
-          .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
-          .read_out = {"numerics.snr_per_expert", "SNR per expert",
-                       [this, &context] { return snr_value(context.view.expert); }}};
+  return {
+      .id = "numerics.snr_card",
+      .title = "Error per expert",
+      .question =
+          "Which expert's product suffers most? A click selects an expert, here and in "
+          "Performance.",
+      .note = selected_note(context.view.expert) +
+              fmt::format("SNR of {} against the unquantized product",
+                          engine::output_name(model_.product())),
+      .measured =
+          "10 log10 of the sum of squares of the unquantized product over the sum of "
+          "squared errors, over the elements of layer 0 that are finite in both. Elements "
+          "that overflowed are left out and counted as lost. A fading bar is an exact "
+          "match, hatching an expert without rows.",
+      .text = [this] { return plot::table_text(model_.expert_columns(), model_.expert_rows()); },
+      .csv = [this] { return plot::table_csv(model_.expert_columns(), model_.expert_rows()); },
+      .header_widgets = widgets,
+      .header = widgets > 0.0F ? std::function<void()>(choose_product) : nullptr,
+      .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
+      .read_out = {"numerics.snr_per_expert", "SNR per expert",
+                   [this, &context] { return snr_value(context.view.expert); }}};
 }
 
 std::string NumericsPanel::snr_value(int selected) const {
@@ -129,7 +129,7 @@ CardSpec NumericsPanel::errors_card(const PanelContext& context) {
   table_.selected = context.view.expert;
   spec.table = {
       .id = "##numerics.errors",
-      .columns = expert_error_columns(model_.product()),
+      .columns = model_.expert_columns(),
       .rows = &model_.expert_rows(),
       .generation = model_.generation(),
       .state = &table_,

@@ -12,7 +12,10 @@
 
 namespace app {
 
-std::vector<plot::Column> expert_error_columns(engine::Product product) {
+namespace {
+
+/// The table's columns name the product. Only a product that lost elements has a column for them.
+std::vector<plot::Column> expert_error_columns(engine::Product product, bool lost) {
   struct Titles {
     const char* snr;
     const char* tooltip;
@@ -23,19 +26,25 @@ std::vector<plot::Column> expert_error_columns(engine::Product product) {
       {"dW dB", "SNR of dW in dB: product against the product of the unquantized operands"},
   }};
   const Titles& titles = kTitles.at(static_cast<std::size_t>(product));
-  return {{"exp.", 26, true, "Number of the expert"},
-          {"rows", 0, true, "Tokens routed to it"},
-          {titles.snr, 38, true, titles.tooltip},
-          {"X dB", 38, true, "SNR of X in dB: dequantized X against X"},
-          {"max err.", 50, true, "Largest absolute error of an element of the product"},
-          {"X ulp", 38, true,
-           "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
-          {"lost", 34, true,
-           "Elements of the product that overflowed: infinite or NaN although the unquantized "
-           "product is finite. The SNR leaves them out"},
-          {"satur.", 38, true, "Elements of X above the format's largest value"},
-          {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
+  std::vector<plot::Column> columns = {
+      {"exp.", 26, true, "Number of the expert"},
+      {"rows", 0, true, "Tokens routed to it"},
+      {titles.snr, 38, true, titles.tooltip},
+      {"X dB", 38, true, "SNR of X in dB: dequantized X against X"},
+      {"max err.", 50, true, "Largest absolute error of an element of the product"},
+      {"X ulp", 38, true,
+       "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
+      {"satur.", 38, true, "Elements of X above the format's largest value"},
+      {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
+  if (lost) {
+    columns.push_back({"lost", 34, true,
+                       "Elements of the product that overflowed: infinite or NaN although the "
+                       "unquantized product is finite. The SNR leaves them out"});
+  }
+  return columns;
 }
+
+}  // namespace
 
 std::string recipe_text(const engine::Recipe& recipe) {
   const engine::RecipeTraits& traits = engine::traits_of(recipe);
@@ -105,8 +114,12 @@ void NumericsModel::derive_experts(const Theme& theme) {
     return plot::Cell{plot::count_text(value), static_cast<double>(value),
                       value > 0 ? theme.colors.warn : theme.colors.dim_text};
   };
-  for (std::size_t i = 0; i < run_->result.experts.size(); ++i) {
-    const engine::ExpertResult& expert = run_->result.experts[i];
+  const std::vector<engine::ExpertResult>& experts = run_->result.experts;
+  const bool lost = std::ranges::any_of(
+      experts, [this](const auto& expert) { return expert.of(product_).lost > 0; });
+  expert_columns_ = expert_error_columns(product_, lost);
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    const engine::ExpertResult& expert = experts[i];
     const engine::ProductAccuracy& error = expert.of(product_);
     snr_bars_.push_back({.value = error.snr_db,
                          .companion = static_cast<double>(expert.rows),
@@ -121,9 +134,9 @@ void NumericsModel::derive_experts(const Theme& theme) {
                    {plot::number_text(error.max_abs_error), error.max_abs_error},
                    {std::isnan(expert.x_max_ulp) ? "" : plot::number_text(expert.x_max_ulp),
                     expert.x_max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
-                   count(error.lost),
                    count(expert.saturated),
                    count(expert.underflowed)}});
+    if (lost) expert_rows_.back().cells.push_back(count(error.lost));
     if (expert.rows == 0) snr_bars_.back().value = std::nan("");
     if (expert.rows == 0) snr_bars_.back().outside = false;
   }

@@ -46,6 +46,7 @@ class NumericsModel {
   /// Row of the operand that a row of scales starts with.
   std::int64_t operand_row(double source_row) const;
   const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
+  const std::vector<plot::Column>& expert_columns() const { return expert_columns_; }
   const std::vector<plot::TableRow>& expert_rows() const { return expert_rows_; }
 
  private:
@@ -64,11 +65,10 @@ class NumericsModel {
   plot::Range map_colors_;
   std::vector<double> separators_;
   std::vector<plot::Bar> snr_bars_;
+  std::vector<plot::Column> expert_columns_;
   std::vector<plot::TableRow> expert_rows_;
 };
 
-/// The table's columns name the product.
-std::vector<plot::Column> expert_error_columns(engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
 std::string recipe_text(const engine::Recipe& recipe);
 

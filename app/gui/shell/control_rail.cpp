@@ -246,7 +246,7 @@ controls::Options ControlRail::options_of(const RequestControl& control,
   options.reason = engine::inapplicable_reason(control.field, request);
   options.enabled = options.reason.empty();
   if (control.options.compared && !options.enabled) {
-    options.reason += "; or show Numerics, Recipes";
+    options.reason += ", or show Numerics, Recipes";
   }
   return options;
 }

@@ -12,6 +12,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/terminal_text.h"
+#include "engine/model/values.h"
 
 namespace app {
 namespace {
@@ -29,10 +30,7 @@ Workbench::Options workbench_options(
 
 bool differs(const LinkStatus& a, const LinkStatus& b) {
   return a.state != b.state || a.reason != b.reason || a.pid != b.pid ||
-         a.pulse.request_id != b.pulse.request_id || a.pulse.stage != b.pulse.stage ||
-         a.pulse.iteration != b.pulse.iteration || a.pulse.iterations != b.pulse.iterations ||
-         a.pulse.fraction != b.pulse.fraction || a.pulse.replay != b.pulse.replay ||
-         a.pulse.board != b.pulse.board || a.cancel_overdue != b.cancel_overdue ||
+         !engine::equal_fields(a.pulse, b.pulse) || a.cancel_overdue != b.cancel_overdue ||
          a.dropped_logs != b.dropped_logs;
 }
 
@@ -123,7 +121,7 @@ void Shell::take_end_of_tour() {
 
 SessionView Shell::view() const {
   SessionView now = workbench_.view();
-  now.recipes = page_of(Page::Numerics).view() == "recipes";
+  now.recipes = page_ == Page::Numerics && page_of(page_).view() == "recipes";
   return now;
 }
 

@@ -54,6 +54,20 @@ TEST(LinkSupervisor, ReplacingDoesNotWaitForAWorkerThatResistsItsEnd) {
   }
 }
 
+TEST(LinkSupervisor, IdsRiseOverWorkers) {
+  // Or a tour would take the result of an earlier worker for its own.
+  LinkSupervisor supervisor({.program = FAKE_WORKER}, [] {});
+  std::uint64_t last = 0;
+  for (int worker = 0; worker < 3; ++worker) {
+    supervisor.start("");
+    for (const std::uint64_t id :
+         {supervisor.submit({}), supervisor.compare({}), supervisor.step_history({})}) {
+      EXPECT_GT(id, last);
+      last = id;
+    }
+  }
+}
+
 TEST(LinkSupervisor, AnInvalidWorkerNameIsReported) {
   LinkSupervisor supervisor({.program = {}, .remote = "a b"}, [] {});
   supervisor.start("");

@@ -130,7 +130,7 @@ TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {
   ASSERT_TRUE(wait_for_notice("Not opened: "));
   EXPECT_NE(state().last_error, "");
   workbench_->open_file(folder_);
-  EXPECT_THAT(notices(), Contains(HasSubstr("Of a folder")));
+  EXPECT_THAT(notices(), Contains(HasSubstr("files of a folder")));
   workbench_->open_file("picture.bmp");
   EXPECT_THAT(notices(), Contains(HasSubstr("cannot be opened: supported are recordings")));
   workbench_->files.save_text(folder_ + "/no/such/folder.txt", "text", "done");

@@ -158,7 +158,7 @@ TEST(Visit, AnEagerFailureBeforeTheCaptureStillGivesAReport) {
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().conclusion,
-            "Already without a graph, launch 2 hangs: this is not a graph bug.");
+            "Even without a graph, launch 2 hangs: this is not a graph bug.");
 }
 
 TEST(Visit, NothingCapturedIsAnError) {
@@ -265,7 +265,7 @@ TEST(Visit, WrongReplaysWithoutAFindingTryAllWorkspaces) {
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().smallest_cure.size(), 1U);
-  EXPECT_THAT(report.value().conclusion, HasSubstr("no rule could be proved"));
+  EXPECT_THAT(report.value().conclusion, HasSubstr("no rule explains it"));
 
   ScriptedRunner hopeless(shared_workspace_step(4),
                           replays([](const auto&) { return Verdict::Wrong; }));

@@ -25,12 +25,12 @@ TEST(WaitReporter, SaysOnceWhatItWaitsForAndWhatToDo) {
   EXPECT_FALSE(patience.word(status_of(LinkState::Starting, 1.9)));
   const auto word = patience.word(status_of(LinkState::Starting, 2.1));
   ASSERT_TRUE(word);
-  EXPECT_THAT(*word, AllOf(HasSubstr("process 42"), HasSubstr("has not greeted"),
+  EXPECT_THAT(*word, AllOf(HasSubstr("process 42"), HasSubstr("has not sent its greeting"),
                            HasSubstr("after 30 s"), HasSubstr("--timeout"), HasSubstr("Ctrl+C")));
   EXPECT_FALSE(patience.word(status_of(LinkState::Starting, 2.5)));
   EXPECT_THAT(*patience.word(status_of(LinkState::Stalled, 3)), HasSubstr("no pulse for 3.0 s"));
-  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3)), HasSubstr("has not begun"));
-  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3, 7)), HasSubstr("nothing moves"));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3)), HasSubstr("has not started the order"));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3, 7)), HasSubstr("makes no progress"));
   EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 4, 7)));
 }
 
@@ -39,7 +39,7 @@ TEST(WaitReporter, AnUnansweredCancelIsReportedDespiteProgress) {
   LinkStatus status = status_of(LinkState::Busy, 0, 7);
   EXPECT_FALSE(patience.word(status));
   status.cancel_overdue = true;
-  EXPECT_THAT(*patience.word(status), HasSubstr("has not answered the cancel"));
+  EXPECT_THAT(*patience.word(status), HasSubstr("has not acknowledged the cancel"));
 }
 
 TEST(WaitReporter, EndsWithItsLimit) {
