@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
@@ -74,42 +75,34 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
   ImGui::PopStyleVar(2);
   ImGui::PopStyleColor();
   if (pressed) ImGui::OpenPopup(menu_id.c_str());
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  if (ImGui::BeginPopup(menu_id.c_str())) {
-    const auto item = [&](const char* name, const char* label, bool enabled = true) {
-      const bool chosen = ImGui::MenuItem(label, nullptr, false, enabled);
-      controls::record(context, (menu_id + "." + name).c_str(), label, "menu", "",
-                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-      return chosen;
-    };
-    const std::function<std::string()> text = text_of(spec);
-    const std::function<std::string()> csv = csv_of(spec);
-    if (item("text", "Copy as text", text != nullptr)) ImGui::SetClipboardText(text().c_str());
-    if (item("csv", "Copy as CSV", csv != nullptr)) ImGui::SetClipboardText(csv().c_str());
-    ImGui::Separator();
-    for (const CardAction& action : spec.actions) {
-      if (item(action.name, action.label)) action.act();
-    }
-    if (item("png", "Save a PNG of this panel")) {
-      context.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
-                                              .min = {card_min.x, card_min.y},
-                                              .max = {card_max.x, card_max.y}});
-    }
-    if (item("save_csv", "Save as CSV", csv != nullptr)) {
-      context.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
-    }
-    ImGui::Separator();
-    ImGui::PushFont(theme.fonts.label);
-    show_text("How is this measured");
-    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
-    ImGui::PushTextWrapPos(theme.px(320));
-    show_text(spec.measured);
-    ImGui::PopTextWrapPos();
-    ImGui::PopStyleColor();
-    ImGui::PopFont();
-    ImGui::EndPopup();
+  const PopupScope popup(menu_id.c_str(), theme.px(kGap));
+  if (!popup) return;
+  const auto item = [&](const char* name, const char* label, bool enabled = true) {
+    return controls::menu_item(context, (menu_id + "." + name).c_str(), label, enabled);
+  };
+  const std::function<std::string()> text = text_of(spec);
+  const std::function<std::string()> csv = csv_of(spec);
+  if (item("text", "Copy as text", text != nullptr)) ImGui::SetClipboardText(text().c_str());
+  if (item("csv", "Copy as CSV", csv != nullptr)) ImGui::SetClipboardText(csv().c_str());
+  ImGui::Separator();
+  for (const CardAction& action : spec.actions) {
+    if (item(action.name, action.label)) action.act();
   }
-  ImGui::PopStyleVar();
+  if (item("png", "Save a PNG of this panel")) {
+    context.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
+                                            .min = {card_min.x, card_min.y},
+                                            .max = {card_max.x, card_max.y}});
+  }
+  if (item("save_csv", "Save as CSV", csv != nullptr)) {
+    context.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
+  }
+  ImGui::Separator();
+  const FontScope font(theme.fonts.label);
+  show_text("How is this measured");
+  const TextColorScope color(theme.colors.dim_text);
+  ImGui::PushTextWrapPos(theme.px(320));
+  show_text(spec.measured);
+  ImGui::PopTextWrapPos();
 }
 
 /// The title, the caller's widgets and the menu. Leaves the cursor where the content begins.
@@ -211,12 +204,10 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     if (ImGui::IsMouseHoveringRect(low, high) && ImGui::IsWindowHovered()) {
       controls::tooltip(context, figure.tooltip);
     }
-    if (controls::copy_wanted(low, high)) {
-      const bool exact = !std::isnan(figure.value.exact);
-      controls::copy_number(context,
-                            exact ? controls::all_digits(figure.value.exact) : figure.value.figure,
-                            exact ? figure.value.exact_unit : figure.value.unit, figure.label);
-    }
+    const plot::Quantity& value = figure.value;
+    controls::copy_if_wanted(context, low, high,
+                             {value.figure, value.unit, value.exact, value.exact_unit},
+                             figure.label);
     controls::record(context, figure.id, figure.label.c_str(), "figure", figure.value.text(), low,
                      high);
     x += block + theme.px(28);
@@ -229,7 +220,9 @@ void draw_text_line(const PanelContext& context, const Area& area, const TextLin
   const float y = area.at.y + 0.5F * (area.size.y - font->FontSize);
   draw_text(ImGui::GetWindowDrawList(), font, ImVec2(area.at.x, y), line.color,
             fitted(font, line.text, area.size.x));
-  controls::record(context, line.id, line.label, "text", line.text, area.at, area.end());
+  controls::record(context, line.id, line.label, "text",
+                   line.tooltip.empty() ? line.text : line.text + "\n" + line.tooltip, area.at,
+                   area.end());
   const std::string& tooltip = line.tooltip.empty() ? line.text : line.tooltip;
   if (!tooltip.empty() && ImGui::IsMouseHoveringRect(area.at, area.end()) &&
       ImGui::IsWindowHovered()) {
@@ -256,6 +249,17 @@ void draw_batch_progress(const PanelContext& context, const char* page, float bu
   ImGui::ProgressBar(static_cast<float>(progress.fraction), bar.size, text.c_str());
   controls::record(context, fmt::format("{}.progress", page).c_str(), "progress", "figure", text,
                    bar.at, bar.end());
+}
+
+bool accent_button(const PanelContext& context, const char* id, const char* label,
+                   const controls::Options& options) {
+  const Palette& colors = context.theme.colors;
+  ImGui::PushStyleColor(ImGuiCol_Button, colors.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, faded(colors.accent, 0.85F));
+  const TextColorScope color(colors.window);
+  const bool pressed = controls::button(context, id, label, options);
+  ImGui::PopStyleColor(2);
+  return pressed;
 }
 
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
@@ -291,11 +295,7 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
   if (button_label != nullptr) {
     const float width = text_size(body, button_label).x + theme.px(32);
     ImGui::SetCursorScreenPos(ImVec2(middle - 0.5F * width, y));
-    ImGui::PushStyleColor(ImGuiCol_Button, theme.colors.accent);
-    ImGui::PushStyleColor(ImGuiCol_ButtonHovered, faded(theme.colors.accent, 0.85F));
-    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.window);
-    pressed = controls::button(context, button_id, button_label, {.width = width});
-    ImGui::PopStyleColor(3);
+    pressed = accent_button(context, button_id, button_label, {.width = width});
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(size);

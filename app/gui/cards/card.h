@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/gui/cards/card_layout.h"
-#include "app/gui/controls/panel_context.h"
+#include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/sorted_table.h"
 
@@ -98,6 +98,10 @@ void draw_text_line(const PanelContext& context, const Area& area, const TextLin
 /// A batch in progress: the button that cancels it, and how far it is.
 void draw_batch_progress(const PanelContext& context, const char* page, float button_width,
                          float width, const std::string& doing);
+
+/// The one button that is meant to be pressed.
+bool accent_button(const PanelContext& context, const char* id, const char* label,
+                   const controls::Options& options);
 
 /// Centred title, sentence and button; true if the button was pressed.
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,

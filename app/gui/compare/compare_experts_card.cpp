@@ -148,10 +148,7 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
                           {.width = products - gap});
       ImGui::SameLine(0, gap);
     }
-    int shown = snr_ ? 1 : 0;
-    if (controls::segmented(context, "compare.metric", shown, {"Time", "SNR"},
-                            {.width = metric - gap})) {
-      snr_ = shown == 1;
+    if (controls::either(context, "compare.metric", snr_, "Time", "SNR", {.width = metric - gap})) {
       experts_view_ = {};
     }
   };

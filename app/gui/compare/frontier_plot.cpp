@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "app/gui/compare/frontier_view.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/label_places.h"
@@ -225,12 +225,8 @@ void FrontierView::draw_choices(const PanelContext& context, float sweeps, float
     }
     ImGui::SameLine(0, theme.px(kGap));
   }
-  int choice = median_snr_ ? 1 : 0;
-  if (controls::segmented(
-          context, "frontier.snr", choice, {"worst expert", "median"},
-          {.tooltip = "Whose SNR the vertical axis shows", .width = snr - theme.px(kGap)})) {
-    median_snr_ = choice == 1;
-  }
+  controls::either(context, "frontier.snr", median_snr_, "worst expert", "median",
+                   {.tooltip = "Whose SNR the vertical axis shows", .width = snr - theme.px(kGap)});
 }
 
 CardSpec FrontierView::table_card() {
@@ -243,25 +239,16 @@ CardSpec FrontierView::table_card() {
 }
 
 std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {
-  const Theme& theme = context.theme;
   if (std::exchange(open_menu_, false)) ImGui::OpenPopup(kMenu);
-  std::optional<FrontierWish> wish;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  menu_shown_ = ImGui::BeginPopup(kMenu);
-  if (menu_shown_) {
-    const auto index = static_cast<std::size_t>(menu_point_);
-    const bool valid = menu_point_ >= 0 && index < runs_.size();
-    for (const auto& [id, label, make_a] : {std::tuple{"frontier.make_a", "Make it A", true},
-                                            std::tuple{"frontier.make_b", "Make it B", false}}) {
-      const bool chosen = ImGui::MenuItem(label, nullptr, false, valid);
-      controls::record(context, id, label, "menu", "", ImGui::GetItemRectMin(),
-                       ImGui::GetItemRectMax());
-      if (chosen && valid) wish = FrontierWish{.run = runs_[index], .make_a = make_a};
-    }
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleVar();
-  return wish;
+  const PopupScope popup(kMenu, context.theme.px(kGap));
+  menu_shown_ = static_cast<bool>(popup);
+  if (!menu_shown_) return std::nullopt;
+  const auto index = static_cast<std::size_t>(menu_point_);
+  const bool valid = menu_point_ >= 0 && index < runs_.size();
+  const bool a = controls::menu_item(context, "frontier.make_a", "Make it A", valid);
+  const bool b = controls::menu_item(context, "frontier.make_b", "Make it B", valid);
+  if (!a && !b) return std::nullopt;
+  return FrontierWish{.run = runs_[index], .make_a = a};
 }
 
 }  // namespace app

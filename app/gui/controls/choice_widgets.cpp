@@ -112,4 +112,12 @@ bool segmented(const PanelContext& context, const char* id, int& index,
   return changed;
 }
 
+bool either(const PanelContext& context, const char* id, bool& second, const char* first_label,
+            const char* second_label, const Options& options) {
+  int index = second ? 1 : 0;
+  const bool changed = segmented(context, id, index, {first_label, second_label}, options);
+  second = index == 1;
+  return changed;
+}
+
 }  // namespace app::controls

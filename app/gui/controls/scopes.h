@@ -36,6 +36,25 @@ class TextColorScope {
   TextColorScope& operator=(const TextColorScope&) = delete;
 };
 
+/// A popup that was opened by its id; false if it is closed.
+class PopupScope {
+ public:
+  PopupScope(const char* id, float padding) {
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(padding, padding));
+    open_ = ImGui::BeginPopup(id);
+    ImGui::PopStyleVar();
+  }
+  ~PopupScope() {
+    if (open_) ImGui::EndPopup();
+  }
+  PopupScope(const PopupScope&) = delete;
+  PopupScope& operator=(const PopupScope&) = delete;
+  explicit operator bool() const { return open_; }
+
+ private:
+  bool open_ = false;
+};
+
 /// A full-screen root or an overlay in front of it; neither moves nor has a frame of its own.
 class OverlayScope {
  public:

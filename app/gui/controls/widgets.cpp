@@ -7,6 +7,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/gui/controls/row.h"
@@ -156,6 +157,23 @@ void record(const PanelContext& context, const char* id, const char* label, cons
                         .enabled = true,
                         .reason = {},
                         .visible = inside_clip_rect(min, max)});
+}
+
+bool menu_item(const PanelContext& context, const char* id, const char* label, bool enabled,
+               const char* detail) {
+  ImGui::PushID(id);
+  const bool chosen = ImGui::MenuItem(label, detail[0] == '\0' ? nullptr : detail, false, enabled);
+  ImGui::PopID();
+  record(context, id, label, "menu", detail, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  return chosen;
+}
+
+void copy_if_wanted(const PanelContext& context, ImVec2 min, ImVec2 max, const CopiedNumber& number,
+                    const std::string& label) {
+  if (!copy_wanted(min, max)) return;
+  const bool exact = !std::isnan(number.exact);
+  copy_number(context, exact ? all_digits(number.exact) : number.figure,
+              exact ? number.exact_unit : number.unit, label);
 }
 
 bool copy_wanted(ImVec2 min, ImVec2 max, bool right_click) {

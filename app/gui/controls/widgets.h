@@ -56,6 +56,12 @@ bool input_text(const PanelContext&, const char* id, const char* label, std::str
 bool segmented(const PanelContext&, const char* id, int& index,
                const std::vector<std::string>& items, const Options& = {},
                const std::vector<Options>& item_options = {});
+/// One of two: the second is chosen while `second` is true.
+bool either(const PanelContext&, const char* id, bool& second, const char* first_label,
+            const char* second_label, const Options& = {});
+/// In an open popup. `detail`: dimmed, at the right; also its value in the map.
+bool menu_item(const PanelContext&, const char* id, const char* label, bool enabled = true,
+               const char* detail = "");
 /// Records a region that is not an ImGui item (a plot, a figure) with a value tests can read.
 void record(const PanelContext&, const char* id, const char* label, const char* kind,
             const std::string& value, ImVec2 min, ImVec2 max);
@@ -67,6 +73,17 @@ void record(const PanelContext&, const char* id, const char* label, const char* 
 /// The pointer is on this rectangle of the current window and the user asks to copy its number.
 /// Turn `right_click` off where the right button pans.
 bool copy_wanted(ImVec2 min, ImVec2 max, bool right_click = true);
+
+/// Copies on request the number in this rectangle: `exact` with all its digits, in `exact_unit`, or
+/// the figure as displayed where `exact` is NaN.
+struct CopiedNumber {
+  const std::string& figure;
+  const std::string& unit;
+  double exact;
+  const std::string& exact_unit;
+};
+void copy_if_wanted(const PanelContext& context, ImVec2 min, ImVec2 max, const CopiedNumber& number,
+                    const std::string& label);
 
 /// Copies `number` to the clipboard; shows "Copied 10253124.5 ns: step, median" in the status bar.
 void copy_number(const PanelContext& context, const std::string& number, const std::string& unit,

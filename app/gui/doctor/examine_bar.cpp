@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/panels/iterations_card.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/trace/statistics.h"
 
@@ -31,10 +32,7 @@ double ExamineBar::p99_seconds(const PanelContext& context) const {
   if (context.view.run == nullptr) return 0.0;
   if (p99_generation_ != context.view.run_generation) {
     p99_generation_ = context.view.run_generation;
-    std::vector<double> times_ns;
-    for (const engine::Iteration& iteration : context.view.run->result.iterations) {
-      times_ns.push_back(static_cast<double>(iteration.duration_ns));
-    }
+    const std::vector<double> times_ns = durations_ns(context.view.run->result);
     p99_seconds_ = times_ns.empty() ? 0.0 : profiling::quantile(times_ns, 0.99) / 1e9;
   }
   return p99_seconds_;

@@ -235,13 +235,12 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
     played_at_ = std::chrono::steady_clock::now();
   }
   flow.next(theme.px(150));
-  int algorithm = settings_.request.recipe.delayed.algorithm == kernels::AmaxAlgorithm::Max ? 1 : 0;
-  if (controls::segmented(context, "history.algorithm", algorithm, {"Most recent", "Max"},
-                          {.tooltip = "What the scale is made from", .width = theme.px(150)})) {
-    settings_.request.recipe.delayed.algorithm =
-        algorithm == 1 ? kernels::AmaxAlgorithm::Max : kernels::AmaxAlgorithm::MostRecent;
-  }
   engine::DelayedScaling& delayed = settings_.request.recipe.delayed;
+  bool largest = delayed.algorithm == kernels::AmaxAlgorithm::Max;
+  if (controls::either(context, "history.algorithm", largest, "Most recent", "Max",
+                       {.tooltip = "What the scale is made from", .width = theme.px(150)})) {
+    delayed.algorithm = largest ? kernels::AmaxAlgorithm::Max : kernels::AmaxAlgorithm::MostRecent;
+  }
   draw_numbers(context, flow, 50,
                {{"history.length", "length", &delayed.history_length, 1, engine::kMaxHistoryLength,
                  16, "Rows of the amax history"},

@@ -42,11 +42,17 @@ void draw_durations(const PanelContext& context, const IterationsCard& card, ImV
 
 }  // namespace
 
-IterationSeries iteration_series(const engine::RunResult& result) {
+std::vector<double> durations_ns(const engine::RunResult& result) {
   std::vector<double> ns;
+  ns.reserve(result.iterations.size());
   for (const engine::Iteration& iteration : result.iterations) {
     ns.push_back(static_cast<double>(iteration.duration_ns));
   }
+  return ns;
+}
+
+IterationSeries iteration_series(const engine::RunResult& result) {
+  std::vector<double> ns = durations_ns(result);
   IterationSeries series{.ns = {}, .time = profiling::summarize(ns)};
   series.ns = plot::fold_series(std::move(ns));
   return series;

@@ -11,6 +11,8 @@ struct IterationSeries {
   plot::FoldedSeries ns;
   profiling::Distribution time;
 };
+/// Of the timed iterations.
+std::vector<double> durations_ns(const engine::RunResult& result);
 IterationSeries iteration_series(const engine::RunResult& result);
 
 /// What the pages call it, and the run that it is about. All must outlive the card.

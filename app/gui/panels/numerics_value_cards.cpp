@@ -25,11 +25,7 @@ struct NamedBins {
 std::string bins_list(const std::vector<NamedBins>& all) {
   std::string text = "series\tfrom_log2\tto_log2\tcount\n";
   for (const auto& [name, bins] : all) {
-    for (std::size_t i = 0; i < bins.counts.size(); ++i) {
-      if (bins.counts[i] == 0.0) continue;
-      text += fmt::format("{}\t{:.4f}\t{:.4f}\t{:.0f}\n", name, bins.edges[i], bins.edges[i + 1],
-                          bins.counts[i]);
-    }
+    text += plot::bin_lines(name, bins);
     text += fmt::format("{0}\tzeros\t\t{1}\n{0}\tinfinities\t\t{2}\n{0}\tnans\t\t{3}\n", name,
                         bins.zeros, bins.infinities, bins.nans);
   }

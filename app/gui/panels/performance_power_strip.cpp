@@ -129,18 +129,17 @@ void PerformancePanel::save_power(const PanelContext& context) const {
         StatusMessage{"This run has no samples of clock and power: " + power.missing});
     return;
   }
-  std::string text = "time_ns,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,clock_held_by\n";
+  std::string text = plot::tabbed("time_ns", "sm_clock_mhz", "memory_clock_mhz", "power_w",
+                                  "temperature_c", "clock_held_by");
   const auto cell = [](double value) {
     return value < 0 ? std::string() : fmt::format("{:.9g}", value);
   };
   for (const PowerSample& sample : power.samples) {
-    // The reasons are names with commas between them.
-    text +=
-        fmt::format("{},{},{},{},{},\"{}\"\n", sample.time_ns, cell(sample.sm_clock_mhz),
-                    cell(sample.memory_clock_mhz), cell(sample.power_w), cell(sample.temperature_c),
-                    profiling::clock_reason_names(sample.clock_reasons));
+    text += plot::tabbed(sample.time_ns, cell(sample.sm_clock_mhz), cell(sample.memory_clock_mhz),
+                         cell(sample.power_w), cell(sample.temperature_c),
+                         profiling::clock_reason_names(sample.clock_reasons));
   }
-  context.commands.push_back(CsvOrder{"performance-power", std::move(text)});
+  context.commands.push_back(CsvOrder{"performance-power", plot::csv_of_tabbed(text)});
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,

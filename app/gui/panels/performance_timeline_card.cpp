@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/plot_text.h"
@@ -73,7 +74,6 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
 
 void PerformancePanel::draw_lane_menus(const PanelContext& context,
                                        const plot::TimelineResult& shown) {
-  const Theme& theme = context.theme;
   const std::vector<std::string>& labels = model_.lanes().labels;
   const std::size_t visible = lane_order_.shown(labels).size();
   for (const plot::LaneLabel& one : shown.labels) {
@@ -87,20 +87,14 @@ void PerformancePanel::draw_lane_menus(const PanelContext& context,
     if (ImGui::IsItemHovered()) controls::tooltip(context, name + ": click to pin or hide");
     controls::record(context, id.c_str(), name.c_str(), "button", pinned ? "pinned" : "", one.min,
                      one.max);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-    if (ImGui::BeginPopup(id.c_str())) {
-      const auto item = [&](const char* what, const char* label, bool enabled) {
-        const bool chosen = ImGui::MenuItem(label, nullptr, false, enabled);
-        controls::record(context, (id + "." + what).c_str(), label, "menu", "",
-                         ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-        return chosen;
-      };
-      if (item("pin", pinned ? "Unpin" : "Pin to the top", true)) lane_order_.toggle_pin(name);
-      if (item("hide", "Hide this lane", visible > 1)) lane_order_.hide(name);
-      if (item("all", "Show all lanes", visible < labels.size())) lane_order_.show_all();
-      ImGui::EndPopup();
-    }
-    ImGui::PopStyleVar();
+    const PopupScope popup(id.c_str(), context.theme.px(kGap));
+    if (!popup) continue;
+    const auto item = [&](const char* what, const char* label, bool enabled) {
+      return controls::menu_item(context, (id + "." + what).c_str(), label, enabled);
+    };
+    if (item("pin", pinned ? "Unpin" : "Pin to the top", true)) lane_order_.toggle_pin(name);
+    if (item("hide", "Hide this lane", visible > 1)) lane_order_.hide(name);
+    if (item("all", "Show all lanes", visible < labels.size())) lane_order_.show_all();
   }
 }
 

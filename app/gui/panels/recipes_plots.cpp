@@ -27,12 +27,7 @@ std::vector<plot::HistogramSeries> series_of(const std::vector<RecipeOverlay>& o
 std::string bins_list(const std::vector<RecipeOverlay>& overlays, BinsOf which) {
   std::string text = "recipe\tfrom\tto\tcount\n";
   for (const RecipeOverlay& overlay : overlays) {
-    const plot::Bins& bins = overlay.*which;
-    for (std::size_t i = 0; i < bins.counts.size(); ++i) {
-      if (bins.counts[i] == 0.0) continue;
-      text += fmt::format("{}\t{:.4f}\t{:.4f}\t{:.0f}\n", overlay.name, bins.edges[i],
-                          bins.edges[i + 1], bins.counts[i]);
-    }
+    text += plot::bin_lines(overlay.name, overlay.*which);
   }
   return text;
 }
@@ -78,11 +73,8 @@ EmptyState RecipesView::none_chosen() const {
 CardSpec RecipesView::values_card(const PanelContext& context) {
   const float widgets = context.theme.px(80);
   const auto choose_counts = [this, &context, widgets] {
-    int log = log_counts_ ? 1 : 0;
-    if (controls::segmented(context, "recipes.counts", log, {"lin", "log"},
-                            {.tooltip = "Heights of the histograms", .width = widgets})) {
-      log_counts_ = log == 1;
-    }
+    controls::either(context, "recipes.counts", log_counts_, "lin", "log",
+                     {.tooltip = "Heights of the histograms", .width = widgets});
   };
   return {.id = "recipes.values_card",
           .title = "Values",

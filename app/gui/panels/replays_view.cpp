@@ -95,16 +95,12 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
                   theme.colors.dim_text, plot::fitted(theme.fonts.body, sentence, text_room));
   ImGui::SetCursorScreenPos(ImVec2(at.x + size.x - button_width - theme.px(kGapLarge),
                                    at.y + 0.5F * (size.y - theme.px(kRowHeight))));
-  ImGui::PushStyleColor(ImGuiCol_Button, theme.colors.accent);
-  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, plot::faded(theme.colors.accent, 0.85F));
-  ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.window);
-  if (controls::button(context, "graphs.open_sample", label,
-                       {.tooltip = "A recording that ships with the program: graph replays with "
-                                   "their nodes, no GPU needed to look at it",
-                        .width = button_width})) {
+  if (accent_button(context, "graphs.open_sample", label,
+                    {.tooltip = "A recording that ships with the program: graph replays with "
+                                "their nodes, no GPU needed to look at it",
+                     .width = button_width})) {
     context.commands.push_back(Action::OpenSample);
   }
-  ImGui::PopStyleColor(3);
 }
 
 std::string ReplaysView::matrix_list() const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
@@ -183,25 +184,17 @@ void TimeNotes::draw_list(const PanelContext& context, plot::PlotView& view, boo
   ImGui::PopStyleVar();
   ImGui::PopFont();
   if (pressed) ImGui::OpenPopup(kList);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  if (ImGui::BeginPopup(kList)) {
-    for (std::size_t i = 0; i < notes.size(); ++i) {
-      ImGui::PushID(static_cast<int>(i));
-      const std::string place = place_of(notes[i]);
-      if (ImGui::MenuItem(title_of(notes[i]).c_str(), place.c_str())) {
-        view.selection = range_of(notes[i]);
-        view.x = around(*view.selection);
-        view.held = true;
-        moved = true;
-      }
-      controls::record(context, fmt::format("performance.notes.{}", i).c_str(),
-                       title_of(notes[i]).c_str(), "menu", place, ImGui::GetItemRectMin(),
-                       ImGui::GetItemRectMax());
-      ImGui::PopID();
+  const PopupScope popup(kList, theme.px(kGap));
+  if (!popup) return;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (controls::menu_item(context, fmt::format("performance.notes.{}", i).c_str(),
+                            title_of(notes[i]).c_str(), true, place_of(notes[i]).c_str())) {
+      view.selection = range_of(notes[i]);
+      view.x = around(*view.selection);
+      view.held = true;
+      moved = true;
     }
-    ImGui::EndPopup();
   }
-  ImGui::PopStyleVar();
 }
 
 void TimeNotes::draw_words(const PanelContext& context) {
@@ -209,10 +202,8 @@ void TimeNotes::draw_words(const PanelContext& context) {
   const Theme& theme = context.theme;
   const bool opening = std::exchange(open_words_, false);
   if (opening) ImGui::OpenPopup(kNotePopup);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  const bool open = ImGui::BeginPopup(kNotePopup);
-  ImGui::PopStyleVar();
-  if (!open) {
+  const PopupScope popup(kNotePopup, theme.px(kGap));
+  if (!popup) {
     edited_.reset();
     return;
   }
@@ -241,7 +232,6 @@ void TimeNotes::draw_words(const PanelContext& context) {
     ImGui::CloseCurrentPopup();
     edited_.reset();
   }
-  ImGui::EndPopup();
 }
 
 }  // namespace app

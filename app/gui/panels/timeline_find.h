@@ -27,7 +27,6 @@ class TimelineFind {
   /// Another run drops the choice and repeats the search.
   void show(const std::shared_ptr<const RunPicture>& run);
   bool take();
-  bool searching() const { return task_.running(); }
 
   /// The text field with its count, `width` wide at the cursor; a first search starts at the view.
   /// True when the choice has moved.

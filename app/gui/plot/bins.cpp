@@ -1,6 +1,8 @@
 // Bin edges and densities.
 #include "app/gui/plot/bins.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -58,6 +60,16 @@ double Bins::counted(Range range) const {
     if (range.contains(0.5 * (edges[bin] + edges[bin + 1]))) sum += counts[bin];
   }
   return sum;
+}
+
+std::string bin_lines(std::string_view name, const Bins& bins) {
+  std::string text;
+  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
+    if (bins.counts[i] == 0.0) continue;
+    text += fmt::format("{}\t{:.4f}\t{:.4f}\t{:.0f}\n", name, bins.edges[i], bins.edges[i + 1],
+                        bins.counts[i]);
+  }
+  return text;
 }
 
 double magnitude_edge_log2(int bin) {

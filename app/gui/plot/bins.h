@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/gui/plot/range.h"
@@ -33,6 +35,8 @@ struct Bins {
   double counted(Range range) const;
 };
 
+/// Tab-separated lines of the bins that are not empty: name, both edges, count.
+std::string bin_lines(std::string_view name, const Bins& bins);
 /// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins per power of two, even in
 /// the mantissa).
 double magnitude_edge_log2(int bin);

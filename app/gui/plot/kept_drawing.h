@@ -62,7 +62,6 @@ class KeptDrawing {
     draw();
     keep(list, key, begin);
   }
-  std::size_t vertices() const { return vertices_.size(); }
 
  private:
   struct Begin {

@@ -89,7 +89,6 @@ class PlotFrame {
   bool middle_clicked() const { return middle_clicked_; }        // to fit the item there
   bool selection_changed() const { return selection_changed_; }  // ended or cleared in this frame
   double hover_x() const { return x_.to_value(static_cast<double>(mouse_.x)); }
-  double hover_y() const { return y_.to_value(static_cast<double>(mouse_.y)); }
 
  private:
   void lay_out(const FrameSpec& spec);

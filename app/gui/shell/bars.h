@@ -41,9 +41,8 @@ struct TopBarState {
 };
 void draw_top_bar(const PanelContext& context, const TopBarState& state);
 
-/// Of the timed iterations: computed once per run, which may have a hundred thousand of them.
-profiling::Distribution step_time_ns(const engine::RunResult& result);
-/// Only measured values, each with its method as tooltip. `step_ns` is of the run on screen.
+/// Only measured values, each with its method as tooltip. `step_ns`: of the timed iterations of the
+/// run on screen, computed once per run, which may have a hundred thousand of them.
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns);
 
 /// The device between runs, as text for the status bar: its clock, power and temperature, or why

@@ -154,23 +154,12 @@ void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
                    figure.value + (figure.unit.empty() ? "" : " " + figure.unit),
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   if (ImGui::IsItemHovered()) controls::tooltip(context, figure.tooltip);
-  if (controls::copy_wanted(ImGui::GetItemRectMin(), ImGui::GetItemRectMax())) {
-    const bool exact = !std::isnan(figure.exact);
-    controls::copy_number(context, exact ? controls::all_digits(figure.exact) : figure.value,
-                          exact ? figure.exact_unit : figure.unit, figure.label);
-  }
+  controls::copy_if_wanted(context, ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                           {figure.value, figure.unit, figure.exact, figure.exact_unit},
+                           figure.label);
 }
 
 }  // namespace
-
-profiling::Distribution step_time_ns(const engine::RunResult& result) {
-  std::vector<double> durations;
-  durations.reserve(result.iterations.size());
-  for (const engine::Iteration& one : result.iterations) {
-    durations.push_back(static_cast<double>(one.duration_ns));
-  }
-  return profiling::summarize(std::move(durations));
-}
 
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns) {
   const Theme& theme = context.theme;

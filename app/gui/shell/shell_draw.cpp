@@ -8,6 +8,7 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/panels/iterations_card.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/shell.h"
@@ -163,7 +164,7 @@ void Shell::draw_main(const PanelContext& context, float height) {
   draw_banners(context);
   if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
     step_generation_ = context.view.run_generation;
-    step_ns_ = step_time_ns(context.view.run->result);
+    step_ns_ = profiling::summarize(durations_ns(context.view.run->result));
   }
   {
     const ChildScope headline("##headline", {width, theme.px(kHeadlineHeight)}, theme.colors.panel,

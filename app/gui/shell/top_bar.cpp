@@ -38,38 +38,34 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
   }
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  if (ImGui::BeginPopup("##recent")) {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const RecentFile& file = files[i];
-      ImGui::PushID(static_cast<int>(i));
-      const bool there = file.missing.empty();
-      if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) {
-        context.commands.push_back(OpenFile{file.path});
-      }
-      ImGui::PopID();
-      controls::record(context, ("recent." + std::to_string(i)).c_str(), file.path.c_str(), "menu",
-                       there ? "" : file.missing, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-      if (!there && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
-        controls::tooltip(context, file.missing);
-      }
+  const PopupScope popup("##recent", theme.px(kGap));
+  if (!popup) return;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const RecentFile& file = files[i];
+    const bool there = file.missing.empty();
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) {
+      context.commands.push_back(OpenFile{file.path});
     }
-    if (!files.empty()) ImGui::Separator();
-    constexpr const char* kSample = "The shipped recording of an H200";
-    if (ImGui::MenuItem(kSample)) context.commands.push_back(Action::OpenSample);
-    controls::record(context, "recent.sample", kSample, "menu", "", ImGui::GetItemRectMin(),
-                     ImGui::GetItemRectMax());
-    if (!state.tours.empty()) ImGui::Separator();
-    for (std::size_t i = 0; i < state.tours.size(); ++i) {
-      const TourController::Named& tour = state.tours[i];
-      const std::string label = "Tour: " + tour.title;
-      if (ImGui::MenuItem(label.c_str())) context.commands.push_back(PlayTour{tour.path});
-      controls::record(context, ("tours." + std::to_string(i)).c_str(), label.c_str(), "menu", "",
-                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    ImGui::PopID();
+    controls::record(context, fmt::format("recent.{}", i).c_str(), file.path.c_str(), "menu",
+                     file.missing, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    if (!there && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
+      controls::tooltip(context, file.missing);
     }
-    ImGui::EndPopup();
   }
-  ImGui::PopStyleVar();
+  if (!files.empty()) ImGui::Separator();
+  if (controls::menu_item(context, "recent.sample", "The shipped recording of an H200")) {
+    context.commands.push_back(Action::OpenSample);
+  }
+  if (!state.tours.empty()) ImGui::Separator();
+  for (std::size_t i = 0; i < state.tours.size(); ++i) {
+    const TourController::Named& tour = state.tours[i];
+    if (controls::menu_item(context, fmt::format("tours.{}", i).c_str(),
+                            ("Tour: " + tour.title).c_str())) {
+      context.commands.push_back(PlayTour{tour.path});
+    }
+  }
 }
 
 }  // namespace
