@@ -1,4 +1,4 @@
-// The fast paths of device functions against their rules, for every FP32 bit pattern.
+// Device functions that take a short way against their rules, for every FP32 bit pattern.
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/micro_scale_rule.h"
 #include "kernels/common/silu.h"
