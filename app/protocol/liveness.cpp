@@ -11,14 +11,13 @@ double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// All but the state of the device, which is read whether or not anything moves.
+}  // namespace
+
 bool same_progress(const PulseReport& a, PulseReport b) {
   b.device = a.device;
   b.reading = a.reading;
   return engine::equal_fields(a, b);
 }
-
-}  // namespace
 
 void Liveness::pulse(const PulseReport& pulse, Time now) {
   if (!same_progress(pulse, pulse_)) progressed_ = now;

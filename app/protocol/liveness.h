@@ -15,6 +15,9 @@ namespace app {
 inline constexpr std::chrono::milliseconds kPulseLimit{550};  // a worker pulses every 50 ms
 inline constexpr std::chrono::seconds kStartLimit{10};  // CUDA and a slow ssh need a few seconds
 
+/// All is equal but the state of the device, which fluctuates whether or not anything happens.
+bool same_progress(const PulseReport& a, PulseReport b);
+
 class Liveness {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -25,7 +25,6 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
-#include "engine/model/values.h"
 
 namespace app {
 namespace {
@@ -357,7 +356,7 @@ class ProcessLink final : public WorkerLink {
       const PulseReport& pulse = liveness_.last_pulse();
       // An idle worker keeps pulsing the same state: that must not trigger redraws.
       changed = std::exchange(caller_changed_, false) || state != seen_state_ ||
-                overdue != seen_overdue_ || !engine::equal_fields(pulse, seen_pulse_);
+                overdue != seen_overdue_ || !same_progress(pulse, seen_pulse_);
       seen_state_ = state;
       seen_overdue_ = overdue;
       seen_pulse_ = pulse;

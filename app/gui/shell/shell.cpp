@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/protocol/liveness.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/terminal_text.h"
-#include "engine/model/values.h"
 
 namespace app {
 namespace {
@@ -30,7 +30,7 @@ Workbench::Options workbench_options(
 
 bool differs(const LinkStatus& a, const LinkStatus& b) {
   return a.state != b.state || a.reason != b.reason || a.pid != b.pid ||
-         !engine::equal_fields(a.pulse, b.pulse) || a.cancel_overdue != b.cancel_overdue ||
+         !same_progress(a.pulse, b.pulse) || a.cancel_overdue != b.cancel_overdue ||
          a.dropped_logs != b.dropped_logs;
 }
 
