@@ -236,7 +236,7 @@ std::string cached_version(const fs::path& path, const CublasLtPlaces& places) {
 }  // namespace
 
 const std::vector<PinnedLibrary>& pinned_libraries() {
-  static const std::vector<PinnedLibrary> kPins = {
+  static const std::vector<PinnedLibrary> pins = {
       {"13.4.1.1", "8d702c94d90bd4bd0c032fd4207ae655b4a2d036bd31920c1fbf4ecaf3547c59",
        "grouped products that share a workspace go wrong in a replayed graph"},
       {"13.5.1.27", "db5c748bc095423401029c00294fb8eb3c721c75c363f3d8b744b7c274504ae0",
@@ -255,7 +255,7 @@ const std::vector<PinnedLibrary>& pinned_libraries() {
        "measured right"},
       {"13.10.0.20", "b58e18ab4a6adc9bf4833d5cfe28db688e675fd6021db7eaf5da78d23f95d2de",
        "the default"}};
-  return kPins;
+  return pins;
 }
 
 Result<std::string> sha256_of(int descriptor) {
