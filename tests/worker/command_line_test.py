@@ -8,6 +8,8 @@ import os
 import sqlite3
 import unittest
 
+import numpy as np
+
 from command_line import CPU, PROGRAM, SMALL, CommandLine, call
 
 
@@ -25,6 +27,26 @@ class Run(CommandLine):
         self.assertEqual(len(out["result"]["experts"]), 4)
         self.assertGreater(out["result"]["activations"]["snr_db"], 20)
         self.assertGreater(out["records"], 0)
+
+    def test_outputs_that_overflow_are_counted_as_lost(self):
+        random = np.random.default_rng(7)
+        x, w = ((200 * random.standard_normal((rows, 64))).astype(np.float16) for rows in (64, 32))
+        np.save(self.path("x.npy"), x)
+        np.save(self.path("w.npy"), w)
+        run = ["run", *CPU, "--num_experts", 1, "--tokens", 64, "--n", 32, "--k", 64, "--recipe", "bf16",
+               "--high_precision", "fp16", "--iterations", 1, "--activations.file.path", self.path("x.npy"),
+               "--weights.file.path", self.path("w.npy")]
+        expert = json.loads(self.ok(*run, "--json"))["result"]["experts"][0]
+        exact = x.astype(np.float64) @ w.astype(np.float64).T
+        with np.errstate(over="ignore"):
+            rounded = exact.astype(np.float16).astype(np.float64)
+        kept = np.isfinite(rounded)
+        self.assertGreater(kept.sum(), 0)
+        self.assertEqual(int(expert["fprop"]["lost"]), exact.size - kept.sum())
+        error = (rounded - exact)[kept]
+        self.assertAlmostEqual(expert["fprop"]["snr_db"],
+                               10 * np.log10((exact[kept] ** 2).sum() / (error ** 2).sum()), delta=0.1)
+        self.assertRegex(self.ok(*run), rf"lost\n +0 +64 .* {exact.size - kept.sum()}\n")
 
     def test_people_get_a_summary(self):
         out = self.ok("run", *CPU, *SMALL)
