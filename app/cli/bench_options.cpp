@@ -89,9 +89,7 @@ engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu) {
                 engine::load_presets(assets_folder() + "/shapes"));
   std::vector<engine::ShapeSpec> shapes;
   for (const engine::ShapePreset& preset : presets) {
-    if (preset.laptop != cpu) continue;
-    shapes.push_back(preset.shape);
-    shapes.back().preset = preset.name;
+    if (preset.laptop == cpu) shapes.push_back(preset.shape);
   }
   return shapes;
 }

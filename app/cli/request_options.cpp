@@ -36,11 +36,7 @@ engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
   ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets, engine::load_presets(folder));
   std::vector<std::string> names;
   for (const engine::ShapePreset& preset : presets) {
-    if (plain(preset.name) == plain(name)) {
-      engine::ShapeSpec shape = preset.shape;
-      shape.preset = preset.name;
-      return shape;
-    }
+    if (plain(preset.name) == plain(name)) return preset.shape;
     names.push_back(preset.name);
   }
   return engine::Error{

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "app/cli/terminal.h"
@@ -94,9 +93,8 @@ void print_times(const engine::RunResult& result) {
 }
 
 void print_gaps(const profiling::Activity& activity) {
-  constexpr profiling::TimeRange kAlways{std::numeric_limits<std::int64_t>::min(),
-                                         std::numeric_limits<std::int64_t>::max()};
-  const auto gaps = profiling::summarize_gaps(profiling::sum_replays(activity), kAlways);
+  const auto gaps =
+      profiling::summarize_gaps(profiling::sum_replays(activity), profiling::kAllTime);
   if (!gaps) return;
   print("{:<12}the device idles {:.1f} us per step (median, {:.2f} %), longest gap {:.1f} us\n",
         "gaps", gaps->gaps.median / 1e3, 100 * gaps->median_share,

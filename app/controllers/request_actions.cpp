@@ -60,10 +60,7 @@ std::vector<RequestAction> request_actions(const RunRequest& request,
   Collector all(request);
   for (const engine::ShapePreset& preset : presets) {
     all.add("shape.preset." + preset.name, "Shape", "Shape: " + preset.name, "shape",
-            [preset](RunRequest& r) {
-              r.shape = preset.shape;
-              r.shape.preset = preset.name;
-            });
+            [preset](RunRequest& r) { r.shape = preset.shape; });
   }
   for (const RequestControl& control : request_controls()) all.add(control);
   return all.take();

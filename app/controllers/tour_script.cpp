@@ -175,7 +175,6 @@ engine::Result<engine::RunRequest> patched_request(
                            "tour step " + step.name + ": no preset is named " + step.preset};
     }
     base.shape = found->shape;
-    base.shape.preset = found->name;
   }
   engine::Result<json> document = engine::parse_json(request_to_json(base));
   const engine::Result<json> patch = engine::parse_json(step.request_patch);

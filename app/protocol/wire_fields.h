@@ -18,9 +18,6 @@
 
 #include <google/protobuf/message.h>
 
-#include <string>
-#include <vector>
-
 #include "engine/model/values.h"
 
 namespace app {
@@ -36,12 +33,5 @@ engine::Status read_fields(const engine::Type& type, void* record,
 void write_choice(const engine::Type& type, const void* choice, google::protobuf::Message& message);
 engine::Status read_choice(const engine::Type& type, void* choice,
                            const google::protobuf::Message& message);
-
-/// The mismatches between a type and a message, in words; fields in `wire_only` exist only in the
-/// message ("id"). Recurses into records and messages. A choice is compared with the message's
-/// oneof.
-std::vector<std::string> wire_mismatches(const engine::Type& type,
-                                         const google::protobuf::Descriptor& message,
-                                         const std::vector<std::string>& wire_only = {});
 
 }  // namespace app

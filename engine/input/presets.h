@@ -13,7 +13,7 @@ struct ShapePreset {
   std::string name;         // "Mixtral 8x7B up"
   std::string description;  // where the numbers come from
   bool laptop = false;      // small enough to run live on a CPU
-  ShapeSpec shape;
+  ShapeSpec shape;          // names the preset
 };
 
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.

@@ -5,75 +5,76 @@
 #include <cmath>
 #include <string_view>
 
+#include "profiling/export/csv_table.h"
+
 namespace profiling {
 namespace {
 
-std::string quoted(std::string_view text) {
-  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
-  std::string safe = "\"";
-  for (const char c : text) {
-    if (c == '"') safe += '"';
-    safe += c;
-  }
-  return safe + '"';
-}
-
-std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
-
-std::string_view stage_text(engine::Stage stage) {
-  const auto index = static_cast<std::size_t>(stage);
-  return index < engine::kStageNames.size() ? engine::kStageNames[index] : "unknown";
+void write_number(double value, CsvTable& table) {
+  std::isnan(value) ? table.empty() : table.cell(value);
 }
 
 /// n_a to reason.
-std::string cells(const TimeDifference& time) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{}", time.n_a, time.n_b, number(time.median_a),
-                     number(time.median_b), number(time.ratio), number(time.interval.low),
-                     number(time.interval.high), number(time.control_ratio), number(time.block_p),
-                     time_verdict_name(time.verdict), quoted(time.reason));
+void write_time(const TimeDifference& time, CsvTable& table) {
+  table.cell(time.n_a).cell(time.n_b);
+  for (const double value : {time.median_a, time.median_b, time.ratio, time.interval.low,
+                             time.interval.high, time.control_ratio, time.block_p}) {
+    write_number(value, table);
+  }
+  table.cell(time_verdict_name(time.verdict)).cell(time.reason);
 }
-
-constexpr std::string_view kNoTime = ",,,,,,,,,,";
 
 }  // namespace
 
 std::string comparison_csv(const RunComparison& comparison, const SettingsDifference& settings) {
-  std::string text =
+  CsvTable table(
       "what,name,stage,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
-      "block_p,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,setting_a,setting_b\r\n";
-  const auto row = [&](std::string_view what, std::string_view name, std::string_view stage,
-                       std::string_view time, std::string_view rest) {
-    text += fmt::format("{},{},{},{},{}\r\n", what, quoted(name), stage, time, rest);
-  };
-  row("step", "", "", cells(comparison.step), ",,,,,");
+      "block_p,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,setting_a,setting_b");
+  constexpr int kTimeCells = 11;
+  constexpr int kOtherCells = 6;  // tokens_a to setting_b
+  table.cell("step").empty(2);
+  write_time(comparison.step, table);
+  table.empty(kOtherCells).end_row();
   for (const StageRow& one : comparison.stages) {
-    row("stage", "", stage_text(one.stage), cells(one.time), ",,,,,");
+    table.cell("stage").empty().cell(engine::stage_name(one.stage));
+    write_time(one.time, table);
+    table.empty(kOtherCells).end_row();
   }
   for (const KernelRow& one : comparison.kernels) {
-    row("kernel", one.name, stage_text(one.stage), cells(one.time), ",,,,,");
+    table.cell("kernel").cell(one.name).cell(engine::stage_name(one.stage));
+    write_time(one.time, table);
+    table.empty(kOtherCells).end_row();
   }
   for (const ExpertRow& one : comparison.experts) {
-    row("expert", fmt::to_string(one.expert), "",
-        one.time.n_a + one.time.n_b > 0 ? cells(one.time) : std::string(kNoTime),
-        fmt::format("{},{},{},{},,", one.tokens_a, one.tokens_b, number(one.snr_a_db),
-                    number(one.snr_b_db)));
+    table.cell("expert").cell(one.expert).empty();
+    if (one.time.n_a + one.time.n_b > 0) {
+      write_time(one.time, table);
+    } else {
+      table.empty(kTimeCells);
+    }
+    table.cell(one.tokens_a).cell(one.tokens_b);
+    write_number(one.snr_a_db, table);
+    write_number(one.snr_b_db, table);
+    table.empty(2).end_row();
   }
   for (const SettingsRow& one : settings.rows) {
-    row("setting", one.group + "." + one.field, "", kNoTime,
-        fmt::format(",,,,{},{}", quoted(one.a), quoted(one.b)));
+    table.cell("setting").cell(one.group + "." + one.field).empty(1 + kTimeCells + 4);
+    table.cell(one.a).cell(one.b).end_row();
   }
-  return text;
+  return table.take();
 }
 
 std::string sweep_csv(std::span<const SweepPoint> points) {
-  std::string text = "label,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,on_frontier\r\n";
+  CsvTable table("label,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,on_frontier");
   for (const SweepPoint& point : points) {
-    text += fmt::format("{},{},{},{},{},{},{},{}\r\n", quoted(point.label), point.time.n,
-                        number(point.time.median), number(point.time.p5), number(point.time.p95),
-                        number(point.worst_snr_db), number(point.median_snr_db),
-                        point.on_frontier ? 1 : 0);
+    table.cell(point.label).cell(point.time.n);
+    for (const double value : {point.time.median, point.time.p5, point.time.p95, point.worst_snr_db,
+                               point.median_snr_db}) {
+      write_number(value, table);
+    }
+    table.cell(point.on_frontier ? 1 : 0).end_row();
   }
-  return text;
+  return table.take();
 }
 
 }  // namespace profiling

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -16,9 +15,8 @@ namespace profiling {
 /// Which part of a session to write, as a trace or as a table of records.
 struct TraceChoice {
   std::optional<std::size_t> run{};  // index; none = all
-  TimeRange range{std::numeric_limits<std::int64_t>::min(),
-                  std::numeric_limits<std::int64_t>::max()};  // records that start inside, relative
-                                                              // to the first iteration of their run
+  /// Records that start inside, relative to the first iteration of their run.
+  TimeRange range = kAllTime;
 };
 
 /// `path` in the format of export_csv()'s records.csv, for the selected runs and range.

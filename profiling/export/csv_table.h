@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/model/error.h"
@@ -39,10 +40,11 @@ class CsvColumns {
   std::map<std::string, std::size_t> column_of_;  // by path
 };
 
-/// Cells from left to right, then end_row().
+/// Cells from left to right, then end_row(). Kept as text unless there is a file.
 class CsvTable {
  public:
-  CsvTable(ReplacedFile& file, std::string_view header) : file_(file), text_(header) {
+  explicit CsvTable(std::string_view header, ReplacedFile* file = nullptr)
+      : file_(file), text_(header) {
     text_ += "\r\n";
   }
 
@@ -72,19 +74,20 @@ class CsvTable {
     for (const std::string& value : values) cell(value);
     return *this;
   }
-  CsvTable& empty() {
-    separate();
+  CsvTable& empty(int cells = 1) {
+    for (int i = 0; i < cells; ++i) separate();
     return *this;
   }
   void end_row() {
     text_ += "\r\n";
     first_in_row_ = true;
-    if (text_.size() >= kFlushBytes) flush();
+    if (file_ != nullptr && text_.size() >= kFlushBytes) flush();
   }
   void flush() {
-    file_.write(text_);
+    file_->write(text_);
     text_.clear();
   }
+  std::string take() { return std::move(text_); }
 
  private:
   static constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
@@ -94,7 +97,7 @@ class CsvTable {
     first_in_row_ = false;
   }
 
-  ReplacedFile& file_;
+  ReplacedFile* file_;
   std::string text_;
   bool first_in_row_ = true;
 };
@@ -104,7 +107,7 @@ template <class Write>
 engine::Status write_csv(const std::filesystem::path& path, std::string_view header,
                          const Session& session, Write write) {
   ENGINE_ASSIGN(ReplacedFile file, ReplacedFile::create(path.string()));
-  CsvTable table(file, header);
+  CsvTable table(header, &file);
   write(session, table);
   table.flush();
   return file.commit();

@@ -37,7 +37,7 @@ void write_runs(const Session& session, CsvTable& table) {
     table.cell(i + 1).cell(result.id).cell(run.wall_clock_ms);
     table.cells(request.cells(&result.effective)).cell(time.n);
     if (time.n == 0) {
-      table.empty().empty().empty();
+      table.empty(3);
     } else {
       table.cell(time.median).cell(time.p5).cell(time.p95);
     }
@@ -46,7 +46,7 @@ void write_runs(const Session& session, CsvTable& table) {
     table.cell(result.activations.snr_db).cell(result.weights.snr_db);
     table.cell(result.deviations.size());
     if (run.group.kind == GroupKind::None) {
-      table.empty().empty().empty().empty();
+      table.empty(4);
     } else {
       table.cell(run.group.kind == GroupKind::Sweep ? "sweep" : "interleaved");
       table.cell(run.group.id).cell(run.group.position).cell(run.group.label);
@@ -152,8 +152,7 @@ void write_comparisons(const Session& session, CsvTable& table) {
       table.cell(recipe_title(report.recipe)).cell(engine::name_of(report.recipe.scaling));
       table.cell(report.columnwise ? "columnwise" : "rowwise").cell(report.refused);
       if (!report.refused.empty()) {
-        for (int empty = 0; empty < 12; ++empty) table.empty();
-        table.end_row();
+        table.empty(12).end_row();
         continue;
       }
       table.cell(statistics.elements).cell(statistics.snr_db).cell(report.max_relative_error);

@@ -48,10 +48,10 @@ std::string text_of(std::uint64_t address) {
 void write_parameters(const NodeParameters& parameters, CsvTable& table) {
   if (const auto* kernel = std::get_if<KernelNode>(&parameters)) {
     table.cell(kernel->function).cell(text_of(kernel->grid)).cell(text_of(kernel->block));
-    table.empty().empty().empty();
+    table.empty(3);
     return;
   }
-  table.empty().empty().empty();
+  table.empty(3);
   if (const auto* memset = std::get_if<MemsetNode>(&parameters)) {
     table.cell(text_of(memset->address)).empty().cell(memset->bytes());
   } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
@@ -61,7 +61,7 @@ void write_parameters(const NodeParameters& parameters, CsvTable& table) {
   } else if (const auto* release = std::get_if<MemFreeNode>(&parameters)) {
     table.cell(text_of(release->address)).empty().empty();
   } else {
-    table.empty().empty().empty();
+    table.empty(3);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -13,9 +12,6 @@
 namespace profiling {
 
 namespace {
-
-constexpr TimeRange kAlways = {std::numeric_limits<std::int64_t>::min(),
-                               std::numeric_limits<std::int64_t>::max()};
 
 void write_time(const Distribution& time, CsvTable& table) {
   table.cell(time.n).cell(time.median).cell(time.p5).cell(time.p95);
@@ -40,7 +36,7 @@ void write_iterations(const Session& session, CsvTable& table) {
 void write_kernels(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const Activity& activity = session.runs[i].activity;
-    for (const KernelSummary& kernel : kernel_table(activity, kAlways, true)) {
+    for (const KernelSummary& kernel : kernel_table(activity, kAllTime, true)) {
       table.cell(i + 1);
       table.cell(kernel.name < activity.names.size() ? std::string_view(activity.names[kernel.name])
                                                      : "?");

@@ -22,6 +22,8 @@ struct TimeRange {
 
   bool contains(std::int64_t time_ns) const { return time_ns >= begin_ns && time_ns < end_ns; }
 };
+inline constexpr TimeRange kAllTime = {std::numeric_limits<std::int64_t>::min(),
+                                       std::numeric_limits<std::int64_t>::max()};
 
 class KernelDurations {
  public:

@@ -120,7 +120,6 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
     } else {
       const engine::ShapePreset& preset = presets_[static_cast<std::size_t>(index) - 1];
       shape = preset.shape;
-      shape.preset = preset.name;
       // Live must answer within a blink; on a CPU that holds for the small shapes only.
       if (!engine::traits_of(request.backend).device) live = preset.laptop;
     }

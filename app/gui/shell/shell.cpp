@@ -68,7 +68,6 @@ void Shell::begin() {
   } else if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
     // Small enough that a first look shows real numbers at once, on any machine.
     state.requested.shape = preset->shape;
-    state.requested.shape.preset = preset->name;
     state.live = true;
   }
   const bool tour_named = guided && is_tour_file(options_.open_file);

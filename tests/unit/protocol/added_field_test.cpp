@@ -11,6 +11,7 @@
 
 #include "app/protocol/wire_fields.h"
 #include "profiling/export/csv_table.h"
+#include "tests/unit/protocol/wire_mismatches.h"
 
 namespace app {
 namespace {

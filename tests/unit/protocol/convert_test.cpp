@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "tests/unit/protocol/random_value.h"
+#include "tests/unit/protocol/wire_mismatches.h"
 
 namespace app {
 namespace {

@@ -29,7 +29,8 @@ TEST(WaitReporter, SaysOnceWhatItWaitsForAndWhatToDo) {
                            HasSubstr("after 30 s"), HasSubstr("--timeout"), HasSubstr("Ctrl+C")));
   EXPECT_FALSE(patience.word(status_of(LinkState::Starting, 2.5)));
   EXPECT_THAT(*patience.word(status_of(LinkState::Stalled, 3)), HasSubstr("no pulse for 3.0 s"));
-  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3)), HasSubstr("has not started the order"));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3)),
+              HasSubstr("has not started the order"));
   EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3, 7)), HasSubstr("makes no progress"));
   EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 4, 7)));
 }
