@@ -135,6 +135,13 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
   return {};
 }
 
+/// The exit code: rows that did not reach the disk are an error.
+int check_complete(std::optional<std::ofstream>& file, const std::string& path) {
+  if (!file || file->flush()) return kExitOk;
+  return report(
+      {engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or a disk error", path)});
+}
+
 int bench(const BenchOptions& options) {
   engine::Result<engine::BenchOrder> order = order_of(options);
   if (!order.ok()) return report(order.error());
@@ -148,7 +155,9 @@ int bench(const BenchOptions& options) {
   }
   if (options.suite == "window") {
     if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
-    return options.window.run(options.worker.command, options.json, file ? &*file : nullptr);
+    const int code =
+        options.window.run(options.worker.command, options.json, file ? &*file : nullptr);
+    return code == kExitOk ? check_complete(file, options.output) : code;
   }
   const engine::Result<std::unique_ptr<WorkerSession>> started =
       WorkerSession::start(options.worker);
@@ -165,12 +174,7 @@ int bench(const BenchOptions& options) {
     // Stopped by the user: nothing failed, but the suite is incomplete.
     return done.error().code == engine::ErrorCode::Cancelled ? kExitUserError : code;
   }
-  if (file && !file->flush()) {
-    return report({engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or a disk "
-                                                      "error",
-                                                      options.output)});
-  }
-  return kExitOk;
+  return check_complete(file, options.output);
 }
 
 }  // namespace

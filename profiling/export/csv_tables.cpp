@@ -139,6 +139,10 @@ void write_histories(const Session& session, CsvTable& table) {
   }
 }
 
+std::string_view operand_name(const engine::ComparisonRequest& request) {
+  return request.weights ? "W" : request.gradients ? "dY" : "X";
+}
+
 void write_comparisons(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
     const engine::RecipeComparison& comparison = session.comparisons[i].comparison;
@@ -148,7 +152,7 @@ void write_comparisons(const Session& session, CsvTable& table) {
     for (const engine::QuantizationReport& report : comparison.reports) {
       const engine::OperandStatistics& statistics = report.statistics;
       table.cell(i + 1).cell(session.comparisons[i].wall_clock_ms);
-      table.cell(comparison.request.weights ? "W" : "X").cell(comparison.device.name);
+      table.cell(operand_name(comparison.request)).cell(comparison.device.name);
       table.cell(recipe_title(report.recipe)).cell(engine::name_of(report.recipe.scaling));
       table.cell(report.columnwise ? "columnwise" : "rowwise").cell(report.refused);
       if (!report.refused.empty()) {

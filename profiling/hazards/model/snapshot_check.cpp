@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -9,8 +10,14 @@
 namespace profiling {
 namespace {
 
-bool known(NodeType type) { return type <= NodeType::Conditional || type == NodeType::Unknown; }
-bool known(engine::MemorySpace space) { return space <= engine::MemorySpace::Managed; }
+/// By its names, not by its last enumerator: one that is appended is known too.
+template <engine::Named Enumeration>
+bool known(Enumeration value) {
+  return std::ranges::any_of(engine::kType<Enumeration>.names,
+                             [value](const engine::EnumName& one) {
+                               return one.value == static_cast<std::int64_t>(value);
+                             });
+}
 
 /// What is wrong with the parameters; empty = nothing.
 std::string wrong_parameters(const NodeParameters& parameters) {
@@ -24,7 +31,7 @@ std::string wrong_parameters(const NodeParameters& parameters) {
       return fmt::format("its parameter slots end at byte {} of {}", end,
                          kernel->parameters.size());
     }
-    if (kernel->waits_for_programmatic > Known::Yes) return "its wait state is unknown";
+    if (!known(kernel->waits_for_programmatic)) return "its wait state is unknown";
   } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
     if (!known(copy->source_space) || !known(copy->target_space))
       return "its memory space is unknown";
@@ -46,16 +53,14 @@ engine::Flaw flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
             fmt::format("is {}; a variant follows its original", graph.variant_of)};
   }
   for (const CaptureEvent& event : graph.events) {
-    if (event.kind > CaptureEvent::Kind::HostSync) {
+    if (!known(event.kind)) {
       return {in_graph("events"), "has one of unknown kind"};
     }
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const SnapshotNode& node = graph.nodes[n];
     if (!known(node.type)) return {in_node(n, "type"), "is not known"};
-    if (static_cast<std::size_t>(node.stage) >= engine::kStageNames.size()) {
-      return {in_node(n, "stage"), "is not known"};
-    }
+    if (!known(node.stage)) return {in_node(n, "stage"), "is not known"};
     if (node.parent < -1 || (node.parent >= 0 && static_cast<std::size_t>(node.parent) >= n)) {
       return {in_node(n, "parent"), fmt::format("is {}; a node follows its parent", node.parent)};
     }
@@ -66,7 +71,7 @@ engine::Flaw flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
   for (const SnapshotEdge& edge : graph.edges) {
     const bool in_range = edge.from >= 0 && edge.from < edge.to &&
                           static_cast<std::size_t>(edge.to) < graph.nodes.size();
-    if (!in_range || edge.kind > EdgeKind::LaunchOrder ||
+    if (!in_range || !known(edge.kind) ||
         graph.nodes[static_cast<std::size_t>(edge.from)].parent !=
             graph.nodes[static_cast<std::size_t>(edge.to)].parent) {
       return {in_graph("edges"),
@@ -87,7 +92,7 @@ engine::Flaw Snapshot::flaw() const {
     if (allocation.id <= last) return {"ledger", "is not in ascending order"};
     last = allocation.id;
     if (allocation.bytes > std::numeric_limits<std::uint64_t>::max() - allocation.address ||
-        allocation.role > engine::kLastAllocationRole || !known(allocation.space)) {
+        !known(allocation.role) || !known(allocation.space)) {
       return {"ledger", fmt::format("has allocation {}, which is out of range", allocation.id)};
     }
   }

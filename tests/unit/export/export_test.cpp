@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 
 #include "profiling/export/chrome_trace.h"
 
@@ -344,6 +345,27 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   EXPECT_EQ(at(experts, 1, "saturated"), "7");
   EXPECT_EQ(at(experts, 2, "fprop.snr_db"), "nan");
   EXPECT_EQ(at(experts, 2, "x_snr_db"), "inf");
+}
+
+TEST_F(Export, ComparisonsNameTheirOperand) {
+  Session session;
+  for (const char* operand : {"X", "W", "dY"}) {
+    engine::RecipeComparison comparison;
+    comparison.request.weights = operand == std::string_view("W");
+    comparison.request.gradients = operand == std::string_view("dY");
+    comparison.reports.emplace_back();
+    comparison.reports.emplace_back().refused = "no, \"never\"";
+    session.comparisons.push_back({.comparison = comparison});
+  }
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto table = read_csv(folder_ / "comparisons.csv");
+  ASSERT_EQ(table.size(), 7U);
+  for (const auto& row : table) EXPECT_EQ(row.size(), table.front().size());
+  EXPECT_EQ(at(table, 1, "operand"), "X");
+  EXPECT_EQ(at(table, 3, "operand"), "W");
+  EXPECT_EQ(at(table, 6, "operand"), "dY");
+  EXPECT_EQ(at(table, 6, "refused"), "no, \"never\"");
+  EXPECT_EQ(at(table, 6, "elements"), "");
 }
 
 TEST_F(Export, CsvTablesOfTheGraphDoctorWhereThereIsOne) {
