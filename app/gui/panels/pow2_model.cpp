@@ -49,8 +49,9 @@ const std::vector<Scaling>& pow2_scalings() {
     for (std::size_t i = 0; i < engine::kRecipeTraits.size(); ++i) {
       if (engine::kRecipeTraits[i].pow2_scales(true)) scalings.push_back(static_cast<Scaling>(i));
     }
-    std::ranges::stable_partition(scalings,
-                                  [](Scaling one) { return engine::traits_of(one).per_tensor(); });
+    // The ranges form does not compile with Clang before 16.
+    std::stable_partition(scalings.begin(), scalings.end(),
+                          [](Scaling one) { return engine::traits_of(one).per_tensor(); });
     return scalings;
   }();
   return kScalings;
