@@ -239,7 +239,11 @@ Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
                                                        const ShapeSpec& shape, OperandRole role) {
   ENGINE_ASSIGN(TensorFile opened, open_tensor_file(input.path));
   const auto file = std::make_shared<const TensorFile>(std::move(opened));
-  if (role == OperandRole::Weights && input.tensor.find(kExpertPlace) != std::string::npos) {
+  // A tensor may have {} in its own name.
+  const bool named = std::ranges::any_of(
+      file->tensors, [&](const StoredTensor& one) { return one.name == input.tensor; });
+  if (!named && role == OperandRole::Weights &&
+      input.tensor.find(kExpertPlace) != std::string::npos) {
     return open_listed_source(file, input, shape);
   }
   ENGINE_ASSIGN(const std::size_t index, pick_tensor(*file, input));
