@@ -51,8 +51,7 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     if (!options.shapes.empty())
       return wrong_suite("--shapes belongs to the quantize suite", "presets");
     order.suite = engine::BenchSuite::Linear;
-    ENGINE_ASSIGN(engine::LinearBenchOrder linear, options.linear.order());
-    order.linear = std::move(linear);
+    ENGINE_ASSIGN(order.linear, options.linear.order());
     // The default presets are known once the worker has reported what it runs on.
     if (order.linear.shapes.empty()) return order;
   } else if (options.linear.given()) {
@@ -67,8 +66,7 @@ engine::Status add_default_presets(engine::BenchOrder& order, const WorkerHello&
   for (const BackendOffer& offer : hello.backends) {
     gpu = gpu || (offer.available && engine::traits_of(offer.kind).device);
   }
-  ENGINE_ASSIGN(std::vector<engine::ShapeSpec> shapes, default_linear_shapes(order.cpu || !gpu));
-  order.linear.shapes = std::move(shapes);
+  ENGINE_ASSIGN(order.linear.shapes, default_linear_shapes(order.cpu || !gpu));
   return engine::validate(order);
 }
 
@@ -118,20 +116,19 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
   bool cancelled = false;
   const InterruptWatch interrupt;
   ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
-  ENGINE_ASSIGN(const LinkEvent done,
-                session.wait(
-                    [&writer](const LinkEvent& event) {
-                      if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
-                      if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
-                      if (const auto* row = std::get_if<LinearRowReport>(&event)) writer.row(*row);
-                      return std::holds_alternative<BenchDone>(event);
-                    },
-                    [&](const LinkStatus& status) {
-                      bar.show(status);
-                      if (!interrupt.seen() || cancelled) return;
-                      cancelled = true;
-                      session.link().cancel();
-                    }));
+  ENGINE_TRY(session.wait(
+      [&writer](const LinkEvent& event) {
+        if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
+        if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
+        if (const auto* row = std::get_if<LinearRowReport>(&event)) writer.row(*row);
+        return std::holds_alternative<BenchDone>(event);
+      },
+      [&](const LinkStatus& status) {
+        bar.show(status);
+        if (!interrupt.seen() || cancelled) return;
+        cancelled = true;
+        session.link().cancel();
+      }));
   return {};
 }
 

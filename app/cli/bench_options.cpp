@@ -79,8 +79,7 @@ engine::Result<engine::LinearBenchOrder> LinearBenchOptions::order() const {
     order.routings.push_back(routing);
   }
   if (torch_.empty()) return order;
-  ENGINE_ASSIGN(std::vector<std::string> peer, torch_peer(torch_));
-  order.peer = std::move(peer);
+  ENGINE_ASSIGN(order.peer, torch_peer(torch_));
   return order;
 }
 

@@ -63,8 +63,7 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   }
   engine::RunRequest defaults;
   defaults.shape.num_experts = 1;
-  ENGINE_ASSIGN(engine::RunRequest resolved, options.request.resolve(std::move(defaults)));
-  engine::RunRequest request = std::move(resolved);
+  ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve(std::move(defaults)));
   request.shape.preset.clear();  // its sizes are the file's
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
@@ -93,8 +92,7 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
     request.activations = file;
   }
   if (!options.splits.empty()) {
-    ENGINE_ASSIGN(const int experts, count_splits(options.splits));
-    request.shape.num_experts = experts;
+    ENGINE_ASSIGN(request.shape.num_experts, count_splits(options.splits));
     request.routing = {.distribution = engine::RoutingDistribution::File, .path = options.splits};
   }
   return request;

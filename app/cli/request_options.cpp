@@ -92,8 +92,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
     request = std::move(parsed).value();
   }
   if (!preset_.empty()) {
-    ENGINE_ASSIGN(engine::ShapeSpec shape, find_preset(preset_));
-    request.shape = std::move(shape);
+    ENGINE_ASSIGN(request.shape, find_preset(preset_));
   }
   if (!recipe_.empty()) request.recipe.scaling = names_of<engine::Scaling>().at(recipe_);
   for (const Field& field : fields_) {

@@ -44,7 +44,7 @@ engine::Result<std::optional<std::string>> run_for_lines(
     if (read_for(kPollMs)) continue;
     std::optional<std::string> end = child.try_reap();
     if (!end) continue;
-    while (read_for(0)) {
+    while (!stop() && read_for(0)) {
     }
     if (const std::string rest = lines.rest(); !rest.empty()) line(rest);
     return end;

@@ -80,7 +80,7 @@ engine::Result<std::string> fetch_library(const std::string& version,
                                      version, *end)};
   }
   line("Checking");
-  ENGINE_ASSIGN(const engine::LibraryFile fetched, engine::LibraryFile::open(library));
+  ENGINE_TRY(engine::LibraryFile::open(library));
   return library;
 }
 

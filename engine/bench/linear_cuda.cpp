@@ -186,8 +186,7 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
     // a cooler device, and each is affected by its predecessor.
     const std::size_t step_back = parts.size() - i;
     const std::size_t at = (turns_ + (turns_ % 2 == 0 ? i : step_back)) % parts.size();
-    ENGINE_ASSIGN(const PartTime timed, time(parts[at].part, parts[at].launches, parts[at].launch));
-    times[at] = timed;
+    ENGINE_ASSIGN(times[at], time(parts[at].part, parts[at].launches, parts[at].launch));
   }
   ++turns_;
   return times;

@@ -129,16 +129,13 @@ class CublasLtPerExpert final : public GroupedProduct {
     ENGINE_ASSIGN(fork_, make_order_event());
     for (int i = 0; i < config_.streams; ++i) {
       Lane lane;
-      ENGINE_ASSIGN(Stream stream, make_stream());
-      lane.stream = std::move(stream);
-      ENGINE_ASSIGN(Event done, make_order_event());
-      lane.done = std::move(done);
+      ENGINE_ASSIGN(lane.stream, make_stream());
+      ENGINE_ASSIGN(lane.done, make_order_event());
       if (i > 0) {
         ENGINE_ASSIGN(
-            DeviceBuffer workspace,
+            lane.workspace,
             DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace,
                                                      fmt::format("workspace of lane {}", i)}));
-        lane.workspace = std::move(workspace);
       }
       lanes_.push_back(std::move(lane));
     }
@@ -173,8 +170,7 @@ class CublasLtPerExpert final : public GroupedProduct {
     }
     ExpertMatmul made;
     made.expert = static_cast<int>(expert);
-    ENGINE_ASSIGN(MatmulDesc desc, make_matmul_desc(library_, product));
-    made.desc = std::move(desc);
+    ENGINE_ASSIGN(made.desc, make_matmul_desc(library_, product));
     if (product.a.scaling != MatrixScaling::None) {
       DescAttributes set(library_->matmul_desc_set_attribute, made.desc.get());
       set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(product.a.scaling, kScalePerTensor));

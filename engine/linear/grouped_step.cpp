@@ -200,9 +200,8 @@ Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t str
     AlgorithmTrial trial;
     ENGINE_TRY(
         workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {
-          ENGINE_ASSIGN(const AlgorithmTrial found, products_[index].matmul->try_candidates(
-                                                        written_splits_, workspace, stream));
-          trial = found;
+          ENGINE_ASSIGN(
+              trial, products_[index].matmul->try_candidates(written_splits_, workspace, stream));
           return {};
         }));
     trials.push_back(trial);

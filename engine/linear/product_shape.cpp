@@ -152,9 +152,7 @@ Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& o
   const auto fill = [&](void* const*& target, ProductArray which,
                         const GroupAddresses& addresses) -> Status {
     if (!addresses) return {};
-    ENGINE_ASSIGN(void* const* array,
-                  of.pointers.add(of.sources.index, which, addresses, of.stream));
-    target = array;
+    ENGINE_ASSIGN(target, of.pointers.add(of.sources.index, which, addresses, of.stream));
     return {};
   };
   ENGINE_TRY(fill(product.a.values, ProductArray::A, a.values));

@@ -82,8 +82,7 @@ class Measurement {
     }
     ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream_),
                     "Launching the statistics kernel");
-    ENGINE_ASSIGN(OperandNumbers measured, sums_and_histograms(counts.before(), counts.sums()));
-    OperandNumbers numbers = std::move(measured);
+    ENGINE_ASSIGN(OperandNumbers numbers, sums_and_histograms(counts.before(), counts.sums()));
     OperandStatistics& statistics = numbers.statistics;
     if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, counts.losses(), statistics));
     return numbers;
@@ -103,8 +102,7 @@ class Measurement {
                                                .losses = counts.losses()},
                                               stream_),
                     "Launching the statistics kernel");
-    ENGINE_ASSIGN(OperandNumbers measured, sums_and_histograms(counts.before(), counts.sums()));
-    OperandNumbers numbers = std::move(measured);
+    ENGINE_ASSIGN(OperandNumbers numbers, sums_and_histograms(counts.before(), counts.sums()));
     const auto bytes =
         fetch<std::uint8_t>(quantizer.scales(Direction::Rowwise).data(), scales, stream_);
     if (!bytes.ok()) return bytes.error();

@@ -69,8 +69,7 @@ engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& pat
   }
   engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
   if (!file.ok()) return file.error();
-  ENGINE_ASSIGN(std::string begin, file.value().read(4096));
-  std::string text = std::move(begin);
+  ENGINE_ASSIGN(std::string text, file.value().read(4096));
   if (!begins_like_dot(text)) {
     return refuse_snapshots(
         path,

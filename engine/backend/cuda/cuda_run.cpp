@@ -166,8 +166,7 @@ class CudaRun {
     const Result<Graph> graph = capture(resources_.stream, [&] { return launch_step(); });
     if (!graph.ok()) return graph.error();
     context_.observer.graph_captured(graph.value().get());
-    ENGINE_ASSIGN(const GraphFacts facts, count_nodes(graph.value().get()));
-    result_.graph = facts;
+    ENGINE_ASSIGN(result_.graph, count_nodes(graph.value().get()));
     ENGINE_TRY(watch_replays(graph.value()));
     ReplayWatchdog* const watchdog = watchdog_ ? &*watchdog_ : nullptr;
     ENGINE_ASSIGN(const GraphExec exec, instantiate(graph.value()));
@@ -238,8 +237,7 @@ class CudaRun {
 
   template <class Launch>
   Status timed_loop(Launch&& launch, ReplayWatchdog* watchdog) {
-    ENGINE_ASSIGN(IterationClock made, IterationClock::create(watchdog));
-    IterationClock clock = std::move(made);
+    ENGINE_ASSIGN(IterationClock clock, IterationClock::create(watchdog));
     ENGINE_ASSIGN(const IterationConditions conditions,
                   IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
@@ -310,8 +308,7 @@ class CudaRun {
                       time_isolated_experts(*step_, result_.splits, resources_.stream, cancelled)));
     }
     if (wanted.ceilings) {
-      ENGINE_ASSIGN(Ceilings ceilings, measure_ceilings(*step_, resources_.stream));
-      result_.measurements.ceilings = std::move(ceilings);
+      ENGINE_ASSIGN(result_.measurements.ceilings, measure_ceilings(*step_, resources_.stream));
     }
     context_.progress.fraction.store(1.0);
     return {};

@@ -30,11 +30,9 @@ class Upload {
 
   Result<UploadedStep> upload() {
     StepOperands& operands = uploaded_.operands;
-    ENGINE_ASSIGN(const void* activations, operand(OperandRole::Activations, 0));
-    operands.activations = activations;
+    ENGINE_ASSIGN(operands.activations, operand(OperandRole::Activations, 0));
     if (config_.backward()) {
-      ENGINE_ASSIGN(const void* gradients, operand(OperandRole::Gradients, 0));
-      operands.gradients = gradients;
+      ENGINE_ASSIGN(operands.gradients, operand(OperandRole::Gradients, 0));
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
       context_.progress.fraction.store(kUploadShare * layer / request_.layers);

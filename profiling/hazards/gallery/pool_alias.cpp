@@ -79,11 +79,9 @@ class PoolAlias final : public GroupedProgram {
   }
 
   Status take_scratch() {
-    ENGINE_ASSIGN(
-        std::byte * scratch,
-        pool_.take(kernels::grouped_scale_workspace_bytes(kGroups, kColumns, kScratchTiles),
-                   {AllocationRole::Workspace, "scratch of backward"}));
-    scratch_ = scratch;
+    ENGINE_ASSIGN(scratch_, pool_.take(kernels::grouped_scale_workspace_bytes(kGroups, kColumns,
+                                                                              kScratchTiles),
+                                       {AllocationRole::Workspace, "scratch of backward"}));
     return {};
   }
 

@@ -21,9 +21,8 @@ class WorkspaceFreed final : public GroupedProgram {
     ENGINE_TRY(GroupedProgram::set_up(stream));
     ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     const std::int64_t bytes = kernels::grouped_scale_workspace_bytes(kGroups, kColumns, kTiles);
-    ENGINE_ASSIGN(std::byte * workspace,
+    ENGINE_ASSIGN(workspace_,
                   pool_.take(bytes, {AllocationRole::Workspace, "workspace of the product"}));
-    workspace_ = workspace;
     ENGINE_TRY(take_user_tensor());
     check("user tensor", user_tensor_, true, kUserFill);
     return {};
@@ -51,9 +50,8 @@ class WorkspaceFreed final : public GroupedProgram {
   static constexpr int kUserFill = 0x3C;
 
   Status take_user_tensor() {
-    ENGINE_ASSIGN(std::byte * tensor,
+    ENGINE_ASSIGN(user_tensor_,
                   pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"}));
-    user_tensor_ = tensor;
     return {};
   }
 

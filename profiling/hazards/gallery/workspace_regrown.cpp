@@ -76,18 +76,16 @@ class WorkspaceRegrown final : public GroupedProgram {
   Status grow(Workspace& workspace, std::int64_t bytes) {
     if (bytes <= workspace.bytes) return {};
     if (workspace.piece != nullptr) pool_.give_back(workspace.piece);
-    ENGINE_ASSIGN(std::byte * larger,
+    ENGINE_ASSIGN(workspace.piece,
                   pool_.take(bytes, {AllocationRole::Workspace,
                                      fmt::format("{}, {} KiB", workspace.owner, bytes / 1024)}));
-    workspace.piece = larger;
     workspace.bytes = bytes;
     return {};
   }
 
   Status take_user_tensor() {
-    ENGINE_ASSIGN(std::byte * tensor,
+    ENGINE_ASSIGN(user_tensor_,
                   pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"}));
-    user_tensor_ = tensor;
     return {};
   }
 

@@ -92,8 +92,7 @@ class Run {
                    fmt::format("An experiment makes at most 10000 replays, not {}",
                                state_.experiment.replays)};
     }
-    ENGINE_ASSIGN(engine::DriverApi driver, engine::load_driver_api());
-    state_.driver = driver;
+    ENGINE_ASSIGN(state_.driver, engine::load_driver_api());
     ENGINE_TRY(launcher_->prepare());
     state_.watch.progress.iterations.store(state_.experiment.replays);
     return {};

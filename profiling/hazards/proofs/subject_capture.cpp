@@ -91,8 +91,7 @@ engine::Result<Capture> capture_graph(const engine::DriverApi& driver, Subject& 
     capture.refused = engine::cuda_error(ended, "Ending the capture");
     note_failure(around, *capture.refused, "cudaStreamEndCapture");
   } else {
-    ENGINE_ASSIGN(ReadGraph read, read_captured_graph(driver, raw));
-    capture.read = std::move(read);
+    ENGINE_ASSIGN(capture.read, read_captured_graph(driver, raw));
     watch.label(capture.read.snapshot.nodes);
   }
   GraphSnapshot& snapshot = capture.read.snapshot;
