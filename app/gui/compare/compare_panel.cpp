@@ -102,12 +102,16 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
   }
   ImGui::SameLine(0, theme.px(kGap));
   controls::drag_int(
-      context, "compare.blocks", "blocks", blocks_, kMinBlocks, kMaxBlocks, 8,
-      {.tooltip = "A and B together; fewer than 8 give no verdict", .width = theme.px(44)});
+      context, "compare.blocks", "blocks", blocks_, kMinBlocks, kMaxBlocks, kDefaultBlocks,
+      {.tooltip = fmt::format("A and B together; fewer than {} give no verdict on the step. Stages "
+                              "and kernels need more: their rows say how many",
+                              profiling::fewest_blocks()),
+       .width = theme.px(44)});
   blocks_ += blocks_ % 2;
   ImGui::SameLine(0, theme.px(kGap));
-  controls::drag_int(context, "compare.iterations", "of", iterations_, 1, engine::kMaxIterations,
-                     20, {.tooltip = "Iterations per block", .width = theme.px(52)});
+  controls::drag_int(context, "compare.iterations", "iterations each", iterations_, 1,
+                     engine::kMaxIterations, 20,
+                     {.tooltip = "Iterations per block", .width = theme.px(52)});
   if (interleaved && !batch.error.empty()) {
     ImGui::SameLine(0, theme.px(kGap));
     ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
@@ -148,7 +152,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   std::vector<Figure> figures;
   figures.push_back({.id = "compare.verdict",
                      .label = "B is",
-                     .value = {time_verdict_name(step.verdict), ""},
+                     .value = {std::string(engine::name_of(step.verdict)), ""},
                      .tooltip = step.reason,
                      .color = verdict_color(step.verdict, theme)});
   figures.push_back({.id = "compare.difference",
