@@ -283,6 +283,12 @@ void ControlRail::draw_control(const RequestControl& control, engine::RunRequest
       break;
     }
   }
+  if (const std::string refusal = controls::refusal_of(*context_, control.id); !refusal.empty()) {
+    const TextColorScope color(context_->theme.colors.bad);
+    show_wrapped(refusal);
+    controls::record(*context_, fmt::format("refused.{}", control.id).c_str(), control.label,
+                     "text", refusal, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  }
   error_under(control.field);
 }
 

@@ -56,14 +56,14 @@ TEST(RequestControls, ARefusalNamesTheFieldOfItsControl) {
   EXPECT_EQ(engine::validate(request).error().field, request_control("shape.n").field);
   request = {};
   const RequestControl& layers = request_control("engine.layers");
-  set_control_value(layers, request, control_range(layers).high);
+  set_control_value(layers, request, control_range(layers).high + 1);
   EXPECT_EQ(engine::validate(request).error().field, layers.field) << "one past the limit";
 }
 
 TEST(RequestControls, RangesFollowTheLimits) {
   const auto range = [](const char* id) { return control_range(request_control(id)); };
-  EXPECT_EQ(range("shape.experts").low, 0);
-  EXPECT_EQ(range("shape.experts").high, engine::kMaxExperts + 1);
+  EXPECT_EQ(range("shape.experts").low, 1);
+  EXPECT_EQ(range("shape.experts").high, engine::kMaxExperts);
   EXPECT_EQ(range("shape.experts").reset, 8);
   EXPECT_EQ(range("shape.tokens").low, 0);
   EXPECT_EQ(range("recipe.margin").low, -engine::kMaxMargin);
