@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
@@ -67,6 +68,12 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
 
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
   if (!options.request_log.empty()) {
+    if (const std::string given = options.request.given(); !given.empty()) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("--requests runs the requests of {} as they are; leave out "
+                                       "{} or write it into the file",
+                                       options.request_log, given)};
+    }
     auto logged = read_request_log(options.request_log);
     if (!logged.ok()) return logged.error();
     std::vector<engine::RunRequest> requests;
@@ -227,7 +234,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "Afterwards step delayed scaling on X of the (first) request, with an outlier "
                   "at step 8, kept in the recording")
       ->option_text("STEPS")
-      ->check(CLI::Range(1, engine::kMaxHistorySteps));
+      ->check(between(1, engine::kMaxHistorySteps));
   command
       .add_option("--core-dump", options->core_dump_folder,
                   "Folder for a core dump of the device if a replay hangs: where the kernel is, "

@@ -21,8 +21,6 @@ bool is_small(const Theme& theme, ImVec2 size) {
   return size.y < theme.px(400) || size.x < theme.px(560);
 }
 
-std::string signed_percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
-
 }  // namespace
 
 bool ComparePanel::draw_picker(const PanelContext& context, const char* id, const char* label,
@@ -155,15 +153,16 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
                      .value = {std::string(engine::name_of(step.verdict)), ""},
                      .tooltip = step.reason,
                      .color = verdict_color(step.verdict, theme)});
-  figures.push_back({.id = "compare.difference",
-                     .label = "step of B against A",
-                     .value = {std::isfinite(step.ratio) ? signed_percent(step.ratio) : "n/a",
-                               std::isfinite(step.ratio) ? "%" : ""},
-                     .note = std::isnan(step.interval.low)
-                                 ? ""
-                                 : fmt::format("{} to {} %", signed_percent(step.interval.low),
-                                               signed_percent(step.interval.high)),
-                     .tooltip = "Difference of the medians, with its 95 % interval"});
+  figures.push_back(
+      {.id = "compare.difference",
+       .label = "step of B against A",
+       .value = {std::isfinite(step.ratio) ? plot::percent_change(step.ratio) : "n/a",
+                 std::isfinite(step.ratio) ? "%" : ""},
+       .note = std::isnan(step.interval.low)
+                   ? ""
+                   : fmt::format("{} to {} %", plot::percent_change(step.interval.low),
+                                 plot::percent_change(step.interval.high)),
+       .tooltip = "Difference of the medians, with its 95 % interval"});
   const auto side = [&](const char* id, const char* name, double median, std::size_t n,
                         std::size_t color) {
     figures.push_back({.id = id,
@@ -178,7 +177,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   if (std::isfinite(step.control_ratio)) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
-                       .value = {signed_percent(step.control_ratio), "%"},
+                       .value = {plot::percent_change(step.control_ratio), "%"},
                        .note = fmt::format("p of the blocks {:.3f}", step.block_p),
                        .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
                                   "p: how often the blocks would differ this much by chance"});

@@ -39,17 +39,17 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
   const auto row = [&](const char* name, const engine::ObserverTiming* one) {
     return one == nullptr
                ? std::string()
-               : fmt::format("\n{}: {} ({} \u2013 {}, n {}), {:+.2f} %", name,
+               : fmt::format("\n{}: {} ({} \u2013 {}, n {}), {} %", name,
                              plot::duration_text(one->median_ns), plot::duration_text(one->p5_ns),
                              plot::duration_text(one->p95_ns), one->samples,
-                             100.0 * (one->median_ns / off->median_ns - 1.0));
+                             plot::percent_change(one->median_ns / off->median_ns, 2));
   };
   // Spreads that overlap this much show no difference.
   const bool ambiguous = nodes->median_ns >= off->p5_ns && nodes->median_ns <= off->p95_ns;
   figures.push_back(
       {.id = "performance.observer",
        .label = ambiguous ? "observer, within the spread" : "observer",
-       .value = {fmt::format("{:+.1f}", 100.0 * (nodes->median_ns / off->median_ns - 1.0)), "%"},
+       .value = {plot::percent_change(nodes->median_ns / off->median_ns), "%"},
        .tooltip = "The same step, blocks of all levels interleaved (median, p5 \u2013 p95):" +
                   row("nothing traced", off) +
                   row("graph launches traced", timing(engine::TraceLevel::Graphs)) +

@@ -74,6 +74,37 @@ TEST(RequestControls, RangesFollowTheLimits) {
   EXPECT_EQ(range("input.seed").high, 9'999'999);
 }
 
+/// Two runs that a control tells apart must not carry one name.
+TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
+  RunRequest base;
+  base.recipe.scaling = engine::Scaling::Nvfp4;
+  base.linear.passes = engine::StepPasses::ForwardBackward;
+  base.backend = engine::GemmBackend::CublasLtGrouped;
+  base.launch.kind = engine::LaunchKind::GraphReplay;
+  int changes = 0;
+  for (const RequestControl& control : request_controls()) {
+    RunRequest changed = base;
+    const ControlRange range = control_range(control);
+    if (control.options.choices.empty()) {
+      const std::int64_t now = control_number(control, base);
+      const bool is_switch = control.kind == ControlKind::Switch;
+      set_control_value(control, changed, is_switch ? 1 - now : now == range.high ? 3 : now + 1);
+    } else {
+      const int other = chosen_index(control, base) == 0 ? 1 : 0;
+      set_control_value(control, changed,
+                        control.options.choices[static_cast<std::size_t>(other)].value);
+    }
+    if (changed == base || !engine::inapplicable_reason(control.field, base).empty()) continue;
+    EXPECT_NE(summary_of(changed), summary_of(base)) << control.id;
+    ++changes;
+  }
+  EXPECT_GT(changes, 30);
+  RunRequest file = base;
+  file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
+  EXPECT_THAT(summary_of(file), ::testing::HasSubstr("X acts.safetensors:mlp.x"));
+  EXPECT_THAT(summary_of(base), ::testing::HasSubstr(" · Both"));
+}
+
 TEST(RequestControls, ACopyWithAnotherLabelIsTheSameControl) {
   const RequestControl& iterations = request_control("engine.iterations");
   RequestControl relabelled = iterations;
