@@ -7,8 +7,8 @@
 
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/bench/linear_bench.h"
+#include "engine/device/batch_clock.h"
 #include "engine/device/device_facts.h"
-#include "engine/device/handles.h"
 #include "engine/linear/grouped_step.h"
 
 namespace engine {
@@ -53,7 +53,7 @@ class CudaLinearSubject final : public LinearSubject {
   GraphExec forward_graph_, both_graph_, setup_graph_;
   GraphExec forward_programmatic_, both_programmatic_;
   std::size_t turns_ = 0;
-  Event begin_, end_;
+  BatchClock clock_;
 };
 
 namespace {
@@ -98,15 +98,12 @@ Result<std::unique_ptr<LinearSubject>> CudaLinearSubject::create(Setup setup) {
   std::unique_ptr<CudaLinearSubject> subject(new CudaLinearSubject());
   ENGINE_ASSIGN(GroupedStep both, make_step(setup, setup.config));
   ENGINE_ASSIGN(GroupedStep forward, make_step(setup, forward_of(setup.config)));
-  ENGINE_ASSIGN(Event begin, make_timing_event());
-  ENGINE_ASSIGN(Event end, make_timing_event());
   subject->name_ = std::move(setup.name);
   subject->stream_ = setup.stream;
   subject->tracer_ = setup.tracer;
   subject->both_.emplace(std::move(both));
   subject->forward_.emplace(std::move(forward));
-  subject->begin_ = std::move(begin);
-  subject->end_ = std::move(end);
+  ENGINE_ASSIGN(subject->clock_, BatchClock::create());
   ENGINE_TRY(subject->capture_graphs());
   ENGINE_TRY(subject->capture_programmatic());
   ENGINE_ASSIGN(subject->setup_graph_, graph_of(setup.stream, [&]() -> Status {
@@ -146,14 +143,8 @@ Result<PartTime> CudaLinearSubject::time(LinearPart part, int launches, Launch&&
   PartTime timed{.part = part};
   timed.span.begin_ns = span_now_ns();
   ENGINE_TRY(launch());
-  ENGINE_CUDA_TRY(cudaEventRecord(begin_.get(), stream_), "Starting the clock");
-  ENGINE_TRY(launch());
-  ENGINE_CUDA_TRY(cudaEventRecord(end_.get(), stream_), "Stopping the clock");
-  ENGINE_CUDA_TRY(cudaEventSynchronize(end_.get()), "Waiting for the benchmark");
-  float milliseconds = 0;
-  ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()),
-                  "Reading the clock");
-  timed.us = static_cast<double>(milliseconds) * 1e3 / launches;
+  ENGINE_ASSIGN(const double elapsed, clock_.time(1, stream_, launch));
+  timed.us = elapsed * 1e-3 / launches;
   timed.span.end_ns = span_now_ns();
   return timed;
 }

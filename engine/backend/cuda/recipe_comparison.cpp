@@ -1,5 +1,6 @@
 #include "engine/backend/cuda/recipe_comparison.h"
 
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -95,10 +96,9 @@ class DeviceSide final : public ComparisonSide {
     ENGINE_TRY(quantize());
     ENGINE_CUDA_TRY(cudaEventRecord(events_[2].get(), stream_), "Recording an event");
     ENGINE_CUDA_TRY(cudaEventSynchronize(events_[2].get()), "Waiting for a quantize kernel");
-    Times times;
-    ENGINE_ASSIGN(times.copy_ns, between(0, 1));
-    ENGINE_ASSIGN(times.quantize_ns, between(1, 2));
-    return times;
+    ENGINE_ASSIGN(const double copy, elapsed_ns(events_[0], events_[1]));
+    ENGINE_ASSIGN(const double launch, elapsed_ns(events_[1], events_[2]));
+    return Times{.copy_ns = std::llround(copy), .quantize_ns = std::llround(launch)};
   }
 
   std::string time_method() const override {
@@ -106,14 +106,6 @@ class DeviceSide final : public ComparisonSide {
   }
 
  private:
-  Result<std::int64_t> between(int first, int second) const {
-    float milliseconds = 0.0F;
-    ENGINE_CUDA_TRY(
-        cudaEventElapsedTime(&milliseconds, events_[first].get(), events_[second].get()),
-        "Reading a time");
-    return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
-  }
-
   DeviceOperands& operands_;
   cudaStream_t stream_;
   OperandRole role_ = OperandRole::Activations;
