@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "engine/device/batch_clock.h"
 #include "engine/device/device_facts.h"
 #include "engine/linear/grouped_step.h"
+#include "engine/model/out_of_memory.h"
 
 namespace engine {
 
@@ -223,8 +223,6 @@ namespace {
 // Kernels that are loaded lazily, and the peers' memory, are not counted.
 constexpr std::int64_t kReserveBytes = std::int64_t{1} << 30;
 
-double gib(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p30; }
-
 RunRequest on_device(const LinearCase& measured, LinearBenchRecipe recipe) {
   RunRequest request = linear_bench_request(measured.shape, measured.routing, recipe);
   request.backend = GemmBackend::CublasLtGrouped;
@@ -291,11 +289,8 @@ class DeviceLinearTarget final : public LinearTarget {
     ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     const std::int64_t needed = CudaLinearSubject::bytes(config) + kReserveBytes;
     if (needed > available) {
-      return Error{
-          ErrorCode::OutOfMemory,
-          fmt::format("its steps need {:.1f} GiB of device memory in addition to those of the "
-                      "other recipes, but {:.1f} GiB are free",
-                      gib(needed), gib(available))};
+      return out_of_memory("in addition to those of the other recipes, this recipe's steps need",
+                           needed, available, "choose a smaller shape", "device memory");
     }
     return CudaLinearSubject::create({.name = name,
                                       .library = library_,

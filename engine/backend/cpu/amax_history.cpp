@@ -1,7 +1,5 @@
 #include "engine/backend/cpu/amax_history.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "engine/input/element_rounding.h"
 #include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "engine/quantize/statistics_fold.h"
@@ -112,11 +111,8 @@ class HistorySteps {
     const std::int64_t wanted = 2 * bytes + elements;
     const std::int64_t available = available_memory_bytes();
     if (available != 0 && wanted > available) {
-      return Error{ErrorCode::OutOfMemory,
-                   fmt::format("a step of this operand needs {:.1f} GiB and {:.1f} GiB of memory "
-                               "are available; choose fewer tokens per step",
-                               static_cast<double>(wanted) / 0x1p30,
-                               static_cast<double>(available) / 0x1p30)};
+      return out_of_memory("a step of this operand needs", wanted, available,
+                           "choose fewer tokens per step");
     }
     OperandStore store(std::move(source), /*keep=*/false);
     const std::byte* first = store.rows(0, row_offsets_.back());

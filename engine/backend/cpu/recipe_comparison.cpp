@@ -1,7 +1,5 @@
 #include "engine/backend/cpu/recipe_comparison.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,6 +7,7 @@
 
 #include "engine/backend/cpu/machine.h"
 #include "engine/input/operand_store.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/quantize/compare_recipes.h"
 #include "engine/quantize/quantize_cpu.h"
 
@@ -39,11 +38,8 @@ class CpuSide final : public ComparisonSide {
     const std::int64_t wanted = elements * (2 * element + 1 + 1 + 4 + 4 + 4);
     const std::int64_t available = available_memory_bytes();
     if (available != 0 && wanted > available) {
-      return Error{ErrorCode::OutOfMemory,
-                   fmt::format("comparing recipes on this operand needs {:.1f} GiB and {:.1f} GiB "
-                               "of memory are available; choose fewer tokens, or a smaller k",
-                               static_cast<double>(wanted) / 0x1p30,
-                               static_cast<double>(available) / 0x1p30)};
+      return out_of_memory("comparing recipes on this operand needs", wanted, available,
+                           "choose fewer tokens, or a smaller k");
     }
     store_.emplace(std::move(source), /*keep=*/true);
     input_ = {.input = store_->rows(0, operand.all_rows()),

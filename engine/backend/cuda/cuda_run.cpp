@@ -17,6 +17,7 @@
 #include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_measurements.h"
 #include "engine/linear/step_numerics.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/observe/scopes.h"
 
 namespace engine {
@@ -28,10 +29,6 @@ constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
 // RunProgress::fraction at the end of each part.
 constexpr double kTimedShare = 0.9;
-
-std::string gib(std::int64_t bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / double{1 << 30});
-}
 
 class CudaRun {
  public:
@@ -77,11 +74,9 @@ class CudaRun {
                                 kModuleReserveBytes;
     ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     if (needed <= available) return {};
-    return Error{
-        ErrorCode::OutOfMemory,
-        fmt::format("This run needs {} of device memory and {} are free; use fewer tokens, "
-                    "experts or layers, or a smaller n or k",
-                    gib(needed), gib(available))};
+    return out_of_memory("this run needs", needed, available,
+                         "use fewer tokens, experts or layers, or a smaller n or k",
+                         "device memory");
   }
 
   Status make_step() {
