@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
 #include "engine/model/recipe_traits.h"
 
