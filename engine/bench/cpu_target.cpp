@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/backend/cpu/machine.h"
+
 namespace engine {
 namespace {
 
@@ -32,15 +34,8 @@ class CpuTarget final : public BenchTarget {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return {};
   }
-  /// With all threads, like the twins: one thread does not use the full memory bandwidth.
   Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    const std::int64_t parts = omp_get_max_threads();
-#pragma omp parallel for schedule(static)
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t begin = bytes * part / parts;
-      std::memcpy(to + begin, from + begin,
-                  static_cast<std::size_t>(bytes * (part + 1) / parts - begin));
-    }
+    copy_in_parallel(to, from, bytes);
     return {};
   }
 

@@ -24,23 +24,6 @@ namespace {
 
 constexpr DeviceCapability kNoDevice = {};
 
-/// Brackets a run even on early return.
-class RunScope {
- public:
-  explicit RunScope(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
-  RunScope(const RunScope&) = delete;
-  RunScope& operator=(const RunScope&) = delete;
-  ~RunScope() { end(); }
-  void end() {
-    if (!ended_) observer_.end_run();
-    ended_ = true;
-  }
-
- private:
-  StepObserver& observer_;
-  bool ended_ = false;
-};
-
 template <class Enum>
 Deviation deviation(const char* field, Enum requested, Enum effective, std::string reason) {
   return {.field = field,
@@ -142,7 +125,7 @@ class CpuBackend final : public Backend {
     ENGINE_TRY(load(result.effective, shape));
 
     const int iterations = request.launch.iterations;
-    RunScope scope(context.observer);
+    ObservedRun observed(context.observer);
     CpuStep step({.request = result.effective,
                   .shape = shape,
                   .operands = *operands_,
@@ -159,7 +142,7 @@ class CpuBackend final : public Backend {
       status = measure_statistics(step, result);
     }
     if (!status.ok()) return status.error();
-    scope.end();
+    observed.end();
     if (result.effective.measure.ceilings) {
       result.measurements.ceilings = measure_cpu_ceilings(shape);
     }

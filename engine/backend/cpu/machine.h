@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/model/measurement.h"
@@ -36,6 +37,13 @@ DeviceFacts cpu_facts();
 /// Memory that can be taken without swapping, inside the container's limit if there is one; 0 =
 /// unknown.
 std::int64_t available_memory_bytes();
+
+// Memory at the rate of all cores, which one alone does not reach.
+
+/// Calls part(first, count) for each thread's share of `bytes`, all at once; which thread has which
+/// share does not change.
+void in_shares(std::int64_t bytes, const std::function<void(std::int64_t, std::int64_t)>& part);
+void copy_in_parallel(std::byte* to, const std::byte* from, std::int64_t bytes);
 
 // What happens between two timed iterations on the CPU: nothing, idle time, or a write that evicts
 // the step's data from the caches.

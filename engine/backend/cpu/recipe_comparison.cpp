@@ -1,7 +1,6 @@
 #include "engine/backend/cpu/recipe_comparison.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -13,16 +12,6 @@
 
 namespace engine {
 namespace {
-
-/// As many threads as the twins use: one core alone does not reach the memory's rate.
-void copy_in_parallel(const std::byte* from, std::int64_t bytes, std::byte* to) {
-  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t first = 0; first < bytes; first += kPiece) {
-    std::memcpy(to + first, from + first,
-                static_cast<std::size_t>(std::min(kPiece, bytes - first)));
-  }
-}
 
 class CpuSide final : public ComparisonSide {
  public:
@@ -73,7 +62,7 @@ class CpuSide final : public ComparisonSide {
 
   Result<Times> time() override {
     const std::int64_t copy_start = steady_ns();
-    copy_in_parallel(static_cast<const std::byte*>(input_.input), operand_bytes_, copy_.get());
+    copy_in_parallel(copy_.get(), static_cast<const std::byte*>(input_.input), operand_bytes_);
     const std::int64_t start = steady_ns();
     quantizer_->quantize();
     return Times{.copy_ns = start - copy_start, .quantize_ns = steady_ns() - start};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -165,16 +166,16 @@ class CudaRun {
     ENGINE_TRY(watch_replays(graph.value()));
     ReplayWatchdog* const watchdog = watchdog_ ? &*watchdog_ : nullptr;
     ENGINE_ASSIGN(const GraphExec exec, instantiate(graph.value()));
-    std::vector<std::int64_t> host_ns;
+    std::vector<double> host_ns;
     const auto call = [&] {
       return check_cuda(cudaGraphLaunch(exec.get(), resources_.stream), "Launching the graph");
     };
     const auto launch = [&] {
       const auto start = std::chrono::steady_clock::now();
       const Status launched = watchdog == nullptr ? call() : watchdog->launch(call);
-      host_ns.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                            std::chrono::steady_clock::now() - start)
-                            .count());
+      host_ns.push_back(
+          std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
+              .count());
       return launched;
     };
     const std::vector<StepOutput> outputs = step_outputs(*step_);
@@ -199,9 +200,7 @@ class CudaRun {
     // The executable graph must outlive its launches, also when the loop was cancelled.
     ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for the last replay");
     if (!host_ns.empty()) {
-      const auto middle = host_ns.begin() + std::ssize(host_ns) / 2;
-      std::nth_element(host_ns.begin(), middle, host_ns.end());
-      result_.graph.host_launch_ns = *middle;
+      result_.graph.host_launch_ns = std::llround(quantile_of(std::move(host_ns), 0.5));
     }
     ENGINE_TRY(timed);
     ENGINE_TRY(meter_observer(&graph.value(), watchdog));
