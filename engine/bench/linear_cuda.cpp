@@ -141,11 +141,11 @@ Status CudaLinearSubject::capture_programmatic() {
 template <class Launch>
 Result<PartTime> CudaLinearSubject::time(LinearPart part, int launches, Launch&& launch) {
   PartTime timed{.part = part};
-  timed.span.begin_ns = span_now_ns();
+  timed.span.begin_ns = steady_ns();
   ENGINE_TRY(launch());
   ENGINE_ASSIGN(const double elapsed, clock_.time(1, stream_, launch));
   timed.us = elapsed * 1e-3 / launches;
-  timed.span.end_ns = span_now_ns();
+  timed.span.end_ns = steady_ns();
   return timed;
 }
 

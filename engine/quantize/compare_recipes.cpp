@@ -1,8 +1,7 @@
 #include "engine/quantize/compare_recipes.h"
 
-#include <chrono>
-
 #include "engine/input/routing.h"
+#include "engine/model/clock.h"
 #include "engine/model/recipe_traits.h"
 
 namespace engine {
@@ -21,7 +20,7 @@ class Comparison {
   }
 
   Result<RecipeComparison> run() {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::int64_t begin_ns = steady_ns();
     ENGINE_TRY(load());
     for (const Recipe& recipe : result_.request.recipes) {
       for (const Direction direction : {Direction::Rowwise, Direction::Columnwise}) {
@@ -29,9 +28,7 @@ class Comparison {
       }
     }
     progress_.fraction.store(1.0);
-    result_.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::steady_clock::now() - begin)
-                          .count();
+    result_.wall_ns = steady_ns() - begin_ns;
     return std::move(result_);
   }
 

@@ -1,7 +1,6 @@
 #include "engine/backend/cpu/amax_history.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -55,7 +54,7 @@ class HistorySteps {
   }
 
   Result<AmaxHistory> run(RunProgress& progress) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::int64_t begin_ns = steady_ns();
     progress.stage.store(static_cast<int>(Stage::Quantize));
     progress.iterations.store(out_.steps);
     for (int step = 0; step < out_.steps; ++step) {
@@ -66,9 +65,7 @@ class HistorySteps {
       ENGINE_TRY(one_step(step));
       progress.fraction.store((step + 1.0) / out_.steps);
     }
-    out_.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::steady_clock::now() - begin)
-                       .count();
+    out_.wall_ns = steady_ns() - begin_ns;
     return std::move(out_);
   }
 

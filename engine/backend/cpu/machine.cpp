@@ -20,12 +20,6 @@
 
 namespace engine {
 
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 HostSpan::HostSpan(RunContext& context, const WorkTag& tag, const char* name)
     : context_(context), tag_(tag), name_(name) {
   context_.progress.stage.store(static_cast<int>(tag_.stage), std::memory_order_relaxed);

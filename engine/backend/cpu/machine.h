@@ -1,4 +1,4 @@
-// The CPU backend's machine: clock, facts, free memory, measured peak rates, and what happens
+// The CPU backend's machine: spans, facts, free memory, measured peak rates, and what happens
 // between two timed iterations.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/model/clock.h"
 #include "engine/model/measurement.h"
 #include "engine/model/run_result.h"
 #include "engine/model/shape.h"
@@ -14,10 +15,7 @@
 
 namespace engine {
 
-// A span of host work from construction to destruction, attributed to its tag.
-
-std::int64_t steady_ns();
-
+/// A span of host work from construction to destruction, attributed to its tag.
 class HostSpan {
  public:
   HostSpan(RunContext& context, const WorkTag& tag, const char* name);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_measurements.h"
 #include "engine/linear/step_numerics.h"
+#include "engine/model/clock.h"
 #include "engine/model/out_of_memory.h"
 #include "engine/observe/scopes.h"
 
@@ -97,13 +97,13 @@ class CudaRun {
   Status launch_step() {
     const auto call = [&] { return step_->launch(resources_.stream, context_.observer); };
     if (context_.replays == nullptr) return call();
-    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t start = steady_ns();
     const LaunchScope scope(*context_.replays, {.graph = false,
                                                 .number = eager_.replays() + 1,
                                                 .deadline_seconds = eager_.seconds(),
                                                 .p99_seconds = eager_.p99_seconds()});
     const Status launched = call();
-    eager_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    eager_.add(static_cast<double>(steady_ns() - start) * 1e-9);
     return launched;
   }
 
@@ -171,11 +171,9 @@ class CudaRun {
       return check_cuda(cudaGraphLaunch(exec.get(), resources_.stream), "Launching the graph");
     };
     const auto launch = [&] {
-      const auto start = std::chrono::steady_clock::now();
+      const std::int64_t start = steady_ns();
       const Status launched = watchdog == nullptr ? call() : watchdog->launch(call);
-      host_ns.push_back(
-          std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
-              .count());
+      host_ns.push_back(static_cast<double>(steady_ns() - start));
       return launched;
     };
     const std::vector<StepOutput> outputs = step_outputs(*step_);
@@ -250,10 +248,7 @@ class CudaRun {
       }
       if (conditions.rests()) ENGINE_TRY(clock.finish());
       ENGINE_TRY(before_iteration(conditions));
-      if (i == 0) {
-        context_.progress.timed_since_ns.store(std::chrono::steady_clock::now().time_since_epoch() /
-                                               std::chrono::nanoseconds(1));
-      }
+      if (i == 0) context_.progress.timed_since_ns.store(steady_ns());
       const IterationScope scope(context_.observer, i);
       if (micro_batches > 1) {
         ENGINE_TRY(step_->keep_weights(i % micro_batches != 0, resources_.stream));
