@@ -10,11 +10,6 @@
 namespace engine {
 namespace {
 
-Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role, const char* owner) {
-  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, owner}));
-  return {};
-}
-
 class DeviceSide final : public ComparisonSide {
  public:
   DeviceSide(DeviceOperands& operands, cudaStream_t stream)
@@ -32,9 +27,11 @@ class DeviceSide final : public ComparisonSide {
     const std::int64_t elements = operand.elements();
     const auto offset_bytes =
         static_cast<std::int64_t>(operand.row_offsets.size() * sizeof(std::int64_t));
-    ENGINE_TRY(allocate(device_offsets_, offset_bytes, AllocationRole::Splits,
-                        "offsets of the comparison"));
-    ENGINE_TRY(allocate(copy_, 2 * elements, AllocationRole::Check, "copy of the comparison"));
+    ENGINE_ASSIGN(device_offsets_,
+                  DeviceBuffer::allocate(offset_bytes,
+                                         {AllocationRole::Splits, "offsets of the comparison"}));
+    ENGINE_ASSIGN(copy_, DeviceBuffer::allocate(2 * elements,
+                                                {AllocationRole::Check, "copy of the comparison"}));
     ENGINE_TRY(copy_to_device(device_offsets_.data(),
                               std::span<const std::int64_t>(operand.row_offsets), stream_));
     values_.resize(static_cast<std::size_t>(elements));
@@ -74,17 +71,13 @@ class DeviceSide final : public ComparisonSide {
   Result<HostQuantized> download() override {
     host_ = {};
     ENGINE_ASSIGN(host_, quantizer_->download(direction_, stream_));
-    const OperandLayout& layout = quantizer_->form(direction_)->layout;
-    return HostQuantized{.layout = layout,
-                         .view = quantized_view(layout,
-                                                {.capacity_rows = host_input_.capacity_rows,
-                                                 .num_groups = host_input_.num_groups,
-                                                 .columns = host_input_.columns},
-                                                {.codes = host_.codes.data(),
-                                                 .scales = host_.scales.data(),
-                                                 .amax = host_.amax.data(),
-                                                 .row_offsets = host_input_.row_offsets}),
-                         .amax = host_.amax.data()};
+    kernels::QuantizedView view = quantizer_->view(direction_);
+    view.codes = host_.codes.data();
+    view.scales = host_.scales.data();
+    view.amax = host_.amax.data();
+    view.row_offsets = host_input_.row_offsets;
+    return HostQuantized{
+        .layout = quantizer_->form(direction_)->layout, .view = view, .amax = host_.amax.data()};
   }
 
   Result<Times> time() override {
