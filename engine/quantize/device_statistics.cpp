@@ -72,12 +72,7 @@ class Measurement {
     kernels::QuantizationStatisticsArgs args{
         .input = input_, .before = counts.before(), .after = counts.after(), .sums = counts.sums()};
     if (quantizer != nullptr) {
-      const QuantizedForm& form = *quantizer->form(Direction::Rowwise);
-      args.codes = form.codes.as<std::uint8_t>();
-      args.format = form.layout.format;
-      args.layout = form.layout.scales;
-      args.block = form.layout.block;
-      args.scale_inv = quantizer->scales(Direction::Rowwise).as<float>();
+      args.quantized = quantizer->view(Direction::Rowwise);
       args.losses = counts.losses();
     }
     ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream_),
@@ -94,14 +89,15 @@ class Measurement {
     const std::int64_t scales = written_scale_bytes(layout, splits_, input_.columns);
     ENGINE_ASSIGN(const MicroCounts made, MicroCounts::make(input_.num_groups, scales, stream_));
     const MicroCounts& counts = made;
-    ENGINE_CUDA_TRY(kernels::micro_statistics({.input = input_,
-                                               .quantized = quantizer.view(Direction::Rowwise),
-                                               .before = counts.before(),
-                                               .after = counts.after(),
-                                               .sums = counts.sums(),
-                                               .losses = counts.losses()},
-                                              stream_),
-                    "Launching the statistics kernel");
+    ENGINE_CUDA_TRY(
+        kernels::quantization_statistics({.input = input_,
+                                          .quantized = quantizer.view(Direction::Rowwise),
+                                          .before = counts.before(),
+                                          .after = counts.after(),
+                                          .sums = counts.sums(),
+                                          .micro_losses = counts.losses()},
+                                         stream_),
+        "Launching the statistics kernel");
     ENGINE_ASSIGN(OperandNumbers numbers, sums_and_histograms(counts.before(), counts.sums()));
     const auto bytes =
         fetch<std::uint8_t>(quantizer.scales(Direction::Rowwise).data(), scales, stream_);

@@ -10,7 +10,6 @@
 
 #include "engine/model/run_result.h"
 #include "engine/quantize/operand_layout.h"
-#include "kernels/diagnostics/micro_statistics.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
@@ -99,7 +98,7 @@ class ScaleFolder {
 };
 
 // The scale map and histogram of an operand with one-byte scales, from the bytes and what
-// micro_statistics() counted beside them; elements and codes stay where they are.
+// quantization_statistics() counted beside them; elements and codes stay where they are.
 
 struct MicroScaleFold {
   ScaleMap map;

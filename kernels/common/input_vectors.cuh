@@ -76,6 +76,17 @@ __device__ __forceinline__ float2 step_pair(const RawStep<kType>& raw, int pair)
   }
 }
 
+/// All eight, exact in FP32.
+template <InputType kType>
+__device__ __forceinline__ void step_values(const RawStep<kType>& raw, float (&values)[kStep]) {
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 two = step_pair(raw, pair);
+    values[2 * pair] = two.x;
+    values[2 * pair + 1] = two.y;
+  }
+}
+
 /// fmaxf drops NaN operands, which is the rule: NaN never reaches an amax, inf does.
 template <InputType kType>
 __device__ __forceinline__ float step_amax(const RawStep<kType>& raw, float amax) {

@@ -6,8 +6,7 @@
 #include <cstdint>
 
 #include "kernels/common/formats.h"
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
-#include "kernels/common/silu.h"        // exact_add and its like
+#include "kernels/common/silu.h"  // exact_add and its like
 
 namespace kernels {
 
@@ -46,7 +45,6 @@ KERNELS_HOST_DEVICE constexpr std::uint32_t mx_decode_bits(std::uint8_t byte) {
 // NVFP4: E2M1 codes, E4M3 block scales, a global scale, and the Hadamard transform of 16.
 
 inline constexpr std::int64_t kNvBlock = 16;  // adjacent elements that share a scale
-inline constexpr float kE2m1Max = 6.0F;
 
 /// Signs s of the random Hadamard transform: bit i set = s_i is -1. It maps 16 elements x to y_j =
 /// sum_i x_i * s_i * (-1)^popcount(i & j) / 4, evaluated as a Walsh-Hadamard transform in FP32:

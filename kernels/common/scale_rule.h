@@ -9,12 +9,6 @@
 
 #include "kernels/common/types.h"
 
-#ifdef __CUDACC__
-#define KERNELS_HOST_DEVICE __host__ __device__
-#else
-#define KERNELS_HOST_DEVICE
-#endif
-
 namespace kernels {
 
 /// Largest finite value of the input type: replaces an overflowing block scale.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
+#include "kernels/common/types.h"  // KERNELS_HOST_DEVICE
 
 namespace kernels {
 

@@ -11,6 +11,12 @@
 #include <cuda_runtime_api.h>
 #endif
 
+#ifdef __CUDACC__
+#define KERNELS_HOST_DEVICE __host__ __device__
+#else
+#define KERNELS_HOST_DEVICE
+#endif
+
 namespace kernels {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/common/micro_scales.h"
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
 #include "kernels/dequantize/quantized_view.h"
 
 namespace kernels {
@@ -19,6 +18,10 @@ KERNELS_HOST_DEVICE constexpr bool is_mxfp8(ScaleLayout layout) {
 }
 KERNELS_HOST_DEVICE constexpr bool is_nvfp4(ScaleLayout layout) {
   return layout == ScaleLayout::Nv1x16 || layout == ScaleLayout::Nv16x16;
+}
+/// One-byte scales; the other layouts have FP32 ones.
+KERNELS_HOST_DEVICE constexpr bool has_micro_scales(ScaleLayout layout) {
+  return is_mxfp8(layout) || is_nvfp4(layout);
 }
 
 /// `block` is a power of two.
@@ -39,6 +42,7 @@ KERNELS_HOST_DEVICE inline std::int64_t blocks_of(std::int64_t count, int block)
 struct GroupView {
   const std::uint8_t* codes = nullptr;  // of the group; E2M1: two per byte, the even one low
   const void* scales = nullptr;         // of the group
+  std::int64_t first_scale = 0;         // of the group among those of the view
   float amax = 0.0F;                    // NVFP4
   ScaleKind kind = ScaleKind::Fp32;
   bool swizzled = false;
@@ -105,10 +109,11 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
   GroupView result;
   result.codes = view.codes + first_code;
   result.columnwise = columnwise;
+  result.first_scale = first_scale;
   result.rows = rows;
   result.row_pitch = columnwise ? 1 : columns;
   result.column_pitch = columnwise ? rows : 1;
-  if (is_mxfp8(view.layout) || is_nvfp4(view.layout)) {
+  if (has_micro_scales(view.layout)) {
     const bool e2m1 = is_nvfp4(view.layout);
     const int shift = e2m1 ? 4 : 5;
     const std::int64_t block = std::int64_t{1} << shift;

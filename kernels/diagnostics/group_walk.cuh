@@ -6,7 +6,6 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_fp8.h>
 #include <cuda_runtime_api.h>
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +18,7 @@ constexpr int kWalkThreads = 256;
 constexpr int kWalkWarps = kWalkThreads / 32;
 constexpr int kWalkVector = 8;  // elements per thread and step: 16 bytes of a 16-bit type
 
-// Eight adjacent elements as FP32, read with 16-byte loads (8-byte ones for FP8 codes).
+// Eight adjacent elements as FP32, read with 16-byte loads.
 
 struct FloatVector {
   float value[kWalkVector];
@@ -57,28 +56,6 @@ __device__ FloatVector load_floats(const void* base, std::int64_t element) {
     }
   }
   return result;
-}
-
-struct CodeVector {
-  std::uint8_t code[kWalkVector];
-};
-
-__device__ inline CodeVector load_codes(const std::uint8_t* base, std::int64_t element) {
-  const uint2 raw = *reinterpret_cast<const uint2*>(base + element);
-  CodeVector result;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    result.code[i] = static_cast<std::uint8_t>(raw.x >> (8 * i));
-    result.code[i + 4] = static_cast<std::uint8_t>(raw.y >> (8 * i));
-  }
-  return result;
-}
-
-/// Exact: every FP8 value is an FP16 value, and every FP16 value an FP32 one.
-template <Fp8Format kFormat>
-__device__ float decode_fp8(std::uint8_t code) {
-  constexpr __nv_fp8_interpretation_t kKind = kFormat == Fp8Format::E4m3 ? __NV_E4M3 : __NV_E5M2;
-  return __half2float(__half(__nv_cvt_fp8_to_halfraw(code, kKind)));
 }
 
 struct GroupRows {

@@ -174,10 +174,13 @@ class HistorySteps {
     const auto before = std::make_unique<kernels::MagnitudeCounts>();
     const auto after = std::make_unique<kernels::MagnitudeCounts>();
     kernels::quantization_statistics_cpu({.input = input_,
-                                          .codes = codes_.data(),
-                                          .format = recipe_.activation_format,
-                                          .layout = kernels::ScaleLayout::PerTensor,
-                                          .scale_inv = scale_inv_.data(),
+                                          .quantized = {.codes = codes_.data(),
+                                                        .format = recipe_.activation_format,
+                                                        .scales = scale_inv_.data(),
+                                                        .row_offsets = input_.row_offsets,
+                                                        .num_groups = input_.num_groups,
+                                                        .capacity_rows = input_.capacity_rows,
+                                                        .columns = input_.columns},
                                           .before = before.get(),
                                           .after = after.get(),
                                           .sums = sums.data()});

@@ -64,10 +64,6 @@ float* OperandStage::amax_at(std::size_t slot) const {
   return amax_.get() + (one ? static_cast<std::int64_t>(slot) : scale_offsets_[slot]);
 }
 
-const std::uint8_t* OperandStage::codes(int layer, int expert) const {
-  return plan_.quantized() ? codes_at(slot(layer, expert)) : nullptr;
-}
-
 const std::uint16_t* OperandStage::rounded(int layer, int expert) const {
   return rounded_.get() + code_offsets_[slot(layer, expert)];
 }

@@ -104,21 +104,16 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
   sums.elements += static_cast<std::uint64_t>(expert.rows * stage.plan().columns);
   if (stage.plan().traits().micro()) return add_micro(stage, expert, sums);
   std::int64_t offsets[2];
-  const OperandLayout layout = stage.layout(expert.rows);
   GroupQuantizationSums& own = sums.experts[static_cast<std::size_t>(expert.expert)];
   kernels::QuantizationStatisticsArgs args{.input = stage.input(expert, offsets),
-                                           .codes = stage.codes(0, expert.expert),
-                                           .format = layout.format,
-                                           .layout = layout.scales,
-                                           .block = layout.block,
                                            .before = &sums.before,
                                            .after = &sums.after,
                                            .sums = &own};
   if (stage.plan().quantized()) {
-    args.scale_inv = stage.expert_scale_inv(expert.expert);
+    args.quantized = stage.view(0, expert.expert, offsets);
     const ScaleMapSource scales = stage.scales();
     if (sums.losses.empty()) sums.losses.resize(static_cast<std::size_t>(scale_count(scales)));
-    args.losses = sums.losses.data() + (args.scale_inv - scales.scale_inv);
+    args.losses = sums.losses.data() + (stage.expert_scale_inv(expert.expert) - scales.scale_inv);
   }
   if (!stage.plan().rounded()) {
     kernels::quantization_statistics_cpu(args);

@@ -67,12 +67,12 @@ class MicroScaleFoldTest : public testing::Test {
     Measured measured;
     measured.sums.resize(splits_.size());
     std::vector<kernels::MicroLosses> losses(bytes);
-    kernels::micro_statistics_cpu({.input = input(),
-                                   .quantized = quantizer.view(),
-                                   .before = &before,
-                                   .after = &after,
-                                   .sums = measured.sums.data(),
-                                   .losses = losses.data()});
+    kernels::quantization_statistics_cpu({.input = input(),
+                                          .quantized = quantizer.view(),
+                                          .before = &before,
+                                          .after = &after,
+                                          .sums = measured.sums.data(),
+                                          .micro_losses = losses.data()});
     measured.statistics.before = to_histogram(before);
     measured.statistics.after = to_histogram(after);
     const std::span scales(static_cast<const std::uint8_t*>(quantizer.view().scales), bytes);
