@@ -81,11 +81,18 @@ kernels::QuantizedView OperandStage::view(int layer, int expert, std::int64_t (&
                          .row_offsets = offsets});
 }
 
-ScaleMapSource OperandStage::scales() const {
-  return {.scale_inv = scales_.get(),
-          .layout = layout(0),
-          .splits = plan_.splits,
-          .columns = plan_.columns};
+ScaleArrays OperandStage::scales() const {
+  ScaleArrays arrays{.splits = plan_.splits, .columns = plan_.columns};
+  if (!plan_.quantized()) return arrays;
+  arrays.layout = layout(0);
+  arrays.scales = scales_.get();
+  arrays.amax = amax_.get();
+  return arrays;
+}
+
+std::int64_t OperandStage::first_scale(int expert) const {
+  const std::int64_t floats = scale_offsets_[slot(0, expert)];
+  return layout(0).fp32_scales() ? floats : floats * std::int64_t{sizeof(float)};
 }
 
 kernels::GroupedInput OperandStage::input(const ExpertElements& expert,
