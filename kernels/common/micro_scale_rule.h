@@ -2,11 +2,9 @@
 // contraction.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
-#include "kernels/common/formats.h"
-#include "kernels/common/silu.h"  // exact_add and its like
+#include "kernels/common/exact_float.h"
 
 namespace kernels {
 
@@ -53,16 +51,6 @@ inline constexpr std::int64_t kNvBlock = 16;  // adjacent elements that share a 
 /// column; missing rows count as 0.
 inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
 
-inline constexpr float kLargestFloat = 3.402823466e38F;
-
-KERNELS_HOST_DEVICE inline std::uint32_t float_to_bits(float value) {
-#ifdef __CUDA_ARCH__
-  return __float_as_uint(value);
-#else
-  return std::bit_cast<std::uint32_t>(value);
-#endif
-}
-
 struct Nvfp4GlobalScale {
   float encode_sixth;  // S_enc * (1/6): the multiplier of a block's amax
   float decode;        // 1 / S_enc
@@ -79,11 +67,7 @@ KERNELS_HOST_DEVICE inline Nvfp4GlobalScale nvfp4_global_scale(float amax) {
 
 /// The multiplier of a block's elements; `scale` is its E4M3 scale as FP32.
 KERNELS_HOST_DEVICE inline float nvfp4_multiplier(float scale, const Nvfp4GlobalScale& global) {
-#ifdef __CUDA_ARCH__
-  const float multiplier = __frcp_rn(__fmul_rn(scale, global.decode));
-#else
-  const float multiplier = 1.0F / (scale * global.decode);
-#endif
+  const float multiplier = exact_reciprocal(exact_multiply(scale, global.decode));
   return multiplier > kLargestFloat ? kLargestFloat : multiplier;
 }
 
@@ -121,14 +105,8 @@ KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode_stochastic(float value, std
   return sign | static_cast<std::uint32_t>(exact_multiply(jittered, 2.0F));
 }
 
-/// Transforms 16 values in place, see kHadamardSigns; they are not yet rounded to BF16.
-KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-  for (int i = 0; i < 16; ++i) {
-    if ((kHadamardSigns >> i & 1) != 0) x[i] = -x[i];
-  }
+/// The stages of the transform, in place: its own inverse but for a factor of 16.
+KERNELS_HOST_DEVICE inline void walsh_hadamard_16(float (&x)[16]) {
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
@@ -144,6 +122,17 @@ KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
       x[i + distance] = exact_add(a, -b);
     }
   }
+}
+
+/// Transforms 16 values in place, see kHadamardSigns; they are not yet rounded to BF16.
+KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int i = 0; i < 16; ++i) {
+    if ((kHadamardSigns >> i & 1) != 0) x[i] = -x[i];
+  }
+  walsh_hadamard_16(x);
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif

@@ -86,6 +86,10 @@ struct LaunchControls {
   std::uint32_t* tickets = nullptr;
 };
 
+KERNELS_HOST_DEVICE inline bool is_noop(const float* noop) {
+  return noop != nullptr && *noop == 1.0F;
+}
+
 /// Rows covered by one partial sum of the bias gradient: a group is cut into strips of this height.
 inline constexpr std::int64_t kBiasStripRows = 128;
 

@@ -4,8 +4,7 @@
 // cut.
 #pragma once
 
-#include "kernels/common/micro_scale_rule.h"  // kLargestFloat
-#include "kernels/common/silu.h"              // exact_multiply and its like
+#include "kernels/common/exact_float.h"
 #include "kernels/dequantize/group_view.h"
 
 namespace kernels {
