@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/input/element_rounding.h"
 #include "engine/quantize/range_waste.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
@@ -186,18 +185,6 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
     operand.row_offsets.push_back(operand.all_rows() + operand.rows.back());
   }
   return operand;
-}
-
-float element_value(const kernels::GroupedInput& input, std::int64_t i) {
-  switch (input.type) {
-    case kernels::InputType::Bf16:
-      return bf16_value(static_cast<const std::uint16_t*>(input.input)[i]);
-    case kernels::InputType::Fp16:
-      return fp16_value(static_cast<const std::uint16_t*>(input.input)[i]);
-    case kernels::InputType::Fp32:
-      break;
-  }
-  return static_cast<const float*>(input.input)[i];
 }
 
 ElementErrors measure_elements(const kernels::GroupedInput& input, const OperandLayout& layout,

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/input/element_rounding.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/quantize/statistics_fold.h"
@@ -30,7 +31,9 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
                                  std::span<const std::int64_t> splits);
 
 /// Element i of an operand in its own type, as FP32 (exact).
-float element_value(const kernels::GroupedInput& input, std::int64_t i);
+inline float element_value(const kernels::GroupedInput& input, std::int64_t i) {
+  return element_value(input.type, input.input, i);
+}
 
 /// Element by element, for comparisons: of either direction and of transformed elements too.
 struct ElementErrors {

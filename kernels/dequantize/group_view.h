@@ -42,7 +42,6 @@ KERNELS_HOST_DEVICE inline std::int64_t blocks_of(std::int64_t count, int block)
 struct GroupView {
   const std::uint8_t* codes = nullptr;  // of the group; E2M1: two per byte, the even one low
   const void* scales = nullptr;         // of the group
-  std::int64_t first_scale = 0;         // of the group among those of the view
   float amax = 0.0F;                    // NVFP4
   ScaleKind kind = ScaleKind::Fp32;
   bool swizzled = false;
@@ -109,7 +108,6 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
   GroupView result;
   result.codes = view.codes + first_code;
   result.columnwise = columnwise;
-  result.first_scale = first_scale;
   result.rows = rows;
   result.row_pitch = columnwise ? 1 : columns;
   result.column_pitch = columnwise ? rows : 1;
@@ -158,6 +156,16 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
     result.scale_column_pitch = columnwise ? (down + 3) / 4 * 4 : 1;
   }
   return result;
+}
+
+/// Index of an element's scale among those of all groups.
+KERNELS_HOST_DEVICE inline std::int64_t scale_index(const QuantizedView& view,
+                                                    const GroupView& group, std::int64_t row,
+                                                    std::int64_t column) {
+  const auto bytes = static_cast<const std::uint8_t*>(group.scales) -
+                     static_cast<const std::uint8_t*>(view.scales);
+  const std::int64_t first = group.kind == ScaleKind::Fp32 ? bytes / 4 : bytes;
+  return first + group.scale_index(row, column);
 }
 
 /// Views of all groups, on the host.

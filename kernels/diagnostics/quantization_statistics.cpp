@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "kernels/common/element_run.h"
-#include "kernels/common/input_elements.h"
 #include "kernels/dequantize/decode_patch.h"
 #include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/magnitude_histogram.h"
@@ -42,33 +41,6 @@ struct Span {
   std::int64_t count = 0;
   float factor = 0.0F;
 };
-
-KERNELS_VECTOR_CLONES
-void widen_bf16(const std::uint16_t* input, std::int64_t count, float* output) {
-  for (std::int64_t i = 0; i < count; ++i)
-    output[i] = InputElement<InputType::Bf16>::value(input[i]);
-}
-
-KERNELS_VECTOR_CLONES
-void widen_fp16(const std::uint16_t* input, std::int64_t count, float* output) {
-  for (std::int64_t i = 0; i < count; ++i)
-    output[i] = InputElement<InputType::Fp16>::value(input[i]);
-}
-
-const float* widen(const GroupedInput& input, std::int64_t first, std::int64_t count,
-                   float* buffer) {
-  switch (input.type) {
-    case InputType::Bf16:
-      widen_bf16(static_cast<const std::uint16_t*>(input.input) + first, count, buffer);
-      return buffer;
-    case InputType::Fp16:
-      widen_fp16(static_cast<const std::uint16_t*>(input.input) + first, count, buffer);
-      return buffer;
-    case InputType::Fp32:
-      break;
-  }
-  return static_cast<const float*>(input.input) + first;
-}
 
 bool is_finite_bits(std::uint32_t bits) { return (bits & 0x7F800000U) != 0x7F800000U; }
 
@@ -154,7 +126,12 @@ class OperandScan {
   void add_piece(const PatchPlace& place, ThreadState& state, GroupQuantizationSums& sums) const {
     const std::int64_t first =
         (args_.input.row_offsets[place.group] + place.row) * args_.input.columns + place.column;
-    const float* x = widen(args_.input, first, place.columns, state.x.data());
+    const float* x = state.x.data();
+    widen_run({.input = args_.input.input,
+               .type = args_.input.type,
+               .first = first,
+               .count = place.columns},
+              state.x.data());
     state.before.add(x, place.columns);
     if (!quantized()) {
       sums.signal += sum_of_squares(x, place.columns);
@@ -179,7 +156,7 @@ class OperandScan {
       sums.saturated += part.saturated;
       sums.underflowed += part.underflowed;
       sums.max_ulp = std::max(sums.max_ulp, part.max_ulp);
-      add_losses(group.first_scale + group.scale_index(place.row, place.column + at), part);
+      add_losses(scale_index(args_.quantized, group, place.row, place.column + at), part);
     }
   }
 

@@ -113,7 +113,7 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
   const auto store_losses = [&](const ViewTile& tile, const GroupView& group, int row, bool inside,
                                 PackedLosses losses) {
     const auto scale = [&] {
-      return group.first_scale + group.scale_index(tile.row + row, tile.column + column);
+      return scale_index(view, group, tile.row + row, tile.column + column);
     };
     if (args.losses != nullptr && losses != 0) add_block_losses(losses, args.losses[scale()]);
     if (args.micro_losses == nullptr) return;

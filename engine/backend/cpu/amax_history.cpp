@@ -25,19 +25,12 @@ namespace {
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 void write_element(ElementType type, float value, std::byte* to) {
-  std::uint16_t half = 0;
-  switch (type) {
-    case ElementType::Fp32:
-      std::memcpy(to, &value, sizeof value);
-      return;
-    case ElementType::Bf16:
-      half = bf16_bits(value);
-      break;
-    case ElementType::Fp16:
-      half = fp16_bits(value);
-      break;
+  if (type == ElementType::Fp32) {
+    std::memcpy(to, &value, sizeof value);
+    return;
   }
-  std::memcpy(to, &half, sizeof half);
+  const std::uint16_t bits = round_to(type, value);
+  std::memcpy(to, &bits, sizeof bits);
 }
 
 class HistorySteps {

@@ -7,18 +7,6 @@
 #include "kernels/dequantize/dequantize.h"
 
 namespace engine {
-namespace {
-
-float fp32_at(ElementType type, const std::byte* elements, std::int64_t index) {
-  if (type == ElementType::Fp32) return reinterpret_cast<const float*>(elements)[index];
-  if (type == ElementType::Bf16) {
-    return bf16_value(reinterpret_cast<const std::uint16_t*>(elements)[index]);
-  }
-  return fp16_value(reinterpret_cast<const std::uint16_t*>(elements)[index]);
-}
-
-}  // namespace
-
 void OperandStage::configure(OperandPlan plan) {
   plan_ = std::move(plan);
   calls_ = 0;
@@ -145,11 +133,10 @@ void OperandStage::quantize(const ExpertElements& expert, int layer) {
 void OperandStage::round(const ExpertElements& expert, std::size_t slot) {
   const std::int64_t count = expert.rows * plan_.columns;
   std::uint16_t* rounded = rounded_.get() + code_offsets_[slot];
-  const bool half = plan_.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
-    const float value = fp32_at(plan_.element, expert.elements, i);
-    rounded[i] = half ? fp16_bits(value) : bf16_bits(value);
+    rounded[i] =
+        round_to(plan_.recipe.high_precision, element_value(plan_.element, expert.elements, i));
   }
 }
 
@@ -163,10 +150,9 @@ const float* OperandStage::widen(const ExpertElements& expert, int layer) {
   }
   const auto* bits = plan_.rounded() ? rounded(layer, expert.expert)
                                      : reinterpret_cast<const std::uint16_t*>(expert.elements);
-  const bool half = plan_.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
-    wide[i] = half ? fp16_value(bits[i]) : bf16_value(bits[i]);
+    wide[i] = value_of(plan_.recipe.high_precision, bits[i]);
   }
   return wide;
 }

@@ -18,7 +18,6 @@ using kernels::MagnitudeCounts;
 /// The loss from rounding wider elements; the twin handles FP8 codes only.
 GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert,
                                     const TensorSource& source, std::int64_t first_row) {
-  const bool half = stage.plan().recipe.high_precision == ElementType::Fp16;
   const std::int64_t columns = stage.plan().columns;
   std::vector<float> row(static_cast<std::size_t>(columns));
   GroupQuantizationSums sums{};
@@ -27,7 +26,7 @@ GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertEleme
     const std::uint16_t* rounded = stage.rounded(0, expert.expert) + r * columns;
     for (std::size_t c = 0; c < row.size(); ++c) {
       const double x = row[c];
-      const double y = half ? fp16_value(rounded[c]) : bf16_value(rounded[c]);
+      const double y = value_of(stage.plan().recipe.high_precision, rounded[c]);
       if (std::isfinite(x)) sums.saturated += std::isfinite(y) ? 0 : 1;
       sums.underflowed += x != 0.0 && y == 0.0 ? 1 : 0;
       if (!std::isfinite(x) || !std::isfinite(y)) continue;
