@@ -24,8 +24,8 @@ struct ScaleRule {
   float format_max = 448.0F;
   bool pow2 = false;
   float amax_epsilon = 0.0F;
-  float inf_value =
-      0.0F;  // kLargestFloat for per-tensor scaling, input_max(type) for block scaling
+  /// kLargestFloat for per-tensor scaling, input_max(type) for block scaling.
+  float inf_value = 0.0F;
 };
 
 inline ScaleRule scale_rule(Fp8Format format, const ScaleOptions& options, float inf_value) {

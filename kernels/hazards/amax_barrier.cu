@@ -23,9 +23,9 @@ __device__ void wait_for_all(const AmaxBarrierArgs& args) {
   if (threadIdx.x == 0) {
     __threadfence();
     atomicAdd(args.arrived, 1U);
-    const std::uint64_t start = device_time_ns();
+    const std::uint64_t start = hazard_clock_ns();
     while (*static_cast<volatile std::uint32_t*>(args.arrived) != kBarrierBlocks) {
-      if (device_time_ns() - start > args.give_up_ns) {
+      if (hazard_clock_ns() - start > args.give_up_ns) {
         atomicExch(args.gave_up, 1U);
         break;
       }

@@ -8,7 +8,7 @@ namespace {
 
 __global__ __launch_bounds__(kHazardThreads) void grouped_scale_kernel(
     const __grid_constant__ GroupedScaleArgs args) {
-  stay_busy(args.busy_ns);
+  hazard_busy(args.busy_ns);
   scale_hazard_tile(args);
 }
 

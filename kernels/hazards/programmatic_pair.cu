@@ -1,6 +1,6 @@
 // A producer that triggers early and its consumer; needs compute capability 9.0 for either call.
-#include "kernels/common/launch.cuh"
 #include "kernels/hazards/grouped_scale.h"
+
 #include "kernels/hazards/grouped_scale_tile.cuh"
 
 namespace kernels {
@@ -8,15 +8,19 @@ namespace {
 
 __global__ __launch_bounds__(kHazardThreads) void early_trigger_kernel(
     const __grid_constant__ GroupedScaleArgs args) {
-  let_successor_start();
-  stay_busy(args.busy_ns);
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+  hazard_busy(args.busy_ns);
   scale_hazard_tile(args);
 }
 
 template <bool kWaits>
 __global__ __launch_bounds__(kHazardThreads) void dependent_kernel(
     const __grid_constant__ GroupedScaleArgs args) {
-  if constexpr (kWaits) wait_for_predecessor();
+#if __CUDA_ARCH__ >= 900
+  if constexpr (kWaits) cudaGridDependencySynchronize();
+#endif
   scale_hazard_tile(args);
 }
 
@@ -31,9 +35,19 @@ cudaError_t grouped_scale_early_trigger(const GroupedScaleArgs& args, cudaStream
 cudaError_t grouped_scale_dependent(const GroupedScaleArgs& args, DependentLaunch launch,
                                     cudaStream_t stream) {
   if (const cudaError_t error = check_hazard_grid(args); error != cudaSuccess) return error;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = hazard_grid(args);
+  config.blockDim = dim3(kHazardThreads);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = launch.programmatic ? 1U : 0U;
   const auto kernel = launch.waits_for_producer ? dependent_kernel<true> : dependent_kernel<false>;
-  return launch_dependent(kernel, {.grid = hazard_grid(args), .threads = kHazardThreads},
-                          {stream, launch.programmatic}, args);
+  const cudaError_t launched = cudaLaunchKernelEx(&config, kernel, args);
+  const cudaError_t noted = cudaGetLastError();
+  return launched != cudaSuccess ? launched : noted;
 }
 
 }  // namespace kernels

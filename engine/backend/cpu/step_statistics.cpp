@@ -15,7 +15,7 @@ namespace {
 using kernels::GroupQuantizationSums;
 using kernels::MagnitudeCounts;
 
-/// The loss from rounding wider elements; the twin handles FP8 codes only.
+/// The loss from rounding wider elements; the twin handles codes only.
 GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert,
                                     const TensorSource& source, std::int64_t first_row) {
   const std::int64_t columns = stage.plan().columns;
@@ -73,32 +73,31 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
 /// Of the three operands, by role.
 using AllCounts = std::array<OperandCounts, 3>;
 
+const OperandStage& rowwise(CpuStep& step, OperandRole role) {
+  return step.stage(role, kernels::Direction::Rowwise);
+}
+
 void add_operands(CpuStep& step, int expert, AllCounts& counts) {
-  const auto stage = [&](OperandRole role) -> const OperandStage& {
-    return step.stage(role, kernels::Direction::Rowwise);
-  };
   const std::int64_t first = step.first_row(expert);
   LoadedOperands& operands = step.operands();
-  add_operand(stage(OperandRole::Activations), step.activations(expert),
+  add_operand(rowwise(step, OperandRole::Activations), step.activations(expert),
               operands.activations.source(), first, counts[0]);
-  add_operand(stage(OperandRole::Weights), step.weights(0, expert),
+  add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert),
               operands.weights.front().source(), expert * step.shape().n, counts[1]);
   if (!step.runs_backward()) return;
-  add_operand(stage(OperandRole::Gradients), step.elements(OperandRole::Gradients, 0, expert),
-              operands.gradients->source(), first, counts[2]);
+  add_operand(rowwise(step, OperandRole::Gradients),
+              step.elements(OperandRole::Gradients, 0, expert), operands.gradients->source(), first,
+              counts[2]);
 }
 
 }  // namespace
 
 Status measure_statistics(CpuStep& step, RunResult& result) {
-  const auto rowwise = [&](OperandRole role) -> const OperandStage& {
-    return step.stage(role, kernels::Direction::Rowwise);
-  };
   AllCounts counts;
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
     if (role == OperandRole::Gradients && !step.runs_backward()) continue;
-    counts[static_cast<std::size_t>(role)] = zero_counts(rowwise(role).scales());
+    counts[static_cast<std::size_t>(role)] = zero_counts(rowwise(step, role).scales());
   }
   StepReference reference(step);
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
@@ -110,7 +109,7 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
     if (step.is_cancelled()) return cancelled();
     ExpertResult row =
         expert_result(step.rows(expert), counts[0].sums[static_cast<std::size_t>(expert)],
-                      rowwise(OperandRole::Activations).plan().quantized());
+                      rowwise(step, OperandRole::Activations).plan().quantized());
     reference.measure(expert, row);
     if (step.runs_backward()) step.clear_weight_gradient(0, expert);
     result.experts.push_back(row);
@@ -118,7 +117,7 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
   if (step.is_cancelled()) return cancelled();
   reference.complete();
   const auto finish = [&](OperandRole role) {
-    return fold_statistics(counts[static_cast<std::size_t>(role)], rowwise(role).scales());
+    return fold_statistics(counts[static_cast<std::size_t>(role)], rowwise(step, role).scales());
   };
   result.activations = finish(OperandRole::Activations);
   result.weights = finish(OperandRole::Weights);
