@@ -23,19 +23,12 @@ namespace {
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 void write_element(ElementType type, float value, std::byte* to) {
-  std::uint16_t half = 0;
-  switch (type) {
-    case ElementType::Fp32:
-      std::memcpy(to, &value, sizeof value);
-      return;
-    case ElementType::Bf16:
-      half = bf16_bits(value);
-      break;
-    case ElementType::Fp16:
-      half = fp16_bits(value);
-      break;
+  if (type == ElementType::Fp32) {
+    std::memcpy(to, &value, sizeof value);
+    return;
   }
-  std::memcpy(to, &half, sizeof half);
+  const std::uint16_t bits = round_to(type, value);
+  std::memcpy(to, &bits, sizeof bits);
 }
 
 class HistorySteps {
@@ -167,10 +160,13 @@ class HistorySteps {
     const auto before = std::make_unique<kernels::MagnitudeCounts>();
     const auto after = std::make_unique<kernels::MagnitudeCounts>();
     kernels::quantization_statistics_cpu({.input = input_,
-                                          .codes = codes_.data(),
-                                          .format = recipe_.activation_format,
-                                          .layout = kernels::ScaleLayout::PerTensor,
-                                          .scale_inv = scale_inv_.data(),
+                                          .quantized = {.codes = codes_.data(),
+                                                        .format = recipe_.activation_format,
+                                                        .scales = scale_inv_.data(),
+                                                        .row_offsets = input_.row_offsets,
+                                                        .num_groups = input_.num_groups,
+                                                        .capacity_rows = input_.capacity_rows,
+                                                        .columns = input_.columns},
                                           .before = before.get(),
                                           .after = after.get(),
                                           .sums = sums.data()});
