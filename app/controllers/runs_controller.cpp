@@ -181,27 +181,24 @@ void RunsController::take(RunDone&& done) {
   link.answered(id);
   profiling::RecordedRun run = recorded_run(std::move(done), request);
   if (const std::optional<profiling::RunGroup> group = batches_.take_result(id)) run.group = *group;
-  state.add_live_run(std::move(run));
+  results_.emplace_back(state.add_live(std::move(run)));
   const int frames = std::exchange(frames_while_timing_, 0);
   if (local_worker()) state.set_frames_of_newest(frames);
   state.last_error.clear();
-  results_.emplace_back(state.live_runs().back());
 }
 
 void RunsController::take(engine::RecipeComparison&& comparison) {
   link.answered(comparison.id);
-  state.add_live_comparison(
-      {.comparison = std::move(comparison), .wall_clock_ms = profiling::unix_time_ms()});
+  results_.emplace_back(state.add_live(profiling::RecordedComparison{
+      .comparison = std::move(comparison), .wall_clock_ms = profiling::unix_time_ms()}));
   state.comparison_error.clear();
-  results_.emplace_back(state.live_comparisons().back());
 }
 
 void RunsController::take(engine::AmaxHistory&& history) {
   link.answered(history.id);
-  state.add_live_history(
-      {.history = std::move(history), .wall_clock_ms = profiling::unix_time_ms()});
+  results_.emplace_back(state.add_live(profiling::RecordedHistory{
+      .history = std::move(history), .wall_clock_ms = profiling::unix_time_ms()}));
   state.history_error.clear();
-  results_.emplace_back(state.live_histories().back());
 }
 
 void RunsController::take(RunError&& error) {

@@ -264,7 +264,7 @@ void TourController::begin_run() {
   state.requested = std::move(request).value();
   state.back_to_live();
   // Back to a step that has run: its result is still there. A picture always shows a new run.
-  const std::vector<SessionState::Run>& known = state.live_runs();
+  const std::vector<SessionState::Run>& known = state.live_results().runs;
   const auto same = std::find_if(known.rbegin(), known.rend(), [&](const SessionState::Run& run) {
     return run->request == state.requested;
   });
