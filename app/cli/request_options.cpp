@@ -10,7 +10,6 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/presets.h"
-#include "engine/input/regular_file.h"
 #include "engine/model/values.h"
 
 namespace app::cli {
@@ -86,10 +85,7 @@ std::string RequestOptions::library_file() const {
 
 engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest request) const {
   if (!request_file_.empty()) {
-    ENGINE_ASSIGN(const std::string text, engine::read_file(request_file_, kMaxRequestFileBytes));
-    engine::Result<engine::RunRequest> parsed = request_from_json(text);
-    if (!parsed.ok()) return refuse(request_file_ + ": " + parsed.error().message);
-    request = std::move(parsed).value();
+    ENGINE_ASSIGN(request, read_request(request_file_));
   }
   if (!preset_.empty()) {
     ENGINE_ASSIGN(request.shape, find_preset(preset_));
