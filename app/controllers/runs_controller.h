@@ -49,8 +49,12 @@ class RunsController {
   void start(const SweepOrder& order);
   void start(const InterleavedOrder& order);
   void cancel();
-  bool comparing() const { return link.comparing() || comparisons_.next; }
-  bool stepping() const { return link.stepping() || histories_.next; }
+  bool comparing() const {
+    return link.waiting_for<engine::ComparisonRequest>() || comparisons_.next;
+  }
+  bool stepping() const {
+    return link.waiting_for<engine::AmaxHistoryRequest>() || histories_.next;
+  }
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }
 
@@ -82,8 +86,6 @@ class RunsController {
   /// waits for it.
   template <class Request>
   struct Orders {
-    std::uint64_t (LinkSupervisor::*send)(const Request&);
-    bool (LinkSupervisor::*pending)() const;
     std::string SessionState::* error;
     std::optional<Request> next{};
     Request asked{};
@@ -112,10 +114,8 @@ class RunsController {
   Notices& notices_;
   BatchController batches_;
   RequestHistory history_;
-  Orders<engine::ComparisonRequest> comparisons_{
-      &LinkSupervisor::compare, &LinkSupervisor::comparing, &SessionState::comparison_error};
-  Orders<engine::AmaxHistoryRequest> histories_{
-      &LinkSupervisor::step_history, &LinkSupervisor::stepping, &SessionState::history_error};
+  Orders<engine::ComparisonRequest> comparisons_{&SessionState::comparison_error};
+  Orders<engine::AmaxHistoryRequest> histories_{&SessionState::history_error};
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   std::optional<Stall> stall_;
