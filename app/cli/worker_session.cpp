@@ -85,16 +85,9 @@ engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const Worker
           [](const LinkEvent& event) { return std::holds_alternative<WorkerHello>(event); }, {}));
   session->hello_ = std::get<WorkerHello>(std::move(greeting));
   for (const WorkerChoice::NamedLibrary& one : choice.libraries_of_files) {
-    const std::vector<std::string>& allowed = choice.allowed_libraries;
-    if (std::ranges::find(allowed, one.library) != allowed.end() ||
-        has_library(session->hello_, one.library)) {
-      continue;
-    }
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("{} names the cuBLASLt library {}; loading it would run its code, so it is "
-                    "refused. If you know this library: --allow-library {}",
-                    one.file, one.library, one.library)};
+    if (may_load(session->hello_, choice.allowed_libraries, one.library)) continue;
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         library_refusal(one.file, one.library)};
   }
   return session;
 }

@@ -180,10 +180,7 @@ bool TourController::tick() {
   if (pictures_) {
     const LinkSupervisor& link = parts_.runs.link;
     if (const auto library = parts_.libraries.take_refused()) {
-      fail(
-          fmt::format("{} names the cuBLASLt library {}; loading it would run its code, so it is "
-                      "refused. If you know this library: --allow-library {}",
-                      tour_->script().path, *library, *library));
+      fail(library_refusal(tour_->script().path, *library));
     } else if (link.started() && link.status().state == LinkState::Lost) {
       fail("the worker is lost: " + link.status().reason);
     } else if (const std::string late = overdue(); !late.empty()) {
