@@ -49,7 +49,7 @@ void print_json(const Batch& batch, const RunComparison& comparison,
                 const profiling::SettingsDifference& settings) {
   nlohmann::ordered_json document = time_json(comparison.step);
   document["group"] = batch.id();
-  document["state"] = batch.state() == BatchState::Done ? "done" : "cancelled";
+  document["state"] = engine::name_of(batch.state());
   document["stages"] = nlohmann::ordered_json::array();
   for (const profiling::StageRow& row : comparison.stages) {
     nlohmann::ordered_json stage = time_json(row.time);
