@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "app/protocol/paths.h"
@@ -19,28 +18,12 @@ engine::Error refuse(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
 }
 
-std::string plain(const std::string& name) {
-  std::string letters;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) letters += static_cast<char>(std::tolower(byte));
-  }
-  return letters;
-}
-
 }  // namespace
 
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
-  const std::string folder = assets_folder() + "/shapes";
-  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets, engine::load_presets(folder));
-  std::vector<std::string> names;
-  for (const engine::ShapePreset& preset : presets) {
-    if (plain(preset.name) == plain(name)) return preset.shape;
-    names.push_back(preset.name);
-  }
-  return engine::Error{
-      engine::ErrorCode::NotFound,
-      fmt::format("there is no preset '{}'; choose from: {}", name, fmt::join(names, ", "))};
+  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
+                engine::load_presets(assets_folder() + "/shapes"));
+  return engine::find_preset(presets, name);
 }
 
 void RequestOptions::add_to(CLI::App& command) {
