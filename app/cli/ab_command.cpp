@@ -31,7 +31,7 @@ struct AbOptions {
 
 nlohmann::ordered_json time_json(const TimeDifference& time) {
   nlohmann::ordered_json json;
-  json["verdict"] = time_verdict_name(time.verdict);
+  json["verdict"] = engine::name_of(time.verdict);
   json["reason"] = time.reason;
   json["n_a"] = time.n_a;
   json["n_b"] = time.n_b;
@@ -42,6 +42,7 @@ nlohmann::ordered_json time_json(const TimeDifference& time) {
   json["ratio_high"] = json_number(time.interval.high);
   json["control_ratio"] = json_number(time.control_ratio);
   json["block_p"] = time.block_p;
+  json["clock_ratio"] = time.clock_ratio;
   return json;
 }
 
@@ -73,12 +74,14 @@ void print_text(const RunComparison& comparison, const profiling::SettingsDiffer
   print("{:<12}median {:.4f} ms, n {}\n", "B", step.median_b / 1e6, step.n_b);
   print("{:<12}{:.4f}, {:.4f} to {:.4f}\n", "B / A", step.ratio, step.interval.low,
         step.interval.high);
-  print("{:<12}{:.4f}, p of the blocks {:.3f}\n", "A / A", step.control_ratio, step.block_p);
+  print("{:<12}{:.4f}, p of the blocks {:.2g}\n", "A / A", step.control_ratio, step.block_p);
   for (const profiling::StageRow& row : comparison.stages) {
     print("{:<12}{:.4f}  {}\n", engine::stage_name(row.stage), row.time.ratio,
-          time_verdict_name(row.time.verdict));
+          engine::name_of(row.time.verdict));
   }
-  print("{:<12}B is {}: {}\n", "verdict", time_verdict_name(step.verdict), step.reason);
+  const bool both = step.n_a > 0 && step.n_b > 0;
+  print("{:<12}{}{}: {}\n", "verdict", both ? "B is " : "", engine::name_of(step.verdict),
+        step.reason);
 }
 
 int measure_both(const AbOptions& options) {
@@ -134,8 +137,11 @@ void add_ab_command(CLI::App& program, Action& chosen) {
   command.add_option("--a", options->a, "Request A as JSON")->option_text("FILE")->required();
   command.add_option("--b", options->b, "Request B as JSON")->option_text("FILE")->required();
   command
-      .add_option("--blocks", options->order.blocks,
-                  "Blocks of A and B together, in the order A B B A; fewer than 8 give no verdict")
+      .add_option(
+          "--blocks", options->order.blocks,
+          fmt::format("Blocks of A and B together, in the order A B B A: an even number from "
+                      "{} to {}; fewer than {} give no verdict",
+                      kMinBlocks, kMaxBlocks, profiling::fewest_blocks()))
       ->capture_default_str();
   command
       .add_option("--iterations", options->order.iterations,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/bench_options.h"
 #include "app/cli/bench_rows.h"
 #include "app/cli/command.h"
@@ -183,7 +184,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       "clock and power of the device; or the window's frames");
   const auto options = std::make_shared<BenchOptions>();
   command.add_option("--suite", options->suite, "What to time: quantize, linear or window")
-      ->check(CLI::IsMember({"quantize", "linear", "window"}))
+      ->check(one_of({"quantize", "linear", "window"}))
       ->capture_default_str();
   command
       .add_option(

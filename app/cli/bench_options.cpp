@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
@@ -146,7 +147,7 @@ void WindowBenchCommand::add_to(CLI::App& command) {
                   "1000000,10000000)")
       ->option_text("N")
       ->delimiter(',')
-      ->check(CLI::Range(1, 10'000'000));
+      ->check(between(1, 10'000'000));
   command
       .add_option("--recording", recording_,
                   "window: open this recording instead of synthetic ones")

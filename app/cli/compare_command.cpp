@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
@@ -132,7 +133,7 @@ void add_compare_command(CLI::App& program, Action& chosen) {
                   "(default: all, as each is usually set)")
       ->option_text("NAMES")
       ->delimiter(',')
-      ->check(CLI::IsMember(names_of<engine::Scaling>()));
+      ->check(one_of(words_of<engine::Scaling>()));
   command
       .add_option("--timed_launches", options->comparison.timed_launches,
                   "Timed launches of each recipe and direction; 0 = numerics only")

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 
+#include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
@@ -288,7 +289,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       .add_option("--deadline", options->visit.deadline_seconds,
                   "Seconds that one replay may take (default: from the times of eager launches)")
       ->option_text("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command
       .add_option("--core-dump", options->core_dump_folder,
                   "Folder for core dumps of a hanging device: where the kernel is, read with "

@@ -1,6 +1,7 @@
 // `expertscope doctor matrix`: which cuBLASLt libraries replay which steps correctly on this
 // machine. Every cell gets its own worker; each result is in the file as soon as it exists.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
 #include "app/cli/request_options.h"
@@ -204,10 +206,19 @@ std::map<std::string, engine::WorkspaceStrategy> workspace_names() {
 template <class Value>
 void add_axis(CLI::App& command, const char* name, std::vector<Value>& values,
               const std::map<std::string, Value>& names, const char* description) {
-  command.add_option(name, values, description)
+  std::vector<std::string> words;
+  for (const auto& [word, value] : names) words.push_back(word);
+  command
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [&values, names](const std::vector<std::string>& chosen) {
+            values.clear();
+            for (const std::string& word : chosen) values.push_back(names.at(word));
+          },
+          fmt::format("{}: {}", description, fmt::join(words, ",")))
       ->option_text("NAMES")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(names));
+      ->check(one_of(words));
 }
 
 }  // namespace
@@ -238,13 +249,13 @@ void add_matrix_command(CLI::App& doctor, Action& chosen) {
       ->option_text("SHAPES")
       ->delimiter(',');
   command.add_option("--replays", options->experiment.replays, "Replays of each cell")
-      ->check(CLI::Range(2, profiling::kMaxExperimentReplays))
+      ->check(between(2, profiling::kMaxExperimentReplays))
       ->capture_default_str();
   command
       .add_option("--deadline", options->experiment.deadline_seconds,
                   "Seconds that one replay may take (default: from the times of eager launches)")
       ->option_text("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   CLI::Option* output =
       command.add_option("--output", options->output, "Write one line of JSON per cell")
           ->option_text("FILE");

@@ -4,9 +4,11 @@
 #include <limits>
 #include <memory>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
+#include "engine/input/free_output.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/session/session_file.h"
 
@@ -31,9 +33,24 @@ profiling::TraceChoice choice_of(const ExportOptions& options) {
 }
 
 int export_session(const ExportOptions& options) {
+  if (options.from_ms >= options.to_ms) {
+    return report({.code = engine::ErrorCode::InvalidArgument,
+                   .message = fmt::format("--from is {} ms; it must be less than --to, {} ms",
+                                          options.from_ms, options.to_ms)});
+  }
   const engine::Result<profiling::Session> session =
       profiling::open_session(options.session, request_codec());
   if (!session.ok()) return report(session.error());
+  if (!options.chrome.empty()) {
+    if (const engine::Status free = engine::require_new_file(options.chrome); !free.ok()) {
+      return report(free.error());
+    }
+  }
+  if (!options.csv.empty()) {
+    if (const engine::Status free = engine::require_empty_folder(options.csv); !free.ok()) {
+      return report(free.error());
+    }
+  }
   if (!options.chrome.empty()) {
     const engine::Status written =
         profiling::export_chrome_trace(session.value(), options.chrome, choice_of(options));
@@ -58,8 +75,9 @@ void add_export_command(CLI::App& program, Action& chosen) {
       ->required()
       ->check(CLI::ExistingFile);
   CLI::Option_group* targets = command.add_option_group("Targets");
-  targets->add_option("--chrome", options->chrome, "Trace for Perfetto or chrome://tracing")
-      ->option_text("OUT.json");
+  CLI::Option* chrome =
+      targets->add_option("--chrome", options->chrome, "Trace for Perfetto or chrome://tracing")
+          ->option_text("OUT.json");
   targets
       ->add_option("--csv", options->csv,
                    "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
@@ -68,17 +86,20 @@ void add_export_command(CLI::App& program, Action& chosen) {
   targets->require_option(1, 2);
   command.add_option("--run", options->run, "Chrome trace: only this run, counted from 1")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->needs(chrome)
+      ->check(at_least(1));
   // Well below an overflow in nanoseconds.
-  const CLI::Range time(-1e12, 1e12);
+  const CLI::Validator time = between(-1e12, 1e12);
   command
       .add_option("--from", options->from_ms,
                   "Chrome trace: only what starts at or after this time, in milliseconds since the "
                   "first iteration")
       ->option_text("MS")
+      ->needs(chrome)
       ->check(time);
   command.add_option("--to", options->to_ms, "Chrome trace: only what starts before this time")
       ->option_text("MS")
+      ->needs(chrome)
       ->check(time);
   command.callback([options, &chosen] { chosen = [options] { return export_session(*options); }; });
 }

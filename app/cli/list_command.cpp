@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
@@ -161,7 +162,7 @@ void add_list_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<ListOptions>();
   command
       .add_option("topic", options->topic, "all, presets, recipes, backends, gates or libraries")
-      ->check(CLI::IsMember({"all", "presets", "recipes", "backends", "gates", "libraries"}));
+      ->check(one_of({"all", "presets", "recipes", "backends", "gates", "libraries"}));
   command.add_flag("--json", options->json, "Print as JSON");
   options->worker.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return list(*options); }; });

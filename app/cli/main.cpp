@@ -1,6 +1,7 @@
 // `expertscope`: the window and the command line in one program that links no CUDA library.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/descriptor.h"
@@ -61,6 +63,25 @@ bool means_open(const CLI::App& program, const std::vector<std::string>& argumen
   return std::filesystem::exists(first, error);
 }
 
+/// What is wrong with the first argument that no command takes.
+std::string unexpected(const CLI::App& program) {
+  const auto commands = program.get_subcommands();
+  const CLI::App& command = commands.empty() ? program : *commands.front();
+  const std::vector<std::string> rest = program.remaining(true);
+  if (rest.empty()) return "too many arguments";
+  const auto option = std::ranges::find_if(
+      rest, [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
+  const std::string name = option == rest.end() ? rest.front() : *option;
+  const std::string see = fmt::format("; see expertscope {} --help", command.get_name());
+  if (option == rest.end()) return fmt::format("'{}' was not expected{}", name, see);
+  std::vector<std::string> known;
+  for (const CLI::Option* one : command.get_options()) {
+    for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
+  }
+  return fmt::format("{} has no option {}{}{}", command.get_name(), name,
+                     app::cli::suggestion(name, known), see);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,6 +121,9 @@ int main(int argc, char** argv) {
   try {
     program.parse(std::move(reversed));
     code = chosen();
+  } catch (const CLI::ExtrasError&) {
+    app::cli::print(stderr, "expertscope: {}\n", unexpected(program));
+    return failure();
   } catch (const CLI::ParseError& error) {  // --help and --version too
     if (program.exit(error) != 0) return failure();
   } catch (const std::exception& error) {  // mostly from standard output: its disk may be full

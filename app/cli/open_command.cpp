@@ -1,6 +1,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/worker_session.h"
 #include "app/gui/shell/window.h"
@@ -55,7 +56,7 @@ void add_open_command(CLI::App& program, Action& chosen) {
       ->option_text("FILE");
   command.add_option("--size", options->size, "Width and height of the window")->option_text("W H");
   command.add_option("--text-scale", options->window.text_scale, "Size of text, 0.8 to 2")
-      ->check(CLI::Range(0.8, 2.0));
+      ->check(between(0.8, 2.0));
   command.add_flag("--no-worker", options->window.no_worker,
                    "Do not start a worker: recordings only");
   options->worker.add_to(command, /*with_library=*/true, WorkerChoice::Waits::InWindow);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"

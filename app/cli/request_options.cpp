@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/cli/arguments.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/presets.h"
@@ -36,7 +37,7 @@ void RequestOptions::add_to(CLI::App& command) {
                   fmt::format("{}; the other fields of the recipe have their own options",
                               fmt::join(enum_names(engine::Scaling{}), ", ")))
       ->option_text("NAME")
-      ->check(CLI::IsMember(names_of<engine::Scaling>()));
+      ->check(one_of(words_of<engine::Scaling>()));
   const auto last_word = [](const std::string& path) {
     return path.substr(path.rfind('.') + 1);  // npos + 1 is 0
   };
@@ -60,10 +61,23 @@ void RequestOptions::add_to(CLI::App& command) {
   }
 }
 
+bool RequestOptions::given_field(std::string_view name) const {
+  const auto field = std::ranges::find(fields_, name, &Field::name);
+  return field != fields_.end() && field->option->count() > 0;
+}
+
+std::string RequestOptions::given() const {
+  if (!request_file_.empty()) return "--request";
+  if (!preset_.empty()) return "--preset";
+  if (!recipe_.empty()) return "--recipe";
+  for (const Field& field : fields_) {
+    if (field.option->count() > 0) return "--" + field.name;
+  }
+  return {};
+}
+
 std::string RequestOptions::library_file() const {
-  const auto field = std::ranges::find(fields_, "cublaslt_library", &Field::name);
-  const bool by_option = field != fields_.end() && field->option->count() > 0;
-  return by_option ? std::string() : request_file_;
+  return given_field("cublaslt_library") ? std::string() : request_file_;
 }
 
 engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest request) const {
@@ -72,6 +86,9 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
   }
   if (!preset_.empty()) {
     ENGINE_ASSIGN(request.shape, find_preset(preset_));
+  }
+  if (!recipe_.empty() && given_field("recipe.scaling")) {
+    return refuse("--recipe and --scaling set the same field; give one of them");
   }
   if (!recipe_.empty()) request.recipe.scaling = names_of<engine::Scaling>().at(recipe_);
   for (const Field& field : fields_) {

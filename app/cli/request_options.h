@@ -24,8 +24,12 @@ class RequestOptions {
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;
+  /// The first of its options that was given, "--recipe"; empty = none.
+  std::string given() const;
 
  private:
+  bool given_field(std::string_view name) const;
+
   struct Field {
     std::string expected;
     std::string name;  // dotted path of the field
@@ -38,29 +42,6 @@ class RequestOptions {
   std::string recipe_;
   std::deque<Field> fields_;  // CLI11 keeps references to `text`: elements must not move
 };
-
-/// The enumerators by their names: "fp8-block".
-template <engine::Named E>
-std::map<std::string, E> names_of() {
-  std::map<std::string, E> names;
-  for (const engine::EnumName& entry : engine::kType<E>.names) {
-    names.emplace(entry.name, static_cast<E>(entry.value));
-  }
-  return names;
-}
-
-/// An option whose words are the enumerators' names, all of which the help lists.
-template <engine::Named E>
-void add_choice(CLI::App& command, const char* name, E& value, const std::string& description) {
-  std::string listed;
-  for (const engine::EnumName& entry : engine::kType<E>.names) {
-    listed += (listed.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  command.add_option(name, value, description + ": " + listed)
-      ->option_text("NAME")
-      ->transform(CLI::CheckedTransformer(names_of<E>()))
-      ->default_str(std::string(engine::name_of(value)));
-}
 
 /// The preset with this name; case, spaces and punctuation are ignored.
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
@@ -66,6 +67,12 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
 
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
   if (!options.request_log.empty()) {
+    if (const std::string given = options.request.given(); !given.empty()) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("--requests runs the requests of {} as they are; leave out "
+                                       "{} or write it into the file",
+                                       options.request_log, given)};
+    }
     auto logged = read_request_log(options.request_log);
     if (!logged.ok()) return logged.error();
     std::vector<engine::RunRequest> requests;
@@ -214,7 +221,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "Afterwards step delayed scaling on X of the (first) request, with an outlier "
                   "at step 8, kept in the recording")
       ->option_text("STEPS")
-      ->check(CLI::Range(1, engine::kMaxHistorySteps));
+      ->check(between(1, engine::kMaxHistorySteps));
   command
       .add_option("--core-dump", options->core_dump_folder,
                   "Folder for a core dump of the device if a replay hangs: where the kernel is, "

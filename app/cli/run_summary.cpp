@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "app/cli/terminal.h"
+#include "app/controllers/request_actions.h"
+#include "app/gui/plot/format.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/trace/replay_sums.h"
 #include "profiling/trace/roofline.h"
@@ -89,7 +91,8 @@ void print_times(const engine::RunResult& result) {
   if (time.n == 0) return;
   print("{:<12}median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
         time.median / 1e6, time.p5 / 1e6, time.p95 / 1e6, time.n, result.iteration_method);
-  print("{:<12}{:.3f} TFLOPS at the median\n", "rate", result.flop / time.median / 1e3);
+  const plot::Quantity rate = plot::flop_rate(1e9 * result.flop / time.median);
+  print("{:<12}{} at the median\n", "rate", rate.text());
 }
 
 void print_gaps(const profiling::Activity& activity) {
@@ -114,7 +117,7 @@ void print_observer(const engine::Measurements& measured) {
           kLevels[static_cast<std::size_t>(timing.level)], timing.median_ns / 1e6,
           timing.p5_ns / 1e6, timing.p95_ns / 1e6, timing.samples);
     if (off != measured.observer.end() && timing.level != engine::TraceLevel::Off) {
-      print(", {:+.2f} %", 100.0 * (timing.median_ns / off->median_ns - 1.0));
+      print(", {} %", plot::percent_change(timing.median_ns / off->median_ns, 2));
     }
     print("\n");
   }
@@ -183,6 +186,7 @@ void print_expert_times(const engine::Measurements& measured) {
 void print_summary(const profiling::RecordedRun& run) {
   const engine::RunResult& result = run.result;
   const engine::ShapeSpec& shape = result.effective.shape;
+  print("{:<12}{}\n", "request", summary_of(run.request));
   print("{:<12}{}\n", "device", result.device.name);
   print("{:<12}{}{} experts, {} tokens, n {}, k {}\n", "shape",
         shape.preset.empty() ? "" : shape.preset + ": ", shape.num_experts, shape.tokens, shape.n,

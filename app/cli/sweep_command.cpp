@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
@@ -127,7 +128,7 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
                   "(default: recipe,pow2)")
       ->option_text("NAMES")
       ->delimiter(',')
-      ->check(CLI::IsMember({"recipe", "pow2", "backend", "workspace", "routing"}));
+      ->check(one_of({"recipe", "pow2", "backend", "workspace", "routing"}));
   command
       .add_option("--record", options->record,
                   "Record every run to this file, which must not exist yet")

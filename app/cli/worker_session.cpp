@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "app/cli/arguments.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/liveness.h"
@@ -34,7 +35,7 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
   app.add_option("--worker-backend", command.backend,
                  "Backends the worker offers: auto, cpu or cuda")
       ->option_text("NAME")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+      ->check(one_of({"auto", "cpu", "cuda"}));
   if (waits == Waits::InWindow) return;
   app.add_option(
          "--timeout", timeout_seconds,
@@ -46,7 +47,7 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
              WaitReporter::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
              WorkerRunner::Options{}.setup_seconds))
       ->option_text("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
 }
 
 void report_wait(const std::string& word) {

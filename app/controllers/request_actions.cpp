@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "app/controllers/request_controls.h"
 #include "engine/gemm/support.h"
@@ -82,9 +88,69 @@ std::string refusal_of(const RequestAction& action, const RunRequest& request,
   return verdict.support == engine::Support::Refused ? verdict.sentence : std::string();
 }
 
+namespace {
+
+/// What the summary's first words say already.
+constexpr std::string_view kSummarized[] = {"shape.num_experts",
+                                            "shape.tokens",
+                                            "shape.n",
+                                            "shape.k",
+                                            "recipe.scaling",
+                                            "recipe.activation_format",
+                                            "recipe.pow2_scales",
+                                            "routing.distribution",
+                                            "launch.kind",
+                                            "launch.iterations"};
+
+std::string setting_text(const RequestControl& control, const RunRequest& request) {
+  const std::string label =
+      control.options.alone[0] != '\0' ? control.options.alone : control.label;
+  switch (control.kind) {
+    case ControlKind::Switch:
+      return control_number(control, request) != 0 ? label : "no " + label;
+    case ControlKind::Number:
+      return fmt::format("{} {}", label, control_number(control, request));
+    case ControlKind::Decades:
+      return fmt::format("{} {:.3g}", label, control_value(control, request));
+    case ControlKind::Segments:
+    case ControlKind::List:
+      break;
+  }
+  const int index = chosen_index(control, request);
+  const std::string choice =
+      index < 0 ? "" : choice_labels(control)[static_cast<std::size_t>(index)];
+  // "Both" says it alone, "FP32" does not.
+  return control.label[0] == '\0' ? choice : fmt::format("{} {}", label, choice);
+}
+
+void add_file(const char* label, const engine::InputSpec& input, std::vector<std::string>& all) {
+  const auto* file = std::get_if<engine::FileInput>(&input);
+  if (file == nullptr) return;
+  const std::string name = std::filesystem::path(file->path).filename().string();
+  all.push_back(
+      fmt::format("{} {}{}{}", label, name, file->tensor.empty() ? "" : ":", file->tensor));
+}
+
+/// What is set otherwise than by default and has an effect, as the rail calls it.
+std::vector<std::string> other_settings(const RunRequest& request) {
+  static const RunRequest kDefaults;
+  std::vector<std::string> all;
+  add_file("X", request.activations, all);
+  add_file("W", request.weights, all);
+  for (const RequestControl& control : request_controls()) {
+    if (std::ranges::find(kSummarized, control.field) != std::end(kSummarized)) continue;
+    if (control_value(control, request) == control_value(control, kDefaults)) continue;
+    if (!engine::inapplicable_reason(control.field, request).empty()) continue;
+    all.push_back(setting_text(control, request));
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string summary_of(const RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
-  const std::string what = shape.preset.empty() ? fmt::format("{}x{} {}x{}", shape.num_experts,
+  const std::string what = shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
                                                               shape.tokens, shape.n, shape.k)
                                                 : shape.preset;
   const engine::RecipeTraits& traits = engine::traits_of(request.recipe);
@@ -95,11 +161,18 @@ std::string summary_of(const RunRequest& request) {
         choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
   }
   if (traits.chooses_pow2() && request.recipe.pow2_scales) recipe += " pow-2";
-  return fmt::format(
+  std::string summary = fmt::format(
       "{} · {} · {} · {} ×{}", what, recipe,
       choice_label("routing.distribution", static_cast<std::int64_t>(request.routing.distribution)),
       request.launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
       request.launch.iterations);
+  const std::vector<std::string> others = other_settings(request);
+  constexpr std::size_t kMaxOthers = 6;
+  for (std::size_t i = 0; i < std::min(others.size(), kMaxOthers); ++i) {
+    summary += " · " + others[i];
+  }
+  if (others.size() > kMaxOthers) summary += fmt::format(" · {} more", others.size() - kMaxOthers);
+  return summary;
 }
 
 }  // namespace app

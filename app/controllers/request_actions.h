@@ -29,7 +29,8 @@ std::vector<RequestAction> request_actions(const engine::RunRequest& request,
 std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
                        const LinkSupervisor& link);
 
-/// The request in one line that distinguishes runs: preset or sizes, recipe, routing, launch.
+/// The request in one line that distinguishes runs: preset or sizes, recipe, routing, launch,
+/// and whatever else is not the default.
 std::string summary_of(const engine::RunRequest& request);
 
 }  // namespace app

@@ -103,14 +103,13 @@ constexpr RequestControl control(const char* group, const char* id, const char* 
 
 constexpr RequestControl kControls[] = {
     control("Input", "shape.experts", "shape.num_experts", Number, "Experts",
-            {.tooltip = "Groups of the grouped product", .beyond = true}),
+            {.tooltip = "Groups of the grouped product"}),
     control("Input", "shape.tokens", "shape.tokens", Number, "Tokens",
-            {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits",
-             .beyond = true}),
+            {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits"}),
     control("Input", "shape.n", "shape.n", Number, "N",
-            {.tooltip = "Output features of one expert", .beyond = true}),
+            {.tooltip = "Output features of one expert"}),
     control("Input", "shape.k", "shape.k", Number, "K",
-            {.tooltip = "Input features: the reduction dimension of fprop", .beyond = true}),
+            {.tooltip = "Input features: the reduction dimension of fprop"}),
     control("Input", "activations.source", "activations.synthetic.distribution", List, "X",
             {.alone = "X values", .tooltip = "Values of X [tokens, K]", .choices = kDistributions}),
     control(
@@ -163,10 +162,9 @@ constexpr RequestControl kControls[] = {
             {.tooltip =
                  "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
              .choices = kWeightStorages}),
-    control(
-        "Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
-        {.tooltip = "Weights are quantized in the first of this many steps and kept for the others",
-         .beyond = true}),
+    control("Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
+            {.tooltip =
+                 "Weights are quantized in the first of this many steps and kept for the others"}),
 
     control("Recipe", "recipe.scaling", "recipe.scaling", Segments, "",
             {.alone = "Recipe", .choices = kScalingLabels, .per_row = 3, .gated = true}),
@@ -263,7 +261,7 @@ constexpr RequestControl kControls[] = {
              .choices = kLaunches,
              .gated = true}),
     control("Engine", "engine.iterations", "launch.iterations", Number, "Iterations",
-            {.tooltip = "Timed repetitions: the n of every time on screen", .beyond = true}),
+            {.tooltip = "Timed repetitions: the n of every time on screen"}),
     control("Engine", "engine.deadline_factor", "launch.deadline_factor", Number, "Deadline x",
             {.tooltip =
                  "A replay that takes this many times the 99th percentile of those before it, and "
@@ -273,10 +271,10 @@ constexpr RequestControl kControls[] = {
             {.tooltip =
                  "A node after every kernel of the graph marks it as done, so that a stall shows "
                  "where it happened. Replays then run one at a time"}),
-    control("Engine", "engine.layers", "layers", Number, "Layers",
-            {.tooltip =
-                 "Grouped products in one step, each with its own weights, all reading the same X",
-             .beyond = true}),
+    control(
+        "Engine", "engine.layers", "layers", Number, "Layers",
+        {.tooltip =
+             "Grouped products in one step, each with its own weights, all reading the same X"}),
 
     control(
         "Measure", "measure.trace", "measure.trace", Segments, "Trace",
@@ -284,8 +282,7 @@ constexpr RequestControl kControls[] = {
                     "instantiated for the level it is replayed under",
          .choices = kTraceLevels}),
     control("Measure", "measure.traced_iterations", "measure.traced_iterations", Number, "Traced",
-            {.tooltip = "Up to this many of the timed iterations are traced, the first ones",
-             .beyond = true}),
+            {.tooltip = "Up to this many of the timed iterations are traced, the first ones"}),
     control("Measure", "measure.cache", "measure.cache", Segments, "Caches",
             {.tooltip =
                  "Warm: as the iteration before leaves them. Cold: twice the last cache is written "
@@ -384,16 +381,14 @@ namespace {
 ControlRange range_of(const RequestControl& control) {
   static const engine::RunRequest kDefaults;
   const engine::FieldRules& rules = leaf_of(control, kDefaults).field->rules;
-  const auto beyond = std::int64_t{control.options.beyond ? 1 : 0};
   ControlRange range{.reset = control_number(control, kDefaults)};
   if (std::isfinite(rules.low)) {
     range.low = static_cast<std::int64_t>(rules.low);
     // No setting of this table means anything below 0 but the margin, whose limits are exact.
     if (rules.allow_zero) range.low = 0;
-    if (range.low > 0) range.low -= beyond;
   }
-  range.high = std::isfinite(rules.high) ? static_cast<std::int64_t>(rules.high) + beyond
-                                         : control.options.maximum;
+  range.high =
+      std::isfinite(rules.high) ? static_cast<std::int64_t>(rules.high) : control.options.maximum;
   return range;
 }
 

@@ -38,7 +38,6 @@ struct ControlOptions {
   int per_row = 0;            // choices in a row; 0 = all
   bool gated = false;         // choices are greyed out by the gate table
   bool compared = false;      // a comparison of recipes reads it, whatever the request's recipe
-  bool beyond = false;        // can be set one past its limits, so that the error names them
   std::int64_t maximum = 0;   // of a number whose field has no limit
 };
 

@@ -50,13 +50,14 @@ std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAx
 
 inline constexpr int kMinBlocks = 2;
 inline constexpr int kMaxBlocks = 64;
+inline constexpr int kDefaultBlocks = 16;  // enough for verdicts on 64 rows at once
 
 /// A against B in one measurement: blocks in the order A B B A, so that drift affects both equally.
 struct InterleavedOrder {
   engine::RunRequest a;
   engine::RunRequest b;
-  int blocks = 8;       // A and B together; even, 2..64. Fewer than 8 cannot resolve a difference
-  int iterations = 20;  // per block, instead of the requests' own
+  int blocks = kDefaultBlocks;  // A and B together; even, 2..64; see profiling::fewest_blocks()
+  int iterations = 20;          // per block, instead of the requests' own
 };
 
 /// The error names the side that the worker refuses, or the number that is out of range.

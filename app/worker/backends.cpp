@@ -21,7 +21,7 @@ namespace {
 engine::BackendSlot cpu_slot(const BackendOptions& options) {
   engine::BackendSlot slot{.kind = engine::GemmBackend::CpuReference, .backend = {}, .reason = {}};
   if (options.choice == BackendChoice::Cuda) {
-    slot.reason = "this worker was started for CUDA only; start it without --backend cuda";
+    slot.reason = "this worker was started for CUDA only: leave out --worker-backend cuda";
   } else {
     slot.backend = engine::make_cpu_backend();
   }
@@ -32,7 +32,7 @@ engine::BackendSlot cuda_slot(const BackendOptions& options) {
   engine::BackendSlot slot{
       .kind = engine::GemmBackend::CublasLtGrouped, .backend = {}, .reason = {}};
   if (options.choice == BackendChoice::Cpu) {
-    slot.reason = "this worker was started for the CPU only; start it without --backend cpu";
+    slot.reason = "this worker was started for the CPU only: leave out --worker-backend cpu";
     return slot;
   }
 #ifdef EXPERTSCOPE_WITH_CUDA

@@ -36,8 +36,8 @@ engine::Result<Answer> carry_out(const OrderContext& context,
                                  const engine::AmaxHistoryRequest& request);
 
 /// Quantizes with the CPU twins and writes codes.npy, scale_inv.npy (MXFP8 and NVFP4: scales.npy),
-/// amax.npy (not MXFP8), splits.npy and manifest.json into order.folder (created if missing, files
-/// of these names replaced), so that anyone can check the numerics with their own tools. The
+/// amax.npy (not MXFP8), splits.npy and manifest.json into order.folder (created if missing, else
+/// it must be empty), so that anyone can check the numerics with their own tools. The
 /// columnwise arrays are codes_columnwise.npy and so on. Scales are written in the plain order of
 /// their blocks, not in the layout a matmul needs; the manifest says how to decode.
 engine::Result<Answer> carry_out(const OrderContext& context, const QuantizeOrder& order);

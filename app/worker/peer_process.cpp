@@ -210,7 +210,7 @@ class PeerSubject final : public engine::LinearSubject {
   engine::Result<std::vector<engine::PartTime>> turn() override {
     std::vector<engine::PartTime> times;
     for (const engine::LinearPart part : parts_) {
-      const std::int64_t begin = engine::span_now_ns();
+      const std::int64_t begin = engine::steady_ns();
       ENGINE_ASSIGN(
           const Json answer,
           shape_->asker().ask({{"time", name_}, {"part", engine::name_of(part)}}, kTimeLimit));
@@ -219,7 +219,7 @@ class PeerSubject final : public engine::LinearSubject {
         return unexpected_answer(answer.dump());
       }
       times.push_back(
-          {.part = part, .us = us->get<double>(), .span = {begin, engine::span_now_ns()}});
+          {.part = part, .us = us->get<double>(), .span = {begin, engine::steady_ns()}});
     }
     return times;
   }

@@ -15,6 +15,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/worker/handlers.h"
+#include "engine/input/free_output.h"
 #include "engine/input/json_text.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
@@ -262,13 +263,15 @@ engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used
   }
   const std::string refusal = engine::quantize_refusal(order.request.recipe);
   if (!refusal.empty()) return engine::Error{engine::ErrorCode::InvalidArgument, refusal};
+  ENGINE_TRY(engine::require_empty_folder(order.folder));
+  // Before the folder is made: a refused order leaves nothing behind.
+  ENGINE_ASSIGN(const Operand loaded, load(order));
   std::error_code error;
   std::filesystem::create_directories(order.folder, error);
   if (error || order.folder.empty()) {
     return engine::Error{engine::ErrorCode::Io, fmt::format("cannot create the folder '{}': {}",
                                                             order.folder, error.message())};
   }
-  ENGINE_ASSIGN(const Operand loaded, load(order));
   const Operand& operand = loaded;
 
   Folder folder(order.folder);

@@ -2,10 +2,11 @@
 
 #include <omp.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#include "engine/backend/cpu/machine.h"
 
 namespace engine {
 namespace {
@@ -32,15 +33,8 @@ class CpuTarget final : public BenchTarget {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return {};
   }
-  /// With all threads, like the twins: one thread does not use the full memory bandwidth.
   Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    const std::int64_t parts = omp_get_max_threads();
-#pragma omp parallel for schedule(static)
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t begin = bytes * part / parts;
-      std::memcpy(to + begin, from + begin,
-                  static_cast<std::size_t>(bytes * (part + 1) / parts - begin));
-    }
+    copy_in_parallel(to, from, bytes);
     return {};
   }
 
@@ -83,12 +77,11 @@ class CpuTarget final : public BenchTarget {
 
   Result<double> time_us(const Launch& launch, int launches) override {
     ENGINE_TRY(launch());
-    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t start = steady_ns();
     for (int i = 0; i < launches; ++i) {
       ENGINE_TRY(launch());
     }
-    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    return time.count() / launches;
+    return static_cast<double>(steady_ns() - start) * 1e-3 / launches;
   }
   int launches_per_time() const override { return 1; }
   std::string time_method() const override { return "steady clock around one launch"; }

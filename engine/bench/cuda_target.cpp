@@ -6,18 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/batch_clock.h"
 #include "engine/device/buffer.h"
 #include "engine/device/check.h"
 #include "engine/device/device_facts.h"
-#include "engine/device/handles.h"
 
 namespace engine {
 namespace {
 
 class CudaTarget final : public BenchTarget {
  public:
-  CudaTarget(Stream stream, Event begin, Event end)
-      : stream_(std::move(stream)), begin_(std::move(begin)), end_(std::move(end)) {}
+  CudaTarget(Stream stream, BatchClock clock)
+      : stream_(std::move(stream)), clock_(std::move(clock)) {}
 
   Result<std::byte*> allocate(std::int64_t bytes) override {
     ENGINE_ASSIGN(DeviceBuffer buffer,
@@ -71,14 +71,8 @@ class CudaTarget final : public BenchTarget {
 
   Result<double> time_us(const Launch& launch, int launches) override {
     ENGINE_TRY(launch());
-    ENGINE_CUDA_TRY(cudaEventRecord(begin_.get(), stream()), "Starting the clock");
-    for (int i = 0; i < launches; ++i) ENGINE_TRY(launch());
-    ENGINE_CUDA_TRY(cudaEventRecord(end_.get(), stream()), "Stopping the clock");
-    ENGINE_CUDA_TRY(cudaEventSynchronize(end_.get()), "Waiting for the benchmark");
-    float milliseconds = 0;
-    ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()),
-                    "Reading the clock");
-    return static_cast<double>(milliseconds) * 1e3 / launches;
+    ENGINE_ASSIGN(const double elapsed, clock_.time(launches, stream(), launch));
+    return elapsed * 1e-3;
   }
   // Timing a single launch would include the gap after it.
   int launches_per_time() const override { return 4; }
@@ -93,7 +87,7 @@ class CudaTarget final : public BenchTarget {
   cudaStream_t stream() const { return stream_.get(); }
 
   Stream stream_;
-  Event begin_, end_;
+  BatchClock clock_;
   std::vector<DeviceBuffer> memory_;
 };
 
@@ -101,10 +95,9 @@ class CudaTarget final : public BenchTarget {
 
 Result<std::unique_ptr<BenchTarget>> make_cuda_bench_target() {
   ENGINE_ASSIGN(Stream stream, make_stream());
-  ENGINE_ASSIGN(Event begin, make_timing_event());
-  ENGINE_ASSIGN(Event end, make_timing_event());
+  ENGINE_ASSIGN(BatchClock clock, BatchClock::create());
   return std::unique_ptr<BenchTarget>(
-      std::make_unique<CudaTarget>(std::move(stream), std::move(begin), std::move(end)));
+      std::make_unique<CudaTarget>(std::move(stream), std::move(clock)));
 }
 
 }  // namespace engine

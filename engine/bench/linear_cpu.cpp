@@ -58,9 +58,9 @@ class TimedCpuStep {
   Result<PartTime> run(LinearPart part) {
     sums_.begin_iteration(iteration_);
     const std::int64_t reading = step_.reading_ns();
-    const std::int64_t begin = span_now_ns();
+    const std::int64_t begin = steady_ns();
     ENGINE_TRY(step_.run(iteration_++));
-    const std::int64_t end = span_now_ns();
+    const std::int64_t end = steady_ns();
     const std::int64_t took = end - begin - (step_.reading_ns() - reading);
     return PartTime{.part = part,
                     .us = static_cast<double>(took) * 1e-3,

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <functional>
 #include <optional>
 #include <string>
@@ -7,9 +6,10 @@
 
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/bench/linear_bench.h"
+#include "engine/device/batch_clock.h"
 #include "engine/device/device_facts.h"
-#include "engine/device/handles.h"
 #include "engine/linear/grouped_step.h"
+#include "engine/model/out_of_memory.h"
 
 namespace engine {
 
@@ -53,7 +53,7 @@ class CudaLinearSubject final : public LinearSubject {
   GraphExec forward_graph_, both_graph_, setup_graph_;
   GraphExec forward_programmatic_, both_programmatic_;
   std::size_t turns_ = 0;
-  Event begin_, end_;
+  BatchClock clock_;
 };
 
 namespace {
@@ -98,15 +98,12 @@ Result<std::unique_ptr<LinearSubject>> CudaLinearSubject::create(Setup setup) {
   std::unique_ptr<CudaLinearSubject> subject(new CudaLinearSubject());
   ENGINE_ASSIGN(GroupedStep both, make_step(setup, setup.config));
   ENGINE_ASSIGN(GroupedStep forward, make_step(setup, forward_of(setup.config)));
-  ENGINE_ASSIGN(Event begin, make_timing_event());
-  ENGINE_ASSIGN(Event end, make_timing_event());
   subject->name_ = std::move(setup.name);
   subject->stream_ = setup.stream;
   subject->tracer_ = setup.tracer;
   subject->both_.emplace(std::move(both));
   subject->forward_.emplace(std::move(forward));
-  subject->begin_ = std::move(begin);
-  subject->end_ = std::move(end);
+  ENGINE_ASSIGN(subject->clock_, BatchClock::create());
   ENGINE_TRY(subject->capture_graphs());
   ENGINE_TRY(subject->capture_programmatic());
   ENGINE_ASSIGN(subject->setup_graph_, graph_of(setup.stream, [&]() -> Status {
@@ -144,17 +141,11 @@ Status CudaLinearSubject::capture_programmatic() {
 template <class Launch>
 Result<PartTime> CudaLinearSubject::time(LinearPart part, int launches, Launch&& launch) {
   PartTime timed{.part = part};
-  timed.span.begin_ns = span_now_ns();
+  timed.span.begin_ns = steady_ns();
   ENGINE_TRY(launch());
-  ENGINE_CUDA_TRY(cudaEventRecord(begin_.get(), stream_), "Starting the clock");
-  ENGINE_TRY(launch());
-  ENGINE_CUDA_TRY(cudaEventRecord(end_.get(), stream_), "Stopping the clock");
-  ENGINE_CUDA_TRY(cudaEventSynchronize(end_.get()), "Waiting for the benchmark");
-  float milliseconds = 0;
-  ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()),
-                  "Reading the clock");
-  timed.us = static_cast<double>(milliseconds) * 1e3 / launches;
-  timed.span.end_ns = span_now_ns();
+  ENGINE_ASSIGN(const double elapsed, clock_.time(1, stream_, launch));
+  timed.us = elapsed * 1e-3 / launches;
+  timed.span.end_ns = steady_ns();
   return timed;
 }
 
@@ -232,8 +223,6 @@ namespace {
 // Kernels that are loaded lazily, and the peers' memory, are not counted.
 constexpr std::int64_t kReserveBytes = std::int64_t{1} << 30;
 
-double gib(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p30; }
-
 RunRequest on_device(const LinearCase& measured, LinearBenchRecipe recipe) {
   RunRequest request = linear_bench_request(measured.shape, measured.routing, recipe);
   request.backend = GemmBackend::CublasLtGrouped;
@@ -300,11 +289,8 @@ class DeviceLinearTarget final : public LinearTarget {
     ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     const std::int64_t needed = CudaLinearSubject::bytes(config) + kReserveBytes;
     if (needed > available) {
-      return Error{
-          ErrorCode::OutOfMemory,
-          fmt::format("its steps need {:.1f} GiB of device memory in addition to those of the "
-                      "other recipes, but {:.1f} GiB are free",
-                      gib(needed), gib(available))};
+      return out_of_memory("in addition to those of the other recipes, this recipe's steps need",
+                           needed, available, "choose a smaller shape", "device memory");
     }
     return CudaLinearSubject::create({.name = name,
                                       .library = library_,

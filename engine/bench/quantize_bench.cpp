@@ -28,11 +28,11 @@ Status measure(BenchTarget& target, const std::vector<BenchCase>& cases, double 
     progress.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (progress.cancel) return cancelled();
-      const std::int64_t begin = span_now_ns();
+      const std::int64_t begin = steady_ns();
       ENGINE_ASSIGN(const double time, target.time_us(cases[i].launch, target.launches_per_time()));
       if (round < 0) continue;
       turns[i].times_us.push_back(time);
-      turns[i].spans.push_back({begin, span_now_ns()});
+      turns[i].spans.push_back({begin, steady_ns()});
     }
   }
   return {};

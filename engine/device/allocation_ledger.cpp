@@ -96,14 +96,6 @@ void AllocationLedger::released(const void* address) {
   if (state_->released.size() > kMaxReleased) state_->released.pop_front();
 }
 
-void AllocationLedger::relabel(const void* address, AllocationLabel label) {
-  const std::lock_guard lock(state_->mutex);
-  const auto found = state_->live.find(reinterpret_cast<std::uint64_t>(address));
-  if (found == state_->live.end()) return;
-  state_->forget_name(found->second);
-  state_->name(found->second, std::move(label));
-}
-
 std::uint64_t AllocationLedger::clock() const {
   const std::lock_guard lock(state_->mutex);
   return state_->clock;

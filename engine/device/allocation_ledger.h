@@ -43,8 +43,6 @@ class AllocationLedger {
                  AllocationLabel label);
   /// Addresses that are not in the ledger are ignored.
   void released(const void* address);
-  /// Changes the label of a live allocation.
-  void relabel(const void* address, AllocationLabel label);
 
   /// Position of the newest event.
   std::uint64_t clock() const;

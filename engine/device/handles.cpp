@@ -27,6 +27,13 @@ Result<Event> make_order_event() {
   return Event(event);
 }
 
+Result<double> elapsed_ns(const Event& begin, const Event& end) {
+  float milliseconds = 0.0F;
+  ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()),
+                  "Reading the time between two events");
+  return static_cast<double>(milliseconds) * 1e6;
+}
+
 Result<GraphExec> instantiate(const Graph& graph) {
   cudaGraphExec_t exec = nullptr;
   ENGINE_CUDA_TRY(cudaGraphInstantiate(&exec, graph.get(), 0), "Instantiating the graph");

@@ -50,6 +50,8 @@ Result<Stream> make_stream();
 Result<Event> make_timing_event();
 /// An event that only orders streams: cheaper, and used to fork and join captures.
 Result<Event> make_order_event();
+/// Nanoseconds between two timing events that have happened.
+Result<double> elapsed_ns(const Event& begin, const Event& end);
 
 /// Captures the work that `enqueue` adds to the stream. ThreadLocal mode: other threads of the
 /// worker may continue to make CUDA calls. If `enqueue` fails, the capture is ended and its error

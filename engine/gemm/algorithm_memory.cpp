@@ -1,13 +1,13 @@
 // Every round times all candidates, so that clock changes affect them equally.
 #include "engine/gemm/cublaslt_products.h"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
 #include <vector>
 
-#include "engine/device/handles.h"
+#include "engine/device/batch_clock.h"
+#include "engine/model/measurement.h"
 
 namespace engine {
 namespace {
@@ -28,16 +28,10 @@ Memory& memory() {
   return made;
 }
 
-float median(std::vector<float> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 Result<AlgorithmTrial> time_candidates(int candidates, cudaStream_t stream,
                                        const std::function<Status(int)>& launch) {
-  ENGINE_ASSIGN(Event start, make_timing_event());
-  ENGINE_ASSIGN(Event end, make_timing_event());
-  std::vector<std::vector<float>> times(static_cast<std::size_t>(candidates));
+  ENGINE_ASSIGN(const BatchClock clock, BatchClock::create());
+  std::vector<std::vector<double>> times_us(static_cast<std::size_t>(candidates));
   std::vector<Status> refusals(static_cast<std::size_t>(candidates));
   // The first round loads the kernels and is not counted.
   auto begin = std::chrono::steady_clock::now();
@@ -48,22 +42,18 @@ Result<AlgorithmTrial> time_candidates(int candidates, cudaStream_t stream,
     for (int i = 0; i < candidates; ++i) {
       const auto index = static_cast<std::size_t>(i);
       if (!refusals[index].ok()) continue;
-      ENGINE_CUDA_TRY(cudaEventRecord(start.get(), stream), "Timing a candidate");
-      refusals[index] = launch(i);
+      const Result<double> elapsed =
+          clock.time(1, stream, [&] { return refusals[index] = launch(i); });
       if (!refusals[index].ok()) continue;
-      ENGINE_CUDA_TRY(cudaEventRecord(end.get(), stream), "Timing a candidate");
-      ENGINE_CUDA_TRY(cudaEventSynchronize(end.get()), "Timing a candidate");
-      float milliseconds = 0;
-      ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start.get(), end.get()),
-                      "Timing a candidate");
-      if (round > 0) times[index].push_back(milliseconds * 1000.0F);
+      if (!elapsed.ok()) return elapsed.error();
+      if (round > 0) times_us[index].push_back(elapsed.value() * 1e-3);
     }
   }
   AlgorithmTrial trial{.chosen = -1};
   for (int i = 0; i < candidates; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    if (times[index].empty()) continue;
-    const float time = median(times[index]);
+    if (times_us[index].empty()) continue;
+    const auto time = static_cast<float>(quantile_of(times_us[index], 0.5));
     ++trial.candidates;
     if (trial.chosen < 0) {
       trial.first_us = time;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/common/formats.h"
+
 namespace engine {
 
 constexpr float bf16_value(std::uint16_t bits) {
@@ -42,6 +44,20 @@ constexpr std::uint16_t fp16_bits(float value) {
   half = magnitude >= 0x47800000U ? 0x7C00U : half;  // 65536 and above, infinity
   half = magnitude > 0x7F800000U ? 0x7E00U : half;
   return static_cast<std::uint16_t>(sign | half);
+}
+
+/// The same for a type, BF16 or FP16.
+constexpr float value_of(kernels::InputType type, std::uint16_t bits) {
+  return type == kernels::InputType::Fp16 ? fp16_value(bits) : bf16_value(bits);
+}
+constexpr std::uint16_t round_to(kernels::InputType type, float value) {
+  return type == kernels::InputType::Fp16 ? fp16_bits(value) : bf16_bits(value);
+}
+
+/// Element i of an array of any type, as FP32 (exact).
+inline float element_value(kernels::InputType type, const void* elements, std::int64_t i) {
+  if (type == kernels::InputType::Fp32) return static_cast<const float*>(elements)[i];
+  return value_of(type, static_cast<const std::uint16_t*>(elements)[i]);
 }
 
 }  // namespace engine

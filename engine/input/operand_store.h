@@ -32,9 +32,6 @@ class Buffer {
   std::int64_t capacity_ = 0;
 };
 
-/// Bytes of one element as the kernels read it.
-constexpr std::int64_t element_bytes(ElementType type) { return type == ElementType::Fp32 ? 4 : 2; }
-
 class OperandStore {
  public:
   /// Reads everything now when `keep`.

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "engine/input/element_rounding.h"
@@ -278,6 +280,15 @@ const InputSpec& input_of(const RunRequest& request, OperandRole role) {
       break;
   }
   return request.activations;
+}
+
+FileStamp file_stamp(const InputSpec& input) {
+  const auto* file = std::get_if<FileInput>(&input);
+  if (file == nullptr) return {};
+  std::error_code unreadable;  // also a stamp: -1 bytes
+  return {
+      .bytes = static_cast<std::int64_t>(std::filesystem::file_size(file->path, unreadable)),
+      .time = std::filesystem::last_write_time(file->path, unreadable).time_since_epoch().count()};
 }
 
 void TensorSource::read_fp16(std::int64_t first_row, std::int64_t count,

@@ -40,6 +40,14 @@ class TensorSource {
 /// The part of a request that specifies one operand's values.
 const InputSpec& input_of(const RunRequest& request, OperandRole role);
 
+/// What tells a rewritten file from the one that was read; zeros if the values come from no file.
+struct FileStamp {
+  std::int64_t bytes = 0;
+  std::int64_t time = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+FileStamp file_stamp(const InputSpec& input);
+
 /// Opens or builds the source of one operand and checks its size: activations [tokens, k],
 /// gradients [tokens, n], weights of one layer [num_experts * n, k] (a file may also hold
 /// [num_experts, n, k], or one tensor [n, k] per expert, named with {} for its number; all layers

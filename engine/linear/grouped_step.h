@@ -80,7 +80,6 @@ class GroupedStep {
   kernels::GroupedInput weights(int layer) const;
   const void* weights_of_expert(int layer, int expert) const;
   const StepOperands& operands() const { return operands_; }
-  const PointerArrays& pointer_arrays() const { return pointers_; }
 
   /// Device bytes that create() allocates, operands not counted.
   static std::int64_t bytes(const StepConfig& config);

@@ -7,20 +7,12 @@
 
 namespace engine {
 
-namespace {
-
-constexpr double kNsPerMs = 1e6;
-
-}  // namespace
-
 Result<IterationClock> IterationClock::create(ReplayWatchdog* watchdog) {
   IterationClock clock;
   clock.watchdog_ = watchdog;
   for (Pair& pair : clock.pairs_) {
-    for (Event* event : {&pair.start, &pair.end}) {
-      ENGINE_ASSIGN(Event made, make_timing_event());
-      *event = std::move(made);
-    }
+    ENGINE_ASSIGN(pair.start, make_timing_event());
+    ENGINE_ASSIGN(pair.end, make_timing_event());
   }
   return clock;
 }
@@ -54,20 +46,16 @@ Status IterationClock::read_next() {
   const int index = finished();
   const Pair& pair = pairs_[static_cast<std::size_t>(index % kPairs)];
   ENGINE_TRY(wait(pair.end.get()));
-  float elapsed_ms = 0.0F;
   if (index > 0) {
     // From start to start: as a float, the difference from the first start would lose nanoseconds
     // after some seconds.
     const Pair& before = pairs_[static_cast<std::size_t>((index - 1) % kPairs)];
-    ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, before.start.get(), pair.start.get()),
-                    "Timing an iteration");
-    start_ns_ += static_cast<double>(elapsed_ms) * kNsPerMs;
+    ENGINE_ASSIGN(const double since, elapsed_ns(before.start, pair.start));
+    start_ns_ += since;
   }
-  ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, pair.start.get(), pair.end.get()),
-                  "Timing an iteration");
-  if (watchdog_ != nullptr) watchdog_->finished(static_cast<double>(elapsed_ms) * 1e-3);
-  iterations_.push_back({.start_ns = std::llround(start_ns_),
-                         .duration_ns = std::llround(static_cast<double>(elapsed_ms) * kNsPerMs)});
+  ENGINE_ASSIGN(const double took, elapsed_ns(pair.start, pair.end));
+  if (watchdog_ != nullptr) watchdog_->finished(took * 1e-9);
+  iterations_.push_back({.start_ns = std::llround(start_ns_), .duration_ns = std::llround(took)});
   return {};
 }
 

@@ -8,8 +8,6 @@ namespace {
 
 constexpr int kPoison = 0xFF;  // 0xFFFF is a NaN of BF16 and FP16, 0xFFFFFFFF one of FP32
 
-std::int64_t element_bytes(ElementType type) { return type == ElementType::Fp32 ? 4 : 2; }
-
 }  // namespace
 
 std::vector<StepOutput> step_outputs(const GroupedStep& step) {

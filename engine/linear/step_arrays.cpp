@@ -160,10 +160,4 @@ Status PointerArrays::launch_before(int product, kernels::LaunchStream stream) c
   return {};
 }
 
-int PointerArrays::launches() const {
-  std::size_t count = head_.size();
-  for (const auto& before : before_) count += before.size();
-  return static_cast<int>(count);
-}
-
 }  // namespace engine

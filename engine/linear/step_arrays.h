@@ -72,8 +72,6 @@ class PointerArrays {
   Status launch_head(kernels::LaunchStream stream) const;
   /// Called before a product: does nothing with SetupArrays::PerMatmul.
   Status launch_before(int product, kernels::LaunchStream stream) const;
-  /// Launches of one step.
-  int launches() const;
 
  private:
   void** array(int product, ProductArray which) const;

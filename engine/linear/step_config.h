@@ -62,8 +62,8 @@ struct StepConfig {
     return fp32_outputs ? ElementType::Fp32 : recipe.high_precision;
   }
   ElementType wgrad_type() const { return fp32_outputs ? ElementType::Fp32 : linear.wgrad_type; }
-  std::int64_t output_bytes() const { return output_type() == ElementType::Fp32 ? 4 : 2; }
-  std::int64_t wgrad_bytes() const { return wgrad_type() == ElementType::Fp32 ? 4 : 2; }
+  std::int64_t output_bytes() const { return element_bytes(output_type()); }
+  std::int64_t wgrad_bytes() const { return element_bytes(wgrad_type()); }
 };
 
 inline constexpr std::int64_t kHighPrecisionBytes = 2;  // BF16 and FP16

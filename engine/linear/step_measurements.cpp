@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "engine/device/batch_clock.h"
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
 #include "engine/linear/iteration_clock.h"

@@ -2,7 +2,6 @@
 #include "engine/linear/step_numerics.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/linear/output_check.h"
@@ -12,8 +11,6 @@
 
 namespace engine {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 StepConfig reference_config(const StepConfig& config) {
   StepConfig reference = config;
@@ -156,15 +153,7 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
     numerics.gradients = std::move(dy.statistics);
   }
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    const kernels::GroupQuantizationSums& sums = x.sums[group];
-    ExpertResult expert{.rows = splits[group]};
-    expert.saturated = sums.saturated;
-    expert.underflowed = sums.underflowed;
-    expert.x_snr_db = splits[group] == 0 ? kNan : snr_db(sums.signal, sums.noise);
-    if (config.quantized() && splits[group] > 0) {
-      expert.x_max_ulp = sums.max_ulp;
-    }
-    numerics.experts.push_back(expert);
+    numerics.experts.push_back(expert_result(splits[group], x.sums[group], config.quantized()));
   }
   ENGINE_TRY(add_product_errors(step, weights.input, splits, numerics, stream));
   return numerics;

@@ -168,10 +168,6 @@ Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observe
   return {};
 }
 
-const CudaQuantizer* StepOperand::quantizer() const {
-  return quantizers_.size() == 1 ? &quantizers_.front() : nullptr;
-}
-
 OperandSource StepOperand::high_precision_source(const void* base) const {
   OperandSource source{.type = high_precision_type(config_.recipe)};
   // The products only read these; cuBLASLt's pointer arrays are not const.

@@ -47,9 +47,6 @@ class StepOperand {
                   kernels::StampBuffer stamps = {}) const;
 
   OperandSource source(kernels::Direction direction) const;
-  const kernels::GroupedInput& input() const { return setup_.input; }
-  /// Of the whole operand; empty for a high-precision recipe and for a list of weights.
-  const CudaQuantizer* quantizer() const;
 
  private:
   StepOperand() = default;

@@ -27,7 +27,6 @@ class Workspaces {
   }
 
   static std::int64_t bytes(const StepConfig& config);
-  const std::vector<DeviceBuffer>& buffers() const { return buffers_; }
 
  private:
   static std::int64_t call_bytes();

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::uintptr_t kAlignment = 16;  // cuBLASLt's and the kernels' vector accesses
 
-std::int64_t element_bytes(ElementType type) { return type == ElementType::Fp32 ? 4 : 2; }
-
 std::string device_name(int device) {
   return device == kHostMemory ? "host memory" : fmt::format("device {}", device);
 }

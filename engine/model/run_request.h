@@ -29,6 +29,8 @@ inline constexpr double kMaxDeadlineFactor = 10000.0;
 using ElementType = kernels::InputType;  // Bf16, Fp16, Fp32
 using Fp8Format = kernels::Fp8Format;    // E4m3, E5m2
 
+constexpr std::int64_t element_bytes(ElementType type) { return type == ElementType::Fp32 ? 4 : 2; }
+
 enum class Distribution {
   Normal,       // mean 0, standard deviation 1 (activations) or 1/sqrt(k) (weights)
   Uniform,      // [-1, 1) times the same deviation

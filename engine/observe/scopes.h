@@ -35,21 +35,4 @@ class IterationScope {
   StageRange range_;
 };
 
-/// Ends the observed run also when the run fails half-way.
-class ObservedRun {
- public:
-  explicit ObservedRun(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
-  ~ObservedRun() { end(); }
-  ObservedRun(const ObservedRun&) = delete;
-  ObservedRun& operator=(const ObservedRun&) = delete;
-  void end() {
-    if (open_) observer_.end_run();
-    open_ = false;
-  }
-
- private:
-  StepObserver& observer_;
-  bool open_ = true;
-};
-
 }  // namespace engine

@@ -46,6 +46,23 @@ class StepObserver {
   virtual std::uint64_t dropped() const { return 0; }
 };
 
+/// Ends the observed run also when the run fails half-way.
+class ObservedRun {
+ public:
+  explicit ObservedRun(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
+  ~ObservedRun() { end(); }
+  ObservedRun(const ObservedRun&) = delete;
+  ObservedRun& operator=(const ObservedRun&) = delete;
+  void end() {
+    if (open_) observer_.end_run();
+    open_ = false;
+  }
+
+ private:
+  StepObserver& observer_;
+  bool open_ = true;
+};
+
 /// What the pulse thread shows while the engine thread works, and how the reader thread stops it.
 /// Plain atomics: written by the engine thread, read by others without a lock.
 struct RunProgress {

@@ -134,14 +134,21 @@ std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std
 
 std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
                                  std::int64_t columns) {
-  std::int64_t bytes = 0;
+  // Padding between one-byte scales is written too, as 0.
+  if (!layout.fp32_scales()) return scale_count(layout, splits, columns);
+  std::int64_t scales = 0;
   for (const std::int64_t rows : splits) {
     const ScaleGrid grid = scale_grid(layout, rows, columns);
-    // Padding between one-byte scales is written too, as 0.
-    bytes +=
-        layout.fp32_scales() ? grid.rows * grid.columns * std::int64_t{sizeof(float)} : grid.span;
+    scales += grid.rows * grid.columns;
   }
-  return bytes;
+  return scales * std::int64_t{sizeof(float)};
+}
+
+std::int64_t scale_count(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                         std::int64_t columns) {
+  std::int64_t scales = 0;
+  for (const std::int64_t rows : splits) scales += scale_grid(layout, rows, columns).span;
+  return scales;
 }
 
 std::int64_t amax_count(const OperandLayout& layout, int num_groups) {

@@ -2,6 +2,8 @@
 // for reading. Sizes come from the capacity alone or, exactly, from splits. No CUDA.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -75,6 +77,55 @@ struct ScaleGrid {
 /// Of a group of `rows` rows. The square blocks of MXFP8 and NVFP4 repeat their scale on the grid
 /// of the plain ones. One scale per tensor covers the whole group.
 ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns);
+
+/// Scales (floats or bytes) that an array for these splits spans, padding included.
+std::int64_t scale_count(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                         std::int64_t columns);
+
+/// A scale that covers elements.
+struct ScalePlace {
+  std::int64_t index = 0;  // in the array of all groups
+  std::size_t group = 0;
+  std::int64_t row = 0;  // among the scales of all groups
+  std::int64_t column = 0;
+  std::int64_t elements = 0;  // that it covers: fewer at the edges
+};
+
+/// Calls visit(ScalePlace) for every scale that covers elements: padding and groups without rows,
+/// which a per-tensor scale may have too, are left out. Group by group, each in the order of its
+/// array.
+template <class Visit>
+void for_each_scale(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                    std::int64_t columns, const Visit& visit) {
+  std::int64_t first_row = 0;
+  std::int64_t first = 0;
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    const std::int64_t rows = splits[group];
+    const ScaleGrid grid = scale_grid(layout, rows, columns);
+    const std::int64_t grid_rows = rows == 0 ? 0 : grid.rows;
+    const auto one = [&](std::int64_t row, std::int64_t column) {
+      visit(ScalePlace{
+          .index = first + row * grid.row_stride + column * grid.column_stride,
+          .group = group,
+          .row = first_row + row,
+          .column = column,
+          .elements = std::min(grid.block_rows, rows - row * grid.block_rows) *
+                      std::min(grid.block_columns, columns - column * grid.block_columns)});
+    };
+    // The inner loop has the smaller stride: rowwise 1x128 scales are stored column by column.
+    if (grid.row_stride < grid.column_stride) {
+      for (std::int64_t column = 0; column < grid.columns; ++column) {
+        for (std::int64_t row = 0; row < grid_rows; ++row) one(row, column);
+      }
+    } else {
+      for (std::int64_t row = 0; row < grid_rows; ++row) {
+        for (std::int64_t column = 0; column < grid.columns; ++column) one(row, column);
+      }
+    }
+    first += grid.span;
+    first_row += grid_rows;
+  }
+}
 
 /// How far a group moves the ones after it: `bytes` for every `unit` rows begun.
 struct GroupStride {

@@ -6,10 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/input/element_rounding.h"
 #include "engine/quantize/range_waste.h"
-#include "engine/quantize/statistics_fold.h"
-#include "kernels/diagnostics/statistics.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace engine {
@@ -36,7 +33,22 @@ CodeGrid code_grid(const OperandLayout& layout) {
   return {.largest = 57344.0, .smallest_normal = 0x1p-14, .mantissa_bits = 2};
 }
 
-struct Errors {
+/// Where the losses of one group's scales are counted. Strips share blocks, so counts are atomic;
+/// they are rare.
+struct GroupLosses {
+  kernels::BlockLosses* first = nullptr;  // laid out as the scales
+  std::int64_t first_row = 0;             // of the group, in the operand
+  ScaleGrid grid;
+  std::int64_t columns = 0;  // of the operand
+
+  kernels::BlockLosses& at(std::int64_t element) const {
+    const std::int64_t row = (element / columns - first_row) / grid.block_rows;
+    const std::int64_t column = element % columns / grid.block_columns;
+    return first[row * grid.row_stride + column * grid.column_stride];
+  }
+};
+
+struct GroupErrors {
   double signal = 0;
   double noise = 0;
   double relative = 0;
@@ -45,7 +57,7 @@ struct Errors {
   std::uint64_t underflowed = 0;
   std::array<std::uint64_t, 256> counts{};
 
-  void add(const Errors& more) {
+  void add(const GroupErrors& more) {
     signal += more.signal;
     noise += more.noise;
     relative = std::max(relative, more.relative);
@@ -53,21 +65,6 @@ struct Errors {
     saturated += more.saturated;
     underflowed += more.underflowed;
     for (std::size_t code = 0; code < counts.size(); ++code) counts[code] += more.counts[code];
-  }
-};
-
-/// Where the losses of one group's scales are counted. Strips share blocks, so counts are atomic;
-/// they are rare.
-struct GroupLosses {
-  kernels::BlockLosses* first = nullptr;  // in the order of PlainScales
-  std::int64_t first_row = 0;             // of the group, in the operand
-  ScaleGrid grid;
-  std::int64_t columns = 0;  // of the operand
-
-  kernels::BlockLosses& at(std::int64_t element) const {
-    const std::int64_t row = (element / columns - first_row) / grid.block_rows;
-    const std::int64_t column = element % columns / grid.block_columns;
-    return first[row * grid.columns + column];
   }
 };
 
@@ -86,14 +83,14 @@ class Measure {
         grid_(code_grid(layout)) {}
 
   /// Of one group; its losses go to `losses`.
-  Errors all_rows(std::int64_t first_row, std::int64_t rows, const GroupLosses& losses) const {
-    Errors all;
+  GroupErrors all_rows(std::int64_t first_row, std::int64_t rows, const GroupLosses& losses) const {
+    GroupErrors all;
     // A fixed number of strips, merged in order: sums do not depend on the number of threads.
     constexpr std::int64_t kStrips = 64;
-    std::array<Errors, kStrips> strips;
+    std::array<GroupErrors, kStrips> strips;
 #pragma omp parallel for schedule(dynamic)
     for (std::int64_t strip = 0; strip < kStrips; ++strip) {
-      Errors& errors = strips[static_cast<std::size_t>(strip)];
+      GroupErrors& errors = strips[static_cast<std::size_t>(strip)];
       // Whole blocks of 16 rows, for the transform.
       const std::int64_t height = kernels::round_up(kernels::ceil_div(rows, kStrips), 16);
       const std::int64_t begin = std::min(rows, strip * height);
@@ -104,14 +101,14 @@ class Measure {
       }
       if (layout_.hadamard) transformed(first_row + begin, first_row + end, losses, errors);
     }
-    for (const Errors& strip : strips) all.add(strip);
+    for (const GroupErrors& strip : strips) all.add(strip);
     return all;
   }
 
  private:
   std::int64_t columns() const { return input_.columns; }
 
-  void element(std::int64_t i, const GroupLosses& losses, Errors& errors) const {
+  void element(std::int64_t i, const GroupLosses& losses, GroupErrors& errors) const {
     const double x = element_value(input_, i);
     const double decoded = operand_.decoded.get()[i];
     const double factor = operand_.factors.get()[i];
@@ -132,7 +129,7 @@ class Measure {
 
   /// Position of the encoded element on the grid of its code.
   void grid_position(double encoded, std::int64_t i, const GroupLosses& losses,
-                     Errors& errors) const {
+                     GroupErrors& errors) const {
     const double factor = operand_.factors.get()[i];
     const double value = values_[operand_.codes.get()[i]];
     if (std::isnan(encoded) || !(factor > 0.0)) return;
@@ -147,7 +144,7 @@ class Measure {
   }
 
   void transformed(std::int64_t first, std::int64_t end, const GroupLosses& losses,
-                   Errors& errors) const {
+                   GroupErrors& errors) const {
     for (std::int64_t top = first; top < end; top += 16) {
       for (std::int64_t column = 0; column < columns(); ++column) {
         std::array<float, 16> block{};
@@ -173,42 +170,6 @@ class Measure {
   CodeGrid grid_;
 };
 
-kernels::MagnitudeCounts counts_of(const void* elements, kernels::InputType type,
-                                   const kernels::GroupedInput& shape) {
-  kernels::MagnitudeCounts counts{};
-  kernels::MagnitudeCounts unused{};
-  std::vector<kernels::GroupQuantizationSums> sums(static_cast<std::size_t>(shape.num_groups));
-  kernels::GroupedInput input = shape;
-  input.input = elements;
-  input.type = type;
-  kernels::quantization_statistics_cpu(
-      {.input = input, .before = &counts, .after = &unused, .sums = sums.data()});
-  return counts;
-}
-
-MagnitudeHistogram histogram_of(const std::vector<float>& values) {
-  kernels::MagnitudeCounts counts{};
-  kernels::magnitude_counts_cpu(values.data(), static_cast<std::int64_t>(values.size()), counts);
-  return to_histogram(counts);
-}
-
-/// Amax of every group or block with rows, in the order of the scales.
-std::vector<float> plain_amax(const OperandLayout& layout, std::span<const std::int64_t> splits,
-                              std::int64_t columns, const float* amax) {
-  std::vector<float> plain;
-  for (const std::int64_t rows : splits) {
-    ScaleGrid grid = scale_grid(layout, rows, columns);
-    if (layout.e2m1()) grid = {.rows = 1, .columns = 1, .span = 1};
-    for (std::int64_t r = 0; rows > 0 && r < grid.rows; ++r) {
-      for (std::int64_t c = 0; c < grid.columns; ++c) {
-        plain.push_back(amax[r * grid.row_stride + c * grid.column_stride]);
-      }
-    }
-    amax += grid.span;
-  }
-  return plain;
-}
-
 }  // namespace
 
 ComparedOperand compared_operand(const ComparisonRequest& request,
@@ -226,138 +187,64 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
   return operand;
 }
 
-float element_value(const kernels::GroupedInput& input, std::int64_t i) {
-  switch (input.type) {
-    case kernels::InputType::Bf16:
-      return bf16_value(static_cast<const std::uint16_t*>(input.input)[i]);
-    case kernels::InputType::Fp16:
-      return fp16_value(static_cast<const std::uint16_t*>(input.input)[i]);
-    case kernels::InputType::Fp32:
-      break;
-  }
-  return static_cast<const float*>(input.input)[i];
-}
-
-void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
-                      std::span<const std::int64_t> splits, const UnpackedOperand& operand,
-                      PlainScales& plain) {
-  for (std::size_t group = 0; group < splits.size(); ++group) {
-    const std::int64_t rows = splits[group];
-    ScaleGrid grid = scale_grid(layout, rows, view.columns);
-    if (rows == 0) grid.rows = 0;
-    for (std::int64_t r = 0; r < grid.rows; ++r) {
-      for (std::int64_t c = 0; c < grid.columns; ++c) {
-        const std::int64_t row = view.row_offsets[group] + r * grid.block_rows;
-        plain.factors.push_back(operand.factors.get()[row * view.columns + c * grid.block_columns]);
-        plain.elements.push_back(
-            std::min(grid.block_rows, rows - r * grid.block_rows) *
-            std::min(grid.block_columns, view.columns - c * grid.block_columns));
-      }
-    }
-    plain.columns = grid.columns;
-    plain.rows += grid.rows;
-    plain.first_row.push_back(plain.rows);
-  }
-}
-
-void append(const PlainScales& more, PlainScales& all) {
-  all.factors.insert(all.factors.end(), more.factors.begin(), more.factors.end());
-  all.elements.insert(all.elements.end(), more.elements.begin(), more.elements.end());
-  all.losses.insert(all.losses.end(), more.losses.begin(), more.losses.end());
-  for (std::size_t group = 1; group < more.first_row.size(); ++group) {
-    all.first_row.push_back(all.rows + more.first_row[group]);
-  }
-  all.columns = more.columns;
-  all.rows += more.rows;
-}
-
-ScaleMap fold_plain_scales(const PlainScales& plain, const ScaleGrid& block) {
-  ScaleMap map;
-  map.block_rows = block.block_rows;
-  map.block_columns = block.block_columns;
-  map.source_rows = plain.rows;
-  map.source_columns = plain.columns;
-  map.expert_first_row = plain.first_row;
-  const bool with_losses = plain.losses.size() == plain.factors.size();
-  ScaleFolder folder(std::move(map), with_losses);
-  for (std::int64_t r = 0; r < plain.rows; ++r) {
-    for (std::int64_t c = 0; c < plain.columns; ++c) {
-      const auto i = static_cast<std::size_t>(r * plain.columns + c);
-      FoldedScale scale{
-          .scale_inv = plain.factors[i], .row = r, .column = c, .elements = plain.elements[i]};
-      if (with_losses) scale.losses = plain.losses[i];
-      folder.add(scale);
-    }
-  }
-  return folder.take();
-}
-
-void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
-                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
-                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
-                     std::vector<kernels::GroupQuantizationSums>* groups, PlainScales* scales) {
-  PlainScales plain;
-  add_plain_scales(layout, view, splits, operand, plain);
-  plain.losses.resize(plain.factors.size());
+ElementErrors measure_elements(const kernels::GroupedInput& input, const OperandLayout& layout,
+                               const kernels::QuantizedView& view,
+                               std::span<const std::int64_t> splits,
+                               const UnpackedOperand& operand) {
+  ElementErrors errors;
+  OperandCounts& counts = errors.counts;
+  kernels::MagnitudeCounts unused{};
+  counts.sums.resize(splits.size());
+  kernels::quantization_statistics_cpu(
+      {.input = input, .before = &counts.before, .after = &unused, .sums = counts.sums.data()});
+  kernels::magnitude_counts_cpu(operand.decoded.get(),
+                                input.row_offsets[input.num_groups] * input.columns, counts.after);
+  counts.losses.resize(static_cast<std::size_t>(scale_count(layout, splits, view.columns)));
   const Measure measure(input, layout, operand);
-  Errors errors;
+  std::int64_t first_scale = 0;
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    const GroupLosses losses{.first = plain.losses.data() + plain.first_row[group] * plain.columns,
-                             .first_row = view.row_offsets[group],
-                             .grid = scale_grid(layout, splits[group], view.columns),
-                             .columns = view.columns};
-    const Errors of_group = measure.all_rows(view.row_offsets[group], splits[group], losses);
-    errors.add(of_group);
-    if (groups == nullptr) continue;
-    groups->push_back({.signal = of_group.signal,
-                       .noise = of_group.noise,
-                       .saturated = static_cast<std::uint64_t>(of_group.saturated),
-                       .underflowed = static_cast<std::uint64_t>(of_group.underflowed),
-                       .max_ulp = static_cast<float>(of_group.steps)});
+    const ScaleGrid grid = scale_grid(layout, splits[group], view.columns);
+    const GroupErrors of_group = measure.all_rows(view.row_offsets[group], splits[group],
+                                                  {.first = counts.losses.data() + first_scale,
+                                                   .first_row = view.row_offsets[group],
+                                                   .grid = grid,
+                                                   .columns = view.columns});
+    first_scale += grid.span;
+    counts.sums[group] = {.signal = of_group.signal,
+                          .noise = of_group.noise,
+                          .saturated = of_group.saturated,
+                          .underflowed = of_group.underflowed,
+                          .max_ulp = static_cast<float>(of_group.steps)};
+    errors.relative = std::max(errors.relative, of_group.relative);
+    errors.steps = std::max(errors.steps, of_group.steps);
+    for (std::size_t code = 0; code < of_group.counts.size(); ++code) {
+      errors.code_counts[code] += of_group.counts[code];
+    }
   }
-  OperandStatistics& statistics = report.statistics;
-  statistics.before = to_histogram(counts_of(input.input, input.type, input));
-  statistics.after =
-      to_histogram(counts_of(operand.decoded.get(), kernels::InputType::Fp32, input));
-  statistics.scale_map = fold_plain_scales(plain, scale_grid(layout, splits.front(), view.columns));
-  if (layout.per_tensor()) {
-    statistics.scale_map.block_rows = *std::max_element(splits.begin(), splits.end());
-  }
-  if (amax != nullptr) {
-    statistics.amax = histogram_of(plain_amax(layout, splits, view.columns, amax));
-  }
-  if (scales != nullptr) append(plain, *scales);
-  for (float& factor : plain.factors) factor = 1.0F / factor;
-  statistics.scale = histogram_of(plain.factors);
-  statistics.elements = static_cast<std::uint64_t>(input.row_offsets[input.num_groups]) *
-                        static_cast<std::uint64_t>(input.columns);
-  statistics.saturated = errors.saturated;
-  statistics.underflowed = errors.underflowed;
-  statistics.snr_db = snr_db(errors.signal, errors.noise);
+  return errors;
+}
+
+void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
+                    const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
+                    const UnpackedOperand& operand, const float* amax, QuantizationReport& report) {
+  const ScaleArrays arrays{.layout = layout,
+                           .splits = splits,
+                           .columns = view.columns,
+                           .scales = view.scales,
+                           .amax = amax};
+  const ElementErrors errors = measure_elements(input, layout, view, splits, operand);
+  report.statistics = fold_statistics(errors.counts, arrays);
   report.max_relative_error = errors.relative;
   // Correct rounding gives up to half a step, plus the rounding of the scale: this counts as 0
   // steps.
   report.max_ulp =
       static_cast<std::int64_t>(std::min(std::ceil(errors.steps - 0.5 - 0x1p-16), 0x1p62));
   report.max_ulp = std::max<std::int64_t>(report.max_ulp, 0);
-  report.code_counts.assign(errors.counts.begin(),
-                            errors.counts.begin() + std::ssize(code_values(layout)));
-}
-
-void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
-                    const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
-                    const UnpackedOperand& operand, const float* amax, QuantizationReport& report) {
-  std::vector<kernels::GroupQuantizationSums> groups;
-  PlainScales scales;
-  measure_operand(input, layout, view, splits, operand, amax, report, &groups, &scales);
-  std::vector<float> amax_of_scales;
-  if (amax != nullptr && layout.fp32_scales()) {
-    amax_of_scales = plain_amax(layout, splits, view.columns, amax);
-  }
-  const std::vector<RangeWaste> waste =
-      range_waste(input, layout, splits, scales, amax_of_scales, report.recipe.amax_epsilon);
+  report.code_counts.assign(errors.code_counts.begin(),
+                            errors.code_counts.begin() + std::ssize(code_values(layout)));
+  const std::vector<RangeWaste> waste = range_waste(input, arrays, report.recipe.amax_epsilon);
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    const kernels::GroupQuantizationSums& sums = groups[group];
+    const kernels::GroupQuantizationSums& sums = errors.counts.sums[group];
     report.experts.push_back({.rows = splits[group],
                               .snr_db = splits[group] == 0
                                             ? std::numeric_limits<double>::quiet_NaN()

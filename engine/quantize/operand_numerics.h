@@ -2,14 +2,16 @@
 // histograms of scales, the scale map. Reads the plain arrays of unpacked_operand.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "engine/input/element_rounding.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/recipe_comparison.h"
+#include "engine/quantize/statistics_fold.h"
 #include "engine/quantize/unpacked_operand.h"
-#include "kernels/diagnostics/statistics.h"
 
 namespace engine {
 
@@ -29,42 +31,27 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
                                  std::span<const std::int64_t> splits);
 
 /// Element i of an operand in its own type, as FP32 (exact).
-float element_value(const kernels::GroupedInput& input, std::int64_t i);
+inline float element_value(const kernels::GroupedInput& input, std::int64_t i) {
+  return element_value(input.type, input.input, i);
+}
 
-/// One entry per scale, in the order of the blocks: the factor that decodes the block's first
-/// element.
-struct PlainScales {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::vector<float> factors;
-  std::vector<std::int64_t> elements = {};        // that each scale covers
-  std::vector<kernels::BlockLosses> losses = {};  // of each scale, or empty: not counted
-  std::vector<std::int64_t> first_row = {0};      // [groups + 1]
+/// Element by element, for comparisons: of either direction and of transformed elements too.
+struct ElementErrors {
+  OperandCounts counts;
+  double relative = 0;  // the largest, of elements that reach the smallest normal code
+  double steps = 0;     // the largest distance from a code's value, in steps of the codes
+  std::array<std::uint64_t, 256> code_counts = {};
 };
 
-/// Appends the groups of a view, without their losses.
-void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
-                      std::span<const std::int64_t> splits, const UnpackedOperand& operand,
-                      PlainScales& plain);
+/// All of the operand's rows belong to groups. Codes of transformed elements count as saturated and
+/// towards `steps` by their distance from the transformed element.
+ElementErrors measure_elements(const kernels::GroupedInput& input, const OperandLayout& layout,
+                               const kernels::QuantizedView& view,
+                               std::span<const std::int64_t> splits,
+                               const UnpackedOperand& operand);
 
-/// Appends the groups of `more` to `all`.
-void append(const PlainScales& more, PlainScales& all);
-
-/// log2 of the factors, folded so that every scale falls into exactly one cell.
-ScaleMap fold_plain_scales(const PlainScales& plain, const ScaleGrid& block);
-
-/// Fills statistics, errors and code counts of the report; `amax` may be null. All of the operand's
-/// rows belong to groups. Codes of transformed elements count as saturated and towards max_ulp by
-/// their distance from the transformed element. `groups`: optional, the error sums of every group
-/// are added; `scales`: optional, the scales with their losses are.
-void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
-                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
-                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
-                     std::vector<kernels::GroupQuantizationSums>* groups = nullptr,
-                     PlainScales* scales = nullptr);
-
-/// As measure_operand(), plus the experts' rows with the range that their scales leave unused. The
-/// report's recipe is set.
+/// Fills statistics, errors, code counts and the experts' rows of the report, whose recipe is set.
+/// `amax` as in ScaleArrays.
 void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report);

@@ -202,8 +202,8 @@ std::int64_t CpuQuantizer::written_scale_bytes() const {
 
 std::int64_t CpuQuantizer::moved_bytes() const {
   const kernels::GroupedInput& input = setup_.input;
-  const std::int64_t element = input.type == kernels::InputType::Fp32 ? 4 : 2;
-  const std::int64_t read = input.row_offsets[input.num_groups] * input.columns * element;
+  const std::int64_t read =
+      input.row_offsets[input.num_groups] * input.columns * element_bytes(input.type);
   return read * traits_of(setup_.recipe).reads() + written_code_bytes() + written_scale_bytes();
 }
 

@@ -4,30 +4,36 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/quantize/operand_numerics.h"
+
 namespace engine {
 namespace {
 
-double format_max(const OperandLayout& layout) {
-  return layout.format == kernels::Fp8Format::E4m3 ? 448.0 : 57344.0;
-}
-
-/// Largest finite magnitude of the elements under every scale of one group, in the order of
-/// PlainScales.
-std::vector<float> amax_of_blocks(const kernels::GroupedInput& input, const ScaleGrid& grid,
-                                  std::int64_t first_row, std::int64_t rows) {
-  std::vector<float> amax(static_cast<std::size_t>(grid.rows * grid.columns), 0.0F);
+/// Largest finite magnitude of the elements under every scale of one group, laid out as they are.
+void find_amax(const kernels::GroupedInput& input, const ScaleGrid& grid, std::int64_t first_row,
+               std::int64_t rows, float* amax) {
 #pragma omp parallel for schedule(dynamic, 16)
   for (std::int64_t r = 0; r < grid.rows; ++r) {
     const std::int64_t last = std::min(rows, (r + 1) * grid.block_rows);
     for (std::int64_t row = r * grid.block_rows; row < last; ++row) {
       for (std::int64_t column = 0; column < input.columns; ++column) {
         const float x = element_value(input, (first_row + row) * input.columns + column);
-        float& block =
-            amax[static_cast<std::size_t>(r * grid.columns + column / grid.block_columns)];
+        float& block = amax[r * grid.row_stride + column / grid.block_columns * grid.column_stride];
         // NaN compares false: it does not reach amax, as in the kernels.
         if (std::fabs(x) > block) block = std::fabs(x);
       }
     }
+  }
+}
+
+std::vector<float> amax_of_scales(const kernels::GroupedInput& input, const ScaleArrays& arrays) {
+  std::vector<float> amax(
+      static_cast<std::size_t>(scale_count(arrays.layout, arrays.splits, arrays.columns)), 0.0F);
+  float* of_group = amax.data();
+  for (std::size_t group = 0; group < arrays.splits.size(); ++group) {
+    const ScaleGrid grid = scale_grid(arrays.layout, arrays.splits[group], arrays.columns);
+    find_amax(input, grid, input.row_offsets[group], arrays.splits[group], of_group);
+    of_group += grid.span;
   }
   return amax;
 }
@@ -36,11 +42,11 @@ struct WasteSums {
   double sum = 0.0;
   RangeWaste waste;
 
-  void add(float amax, float scale_inv, double largest) {
-    if (!std::isfinite(amax) || amax <= 0.0F || !(scale_inv > 0.0F)) return;
+  void add(float amax, float factor, double largest) {
+    if (!std::isfinite(amax) || amax <= 0.0F || !(factor > 0.0F)) return;
     const double ideal = largest / static_cast<double>(amax);
     if (ideal > static_cast<double>(std::numeric_limits<float>::max())) return;
-    const double binades = std::log2(ideal * static_cast<double>(scale_inv));
+    const double binades = std::log2(ideal * static_cast<double>(factor));
     if (!std::isfinite(binades)) return;
     waste.max = waste.scales == 0 ? binades : std::max(waste.max, binades);
     sum += binades;
@@ -50,32 +56,22 @@ struct WasteSums {
 
 }  // namespace
 
-std::vector<RangeWaste> range_waste(const kernels::GroupedInput& input, const OperandLayout& layout,
-                                    std::span<const std::int64_t> splits, const PlainScales& plain,
-                                    std::span<const float> amax, float amax_epsilon) {
-  std::vector<RangeWaste> groups(splits.size());
-  if (layout.e2m1()) return groups;
-  for (std::size_t group = 0; group < splits.size(); ++group) {
-    const std::int64_t first = plain.first_row[group] * plain.columns;
-    const std::int64_t count = plain.first_row[group + 1] * plain.columns - first;
-    if (count == 0) continue;
-    std::vector<float> own;
-    std::span<const float> of_group;
-    if (amax.empty()) {
-      own = amax_of_blocks(input, scale_grid(layout, splits[group], input.columns),
-                           input.row_offsets[group], splits[group]);
-      of_group = own;
-    } else {
-      of_group = amax.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-    }
-    WasteSums sums;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float largest = std::max(of_group[static_cast<std::size_t>(i)], amax_epsilon);
-      sums.add(largest, plain.factors[static_cast<std::size_t>(first + i)], format_max(layout));
-    }
-    groups[group] = sums.waste;
-    if (sums.waste.scales > 0) {
-      groups[group].mean = sums.sum / static_cast<double>(sums.waste.scales);
+std::vector<RangeWaste> range_waste(const kernels::GroupedInput& input, const ScaleArrays& arrays,
+                                    float amax_epsilon) {
+  std::vector<RangeWaste> groups(arrays.splits.size());
+  if (arrays.layout.e2m1()) return groups;
+  const bool kept = arrays.layout.fp32_scales() && arrays.amax != nullptr;
+  const std::vector<float> own = kept ? std::vector<float>() : amax_of_scales(input, arrays);
+  const float* amax = kept ? arrays.amax : own.data();
+  std::vector<WasteSums> sums(groups.size());
+  for_each_scale(arrays.layout, arrays.splits, arrays.columns, [&](const ScalePlace& place) {
+    sums[place.group].add(std::max(amax[place.index], amax_epsilon), scale_factor(arrays, place),
+                          kernels::fp8_max(arrays.layout.format));
+  });
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    groups[group] = sums[group].waste;
+    if (groups[group].scales > 0) {
+      groups[group].mean = sums[group].sum / static_cast<double>(groups[group].scales);
     }
   }
   return groups;

@@ -3,17 +3,13 @@
 #include <bit>
 #include <limits>
 
-#include "kernels/common/fp8_codes.h"
+#include "kernels/dequantize/decode_patch.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace engine {
 namespace {
 
 using kernels::Direction;
-
-constexpr std::array<float, 16> kE2m1Values = {0.0F,  0.5F,  1.0F,  1.5F,  2.0F,  3.0F,
-                                               4.0F,  6.0F,  -0.0F, -0.5F, -1.0F, -1.5F,
-                                               -2.0F, -3.0F, -4.0F, -6.0F};
 
 float e8m0_value(std::uint8_t byte) {
   if (byte == 255) return std::numeric_limits<float>::quiet_NaN();
@@ -70,7 +66,7 @@ class GroupReader {
 }  // namespace
 
 std::span<const float> code_values(const OperandLayout& layout) {
-  if (layout.e2m1()) return kE2m1Values;
+  if (layout.e2m1()) return kernels::kE2m1Values;
   return kernels::fp8_values(layout.format);
 }
 

@@ -17,18 +17,14 @@ template <InputType kType>
 __global__ __launch_bounds__(kThreads) void swiglu_kernel(const __grid_constant__ SwigluArgs args) {
   wait_for_predecessor();
   const GroupedInput& input = args.input;
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
   const std::int64_t steps = input.row_offsets[input.num_groups] * (input.columns / kStep);
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t step = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; step < steps;
        step += stride) {
-    const RawStep<kType> raw = activated_step_at<kType, Activation::SwiGlu>(input, step);
-    uint4* target = static_cast<uint4*>(args.output) + step * kVectors;
+    RawStep<kType> raw = activated_step_at<kType, Activation::SwiGlu>(input, step);
 #pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      target[i] = {canonical<kType>(raw.words[4 * i]), canonical<kType>(raw.words[4 * i + 1]),
-                   canonical<kType>(raw.words[4 * i + 2]), canonical<kType>(raw.words[4 * i + 3])};
-    }
+    for (std::uint32_t& word : raw.words) word = canonical<kType>(word);
+    store_step(raw, args.output, step);
   }
 }
 

@@ -9,7 +9,7 @@ static __global__ void clear_amax_kernel(float* amax, int num_groups, const floa
   let_successor_start();
   wait_for_predecessor();
   const int group = static_cast<int>(threadIdx.x);
-  if (group < num_groups && (noop == nullptr || *noop != 1.0F)) amax[group] = 0.0F;
+  if (group < num_groups && !is_noop(noop)) amax[group] = 0.0F;
 }
 
 /// A memset is faster than a kernel, but cannot be conditional, and a programmatic launch overlaps

@@ -25,7 +25,7 @@ float roll_history(const DelayedScalingUpdateArgs& args, int group) {
 }  // namespace
 
 void delayed_scaling_update_cpu(const DelayedScalingUpdateArgs& args) {
-  if (args.noop != nullptr && *args.noop == 1.0F) return;
+  if (is_noop(args.noop)) return;
   for (int group = 0; group < args.num_groups; ++group) {
     make_delayed_scale(args, group, roll_history(args, group));
   }

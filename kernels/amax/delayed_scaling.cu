@@ -49,7 +49,7 @@ __global__ __launch_bounds__(kUpdateThreads) void delayed_scaling_update_kernel(
     const __grid_constant__ DelayedScalingUpdateArgs args) {
   let_successor_start();
   wait_for_predecessor();
-  if (args.noop != nullptr && *args.noop == 1.0F) return;
+  if (is_noop(args.noop)) return;
   const int group = static_cast<int>(blockIdx.x);
   const float amax = roll_history(args, group);
   if (threadIdx.x == 0) make_delayed_scale(args, group, amax);

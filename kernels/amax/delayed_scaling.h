@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/common/scale_rule.h"
+#include "kernels/common/exact_float.h"
 #include "kernels/common/types.h"
 
 namespace kernels {
@@ -48,27 +48,13 @@ KERNELS_HOST_DEVICE inline float newest_amax(const DelayedScalingUpdateArgs& arg
 KERNELS_HOST_DEVICE inline void make_delayed_scale(const DelayedScalingUpdateArgs& args, int group,
                                                    float amax) {
   float scale = args.scale[group];
-  if (amax > 0.0F && amax <= 3.402823466e38F) {
-#ifdef __CUDA_ARCH__
-    scale = __fdiv_rn(ldexpf(fp8_max(args.format), -args.margin), amax);
-#else
-    scale = std::ldexp(fp8_max(args.format), -args.margin) / amax;
-#endif
-    if (scale > 3.402823466e38F) scale = 3.402823466e38F;
-    if (args.pow2) {
-#ifdef __CUDA_ARCH__
-      scale = __uint_as_float(__float_as_uint(scale) & 0xFF800000U);
-#else
-      scale = std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & 0xFF800000U);
-#endif
-    }
+  if (amax > 0.0F && amax <= kLargestFloat) {
+    scale = exact_divide(std::ldexp(fp8_max(args.format), -args.margin), amax);
+    if (scale > kLargestFloat) scale = kLargestFloat;
+    if (args.pow2) scale = round_down_to_power_of_two(scale);
     args.scale[group] = scale;
   }
-#ifdef __CUDA_ARCH__
-  args.scale_inv[group] = __frcp_rn(scale);
-#else
-  args.scale_inv[group] = 1.0F / scale;
-#endif
+  args.scale_inv[group] = exact_reciprocal(scale);
 }
 
 }  // namespace kernels

@@ -23,7 +23,7 @@ void raise_to(float& target, float candidate) {
 
 void group_amax_cpu(const GroupAmaxArgs& args) {
   const GroupedInput& input = args.input;
-  if (args.noop != nullptr && *args.noop == 1.0F) return;
+  if (is_noop(args.noop)) return;
   std::fill_n(args.amax, input.num_groups, 0.0F);
   if (input.activation != Activation::None) {
     for_each_tile(input, {}, [&](const HostTile& tile, TileValues& values) {

@@ -2,9 +2,6 @@
 // so the bits do not depend on the launch.
 #include "kernels/bias/bias.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/group_search.cuh"
 #include "kernels/common/input_vectors.cuh"
@@ -17,43 +14,11 @@ namespace {
 
 constexpr int kWarpsPerBlock = kThreads / 32;
 
-template <InputType kType>
-__device__ void store_step(void* target, std::int64_t step, const float2 (&sums)[kStep / 2]) {
-  if constexpr (kType == InputType::Fp32) {
-    float4* const vectors = static_cast<float4*>(target) + step * 2;
-    vectors[0] = {sums[0].x, sums[0].y, sums[1].x, sums[1].y};
-    vectors[1] = {sums[2].x, sums[2].y, sums[3].x, sums[3].y};
-  } else {
-    std::uint32_t words[kStep / 2];
-#pragma unroll
-    for (int pair = 0; pair < kStep / 2; ++pair) {
-      if constexpr (kType == InputType::Bf16) {
-        const __nv_bfloat162 rounded = __float22bfloat162_rn(sums[pair]);
-        words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
-      } else {
-        const __half2 rounded = __float22half2_rn(sums[pair]);
-        words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
-      }
-    }
-    static_cast<uint4*>(target)[step] = {words[0], words[1], words[2], words[3]};
-  }
-}
-
 /// Plain loads: values that this kernel writes must not be read through the read-only cache.
 template <InputType kType>
 __device__ RawStep<kType> load_written_step(const void* source, std::int64_t step) {
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
-  const uint4* vectors = static_cast<const uint4*>(source) + step * kVectors;
-  RawStep<kType> raw;
-#pragma unroll
-  for (int i = 0; i < kVectors; ++i) {
-    const uint4 vector = vectors[i];
-    raw.words[4 * i] = vector.x;
-    raw.words[4 * i + 1] = vector.y;
-    raw.words[4 * i + 2] = vector.z;
-    raw.words[4 * i + 3] = vector.w;
-  }
-  return raw;
+  const uint4* vectors = static_cast<const uint4*>(source) + step * RawStep<kType>::kVectors;
+  return step_of_vectors<kType>([&](int i) { return vectors[i]; });
 }
 
 template <InputType kType, InputType kBias>
@@ -70,14 +35,14 @@ __global__ void __launch_bounds__(kThreads) add_bias_kernel(AddBiasArgs args) {
     for (std::int64_t step = lane; step < steps; step += 32) {
       const RawStep<kType> values = load_written_step<kType>(args.values, row * steps + step);
       const RawStep<kBias> bias = load_step<kBias>(args.bias, group * steps + step);
-      float2 sums[kStep / 2];
+      RawStep<kType> sums;
 #pragma unroll
       for (int pair = 0; pair < kStep / 2; ++pair) {
         const float2 a = step_pair<kType>(values, pair);
         const float2 b = step_pair<kBias>(bias, pair);
-        sums[pair] = {__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y)};
+        set_pair(sums, pair, __fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y));
       }
-      store_step<kType>(args.values, row * steps + step, sums);
+      store_step(sums, args.values, row * steps + step);
     }
   }
 }
@@ -173,17 +138,6 @@ __device__ __forceinline__ float widened(const void* values, std::int64_t index)
   return static_cast<float>(typed[index]);
 }
 
-template <InputType kType>
-__device__ __forceinline__ void store_rounded(void* values, std::int64_t index, float value) {
-  if constexpr (kType == InputType::Bf16) {
-    static_cast<__nv_bfloat16*>(values)[index] = __float2bfloat16_rn(value);
-  } else if constexpr (kType == InputType::Fp16) {
-    static_cast<__half*>(values)[index] = __float2half_rn(value);
-  } else {
-    static_cast<float*>(values)[index] = value;
-  }
-}
-
 /// One thread per column of a group; the strips of a group are added from the top.
 template <InputType kType>
 __global__ __launch_bounds__(kThreads) void reduce_bias_gradient_kernel(
@@ -212,7 +166,7 @@ __global__ __launch_bounds__(kThreads) void reduce_bias_gradient_kernel(
   }
   const std::int64_t index = group * args.columns + column;
   if (args.accumulate) sum = __fadd_rn(widened<kType>(args.gradient, index), sum);
-  store_rounded<kType>(args.gradient, index, sum);
+  store_element<kType>(sum, args.gradient, index);
 }
 
 }  // namespace

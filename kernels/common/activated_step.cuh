@@ -40,16 +40,7 @@ __device__ __forceinline__ RawStep<kType> gated_step(const RawStep<kType>& gate,
     const float2 u = step_pair(up, pair);
     const float x = __fmul_rn(silu_of(g.x), u.x);
     const float y = __fmul_rn(silu_of(g.y), u.y);
-    if constexpr (kType == InputType::Bf16) {
-      const __nv_bfloat162 rounded = __floats2bfloat162_rn(x, y);
-      raw.words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
-    } else if constexpr (kType == InputType::Fp16) {
-      const __half2 rounded = __floats2half2_rn(x, y);
-      raw.words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
-    } else {
-      raw.words[2 * pair] = __float_as_uint(x);
-      raw.words[2 * pair + 1] = __float_as_uint(y);
-    }
+    set_pair(raw, pair, x, y);
   }
   return raw;
 }

@@ -40,7 +40,29 @@ template <InputType kType, Fp8Format kFormat>
   }
 }
 
+template <InputType kType>
+[[gnu::always_inline]] inline void widen_elements(const Bits<kType>* __restrict input,
+                                                  std::int64_t count, float* __restrict output) {
+  for (std::int64_t i = 0; i < count; ++i) output[i] = InputElement<kType>::value(input[i]);
+}
+
 // target_clones does not apply to templates: one plain function per combination.
+KERNELS_VECTOR_CLONES void widen_bf16(const std::uint16_t* input, std::int64_t count,
+                                      float* output) {
+  widen_elements<InputType::Bf16>(input, count, output);
+}
+KERNELS_VECTOR_CLONES void widen_fp16(const std::uint16_t* input, std::int64_t count,
+                                      float* output) {
+  widen_elements<InputType::Fp16>(input, count, output);
+}
+/// A host NaN may have another sign and payload.
+KERNELS_VECTOR_CLONES void copy_canonical(const float* values, std::int64_t count,
+                                          std::uint32_t* output) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(values[i]);
+    output[i] = (bits & 0x7FFFFFFFU) > 0x7F800000U ? 0x7FFFFFFFU : bits;
+  }
+}
 KERNELS_VECTOR_CLONES std::uint16_t largest_bf16(const std::uint16_t* input, std::int64_t count) {
   return largest_magnitude<InputType::Bf16>(input, count);
 }
@@ -91,6 +113,35 @@ float run_amax(const ElementRun& run) {
   return InputElement<InputType::Fp32>::value(largest_fp32(wide, run.count));
 }
 
+void widen_run(const ElementRun& run, float* output) {
+  const auto* narrow = static_cast<const std::uint16_t*>(run.input) + run.first;
+  switch (run.type) {
+    case InputType::Bf16:
+      return widen_bf16(narrow, run.count, output);
+    case InputType::Fp16:
+      return widen_fp16(narrow, run.count, output);
+    case InputType::Fp32:
+      break;
+  }
+  std::copy_n(static_cast<const float*>(run.input) + run.first, run.count, output);
+}
+
+void round_run(const float* values, std::int64_t count, InputType type, void* output,
+               std::int64_t first) {
+  auto* const narrow = static_cast<std::uint16_t*>(output) + first;
+  switch (type) {
+    case InputType::Bf16:
+      std::transform(values, values + count, narrow, round_to_bf16);
+      return;
+    case InputType::Fp16:
+      std::transform(values, values + count, narrow, round_to_fp16);
+      return;
+    case InputType::Fp32:
+      break;
+  }
+  copy_canonical(values, count, static_cast<std::uint32_t*>(output) + first);
+}
+
 void cast_run(const ElementRun& run, float scale, Fp8Format format, std::uint8_t* output) {
   const bool e4m3 = format == Fp8Format::E4m3;
   if (run.type == InputType::Fp32) {
@@ -130,17 +181,11 @@ std::uint16_t round_to_fp16(float value) {
 
 void activate_run(InputType type, const float* up, std::int64_t count, float* gate) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float value = exact_multiply(silu(gate[i]), up[i]);
-    switch (type) {
-      case InputType::Bf16:
-        gate[i] = InputElement<InputType::Bf16>::value(round_to_bf16(value));
-        break;
-      case InputType::Fp16:
-        gate[i] = InputElement<InputType::Fp16>::value(round_to_fp16(value));
-        break;
-      case InputType::Fp32:
-        gate[i] = value;
-        break;
+    gate[i] = exact_multiply(silu(gate[i]), up[i]);
+    if (type == InputType::Bf16) {
+      gate[i] = InputElement<InputType::Bf16>::value(round_to_bf16(gate[i]));
+    } else if (type == InputType::Fp16) {
+      gate[i] = InputElement<InputType::Fp16>::value(round_to_fp16(gate[i]));
     }
   }
 }

@@ -45,6 +45,13 @@ struct ElementRun {
 /// max |x|, widened exactly to FP32. NaN elements are ignored, inf is not; 0 for an empty run.
 float run_amax(const ElementRun& run);
 
+/// output[i] = float(x[first + i]), exact.
+void widen_run(const ElementRun& run, float* output);
+
+/// output[first + i] = values[i] rounded to nearest even; NaN becomes 0x7FFF or 0x7FFFFFFF.
+void round_run(const float* values, std::int64_t count, InputType type, void* output,
+               std::int64_t first);
+
 /// output[i] = cast(float(x[first + i]) * scale).
 void cast_run(const ElementRun& run, float scale, Fp8Format format, std::uint8_t* output);
 

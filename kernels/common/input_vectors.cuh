@@ -32,7 +32,12 @@ struct DeviceElement<InputType::Fp32> {
 template <InputType kType>
 struct RawStep {
   static constexpr int kWords = kStep * sizeof(typename DeviceElement<kType>::Type) / 4;
+  static constexpr int kVectors = kWords / 4;
   std::uint32_t words[kWords];
+
+  __device__ __forceinline__ uint4 vector(int i) const {
+    return {words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
+  }
 };
 
 template <InputType kType>
@@ -43,21 +48,34 @@ __device__ __forceinline__ RawStep<kType> zero_step() {
   return raw;
 }
 
-/// `step` counts steps of eight elements from the start of the input.
-template <InputType kType>
-__device__ __forceinline__ RawStep<kType> load_step(const void* input, std::int64_t step) {
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
-  const uint4* vectors = static_cast<const uint4*>(input) + step * kVectors;
+/// From what read(i) returns for its vectors of 16 bytes.
+template <InputType kType, class Read>
+__device__ __forceinline__ RawStep<kType> step_of_vectors(Read read) {
   RawStep<kType> raw;
 #pragma unroll
-  for (int i = 0; i < kVectors; ++i) {
-    const uint4 vector = __ldg(vectors + i);
+  for (int i = 0; i < RawStep<kType>::kVectors; ++i) {
+    const uint4 vector = read(i);
     raw.words[4 * i] = vector.x;
     raw.words[4 * i + 1] = vector.y;
     raw.words[4 * i + 2] = vector.z;
     raw.words[4 * i + 3] = vector.w;
   }
   return raw;
+}
+
+/// `step` counts steps of eight elements from the start of the input.
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> load_step(const void* input, std::int64_t step) {
+  const uint4* vectors = static_cast<const uint4*>(input) + step * RawStep<kType>::kVectors;
+  return step_of_vectors<kType>([&](int i) { return __ldg(vectors + i); });
+}
+
+template <InputType kType>
+__device__ __forceinline__ void store_step(const RawStep<kType>& raw, void* output,
+                                           std::int64_t step) {
+  uint4* vectors = static_cast<uint4*>(output) + step * RawStep<kType>::kVectors;
+#pragma unroll
+  for (int i = 0; i < RawStep<kType>::kVectors; ++i) vectors[i] = raw.vector(i);
 }
 
 /// Elements 2 * pair and 2 * pair + 1, exact in FP32.
@@ -73,6 +91,53 @@ __device__ __forceinline__ float2 step_pair(const RawStep<kType>& raw, int pair)
     return {__half2float(low), __half2float(high)};
   } else {
     return {__uint_as_float(raw.words[2 * pair]), __uint_as_float(raw.words[2 * pair + 1])};
+  }
+}
+
+/// All eight, exact in FP32.
+template <InputType kType>
+__device__ __forceinline__ void step_values(const RawStep<kType>& raw, float (&values)[kStep]) {
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 two = step_pair(raw, pair);
+    values[2 * pair] = two.x;
+    values[2 * pair + 1] = two.y;
+  }
+}
+
+/// Two elements rounded to 16 bits each.
+template <InputType kType>
+__device__ __forceinline__ std::uint32_t pack_pair(float x, float y) {
+  if constexpr (kType == InputType::Bf16) {
+    const __nv_bfloat162 rounded = __floats2bfloat162_rn(x, y);
+    return *reinterpret_cast<const std::uint32_t*>(&rounded);
+  } else {
+    static_assert(kType == InputType::Fp16);
+    const __half2 rounded = __floats2half2_rn(x, y);
+    return *reinterpret_cast<const std::uint32_t*>(&rounded);
+  }
+}
+
+/// Rounds elements 2 * pair and 2 * pair + 1.
+template <InputType kType>
+__device__ __forceinline__ void set_pair(RawStep<kType>& raw, int pair, float x, float y) {
+  if constexpr (kType == InputType::Fp32) {
+    raw.words[2 * pair] = __float_as_uint(x);
+    raw.words[2 * pair + 1] = __float_as_uint(y);
+  } else {
+    raw.words[pair] = pack_pair<kType>(x, y);
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ void store_element(float value, void* output, std::int64_t element) {
+  auto* target = static_cast<typename DeviceElement<kType>::Type*>(output) + element;
+  if constexpr (kType == InputType::Bf16) {
+    *target = __float2bfloat16_rn(value);
+  } else if constexpr (kType == InputType::Fp16) {
+    *target = __float2half_rn(value);
+  } else {
+    *target = value;
   }
 }
 

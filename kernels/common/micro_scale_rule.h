@@ -2,12 +2,9 @@
 // contraction.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
-#include "kernels/common/formats.h"
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
-#include "kernels/common/silu.h"        // exact_add and its like
+#include "kernels/common/exact_float.h"
 
 namespace kernels {
 
@@ -46,7 +43,6 @@ KERNELS_HOST_DEVICE constexpr std::uint32_t mx_decode_bits(std::uint8_t byte) {
 // NVFP4: E2M1 codes, E4M3 block scales, a global scale, and the Hadamard transform of 16.
 
 inline constexpr std::int64_t kNvBlock = 16;  // adjacent elements that share a scale
-inline constexpr float kE2m1Max = 6.0F;
 
 /// Signs s of the random Hadamard transform: bit i set = s_i is -1. It maps 16 elements x to y_j =
 /// sum_i x_i * s_i * (-1)^popcount(i & j) / 4, evaluated as a Walsh-Hadamard transform in FP32:
@@ -54,16 +50,6 @@ inline constexpr float kE2m1Max = 6.0F;
 /// then * 0.25, then rounded to BF16 whatever the input type. Blocks are 16 consecutive rows of one
 /// column; missing rows count as 0.
 inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
-
-inline constexpr float kLargestFloat = 3.402823466e38F;
-
-KERNELS_HOST_DEVICE inline std::uint32_t float_to_bits(float value) {
-#ifdef __CUDA_ARCH__
-  return __float_as_uint(value);
-#else
-  return std::bit_cast<std::uint32_t>(value);
-#endif
-}
 
 struct Nvfp4GlobalScale {
   float encode_sixth;  // S_enc * (1/6): the multiplier of a block's amax
@@ -81,11 +67,7 @@ KERNELS_HOST_DEVICE inline Nvfp4GlobalScale nvfp4_global_scale(float amax) {
 
 /// The multiplier of a block's elements; `scale` is its E4M3 scale as FP32.
 KERNELS_HOST_DEVICE inline float nvfp4_multiplier(float scale, const Nvfp4GlobalScale& global) {
-#ifdef __CUDA_ARCH__
-  const float multiplier = __frcp_rn(__fmul_rn(scale, global.decode));
-#else
-  const float multiplier = 1.0F / (scale * global.decode);
-#endif
+  const float multiplier = exact_reciprocal(exact_multiply(scale, global.decode));
   return multiplier > kLargestFloat ? kLargestFloat : multiplier;
 }
 
@@ -123,14 +105,8 @@ KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode_stochastic(float value, std
   return sign | static_cast<std::uint32_t>(exact_multiply(jittered, 2.0F));
 }
 
-/// Transforms 16 values in place, see kHadamardSigns; they are not yet rounded to BF16.
-KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-  for (int i = 0; i < 16; ++i) {
-    if ((kHadamardSigns >> i & 1) != 0) x[i] = -x[i];
-  }
+/// The stages of the transform, in place: its own inverse but for a factor of 16.
+KERNELS_HOST_DEVICE inline void walsh_hadamard_16(float (&x)[16]) {
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
@@ -146,6 +122,17 @@ KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
       x[i + distance] = exact_add(a, -b);
     }
   }
+}
+
+/// Transforms 16 values in place, see kHadamardSigns; they are not yet rounded to BF16.
+KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int i = 0; i < 16; ++i) {
+    if ((kHadamardSigns >> i & 1) != 0) x[i] = -x[i];
+  }
+  walsh_hadamard_16(x);
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
 #include "kernels/common/types.h"
 
 namespace kernels {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
+#include "kernels/common/types.h"  // KERNELS_HOST_DEVICE
 
 namespace kernels {
 

@@ -3,30 +3,9 @@
 // Multiplies by the reciprocal instead of dividing: one step less to round correctly on the device.
 #pragma once
 
-#include <bit>
-#include <cmath>
-#include <cstdint>
-
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
+#include "kernels/common/exact_float.h"
 
 namespace kernels {
-
-#ifdef __CUDA_ARCH__
-__device__ inline float exact_fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-__device__ inline float exact_multiply(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline float exact_add(float a, float b) { return __fadd_rn(a, b); }
-__device__ inline float exact_divide(float a, float b) { return __fdiv_rn(a, b); }
-__device__ inline float bits_to_float(std::uint32_t bits) { return __uint_as_float(bits); }
-#else
-inline float exact_fma(float a, float b, float c) { return std::fma(a, b, c); }
-inline float exact_multiply(float a, float b) { return a * b; }
-inline float exact_add(float a, float b) { return a + b; }
-inline float exact_divide(float a, float b) { return a / b; }
-inline float bits_to_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-#endif
-
-// The intrinsics keep the compiler from fusing what is not written as fused; on the host
-// kernels_cpu is built with -ffp-contract=off.
 
 /// exp(r) for |r| <= ln 2 / 2, within 1.1e-7 of it: 1 + r and the degree-5 minimax polynomial of
 /// the relative error (Remez).

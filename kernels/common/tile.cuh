@@ -122,7 +122,7 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
 template <InputType kType, Activation kActivation>
 __device__ __forceinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
                                               RawTile<kType>& raw) {
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
+  constexpr int kVectors = RawStep<kType>::kVectors;
   const int thread = static_cast<int>(threadIdx.x);
   const int step = thread % kLanesPerRow;
   const std::int64_t steps_per_row = input.columns / kStep;
@@ -136,8 +136,7 @@ __device__ __forceinline__ void activate_tile(const GroupedInput& input, const T
             : zero_step<kType>();
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      raw.row(line)[step * kVectors + i] = {values.words[4 * i], values.words[4 * i + 1],
-                                            values.words[4 * i + 2], values.words[4 * i + 3]};
+      raw.row(line)[step * kVectors + i] = values.vector(i);
     }
   }
 }
@@ -150,17 +149,8 @@ __device__ __forceinline__ void sync_workers() {
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw, int row,
                                                       int step) {
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
-  RawStep<kType> values;
-#pragma unroll
-  for (int i = 0; i < kVectors; ++i) {
-    const uint4 piece = raw.row(row)[step * kVectors + i];
-    values.words[4 * i] = piece.x;
-    values.words[4 * i + 1] = piece.y;
-    values.words[4 * i + 2] = piece.z;
-    values.words[4 * i + 3] = piece.w;
-  }
-  return values;
+  const uint4* vectors = raw.row(row) + step * RawStep<kType>::kVectors;
+  return step_of_vectors<kType>([&](int i) { return vectors[i]; });
 }
 
 }  // namespace kernels::tiles

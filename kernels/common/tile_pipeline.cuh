@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/device_time.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/common/tile_deal.cuh"
 
@@ -78,12 +79,6 @@ struct PipelineMemory {
   StageBarrier empty[kWorkerStages<Worker>];
 };
 
-__device__ __forceinline__ std::uint64_t global_time_ns() {
-  std::uint64_t time;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-  return time;
-}
-
 __device__ __forceinline__ std::uint32_t multiprocessor() {
   std::uint32_t sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
@@ -104,7 +99,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
   auto& memory = *reinterpret_cast<Memory*>(dynamic_memory);
   const TileOperand operand = parameters.operand();
   const GroupedInput& input = operand.input;
-  const bool quantizes = operand.controls.noop == nullptr || *operand.controls.noop != 1.0F;
+  const bool quantizes = !is_noop(operand.controls.noop);
   if (!quantizes && !operand.ignores_noop) return;
 
   const int thread = static_cast<int>(threadIdx.x);
@@ -144,7 +139,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
     const std::uint32_t stage = turn % kStages;
     memory.full[stage].wait((turn / kStages) & 1);
     std::uint64_t begin_ns = 0;
-    if constexpr (Worker::kStamped) begin_ns = global_time_ns();
+    if constexpr (Worker::kStamped) begin_ns = device_time_ns();
     const Tile& tile = memory.tiles[stage];
     auto& raw = memory.raw[stage];
     if (tile.index < 0) break;
@@ -155,7 +150,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
     worker.work(tile, raw, turn);
     if constexpr (Worker::kStamped) {
       if (thread == 0 && tile.index < operand.controls.stamps.capacity) {
-        operand.controls.stamps.stamps[tile.index] = {begin_ns, global_time_ns(), multiprocessor(),
+        operand.controls.stamps.stamps[tile.index] = {begin_ns, device_time_ns(), multiprocessor(),
                                                       tile.group};
       }
     }

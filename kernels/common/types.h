@@ -11,6 +11,12 @@
 #include <cuda_runtime_api.h>
 #endif
 
+#ifdef __CUDACC__
+#define KERNELS_HOST_DEVICE __host__ __device__
+#else
+#define KERNELS_HOST_DEVICE
+#endif
+
 namespace kernels {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -79,6 +85,10 @@ struct LaunchControls {
   /// launch at a time.
   std::uint32_t* tickets = nullptr;
 };
+
+KERNELS_HOST_DEVICE inline bool is_noop(const float* noop) {
+  return noop != nullptr && *noop == 1.0F;
+}
 
 /// Rows covered by one partial sum of the bias gradient: a group is cut into strips of this height.
 inline constexpr std::int64_t kBiasStripRows = 128;

@@ -4,27 +4,12 @@
 #include <cstring>
 
 #include "kernels/common/element_run.h"
-#include "kernels/common/input_elements.h"
 
 namespace kernels {
 namespace {
 
-template <InputType kType>
-void widen(const void* input, std::int64_t first, int count, float* values) {
-  using Element = InputElement<kType>;
-  const auto* bits = static_cast<const typename Element::Bits*>(input) + first;
-  for (int i = 0; i < count; ++i) values[i] = Element::value(bits[i]);
-}
-
 void widen(const GroupedInput& input, std::int64_t first, int count, float* values) {
-  switch (input.type) {
-    case InputType::Bf16:
-      return widen<InputType::Bf16>(input.input, first, count, values);
-    case InputType::Fp16:
-      return widen<InputType::Fp16>(input.input, first, count, values);
-    case InputType::Fp32:
-      return widen<InputType::Fp32>(input.input, first, count, values);
-  }
+  widen_run({.input = input.input, .type = input.type, .first = first, .count = count}, values);
 }
 
 std::vector<HostTile> list_tiles(const GroupedInput& input, const OutputRows& output) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/common/micro_scale_rule.h"
-#include "kernels/common/silu.h"  // exact_multiply and its like
 #include "kernels/dequantize/group_view.h"
 
 namespace kernels {
@@ -27,21 +26,7 @@ KERNELS_HOST_DEVICE inline float factor_at(const GroupView& group, std::int64_t 
 /// Undoes the transform of 16 decoded elements adjacent in a column: the same additions as the
 /// forward transform, times a quarter, signs last.
 KERNELS_HOST_DEVICE inline void undo_hadamard_16(float (&y)[16]) {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-  for (int distance = 1; distance < 16; distance *= 2) {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-    for (int i = 0; i < 16; ++i) {
-      if ((i & distance) != 0) continue;
-      const float a = y[i];
-      const float b = y[i + distance];
-      y[i] = exact_add(a, b);
-      y[i + distance] = exact_add(a, -b);
-    }
-  }
+  walsh_hadamard_16(y);
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif

@@ -17,19 +17,6 @@ constexpr int kUnit = kType == InputType::Fp32 ? 4 : 8;
 constexpr int kDown = 16;  // codes per thread down a column
 
 template <InputType kType>
-__device__ __forceinline__ void store_element(float value, void* output, std::int64_t element) {
-  using Type = typename DeviceElement<kType>::Type;
-  Type* target = static_cast<Type*>(output) + element;
-  if constexpr (kType == InputType::Bf16) {
-    *target = __float2bfloat16_rn(value);
-  } else if constexpr (kType == InputType::Fp16) {
-    *target = __float2half_rn(value);
-  } else {
-    *target = value;
-  }
-}
-
-template <InputType kType>
 __device__ __forceinline__ void store_unit(const float (&values)[kUnit<kType>], void* output,
                                            std::int64_t element) {
   uint4 unit;
@@ -40,15 +27,7 @@ __device__ __forceinline__ void store_unit(const float (&values)[kUnit<kType>], 
   } else {
     std::uint32_t words[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (kType == InputType::Bf16) {
-        const __nv_bfloat162 pair = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
-        words[i] = *reinterpret_cast<const std::uint32_t*>(&pair);
-      } else {
-        const __half2 pair = __floats2half2_rn(values[2 * i], values[2 * i + 1]);
-        words[i] = *reinterpret_cast<const std::uint32_t*>(&pair);
-      }
-    }
+    for (int i = 0; i < 4; ++i) words[i] = pack_pair<kType>(values[2 * i], values[2 * i + 1]);
     unit = {words[0], words[1], words[2], words[3]};
     *reinterpret_cast<uint4*>(static_cast<std::uint16_t*>(output) + element) = unit;
   }

@@ -20,9 +20,6 @@ struct DequantizeArgs {
   InputType output_type = InputType::Fp32;
 };
 
-/// Exact value of one code; NaN codes give NaN, E5M2 infinities give inf.
-float fp8_to_float(std::uint8_t code, Fp8Format format);
-
 void dequantize_cpu(const DequantizeArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// Codes and output aligned to 16 bytes.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/common/micro_scales.h"
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
 #include "kernels/dequantize/quantized_view.h"
 
 namespace kernels {
@@ -19,6 +18,10 @@ KERNELS_HOST_DEVICE constexpr bool is_mxfp8(ScaleLayout layout) {
 }
 KERNELS_HOST_DEVICE constexpr bool is_nvfp4(ScaleLayout layout) {
   return layout == ScaleLayout::Nv1x16 || layout == ScaleLayout::Nv16x16;
+}
+/// One-byte scales; the other layouts have FP32 ones.
+KERNELS_HOST_DEVICE constexpr bool has_micro_scales(ScaleLayout layout) {
+  return is_mxfp8(layout) || is_nvfp4(layout);
 }
 
 /// `block` is a power of two.
@@ -108,7 +111,7 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
   result.rows = rows;
   result.row_pitch = columnwise ? 1 : columns;
   result.column_pitch = columnwise ? rows : 1;
-  if (is_mxfp8(view.layout) || is_nvfp4(view.layout)) {
+  if (has_micro_scales(view.layout)) {
     const bool e2m1 = is_nvfp4(view.layout);
     const int shift = e2m1 ? 4 : 5;
     const std::int64_t block = std::int64_t{1} << shift;
@@ -153,6 +156,16 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
     result.scale_column_pitch = columnwise ? (down + 3) / 4 * 4 : 1;
   }
   return result;
+}
+
+/// Index of an element's scale among those of all groups.
+KERNELS_HOST_DEVICE inline std::int64_t scale_index(const QuantizedView& view,
+                                                    const GroupView& group, std::int64_t row,
+                                                    std::int64_t column) {
+  const auto bytes = static_cast<const std::uint8_t*>(group.scales) -
+                     static_cast<const std::uint8_t*>(view.scales);
+  const std::int64_t first = group.kind == ScaleKind::Fp32 ? bytes / 4 : bytes;
+  return first + group.scale_index(row, column);
 }
 
 /// Views of all groups, on the host.

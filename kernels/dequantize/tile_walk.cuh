@@ -4,7 +4,6 @@
 #pragma once
 
 #include "kernels/common/group_tables.cuh"  // kMaxGroups
-#include "kernels/common/group_tables.cuh"
 #include "kernels/dequantize/decode_rule.h"
 
 namespace kernels {
@@ -23,7 +22,7 @@ struct ViewTables {
 
 /// Spans of FP32 scales are multiples of 4, spans of byte scales multiples of 512.
 __device__ inline std::int64_t scale_unit(const QuantizedView& view) {
-  return is_mxfp8(view.layout) || is_nvfp4(view.layout) ? 512 : 4;
+  return has_micro_scales(view.layout) ? 512 : 4;
 }
 
 struct ViewTile {

@@ -1,17 +1,11 @@
 #include "kernels/diagnostics/delay.h"
 
+#include "kernels/common/device_time.cuh"
+
 namespace kernels {
 namespace {
 
-__global__ void wait_kernel(std::uint64_t nanoseconds) {
-  std::uint64_t start = 0;
-  std::uint64_t now = 0;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do {
-    __nanosleep(1000);
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (now - start < nanoseconds);
-}
+__global__ void wait_kernel(std::uint64_t nanoseconds) { stay_busy(nanoseconds); }
 
 __global__ void nothing_kernel() {}
 

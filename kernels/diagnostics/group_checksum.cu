@@ -12,14 +12,13 @@ __global__ __launch_bounds__(kWalkThreads) void group_checksum_kernel(
   unsigned long long sum = 0;
   const auto enter = [](int, std::int64_t) {};
   const auto visit = [&](const WalkPosition& position) {
-    const uint4 raw = *reinterpret_cast<const uint4*>(
-        static_cast<const std::uint16_t*>(args.values) + position.element);
-    const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+    // Any 16-bit elements.
+    const auto raw = load_step<InputType::Bf16>(args.values, position.element / kStep);
     const auto index = static_cast<std::uint64_t>(position.row * args.columns + position.column);
 #pragma unroll
     for (int pair = 0; pair < 4; ++pair) {
-      sum += checksum_term(index + pair * 2, static_cast<std::uint16_t>(words[pair]));
-      sum += checksum_term(index + pair * 2 + 1, static_cast<std::uint16_t>(words[pair] >> 16));
+      sum += checksum_term(index + pair * 2, static_cast<std::uint16_t>(raw.words[pair]));
+      sum += checksum_term(index + pair * 2 + 1, static_cast<std::uint16_t>(raw.words[pair] >> 16));
     }
   };
   const auto leave = [&](int group) {
@@ -29,24 +28,14 @@ __global__ __launch_bounds__(kWalkThreads) void group_checksum_kernel(
     }
     sum = 0;
   };
-  walk_groups({.row_offsets = args.row_offsets,
-               .num_groups = args.num_groups,
-               .capacity_rows = args.capacity_rows,
-               .columns = args.columns},
-              enter, visit, leave);
+  walk_groups(rows_of(args), enter, visit, leave);
 }
 
 }  // namespace
 
 cudaError_t group_checksum(const GroupChecksumArgs& args, cudaStream_t stream) {
   if (!is_aligned(args.values, 16)) return cudaErrorInvalidValue;
-  const WalkGrid grid = walk_grid({.row_offsets = args.row_offsets,
-                                   .num_groups = args.num_groups,
-                                   .capacity_rows = args.capacity_rows,
-                                   .columns = args.columns});
-  if (grid.error != cudaSuccess || grid.blocks == 0) return grid.error;
-  group_checksum_kernel<<<grid.blocks, kWalkThreads, 0, stream>>>(args);
-  return cudaGetLastError();
+  return launch_walk(group_checksum_kernel, args, stream);
 }
 
 }  // namespace kernels

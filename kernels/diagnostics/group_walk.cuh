@@ -4,82 +4,17 @@
 // graph follows new offsets.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
 #include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/common/formats.h"
+#include "kernels/common/input_vectors.cuh"
 
 namespace kernels {
 
 constexpr int kWalkThreads = 256;
 constexpr int kWalkWarps = kWalkThreads / 32;
-constexpr int kWalkVector = 8;  // elements per thread and step: 16 bytes of a 16-bit type
-
-// Eight adjacent elements as FP32, read with 16-byte loads (8-byte ones for FP8 codes).
-
-struct FloatVector {
-  float value[kWalkVector];
-};
-
-template <InputType kType>
-__device__ FloatVector load_floats(const void* base, std::int64_t element) {
-  FloatVector result;
-  if constexpr (kType == InputType::Fp32) {
-    const float4* source =
-        reinterpret_cast<const float4*>(static_cast<const float*>(base) + element);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float4 four = source[half];
-      result.value[half * 4 + 0] = four.x;
-      result.value[half * 4 + 1] = four.y;
-      result.value[half * 4 + 2] = four.z;
-      result.value[half * 4 + 3] = four.w;
-    }
-  } else {
-    const uint4 raw =
-        *reinterpret_cast<const uint4*>(static_cast<const std::uint16_t*>(base) + element);
-    const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
-#pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-      if constexpr (kType == InputType::Bf16) {
-        result.value[pair * 2] = __uint_as_float(words[pair] << 16);
-        result.value[pair * 2 + 1] = __uint_as_float(words[pair] & 0xFFFF0000U);
-      } else {
-        const std::uint16_t low = static_cast<std::uint16_t>(words[pair]);
-        const std::uint16_t high = static_cast<std::uint16_t>(words[pair] >> 16);
-        result.value[pair * 2] = __half2float(__ushort_as_half(low));
-        result.value[pair * 2 + 1] = __half2float(__ushort_as_half(high));
-      }
-    }
-  }
-  return result;
-}
-
-struct CodeVector {
-  std::uint8_t code[kWalkVector];
-};
-
-__device__ inline CodeVector load_codes(const std::uint8_t* base, std::int64_t element) {
-  const uint2 raw = *reinterpret_cast<const uint2*>(base + element);
-  CodeVector result;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    result.code[i] = static_cast<std::uint8_t>(raw.x >> (8 * i));
-    result.code[i + 4] = static_cast<std::uint8_t>(raw.y >> (8 * i));
-  }
-  return result;
-}
-
-/// Exact: every FP8 value is an FP16 value, and every FP16 value an FP32 one.
-template <Fp8Format kFormat>
-__device__ float decode_fp8(std::uint8_t code) {
-  constexpr __nv_fp8_interpretation_t kKind = kFormat == Fp8Format::E4m3 ? __NV_E4M3 : __NV_E5M2;
-  return __half2float(__half(__nv_cvt_fp8_to_halfraw(code, kKind)));
-}
 
 struct GroupRows {
   const std::int64_t* row_offsets = nullptr;  // [num_groups + 1], device
@@ -88,7 +23,13 @@ struct GroupRows {
   std::int64_t columns = 0;
 };
 
-/// kWalkVector adjacent elements of one row.
+/// The rows that a kernel with these arguments walks.
+template <class Args>
+KERNELS_HOST_DEVICE GroupRows rows_of(const Args& args) {
+  return {args.row_offsets, args.num_groups, args.capacity_rows, args.columns};
+}
+
+/// kStep adjacent elements of one row.
 struct WalkPosition {
   std::int64_t row;  // inside the group
   std::int64_t column;
@@ -139,7 +80,7 @@ __device__ inline int group_of_row(const GroupRows& rows, std::int64_t row) {
 /// they may synchronise; visit(position) by single threads. Needs blockDim.x == kWalkThreads.
 template <class Enter, class Visit, class Leave>
 __device__ void walk_groups(const GroupRows& rows, Enter enter, Visit visit, Leave leave) {
-  const std::int64_t per_row = rows.columns / kWalkVector;
+  const std::int64_t per_row = rows.columns / kStep;
   const std::int64_t used_rows = min(rows.row_offsets[rows.num_groups], rows.capacity_rows);
   const std::int64_t total = used_rows * per_row;
   const std::int64_t share = (total + gridDim.x - 1) / gridDim.x;
@@ -162,8 +103,8 @@ __device__ void walk_groups(const GroupRows& rows, Enter enter, Visit visit, Lea
     std::int64_t vector = mine % per_row;
     while (row * per_row + vector < stop) {
       visit(WalkPosition{.row = row - first_row,
-                         .column = vector * kWalkVector,
-                         .element = (row * per_row + vector) * kWalkVector});
+                         .column = vector * kStep,
+                         .element = (row * per_row + vector) * kStep});
       row += step_rows;
       vector += step_columns;
       if (vector >= per_row) {
@@ -176,41 +117,34 @@ __device__ void walk_groups(const GroupRows& rows, Enter enter, Visit visit, Lea
   }
 }
 
-// Grid and argument checks of the kernels that walk groups. Queries only constants of the device,
-// so it may run during stream capture.
-
-constexpr int kWalkBlocksPerMultiprocessor = 4;
-
-/// Blocks for a walk over at most capacity_rows x columns elements; 0 = nothing to do.
-struct WalkGrid {
-  cudaError_t error = cudaSuccess;
-  unsigned blocks = 0;
-};
-
-inline WalkGrid walk_grid(const GroupRows& rows) {
-  if (rows.num_groups < 0 || rows.columns < 0 || rows.columns % kWalkVector != 0) {
-    return {.error = cudaErrorInvalidValue};
-  }
-  const std::int64_t vectors = rows.capacity_rows * (rows.columns / kWalkVector);
-  if (rows.num_groups == 0 || vectors <= 0) return {};
-  int device = 0;
-  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
-    return {.error = error};
-  }
-  int multiprocessors = 0;
-  if (const cudaError_t error =
-          cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-      error != cudaSuccess) {
-    return {.error = error};
-  }
-  const std::int64_t resident = std::int64_t{multiprocessors} * kWalkBlocksPerMultiprocessor;
-  const std::int64_t needed = (vectors + kWalkThreads - 1) / kWalkThreads;
-  return {.blocks = static_cast<unsigned>(std::min(resident, needed))};
-}
-
 /// Vector loads need it; cudaMalloc aligns to 256.
 inline bool is_aligned(const void* pointer, std::uintptr_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+}
+
+constexpr int kWalkBlocksPerMultiprocessor = 4;
+
+/// Launches a kernel that walks rows_of(args), with blocks for their capacity. Queries only
+/// constants of the device, so it may run during stream capture.
+template <class Args>
+cudaError_t launch_walk(void (*kernel)(Args), const Args& args, cudaStream_t stream) {
+  const GroupRows rows = rows_of(args);
+  if (rows.num_groups < 0 || rows.columns < 0 || rows.columns % kStep != 0) {
+    return cudaErrorInvalidValue;
+  }
+  const std::int64_t vectors = rows.capacity_rows * (rows.columns / kStep);
+  if (rows.num_groups == 0 || vectors <= 0) return cudaSuccess;
+  int device = 0;
+  int multiprocessors = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error != cudaSuccess) return error;
+  const std::int64_t resident = std::int64_t{multiprocessors} * kWalkBlocksPerMultiprocessor;
+  const std::int64_t needed = ceil_div(vectors, kWalkThreads);
+  kernel<<<static_cast<unsigned>(std::min(resident, needed)), kWalkThreads, 0, stream>>>(args);
+  return cudaGetLastError();
 }
 
 }  // namespace kernels

@@ -1,5 +1,6 @@
 // Error of a product against an FP32 reference, per group, on the device. Graph-safe: see
 // group_walk.cuh.
+#include "kernels/common/launch.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/statistics.h"
 
@@ -31,17 +32,19 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
 
   const auto enter = [](int, std::int64_t) {};
   const auto visit = [&](const WalkPosition& position) {
-    const FloatVector product = load_floats<kType>(args.product, position.element);
-    const FloatVector reference = load_floats<InputType::Fp32>(args.reference, position.element);
+    float product[kStep];
+    float reference[kStep];
+    step_values(load_step<kType>(args.product, position.element / kStep), product);
+    step_values(load_step<InputType::Fp32>(args.reference, position.element / kStep), reference);
 #pragma unroll
-    for (int i = 0; i < kWalkVector; ++i) {
-      if (!isfinite(reference.value[i])) continue;
-      if (!isfinite(product.value[i])) {
+    for (int i = 0; i < kStep; ++i) {
+      if (!isfinite(reference[i])) continue;
+      if (!isfinite(product[i])) {
         ++lost;
         continue;
       }
-      const double expected = reference.value[i];
-      const double error = static_cast<double>(product.value[i]) - expected;
+      const double expected = reference[i];
+      const double error = static_cast<double>(product[i]) - expected;
       reference_squares += expected * expected;
       error_squares += error * error;
       largest = fmax(largest, fabs(error));
@@ -65,11 +68,7 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
     reference_squares = error_squares = largest = 0.0;
     elements = lost = 0;
   };
-  walk_groups({.row_offsets = args.row_offsets,
-               .num_groups = args.num_groups,
-               .capacity_rows = args.capacity_rows,
-               .columns = args.columns},
-              enter, visit, leave);
+  walk_groups(rows_of(args), enter, visit, leave);
 }
 
 }  // namespace
@@ -78,23 +77,11 @@ cudaError_t product_error(const ProductErrorArgs& args, cudaStream_t stream) {
   if (!is_aligned(args.product, 16) || !is_aligned(args.reference, 16)) {
     return cudaErrorInvalidValue;
   }
-  const WalkGrid grid = walk_grid({.row_offsets = args.row_offsets,
-                                   .num_groups = args.num_groups,
-                                   .capacity_rows = args.capacity_rows,
-                                   .columns = args.columns});
-  if (grid.error != cudaSuccess || grid.blocks == 0) return grid.error;
-  switch (args.product_type) {
-    case InputType::Bf16:
-      product_error_kernel<InputType::Bf16><<<grid.blocks, kWalkThreads, 0, stream>>>(args);
-      break;
-    case InputType::Fp16:
-      product_error_kernel<InputType::Fp16><<<grid.blocks, kWalkThreads, 0, stream>>>(args);
-      break;
-    case InputType::Fp32:
-      product_error_kernel<InputType::Fp32><<<grid.blocks, kWalkThreads, 0, stream>>>(args);
-      break;
-  }
-  return cudaGetLastError();
+  cudaError_t error = cudaSuccess;
+  dispatch_input(args.product_type, [&](auto type) {
+    error = launch_walk(product_error_kernel<type()>, args, stream);
+  });
+  return error;
 }
 
 }  // namespace kernels

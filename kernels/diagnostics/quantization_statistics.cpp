@@ -1,5 +1,6 @@
 // Effects of quantization on an operand, on the CPU: one pass over input and codes in chunks that
-// stay in L1. Sums are merged in task order, so they do not depend on the number of threads.
+// stay in the caches. Sums are merged in task order, so they do not depend on the number of
+// threads.
 #include <omp.h>
 
 #include <algorithm>
@@ -7,13 +8,10 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "kernels/common/element_run.h"
-#include "kernels/common/fp8_codes.h"
-#include "kernels/common/input_elements.h"
-#include "kernels/dequantize/group_view.h"
+#include "kernels/dequantize/decode_patch.h"
 #include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/magnitude_histogram.h"
 #include "kernels/diagnostics/row_tasks.h"
@@ -24,7 +22,7 @@ namespace kernels {
 namespace {
 
 constexpr std::int64_t kElementsPerTask = 1 << 16;
-// Two FP32 copies of a piece are 16 KiB; a multiple of every block.
+// Columns of a row at once; a multiple of every block.
 constexpr std::int64_t kPiece = 2048;
 
 struct SpanSums {
@@ -35,39 +33,14 @@ struct SpanSums {
   float max_ulp = 0.0F;
 };
 
+/// Adjacent elements that share a scale.
 struct Span {
-  const float* x = nullptr;             // widened input
-  const std::uint8_t* codes = nullptr;  // null = not quantized
-  float* y = nullptr;                   // dequantized, written here
+  const float* x = nullptr;  // widened input
+  const std::uint8_t* codes = nullptr;
+  const float* decoded = nullptr;
   std::int64_t count = 0;
+  float factor = 0.0F;
 };
-
-KERNELS_VECTOR_CLONES
-void widen_bf16(const std::uint16_t* input, std::int64_t count, float* output) {
-  for (std::int64_t i = 0; i < count; ++i)
-    output[i] = InputElement<InputType::Bf16>::value(input[i]);
-}
-
-KERNELS_VECTOR_CLONES
-void widen_fp16(const std::uint16_t* input, std::int64_t count, float* output) {
-  for (std::int64_t i = 0; i < count; ++i)
-    output[i] = InputElement<InputType::Fp16>::value(input[i]);
-}
-
-const float* widen(const GroupedInput& input, std::int64_t first, std::int64_t count,
-                   float* buffer) {
-  switch (input.type) {
-    case InputType::Bf16:
-      widen_bf16(static_cast<const std::uint16_t*>(input.input) + first, count, buffer);
-      return buffer;
-    case InputType::Fp16:
-      widen_fp16(static_cast<const std::uint16_t*>(input.input) + first, count, buffer);
-      return buffer;
-    case InputType::Fp32:
-      break;
-  }
-  return static_cast<const float*>(input.input) + first;
-}
 
 bool is_finite_bits(std::uint32_t bits) { return (bits & 0x7F800000U) != 0x7F800000U; }
 
@@ -82,15 +55,14 @@ double sum_of_squares(const float* x, std::int64_t count) {
   return sum;
 }
 
+/// `values`: of every code.
 KERNELS_VECTOR_CLONES
-SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
-                        float saturation_limit, const CodeGridBits& grid) {
+SpanSums quantized_sums(const Span& span, const float* values, const SaturationRule& saturation,
+                        const CodeGridBits& grid) {
   const float* x = span.x;
+  const float* y = span.decoded;
   const std::uint8_t* codes = span.codes;
-  float* y = span.y;
-  // The scale may have been FLT_MAX, whose inverse does not invert back.
-  const float scale = std::min(1.0F / scale_inv, std::numeric_limits<float>::max());
-  for (std::int64_t i = 0; i < span.count; ++i) y[i] = values[codes[i]] * scale_inv;
+  const float factor = span.factor;
   double signal = 0.0;
   double noise = 0.0;
   std::uint32_t saturated = 0;
@@ -106,13 +78,11 @@ SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
     signal += original * original;
     noise += error * error;
     const float ulps = code_ulps(static_cast<float>(std::fabs(error)),
-                                 std::bit_cast<std::uint32_t>(values[codes[i]]), scale_inv, grid);
+                                 std::bit_cast<std::uint32_t>(values[codes[i]]), factor, grid);
     max_ulp = ulps > max_ulp ? ulps : max_ulp;
-    // NaN compares false and is not counted.
-    saturated += std::fabs(x[i] * scale) > saturation_limit ? 1U : 0U;
-    const bool code_is_zero = (codes[i] & 0x7FU) == 0;
-    const bool x_is_zero = (x_bits & 0x7FFFFFFFU) == 0;
-    underflowed += code_is_zero & !x_is_zero ? 1U : 0U;
+    saturated += is_saturated(x[i], saturation) ? 1U : 0U;
+    const bool became_zero = ((y_bits & 0x7FFFFFFFU) == 0) & ((x_bits & 0x7FFFFFFFU) != 0);
+    underflowed += became_zero & counts ? 1U : 0U;
   }
   return {.signal = signal,
           .noise = noise,
@@ -124,82 +94,86 @@ SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
 /// One thread's working memory, on the heap: OpenMP's thread stacks may be small.
 struct ThreadState {
   std::array<float, kPiece> x;
-  std::array<float, kPiece> y;
+  DecodedPatch patch;
   MagnitudeHistogram before;
   MagnitudeHistogram after;
 };
 
 class OperandScan {
  public:
-  explicit OperandScan(const QuantizationStatisticsArgs& args)
-      : args_(args),
-        groups_(group_views({.codes = args.codes,
-                             .layout = args.layout,
-                             .block = args.block,
-                             .scales = args.scale_inv,
-                             .row_offsets = args.input.row_offsets,
-                             .num_groups = args.input.num_groups,
-                             .columns = args.input.columns})),
-        scale_step_(args.layout == ScaleLayout::PerTensor ? kPiece : args.block) {}
+  explicit OperandScan(const QuantizationStatisticsArgs& args) : args_(args) {
+    if (quantized()) groups_ = group_views(args.quantized);
+  }
+
+  bool quantized() const { return args_.quantized.codes != nullptr; }
 
   GroupQuantizationSums run(const RowTask& task, ThreadState& state) const {
     GroupQuantizationSums sums{};
     for (std::int64_t row = task.first_row; row < task.last_row; ++row) {
       for (std::int64_t column = 0; column < args_.input.columns; column += kPiece) {
-        add_piece(task.group, row, column, state, sums);
+        add_piece({.group = task.group,
+                   .row = row,
+                   .column = column,
+                   .rows = 1,
+                   .columns = static_cast<int>(std::min(kPiece, args_.input.columns - column))},
+                  state, sums);
       }
     }
     return sums;
   }
 
  private:
-  void add_piece(int group, std::int64_t row, std::int64_t column, ThreadState& state,
-                 GroupQuantizationSums& sums) const {
+  void add_piece(const PatchPlace& place, ThreadState& state, GroupQuantizationSums& sums) const {
     const std::int64_t first =
-        (args_.input.row_offsets[group] + row) * args_.input.columns + column;
-    const std::int64_t count = std::min(kPiece, args_.input.columns - column);
-    const float* x = widen(args_.input, first, count, state.x.data());
-    state.before.add(x, count);
-    if (args_.codes == nullptr) {
-      sums.signal += sum_of_squares(x, count);
+        (args_.input.row_offsets[place.group] + place.row) * args_.input.columns + place.column;
+    const float* x = state.x.data();
+    widen_run({.input = args_.input.input,
+               .type = args_.input.type,
+               .first = first,
+               .count = place.columns},
+              state.x.data());
+    state.before.add(x, place.columns);
+    if (!quantized()) {
+      sums.signal += sum_of_squares(x, place.columns);
       return;
     }
-    for (std::int64_t at = 0; at < count; at += scale_step_) {
+    const GroupView& group = groups_[static_cast<std::size_t>(place.group)];
+    const DecodedPatch& patch = state.patch;
+    decode_patch(args_.quantized, group, place, state.patch);
+    state.after.add(patch.values.data(), place.columns);
+    const std::int64_t step = std::min(kPiece, std::int64_t{1} << group.column_shift);
+    for (std::int64_t at = 0; at < place.columns; at += step) {
       const Span span{.x = x + at,
-                      .codes = args_.codes + first + at,
-                      .y = state.y.data() + at,
-                      .count = std::min(scale_step_, count - at)};
-      const SpanSums part =
-          quantized_sums(span, fp8_values(args_.format).data(),
-                         args_.scale_inv[scale_index(group, row, column + at)],
-                         saturation_limit(args_.format), code_grid_bits(args_.format));
+                      .codes = patch.codes.data() + at,
+                      .decoded = patch.values.data() + at,
+                      .count = std::min(step, place.columns - at),
+                      .factor = patch.factors[static_cast<std::size_t>(at)]};
+      const SpanSums part = quantized_sums(span, code_values(args_.quantized).data(),
+                                           saturation_rule(args_.quantized, span.factor),
+                                           code_grid_bits(args_.quantized));
       sums.signal += part.signal;
       sums.noise += part.noise;
       sums.saturated += part.saturated;
       sums.underflowed += part.underflowed;
       sums.max_ulp = std::max(sums.max_ulp, part.max_ulp);
-      if (args_.losses != nullptr && (part.saturated | part.underflowed) != 0) {
-        add_losses(group, row, column + at, part);
-      }
+      add_losses(scale_index(args_.quantized, group, place.row, place.column + at), part);
     }
-    state.after.add(state.y.data(), count);
   }
 
-  /// Tasks share the blocks that are taller than a row.
-  void add_losses(int group, std::int64_t row, std::int64_t column, const SpanSums& part) const {
-    BlockLosses& block = args_.losses[scale_index(group, row, column)];
+  void add_losses(std::int64_t scale, const SpanSums& part) const {
+    if (args_.micro_losses != nullptr) {
+      args_.micro_losses[scale] = {static_cast<std::uint8_t>(part.saturated),
+                                   static_cast<std::uint8_t>(part.underflowed)};
+    }
+    if (args_.losses == nullptr || (part.saturated | part.underflowed) == 0) return;
+    // Tasks share the blocks that are taller than a row.
+    BlockLosses& block = args_.losses[scale];
     std::atomic_ref(block.saturated).fetch_add(part.saturated, std::memory_order_relaxed);
     std::atomic_ref(block.underflowed).fetch_add(part.underflowed, std::memory_order_relaxed);
   }
 
-  std::int64_t scale_index(int group, std::int64_t row, std::int64_t column) const {
-    const GroupView& view = groups_[static_cast<std::size_t>(group)];
-    return static_cast<const float*>(view.scales) - args_.scale_inv + view.scale_index(row, column);
-  }
-
   const QuantizationStatisticsArgs& args_;
-  std::vector<GroupView> groups_;  // where the scales are
-  std::int64_t scale_step_;        // columns that share a scale
+  std::vector<GroupView> groups_;
 };
 
 }  // namespace
@@ -222,10 +196,10 @@ void quantization_statistics_cpu(const QuantizationStatisticsArgs& args) {
       MagnitudeCounts before{};
       state->before.flush(before);
       add_counts(before, *args.before);
-      if (args.codes == nullptr) {
-        add_counts(before, *args.after);
-      } else {
+      if (scan.quantized()) {
         state->after.flush(*args.after);
+      } else {
+        add_counts(before, *args.after);
       }
     }
   }

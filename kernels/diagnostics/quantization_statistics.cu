@@ -1,209 +1,190 @@
-// Effects of quantization on an operand, on the device: histograms in shared memory, FP64 sums in
-// registers until the group ends. Graph-safe: the grid depends on the capacity, the groups on
-// row_offsets at the time the kernel runs.
-#include "kernels/dequantize/group_view.h"
+// Effects of quantization on an operand, on the device. Tiles of 128 x 128 as in dequantize: a
+// thread takes eight codes of a row and the elements they came from. Histograms in shared memory,
+// FP64 sums in registers until the group ends.
+#include "kernels/common/input_vectors.cuh"
+#include "kernels/common/launch.cuh"
+#include "kernels/dequantize/code_units.cuh"
+#include "kernels/dequantize/tile_walk.cuh"
 #include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/magnitude_slots.cuh"
-#include "kernels/diagnostics/statistics.h"
 
 namespace kernels {
-
 namespace {
 
-// Evaluated here, since a host function may not be called inside a kernel.
-template <Fp8Format kFormat>
-constexpr float kSaturationLimit = saturation_limit(kFormat);
+static_assert(kViewThreads == kWalkThreads);
+constexpr int kUnitsPerRow = kViewTile / kStep;
+constexpr int kRowsPerPass = kViewThreads / kUnitsPerRow;
 
-enum class Codes { None, E4m3, E5m2 };
-
-__device__ void add_count(std::uint64_t& target, std::uint32_t count) {
-  atomicAdd(reinterpret_cast<unsigned long long*>(&target), count);
-}
-
-__device__ std::int64_t multiple_of_4(std::int64_t a) { return (a + 3) / 4 * 4; }
-
-/// Inverse scales of one group: at(row, column) with the row counted inside the group.
-struct GroupScales {
-  const float* first = nullptr;
-  int row_shift = 63;  // row >> row_shift and column >> column_shift index the block
-  int column_shift = 63;
-  std::int64_t row_stride = 0;
-  std::int64_t column_stride = 0;
-
-  __device__ std::int64_t offset(std::int64_t row, std::int64_t column) const {
-    return (row >> row_shift) * row_stride + (column >> column_shift) * column_stride;
-  }
-  __device__ float at(std::int64_t row, std::int64_t column) const {
-    return first[offset(row, column)];
-  }
-};
-
-/// The scales of one group; the block sums the scales before it. All
-/// threads must call and all get the result.
-__device__ GroupScales scales_of_group(const QuantizationStatisticsArgs& args, int group,
-                                       std::int64_t group_rows) {
-  if (args.layout == ScaleLayout::PerTensor) return {.first = args.scale_inv + group};
-  __shared__ long long before;
-  const std::int64_t* row_offsets = args.input.row_offsets;
-  const std::int64_t blocks = blocks_of(args.input.columns, args.block);
-  // Scales of lines are stored transposed: all rows of a column block are adjacent.
-  const bool transposed = args.layout == ScaleLayout::BlockLine;
-  const int shift = block_shift(args.block);
-  long long sum = 0;
-  for (int g = static_cast<int>(threadIdx.x); g < group; g += kWalkThreads) {
-    const std::int64_t rows = row_offsets[g + 1] - row_offsets[g];
-    sum += transposed ? blocks * multiple_of_4(rows)
-                      : multiple_of_4(blocks) * blocks_of(rows, args.block);
-  }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) before = sum;
-  __syncthreads();
-  return {.first = args.scale_inv + before,
-          .row_shift = transposed ? 0 : shift,
-          .column_shift = shift,
-          .row_stride = transposed ? 1 : multiple_of_4(blocks),
-          .column_stride = transposed ? multiple_of_4(group_rows) : 1};
-}
-
-template <InputType kType, Codes kCodes>
-__global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
-    const __grid_constant__ QuantizationStatisticsArgs args) {
-  constexpr bool kQuantized = kCodes != Codes::None;
-  constexpr Fp8Format kFormat = kCodes == Codes::E5m2 ? Fp8Format::E5m2 : Fp8Format::E4m3;
-  constexpr int kHistograms = kQuantized ? 2 : 1;
-  __shared__ MagnitudeSlots slots[kHistograms];
-  for (MagnitudeSlots& histogram : slots) clear_slots(histogram);
-  __syncthreads();
-
-  GroupScales scales;
-  BlockLosses* losses = nullptr;  // of the group
+/// One thread's sums over its elements of one group.
+struct ThreadSums {
   double signal = 0.0;
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
   float max_ulp = 0.0F;
+};
 
-  const auto enter = [&](int group, std::int64_t group_rows) {
-    if constexpr (kQuantized) {
-      scales = scales_of_group(args, group, group_rows);
-      if (args.losses != nullptr) losses = args.losses + (scales.first - args.scale_inv);
-    }
-  };
-  const auto visit = [&](const WalkPosition& position) {
-    const FloatVector x = load_floats<kType>(args.input.input, position.element);
-    CodeVector codes = {};
-    float scale_inv = 1.0F;
-    float scale = 1.0F;
-    if constexpr (kQuantized) {
-      codes = load_codes(args.codes, position.element);
-      scale_inv = scales.at(position.row, position.column);
-      // The scale may have been FLT_MAX, whose inverse does not invert back.
-      scale = __fdiv_rn(1.0F, scale_inv);
-      if (scale > 3.402823466e38F) scale = 3.402823466e38F;
-    }
-    std::uint32_t too_large = 0;
-    std::uint32_t too_small = 0;
-#pragma unroll
-    for (int i = 0; i < kWalkVector; ++i) {
-      const float original = x.value[i];
-      count_magnitude(slots[0], original);
-      if constexpr (kQuantized) {
-        // __fmul_rn prevents fusing the product with the subtraction: the value is rounded to FP32.
-        const float value = decode_fp8<kFormat>(codes.code[i]);
-        const float dequantized = __fmul_rn(value, scale_inv);
-        count_magnitude(slots[1], dequantized);
-        if (isfinite(original) && isfinite(dequantized)) {
-          const double exact = original;
-          const double error = exact - static_cast<double>(dequantized);
-          signal += exact * exact;
-          noise += error * error;
-          max_ulp =
-              fmaxf(max_ulp, code_ulps(static_cast<float>(fabs(error)), __float_as_uint(value),
-                                       scale_inv, code_grid_bits(kFormat)));
-        }
-        // NaN compares false and is not counted.
-        if (fabsf(__fmul_rn(original, scale)) > kSaturationLimit<kFormat>) ++too_large;
-        if ((codes.code[i] & 0x7FU) == 0 && original != 0.0F) ++too_small;
-      } else if (isfinite(original)) {
-        signal += static_cast<double>(original) * static_cast<double>(original);
-      }
-    }
-    if constexpr (kQuantized) {
-      saturated += too_large;
-      underflowed += too_small;
-      // The elements of a vector share a scale: a block is a multiple of a vector.
-      if (losses != nullptr && (too_large | too_small) != 0) {
-        BlockLosses& block = losses[scales.offset(position.row, position.column)];
-        if (too_large != 0) add_count(block.saturated, too_large);
-        if (too_small != 0) add_count(block.underflowed, too_small);
-      }
-    }
-  };
-  const auto leave = [&](int group) {
-    const double signal_sum = block_sum(signal);
-    if (threadIdx.x == 0) atomicAdd(&args.sums[group].signal, signal_sum);
-    signal = 0.0;
-    if constexpr (kQuantized) {
-      const double noise_sum = block_sum(noise);
-      const unsigned long long saturated_sum = block_sum(saturated);
-      const unsigned long long underflowed_sum = block_sum(underflowed);
-      if (threadIdx.x == 0) {
-        GroupQuantizationSums& sums = args.sums[group];
-        atomicAdd(&sums.noise, noise_sum);
-        atomicAdd(reinterpret_cast<unsigned long long*>(&sums.saturated), saturated_sum);
-        atomicAdd(reinterpret_cast<unsigned long long*>(&sums.underflowed), underflowed_sum);
-      }
-      raise_to_warp_max(args.sums[group].max_ulp, max_ulp);
-      max_ulp = 0.0F;
-      noise = 0.0;
-      saturated = underflowed = 0;
-    }
-  };
-  walk_groups({.row_offsets = args.input.row_offsets,
-               .num_groups = args.input.num_groups,
-               .capacity_rows = args.input.capacity_rows,
-               .columns = args.input.columns},
-              enter, visit, leave);
-
-  __syncthreads();
-  add_slots(slots[0], args.before);
-  add_slots(slots[kHistograms - 1], args.after);
-}
-
-using Kernel = void (*)(QuantizationStatisticsArgs);
-
-template <InputType kType>
-Kernel kernel_for_codes(const QuantizationStatisticsArgs& args) {
-  if (args.codes == nullptr) return quantization_statistics_kernel<kType, Codes::None>;
-  return args.format == Fp8Format::E4m3 ? quantization_statistics_kernel<kType, Codes::E4m3>
-                                        : quantization_statistics_kernel<kType, Codes::E5m2>;
-}
-
-Kernel kernel_for(const QuantizationStatisticsArgs& args) {
-  switch (args.input.type) {
-    case InputType::Bf16:
-      return kernel_for_codes<InputType::Bf16>(args);
-    case InputType::Fp16:
-      return kernel_for_codes<InputType::Fp16>(args);
-    case InputType::Fp32:
-      break;
+/// Adds a group's sums; all threads call.
+__device__ void leave_group(ThreadSums& mine, GroupQuantizationSums* sums) {
+  const double signal = block_sum(mine.signal);
+  const double noise = block_sum(mine.noise);
+  const unsigned long long saturated = block_sum(mine.saturated);
+  const unsigned long long underflowed = block_sum(mine.underflowed);
+  if (threadIdx.x == 0) {
+    atomicAdd(&sums->signal, signal);
+    atomicAdd(&sums->noise, noise);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&sums->saturated), saturated);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&sums->underflowed), underflowed);
   }
-  return kernel_for_codes<InputType::Fp32>(args);
+  raise_to_warp_max(sums->max_ulp, mine.max_ulp);
+  mine = {};
+}
+
+/// Losses of eight elements or of a block: saturated, underflowed << 16.
+using PackedLosses = std::uint32_t;
+
+/// The elements of a unit share a scale: a block is a multiple of a unit.
+__device__ void add_block_losses(PackedLosses packed, BlockLosses& block) {
+  if ((packed & 0xFFFFU) != 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&block.saturated), packed & 0xFFFFU);
+  }
+  if (packed >> 16 != 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&block.underflowed), packed >> 16);
+  }
+}
+
+template <InputType kType, bool kQuantized>
+__global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
+    const __grid_constant__ QuantizationStatisticsArgs args) {
+  __shared__ ViewTables tables;
+  __shared__ alignas(16) float factors[2][kTileScales];
+  __shared__ MagnitudeSlots before;
+  __shared__ MagnitudeSlots after;
+  clear_slots(before);
+  clear_slots(after);
+  const QuantizedView& view = args.quantized;
+  const CodeGridBits grid = code_grid_bits(view);
+  const int column = static_cast<int>(threadIdx.x) % kUnitsPerRow * kStep;
+  ThreadSums mine;
+  int present = -1;
+
+  const auto measure_unit = [&](const ViewTile& tile, const GroupView& group, int row,
+                                const float* scales) -> PackedLosses {
+    const std::int64_t element = (tile.row + row) * view.columns + tile.column + column;
+    const RawStep<kType> raw =
+        load_step<kType>(args.input.input, (tile.first_row * view.columns + element) / kStep);
+    float originals[kStep];
+    step_values(raw, originals);
+    float values[kStep];  // of the codes
+    float factor = 1.0F;
+    SaturationRule saturation;
+    if constexpr (kQuantized) {
+      const uint2 codes = load_row_unit<kStep>(group, element);
+      const std::uint32_t words[2] = {codes.x, codes.y};
+      unit_values(words, group.e2m1(), view.format, values);
+      factor = scales[tile_scale_index(group, row, column)];
+      saturation = saturation_rule(view, factor);
+    }
+    PackedLosses losses = 0;
+#pragma unroll
+    for (int i = 0; i < kStep; ++i) {
+      const float original = originals[i];
+      const double exact = original;
+      count_magnitude(before, original);
+      if constexpr (kQuantized) {
+        const float decoded = __fmul_rn(values[i], factor);
+        count_magnitude(after, decoded);
+        if (is_saturated(original, saturation)) ++losses;
+        if (!isfinite(original) || !isfinite(decoded)) continue;
+        if (original != 0.0F && decoded == 0.0F) losses += 0x10000U;
+        const double error = exact - static_cast<double>(decoded);
+        mine.noise += error * error;
+        mine.max_ulp = fmaxf(mine.max_ulp, code_ulps(static_cast<float>(fabs(error)),
+                                                     __float_as_uint(values[i]), factor, grid));
+      }
+      if (isfinite(original)) mine.signal += exact * exact;
+    }
+    mine.saturated += losses & 0xFFFFU;
+    mine.underflowed += losses >> 16;
+    return losses;
+  };
+  // All lanes call: those of a block of 16 or 32 combine its losses.
+  const auto store_losses = [&](const ViewTile& tile, const GroupView& group, int row, bool inside,
+                                PackedLosses losses) {
+    const auto scale = [&] {
+      return scale_index(view, group, tile.row + row, tile.column + column);
+    };
+    if (args.losses != nullptr && losses != 0) add_block_losses(losses, args.losses[scale()]);
+    if (args.micro_losses == nullptr) return;
+    const int lanes = is_nvfp4(view.layout) ? 2 : 4;
+    losses += __shfl_xor_sync(kFullWarp, losses, 1);
+    if (lanes == 4) losses += __shfl_xor_sync(kFullWarp, losses, 2);
+    if (inside && column / kStep % lanes == 0) {
+      args.micro_losses[scale()] = {static_cast<std::uint8_t>(losses),
+                                    static_cast<std::uint8_t>(losses >> 16)};
+    }
+  };
+  for_each_view_tile(
+      view, args.input.row_offsets, tables,
+      [&](const ViewTile& tile, const GroupView& group, int turn) {
+        if constexpr (kQuantized) {
+          load_tile_scales(group, tile, factors[turn],
+                           [&](std::int64_t index) { return factor_at(group, index); });
+        }
+      },
+      [&](const ViewTile& tile, const GroupView& group, int turn) {
+        if (tile.group != present) {
+          if (present >= 0) leave_group(mine, args.sums + present);
+          present = tile.group;
+        }
+        for (int row = static_cast<int>(threadIdx.x) / kUnitsPerRow; row < kViewTile;
+             row += kRowsPerPass) {
+          const bool inside = row < tile.rows && column < tile.columns;
+          const PackedLosses losses = inside ? measure_unit(tile, group, row, factors[turn]) : 0;
+          if constexpr (kQuantized) store_losses(tile, group, row, inside, losses);
+        }
+      });
+  if (present >= 0) leave_group(mine, args.sums + present);
+  __syncthreads();
+  add_slots(before, args.before);
+  add_slots(kQuantized ? after : before, args.after);
+}
+
+/// Refuses what QuantizationStatisticsArgs does not allow.
+bool is_measurable(const QuantizationStatisticsArgs& args) {
+  const QuantizedView& view = args.quantized;
+  const bool micro = has_micro_scales(view.layout);
+  return view.direction == Direction::Rowwise && !view.hadamard &&
+         args.input.activation == Activation::None && (micro || args.micro_losses == nullptr) &&
+         (!micro || args.losses == nullptr) &&
+         check_operands(args.input, view.codes) == cudaSuccess;
 }
 
 }  // namespace
 
 cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cudaStream_t stream) {
-  if (!is_aligned(args.input.input, 16) || !is_aligned(args.codes, 8)) {
-    return cudaErrorInvalidValue;
-  }
-  const WalkGrid grid = walk_grid({.row_offsets = args.input.row_offsets,
-                                   .num_groups = args.input.num_groups,
-                                   .capacity_rows = args.input.capacity_rows,
-                                   .columns = args.input.columns});
-  if (grid.error != cudaSuccess || grid.blocks == 0) return grid.error;
-  kernel_for(args)<<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+  if (!is_measurable(args)) return cudaErrorInvalidValue;
+  const GroupedInput& input = args.input;
+  if (input.num_groups == 0 || input.capacity_rows == 0) return cudaSuccess;
+  const std::int64_t tiles = (ceil_div(input.capacity_rows, kViewTile) + input.num_groups) *
+                             ceil_div(input.columns, kViewTile);
+  dispatch_input(input.type, [&](auto type) {
+    const auto launch = [&](auto kernel, const QuantizationStatisticsArgs& of) {
+      kernel<<<resident_grid(kernel, tiles, 1), kViewThreads, 0, stream>>>(of);
+    };
+    if (args.quantized.codes != nullptr) {
+      launch(quantization_statistics_kernel<type(), true>, args);
+      return;
+    }
+    // Only the walk reads this view.
+    QuantizationStatisticsArgs plain = args;
+    plain.quantized = {.row_offsets = input.row_offsets,
+                       .num_groups = input.num_groups,
+                       .capacity_rows = input.capacity_rows,
+                       .columns = input.columns};
+    launch(quantization_statistics_kernel<type(), false>, plain);
+  });
   return cudaGetLastError();
 }
 

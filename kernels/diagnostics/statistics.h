@@ -5,9 +5,8 @@
 
 #include <cstdint>
 
-#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
 #include "kernels/common/types.h"
-#include "kernels/dequantize/dequantize.h"
+#include "kernels/dequantize/quantized_view.h"
 
 namespace kernels {
 
@@ -29,41 +28,40 @@ inline void add_counts(const MagnitudeCounts& more, MagnitudeCounts& counts) {
   counts.nans += more.nans;
 }
 
-/// Where saturation starts for |x * (1 / scale_inv)|: the format's largest finite value plus
-/// 2^-22 of it. Both inversions and the product round, so the element that set the scale may come
-/// out an ulp or two above the largest value without having been cut.
-constexpr float saturation_limit(Fp8Format format) { return fp8_max(format) * (1.0F + 0x1p-22F); }
-
-/// Effects of quantization on one group. Sums over elements whose input and dequantized value are
+/// Effects of quantization on one group. Sums over elements whose input and decoded value are
 /// finite.
 struct GroupQuantizationSums {
   double signal;              // sum of x^2
-  double noise;               // sum of (x - dequantized)^2
-  std::uint64_t saturated;    // finite or infinite |x * scale| above saturation_limit(format)
-                              // (scale = 1/scale_inv); NaN is not counted
-  std::uint64_t underflowed;  // x != 0 and the code is +-0
-  float max_ulp = 0.0F;       // largest |x - dequantized|, in units in the last place of the code;
+  double noise;               // sum of (x - decoded)^2
+  std::uint64_t saturated;    // finite or infinite x that is_saturated(); NaN is not counted
+  std::uint64_t underflowed;  // x is finite and not 0, decoded to 0
+  float max_ulp = 0.0F;       // largest |x - decoded|, in units in the last place of the code;
                               // 0 without codes. Accumulated as a maximum
 };
 
-/// Losses among the elements that share one scale.
+/// Losses among the elements that share one FP32 scale.
 struct BlockLosses {
   std::uint64_t saturated;
   std::uint64_t underflowed;
 };
 
+/// Losses among the elements of a row that share one byte scale: 32 or 16, so that counts fit in a
+/// byte. Beside the scales they take an eighth or a sixteenth of the codes' size.
+struct MicroLosses {
+  std::uint8_t saturated;
+  std::uint8_t underflowed;
+};
+
 struct QuantizationStatisticsArgs {
-  GroupedInput input;
-  const std::uint8_t* codes =
-      nullptr;  // null = not quantized: `after` equals `before`, sums have no noise
-  Fp8Format format = Fp8Format::E4m3;
-  ScaleLayout layout = ScaleLayout::PerTensor;
-  int block = static_cast<int>(kBlock);  // as in QuantizedView
-  const float* scale_inv = nullptr;
+  GroupedInput input = {};       // no activation
+  QuantizedView quantized = {};  // of `input`: rowwise, no Hadamard transform. Without codes: not
+                                 // quantized, `after` equals `before` and the sums have no noise
   MagnitudeCounts* before = nullptr;      // added to, caller zeroes
   MagnitudeCounts* after = nullptr;       // added to, caller zeroes
   GroupQuantizationSums* sums = nullptr;  // [num_groups], added to, caller zeroes
-  BlockLosses* losses = nullptr;  // optional, laid out as scale_inv; added to, caller zeroes
+  // Losses, optional and laid out as the scales:
+  BlockLosses* losses = nullptr;        // of FP32 scales; added to, caller zeroes
+  MicroLosses* micro_losses = nullptr;  // of byte scales; written where a scale covers elements
 };
 
 /// Error of one group's product. Sums over elements where both values are finite.
@@ -103,6 +101,7 @@ void quantization_statistics_cpu(const QuantizationStatisticsArgs& args);
 void product_error_cpu(const ProductErrorArgs& args);
 void group_checksum_cpu(const GroupChecksumArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
+/// cudaErrorInvalidValue for arguments that QuantizationStatisticsArgs does not allow.
 cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cudaStream_t stream);
 cudaError_t product_error(const ProductErrorArgs& args, cudaStream_t stream);
 cudaError_t group_checksum(const GroupChecksumArgs& args, cudaStream_t stream);

@@ -1,4 +1,5 @@
-// One thread block's part of a grouped scale: kHazardRowsPerTile rows of one group.
+// One thread block's part of a grouped scale, kHazardRowsPerTile rows of one group, and the launch
+// of a block for each.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -70,6 +71,15 @@ inline cudaError_t check_hazard_grid(const GroupedScaleArgs& args) {
 
 inline dim3 hazard_grid(const GroupedScaleArgs& args) {
   return dim3(static_cast<unsigned>(args.tiles_per_group), static_cast<unsigned>(args.num_groups));
+}
+
+/// One thread block for each tile of `tiles`; the kernel gets `parameters`.
+template <class Kernel, class... Parameters>
+cudaError_t launch_hazard(const GroupedScaleArgs& tiles, cudaStream_t stream, Kernel kernel,
+                          Parameters... parameters) {
+  if (const cudaError_t error = check_hazard_grid(tiles); error != cudaSuccess) return error;
+  kernel<<<hazard_grid(tiles), kHazardThreads, 0, stream>>>(parameters...);
+  return cudaGetLastError();
 }
 
 }  // namespace kernels

@@ -16,11 +16,9 @@ __global__ __launch_bounds__(kHazardThreads) void late_loaded_kernel(
 
 cudaError_t grouped_scale_instance(const GroupedScaleArgs& args, LateInstance instance,
                                    cudaStream_t stream) {
-  if (const cudaError_t error = check_hazard_grid(args); error != cudaSuccess) return error;
   const auto kernel = instance == LateInstance::Eager ? late_loaded_kernel<LateInstance::Eager>
                                                       : late_loaded_kernel<LateInstance::Captured>;
-  kernel<<<hazard_grid(args), kHazardThreads, 0, stream>>>(args);
-  return cudaGetLastError();
+  return launch_hazard(args, stream, kernel, args);
 }
 
 }  // namespace kernels

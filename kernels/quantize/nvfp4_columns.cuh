@@ -70,9 +70,8 @@ class ColumnPair {
     hadamard_16(values);
 #pragma unroll
     for (int i = 0; i < kNvElements; i += 2) {
-      const __nv_bfloat162 rounded = __floats2bfloat162_rn(values[i], values[i + 1]);
       const float2 pair =
-          word_values<InputType::Bf16>(*reinterpret_cast<const std::uint32_t*>(&rounded));
+          word_values<InputType::Bf16>(pack_pair<InputType::Bf16>(values[i], values[i + 1]));
       values[i] = pair.x;
       values[i + 1] = pair.y;
     }

@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "kernels/common/element_run.h"
-#include "kernels/common/scale_rule.h"
 #include "kernels/common/value_tile.h"
 
 namespace kernels {
 namespace {
-
-ScaleRule block_rule(const QuantizeBlockArgs& args) {
-  return {.format_max = fp8_max(args.format),
-          .pow2 = args.options.pow2,
-          .amax_epsilon = args.options.amax_epsilon,
-          .inf_value = input_max(args.input.type)};
-}
 
 /// A rectangle of the input that shares one scale.
 struct Block {
@@ -49,7 +41,7 @@ void quantize_one_block(const QuantizeBlockArgs& args, const ScaleRule& rule, co
 
 void quantize_row_lines(const QuantizeBlockArgs& args) {
   const GroupedInput& input = args.input;
-  const ScaleRule rule = block_rule(args);
+  const ScaleRule rule = block_scale_rule(args);
   const std::int64_t blocks_per_row = ceil_div(input.columns, args.block);
   std::vector<std::int64_t> padded_offsets(static_cast<std::size_t>(input.num_groups) + 1, 0);
   for (std::size_t group = 0; group + 1 < padded_offsets.size(); ++group) {
@@ -73,7 +65,7 @@ void quantize_row_lines(const QuantizeBlockArgs& args) {
 
 void quantize_row_squares(const QuantizeBlockArgs& args) {
   const GroupedInput& input = args.input;
-  const ScaleRule rule = block_rule(args);
+  const ScaleRule rule = block_scale_rule(args);
   const std::int64_t blocks_per_row = ceil_div(input.columns, kBlock);
   const std::int64_t scales_per_row = round_up(blocks_per_row, 4);
   std::vector<Block> strips;  // 128 rows of one group, or the remainder
@@ -151,10 +143,6 @@ void quantize_line(const TileLine& line, const QuantizeBlockArgs& args, const Sc
   }
 }
 
-bool is_noop(const LaunchControls& controls) {
-  return controls.noop != nullptr && *controls.noop == 1.0F;
-}
-
 std::uint8_t* row_codes(const QuantizeBlockArgs& args, const HostTile& tile, int row) {
   return args.rowwise.codes + (tile.rowwise_first + row) * args.input.columns + tile.column;
 }
@@ -165,11 +153,11 @@ std::uint8_t* column_codes(const QuantizeBlockArgs& args, const HostTile& tile, 
 }
 
 void quantize_tile_lines(const QuantizeBlockArgs& args) {
-  const ScaleRule rule = block_rule(args);
+  const ScaleRule rule = block_scale_rule(args);
   const std::int64_t blocks_per_row = ceil_div(args.input.columns, args.block);
   const std::vector<std::int64_t> quads = scale_units(args, 4);
   const std::vector<std::int64_t> block_rows = block_rows_before(args);
-  const bool quantizes = !is_noop(args.controls);
+  const bool quantizes = !is_noop(args.controls.noop);
   for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
     load_tile(args.input, tile, values);
     if (args.bias_partials != nullptr) {
@@ -206,10 +194,10 @@ void quantize_tile_lines(const QuantizeBlockArgs& args) {
 }
 
 void quantize_tile_squares(const QuantizeBlockArgs& args) {
-  const ScaleRule rule = block_rule(args);
+  const ScaleRule rule = block_scale_rule(args);
   const std::int64_t blocks_per_row = ceil_div(args.input.columns, kBlock);
   const std::vector<std::int64_t> units = scale_units(args, 4 * kBlock);
-  const bool quantizes = !is_noop(args.controls);
+  const bool quantizes = !is_noop(args.controls.noop);
   for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
     load_tile(args.input, tile, values);
     if (args.bias_partials != nullptr) {
@@ -248,7 +236,7 @@ void quantize_tile_squares(const QuantizeBlockArgs& args) {
 
 void quantize_block_lines_cpu(const QuantizeBlockArgs& args) {
   if (is_rowwise_only(args)) {
-    if (!is_noop(args.controls)) quantize_row_lines(args);
+    if (!is_noop(args.controls.noop)) quantize_row_lines(args);
   } else {
     quantize_tile_lines(args);
   }
@@ -256,7 +244,7 @@ void quantize_block_lines_cpu(const QuantizeBlockArgs& args) {
 
 void quantize_block_squares_cpu(const QuantizeBlockArgs& args) {
   if (is_rowwise_only(args)) {
-    if (!is_noop(args.controls)) quantize_row_squares(args);
+    if (!is_noop(args.controls.noop)) quantize_row_squares(args);
   } else {
     quantize_tile_squares(args);
   }

@@ -2,6 +2,7 @@
 // weights), rowwise, columnwise or both from one read of the input.
 #pragma once
 
+#include "kernels/common/scale_rule.h"
 #include "kernels/common/types.h"
 
 namespace kernels {
@@ -39,6 +40,10 @@ struct QuantizeBlockArgs {
   float* bias_partials = nullptr;
   LaunchControls controls = {};
 };
+
+inline ScaleRule block_scale_rule(const QuantizeBlockArgs& args) {
+  return scale_rule(args.format, args.options, input_max(args.input.type));
+}
 
 /// Floats to allocate for scale_inv without knowing the splits: enough for any routing of
 /// capacity_rows over num_groups.

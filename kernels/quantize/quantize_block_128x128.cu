@@ -20,7 +20,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
   __shared__ StripTable table;
   __shared__ float warp_amax[2][kWarps];
   const GroupedInput& input = args.input;
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
+  if (is_noop(args.controls.noop)) return;
   build_strip_table<kThreads, static_cast<int>(kBlock)>(input.row_offsets, input.num_groups, table);
 
   const int thread = static_cast<int>(threadIdx.x);

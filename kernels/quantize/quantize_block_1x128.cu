@@ -42,7 +42,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
   std::int64_t task =
       std::int64_t{blockIdx.x} * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
   // A return at the top would cost registers.
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) task = tasks;
+  if (is_noop(args.controls.noop)) task = tasks;
   for (; task < tasks; task += warps) {
     const std::int64_t strip = task / tasks_per_strip;
     const std::int64_t first_block = (task - strip * tasks_per_strip) * kBlocks;

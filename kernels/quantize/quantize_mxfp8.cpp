@@ -107,7 +107,7 @@ void quantize_columns(const QuantizeMxfp8Args& args, const HostTile& tile, TileV
 void quantize_mxfp8_cpu(const QuantizeMxfp8Args& args) {
   const MicroScaleBases bases(output_offsets(args.input, args.output_rows), args.input.num_groups,
                               args.input.columns, kMxBlock);
-  const bool quantizes = args.controls.noop == nullptr || *args.controls.noop != 1.0F;
+  const bool quantizes = !is_noop(args.controls.noop);
   for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
     load_tile(args.input, tile, values);
     if (args.bias_partials != nullptr) {

@@ -127,7 +127,7 @@ void quantize_direction(const QuantizeNvfp4Args& args, const Direction& directio
 }  // namespace
 
 void nvfp4_amax_cpu(const Nvfp4AmaxArgs& args) {
-  if (args.noop != nullptr && *args.noop == 1.0F) return;
+  if (is_noop(args.noop)) return;
   const auto groups = static_cast<std::size_t>(args.input.num_groups);
   for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
     if (amax != nullptr) std::fill_n(amax, groups, 0.0F);
@@ -149,7 +149,7 @@ void nvfp4_amax_cpu(const Nvfp4AmaxArgs& args) {
 }
 
 void quantize_nvfp4_cpu(const QuantizeNvfp4Args& args) {
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
+  if (is_noop(args.controls.noop)) return;
   const std::int64_t columns = args.input.columns;
   const MicroScaleBases bases(output_offsets(args.input, args.output_rows), args.input.num_groups,
                               args.input.columns, kNvBlock);

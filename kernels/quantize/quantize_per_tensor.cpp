@@ -3,7 +3,6 @@
 #include "kernels/quantize/quantize_per_tensor.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "kernels/amax/group_amax.h"
@@ -13,8 +12,6 @@
 
 namespace kernels {
 namespace {
-
-bool is_noop(const float* noop) { return noop != nullptr && *noop == 1.0F; }
 
 void cast_rows(const QuantizePerTensorArgs& args) {
   const GroupedInput& input = args.input;
@@ -58,10 +55,7 @@ void cast_tiles(const QuantizePerTensorArgs& args, bool quantizes) {
 
 void per_tensor_scale_cpu(const PerTensorScaleArgs& args) {
   if (is_noop(args.noop)) return;
-  const ScaleRule rule{.format_max = fp8_max(args.format),
-                       .pow2 = args.options.pow2,
-                       .amax_epsilon = args.options.amax_epsilon,
-                       .inf_value = std::numeric_limits<float>::max()};
+  const ScaleRule rule = scale_rule(args.format, args.options, kLargestFloat);
   for (int group = 0; group < args.num_groups; ++group) {
     const float scale = scale_from_amax(args.amax[group], rule);
     args.scale[group] = scale;

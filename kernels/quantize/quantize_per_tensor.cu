@@ -1,8 +1,6 @@
 // Per-tensor scaling: the scales in one small launch, then one pass over the elements. Graph-safe:
 // no launch argument depends on token counts. Rowwise codes of unpadded rows need no tiles: the
 // active elements are distributed evenly over the warps.
-#include <limits>
-
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/group_search.cuh"
 #include "kernels/common/launch.cuh"
@@ -12,10 +10,6 @@
 
 namespace kernels {
 namespace {
-
-__device__ __forceinline__ bool is_noop(const float* noop) {
-  return noop != nullptr && *noop == 1.0F;
-}
 
 __global__ __launch_bounds__(kMaxGroups) void per_tensor_scale_kernel(
     const __grid_constant__ PerTensorScaleArgs args, const __grid_constant__ ScaleRule rule) {
@@ -93,10 +87,7 @@ cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, LaunchSt
 cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, LaunchStream stream) {
   if (args.num_groups < 0 || args.num_groups > kMaxGroups) return cudaErrorInvalidValue;
   if (args.num_groups == 0) return cudaSuccess;
-  const ScaleRule rule{.format_max = fp8_max(args.format),
-                       .pow2 = args.options.pow2,
-                       .amax_epsilon = args.options.amax_epsilon,
-                       .inf_value = std::numeric_limits<float>::max()};
+  const ScaleRule rule = scale_rule(args.format, args.options, kLargestFloat);
   const auto threads = static_cast<unsigned>(round_up(args.num_groups, 32));
   return launch_dependent(per_tensor_scale_kernel, {.threads = threads}, stream, args, rule);
 }

@@ -17,11 +17,12 @@ void write_number(double value, CsvTable& table) {
 /// n_a to reason.
 void write_time(const TimeDifference& time, CsvTable& table) {
   table.cell(time.n_a).cell(time.n_b);
-  for (const double value : {time.median_a, time.median_b, time.ratio, time.interval.low,
-                             time.interval.high, time.control_ratio, time.block_p}) {
+  for (const double value :
+       {time.median_a, time.median_b, time.ratio, time.interval.low, time.interval.high,
+        time.control_ratio, time.block_p, time.clock_ratio}) {
     write_number(value, table);
   }
-  table.cell(time_verdict_name(time.verdict)).cell(time.reason);
+  table.cell(engine::name_of(time.verdict)).cell(time.reason);
 }
 
 }  // namespace
@@ -29,8 +30,8 @@ void write_time(const TimeDifference& time, CsvTable& table) {
 std::string comparison_csv(const RunComparison& comparison, const SettingsDifference& settings) {
   CsvTable table(
       "what,name,stage,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
-      "block_p,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,setting_a,setting_b");
-  constexpr int kTimeCells = 11;
+      "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,setting_a,setting_b");
+  constexpr int kTimeCells = 12;
   constexpr int kOtherCells = 6;  // tokens_a to setting_b
   table.cell("step").empty(2);
   write_time(comparison.step, table);

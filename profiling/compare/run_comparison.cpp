@@ -165,13 +165,21 @@ std::set<Key> keys_of(const std::map<Key, TimeSamples>& a, const std::map<Key, T
   return keys;
 }
 
+/// How many keys both sides have: the rows that can get a verdict.
+template <class Key>
+std::size_t common_keys(const std::map<Key, TimeSamples>& a, const std::map<Key, TimeSamples>& b) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(a, [&b](const auto& entry) { return b.contains(entry.first); }));
+}
+
 template <class Key>
 TimeDifference difference_of(const std::map<Key, TimeSamples>& a,
-                             const std::map<Key, TimeSamples>& b, const Key& key) {
+                             const std::map<Key, TimeSamples>& b, const Key& key,
+                             std::size_t rows) {
   const auto in_a = a.find(key);
   const auto in_b = b.find(key);
   return time_difference(in_a == a.end() ? TimeSamples{} : in_a->second,
-                         in_b == b.end() ? TimeSamples{} : in_b->second);
+                         in_b == b.end() ? TimeSamples{} : in_b->second, rows);
 }
 
 using Timings = std::vector<engine::ExpertTiming>;
@@ -276,13 +284,15 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   SideSamples in_a = samples_of(a);
   SideSamples in_b = samples_of(b);
   comparison.step = time_difference(step_samples(a), step_samples(b));
+  const std::size_t stages = common_keys(in_a.stages, in_b.stages);
   for (const engine::Stage stage : keys_of(in_a.stages, in_b.stages)) {
-    comparison.stages.push_back({stage, difference_of(in_a.stages, in_b.stages, stage)});
+    comparison.stages.push_back({stage, difference_of(in_a.stages, in_b.stages, stage, stages)});
   }
+  const std::size_t kernels = common_keys(in_a.kernels, in_b.kernels);
   for (const KernelKey& key : keys_of(in_a.kernels, in_b.kernels)) {
     KernelRow row{.name = key.first,
                   .stage = key.second,
-                  .time = difference_of(in_a.kernels, in_b.kernels, key)};
+                  .time = difference_of(in_a.kernels, in_b.kernels, key, kernels)};
     if (const auto found = in_a.kernels.find(key); found != in_a.kernels.end()) {
       row.samples_a = std::move(found->second.durations_ns);
     }
@@ -307,6 +317,7 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   } else if (comparison.no_expert_time.empty()) {
     comparison.expert_method = "records that name the expert";
   }
+  const std::size_t timed_experts = common_keys(in_a.experts, in_b.experts);
   const std::size_t experts = std::max(first_a.result.splits.size(), first_b.result.splits.size());
   const auto tokens = [](const RecordedRun& run, std::size_t expert) {
     return expert < run.result.splits.size() ? run.result.splits[expert] : 0;
@@ -319,8 +330,9 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     row.snr_a_db = expert_snr(first_a, e, product);
     row.snr_b_db = expert_snr(first_b, e, product);
     if (comparison.no_expert_time.empty()) {
-      row.time = common == nullptr ? difference_of(in_a.experts, in_b.experts, row.expert)
-                                   : difference_of(timings_a, timings_b, *common, row.expert);
+      row.time = common == nullptr
+                     ? difference_of(in_a.experts, in_b.experts, row.expert, timed_experts)
+                     : difference_of(timings_a, timings_b, *common, row.expert);
     }
     comparison.experts.push_back(std::move(row));
   }

@@ -123,30 +123,81 @@ Blocks blocks_of(const TimeSamples& samples) {
 
 double size_of(double ratio) { return std::abs(std::log(ratio)); }
 
-std::string clock_doubt(const TimeSamples& a, const TimeSamples& b) {
-  if (a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0 &&
-      std::abs(b.sm_clock_mhz / a.sm_clock_mhz - 1.0) > kClockTolerance) {
-    return fmt::format(
-        "The SM clock was {:.0f} MHz for A and {:.0f} MHz for B; measure them again, "
-        "interleaved.",
-        a.sm_clock_mhz, b.sm_clock_mhz);
-  }
-  if (a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0 && a.clock_reasons != b.clock_reasons) {
-    return "The clock was throttled for one side and not for the other; measure them again, "
-           "interleaved.";
-  }
-  return {};
+/// 1 if it is unknown or did not differ.
+double clock_ratio_of(const TimeSamples& a, const TimeSamples& b) {
+  if (a.sm_clock_mhz <= 0.0 || b.sm_clock_mhz <= 0.0) return 1.0;
+  const double ratio = a.sm_clock_mhz / b.sm_clock_mhz;
+  return std::abs(ratio - 1.0) > kClockTolerance ? ratio : 1.0;
 }
 
-std::string block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b) {
-  const std::size_t blocks = a.medians.size() + b.medians.size();
-  if (a.medians.size() < 4 || b.medians.size() < 4) {
-    return fmt::format(
-        "{} blocks are too few to distinguish a difference from drift; take at least 8.", blocks);
+/// What the clocks of two runs, measured one after the other, can have done to their times.
+struct ClockEffect {
+  double size = 0.0;   // |log ratio| at most, in the direction of the difference
+  std::string caveat;  // a sentence for the verdict; empty if there is no effect
+};
+
+ClockEffect clock_effect(double ratio, double clock_ratio, const TimeSamples& a,
+                         const TimeSamples& b) {
+  ClockEffect effect;
+  if (clock_ratio != 1.0) {
+    const bool same_direction = (clock_ratio < 1.0) == (ratio < 1.0);
+    const std::string clocks =
+        fmt::format("{:.0f} MHz for A and {:.0f} MHz for B", a.sm_clock_mhz, b.sm_clock_mhz);
+    if (same_direction) effect.size = size_of(clock_ratio);
+    effect.caveat = same_direction
+                        ? fmt::format(" Of this, at most {:.1f} % can be the SM clock: {}.",
+                                      100.0 * std::abs(clock_ratio - 1.0), clocks)
+                        : fmt::format(" The SM clock differed the other way: {}.", clocks);
   }
-  if (difference.block_p > 1.0 - kConfidence) {
-    return fmt::format("The blocks of A and B overlap: by chance such an order has p = {:.2f}.",
-                       difference.block_p);
+  const bool clocks_known = a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0;
+  if (clocks_known && a.clock_reasons != b.clock_reasons && effect.size == 0.0) {
+    effect.size = size_of(1.0 + kClockTolerance);
+    effect.caveat +=
+        fmt::format(" The clock was throttled for one side only; at most {:.0f} % can be that.",
+                    100.0 * kClockTolerance);
+  }
+  return effect;
+}
+
+/// Whether every ratio of the interval differs from 1 by more than `size`, in one direction.
+bool lies_beyond(const Interval& interval, double size) {
+  return interval.high < std::exp(-size) || interval.low > std::exp(size);
+}
+
+/// The interval of the ratio of medians. Each median takes half of the error probability.
+Interval ratio_interval(const TimeSamples& a, const TimeSamples& b, double wrong) {
+  const Interval of_a = median_interval(a.durations_ns, 1.0 - wrong / 2.0);
+  const Interval of_b = median_interval(b.durations_ns, 1.0 - wrong / 2.0);
+  return {of_b.low / of_a.high, of_b.high / of_a.low};
+}
+
+/// Fewest samples with an interval at this error probability.
+std::size_t fewest_samples(double wrong) {
+  std::size_t n = 1;
+  while (rank_of_interval(n, wrong / 2.0) == 0) ++n;
+  return n;
+}
+
+std::string among(std::size_t rows) {
+  return rows > 1 ? fmt::format(" among {} rows", rows) : std::string();
+}
+
+std::string block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b,
+                        std::size_t rows) {
+  const std::size_t blocks = a.medians.size() + b.medians.size();
+  const std::size_t fewest = fewest_blocks(rows);
+  if (std::min(a.medians.size(), b.medians.size()) < fewest / 2) {
+    return fmt::format(
+        "{} blocks are too few to distinguish a difference{} from drift; take at "
+        "least {}.",
+        blocks, among(rows), fewest);
+  }
+  const double wrong = kFalseVerdicts / static_cast<double>(rows);
+  if (difference.block_p > wrong) {
+    return fmt::format(
+        "The blocks of A and B overlap: by chance such an order has p = {:.2g}, and a verdict{} "
+        "needs {:.2g}.",
+        difference.block_p, among(rows), wrong);
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
     return fmt::format(
@@ -157,7 +208,9 @@ std::string block_doubt(const TimeDifference& difference, const Blocks& a, const
   return {};
 }
 
-std::string doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b) {
+/// Why there is no ratio or no interval of it; empty if there are both.
+std::string missing_ratio(const TimeDifference& difference) {
+  if (difference.n_a == 0 && difference.n_b == 0) return "Neither side has samples.";
   if (difference.n_a == 0 || difference.n_b == 0) {
     return fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B");
   }
@@ -165,48 +218,98 @@ std::string doubt(const TimeDifference& difference, const TimeSamples& a, const 
     return "There is no ratio: a median is 0 or not a number.";
   }
   if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
-    return fmt::format("{} and {} samples are too few for an interval; take at least 7 of each.",
-                       difference.n_a, difference.n_b);
+    return fmt::format("{} and {} samples are too few for an interval; take at least {} of each.",
+                       difference.n_a, difference.n_b, fewest_samples(1.0 - kConfidence));
   }
+  return {};
+}
+
+std::string contains_one(const Interval& interval) {
+  return fmt::format("The interval {:.3f} to {:.3f} of the ratio contains 1.", interval.low,
+                     interval.high);
+}
+
+/// Of two runs that were measured one after the other.
+std::string run_doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
+                      std::size_t rows) {
+  const double wrong = kFalseVerdicts / static_cast<double>(rows);
+  const Interval sure = ratio_interval(a, b, wrong);
+  if (std::isnan(sure.low) || std::isnan(sure.high)) {
+    return fmt::format("{} and {} samples are too few for a verdict{}; take at least {} of each.",
+                       difference.n_a, difference.n_b, among(rows), fewest_samples(wrong));
+  }
+  if (sure.contains(1.0)) {
+    return fmt::format(
+        "A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which "
+        "contains 1.",
+        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high);
+  }
+  const ClockEffect clock = clock_effect(difference.ratio, difference.clock_ratio, a, b);
+  if (!lies_beyond(sure, clock.size)) {
+    return fmt::format(
+        "The clock can explain all of the difference.{} Measure them again, "
+        "interleaved.",
+        clock.caveat);
+  }
+  return {};
+}
+
+std::string doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
+                  std::size_t rows) {
+  if (std::string missing = missing_ratio(difference); !missing.empty()) return missing;
+  if (difference.interval.contains(1.0)) return contains_one(difference.interval);
   const bool interleaved = !a.blocks.empty() && !b.blocks.empty();
-  // Interleaved blocks run under the same conditions: a different clock is then an effect of B.
-  if (!interleaved) {
-    if (std::string clocks = clock_doubt(a, b); !clocks.empty()) return clocks;
-  }
-  if (difference.interval.contains(1.0)) {
-    return fmt::format("The interval {:.3f} to {:.3f} of the ratio contains 1.",
-                       difference.interval.low, difference.interval.high);
-  }
-  return interleaved ? block_doubt(difference, blocks_of(a), blocks_of(b)) : std::string();
+  return interleaved ? block_doubt(difference, blocks_of(a), blocks_of(b), rows)
+                     : run_doubt(difference, a, b, rows);
+}
+
+/// Decides unless there is a doubt.
+void decide(TimeDifference& difference, std::string reason, const std::string& based_on) {
+  difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
+  if (!reason.empty()) difference.verdict = TimeVerdict::Ambiguous;
+  if (difference.n_a == 0 && difference.n_b > 0) difference.verdict = TimeVerdict::OnlyB;
+  if (difference.n_b == 0 && difference.n_a > 0) difference.verdict = TimeVerdict::OnlyA;
+  difference.reason = reason.empty() ? based_on : std::move(reason);
 }
 
 }  // namespace
 
-TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
+std::size_t fewest_blocks(std::size_t rows) {
+  // Two orders of n + n blocks, of (2 n choose n), separate A from B.
+  const double wrong = kFalseVerdicts / static_cast<double>(std::max<std::size_t>(rows, 1));
+  double orders = 2.0;
+  std::size_t n = 1;
+  while (2.0 / orders > wrong && 2 * n < kMaxRankedBlocks) {
+    ++n;
+    orders *= 2.0 * static_cast<double>(2 * n - 1) / static_cast<double>(n);
+  }
+  return 2 * n;
+}
+
+TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::size_t rows) {
   TimeDifference difference;
   difference.n_a = a.durations_ns.size();
   difference.n_b = b.durations_ns.size();
   difference.median_a = quantile(a.durations_ns, 0.5);
   difference.median_b = quantile(b.durations_ns, 0.5);
   difference.ratio = difference.median_b / difference.median_a;
-  // Each median takes half of the error probability.
-  const double of_each = 1.0 - (1.0 - kConfidence) / 2.0;
-  const Interval of_a = median_interval(a.durations_ns, of_each);
-  const Interval of_b = median_interval(b.durations_ns, of_each);
-  difference.interval = {of_b.low / of_a.high, of_b.high / of_a.low};
+  difference.interval = ratio_interval(a, b, 1.0 - kConfidence);
   difference.control_ratio = kNaN;
   if (!a.blocks.empty() && !b.blocks.empty()) {
     const Blocks blocks = blocks_of(a);
     difference.control_ratio = quantile(blocks.even, 0.5) / quantile(blocks.odd, 0.5);
     difference.block_p = rank_sum_p(blocks.medians, blocks_of(b).medians);
+  } else {
+    difference.clock_ratio = clock_ratio_of(a, b);
   }
-  difference.reason = doubt(difference, a, b);
-  if (!difference.reason.empty()) return difference;
-  difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
-  difference.reason = fmt::format(
-      "B takes {:.1f} % {} time than A: {:.3f} to {:.3f} of A's median at {:.0f} %.",
-      100.0 * std::abs(difference.ratio - 1.0), difference.ratio < 1.0 ? "less" : "more",
-      difference.interval.low, difference.interval.high, 100.0 * kConfidence);
+  decide(difference, doubt(difference, a, b, rows),
+         fmt::format(
+             "B takes {:.1f} % {} time than A: {:.3f} to {:.3f} of A's median at {:.0f} %.{}",
+             100.0 * std::abs(difference.ratio - 1.0), difference.ratio < 1.0 ? "less" : "more",
+             difference.interval.low, difference.interval.high, 100.0 * kConfidence,
+             a.blocks.empty() || b.blocks.empty()
+                 ? clock_effect(difference.ratio, difference.clock_ratio, a, b).caveat
+                 : std::string()));
   return difference;
 }
 
@@ -218,27 +321,17 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   difference.median_b = b.n > 0 ? b.median : kNaN;
   difference.ratio = difference.median_b / difference.median_a;
   difference.control_ratio = kNaN;
-  constexpr std::size_t kFewest = 7;  // what an interval of medians needs
-  const bool enough = a.n >= kFewest && b.n >= kFewest;
+  const std::size_t fewest = fewest_samples(1.0 - kConfidence);
+  const bool enough = a.n >= fewest && b.n >= fewest;
   difference.interval = enough ? Interval{b.p5 / a.p95, b.p95 / a.p5} : Interval{kNaN, kNaN};
-  difference.reason = doubt(difference, {}, {});
-  if (!difference.reason.empty()) return difference;
-  difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
-  difference.reason = fmt::format("The spreads p5 to p95 do not overlap: {:.3f} to {:.3f} of A.",
-                                  difference.interval.low, difference.interval.high);
-  return difference;
-}
-
-const char* time_verdict_name(TimeVerdict verdict) {
-  switch (verdict) {
-    case TimeVerdict::Faster:
-      return "faster";
-    case TimeVerdict::Slower:
-      return "slower";
-    case TimeVerdict::Ambiguous:
-      return "ambiguous";
+  std::string reason = missing_ratio(difference);
+  if (reason.empty() && difference.interval.contains(1.0)) {
+    reason = contains_one(difference.interval);
   }
-  return "ambiguous";
+  decide(difference, std::move(reason),
+         fmt::format("The spreads p5 to p95 do not overlap: {:.3f} to {:.3f} of A.",
+                     difference.interval.low, difference.interval.high));
+  return difference;
 }
 
 }  // namespace profiling

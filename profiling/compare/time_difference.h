@@ -11,12 +11,19 @@
 // measurement interleaved A and B in blocks, the medians of the blocks are compared as well, by the
 // exact rank-sum test (Mann and Whitney 1947): it assumes only that the blocks of equal settings
 // could have come in any order.
+//
+// Rows that are looked at together (stages, kernels, experts) share one probability of a false
+// verdict: each row takes an equal part of it (Bonferroni). A clock that differs between two runs
+// explains at most its own ratio (time is at most inversely proportional to it): what lies beyond
+// that is a difference.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace profiling {
@@ -38,7 +45,13 @@ Interval median_interval(std::span<const double> samples, double confidence);
 inline constexpr std::size_t kMaxRankedBlocks = 64;
 double rank_sum_p(std::span<const double> a, std::span<const double> b);
 
-inline constexpr double kConfidence = 0.95;  // of a ratio's interval; 1 - this for rank sums
+inline constexpr double kConfidence = 0.95;  // of the interval that is shown
+/// Largest probability that equal settings are called faster or slower: for a step, and for all
+/// rows of one table together.
+inline constexpr double kFalseVerdicts = 0.01;
+
+/// Fewest blocks of A and B together that can give a verdict on one of `rows`; even.
+std::size_t fewest_blocks(std::size_t rows = 1);
 
 /// Durations of one side in ns, and the conditions under which they were taken; -1 and 0 = unknown.
 struct TimeSamples {
@@ -53,7 +66,13 @@ enum class TimeVerdict {
   Faster,     // B takes less time than A
   Slower,     // B takes more time
   Ambiguous,  // undecided, see `reason`
+  OnlyA,      // B has no samples
+  OnlyB,
 };
+constexpr auto enum_names(TimeVerdict) {
+  return std::to_array<std::string_view>(
+      {"faster", "slower", "ambiguous", "only in A", "only in B"});
+}
 
 struct TimeDifference {
   std::size_t n_a = 0;
@@ -66,11 +85,16 @@ struct TimeDifference {
   /// exceed.
   double control_ratio = 0.0;
   double block_p = 1.0;  // of the block medians; 1 without blocks
+  /// B / A if the times only followed the SM clock; 1 if it did not differ, was not measured, or
+  /// the blocks were interleaved: a different clock is then an effect of B.
+  double clock_ratio = 1.0;
   TimeVerdict verdict = TimeVerdict::Ambiguous;
   std::string reason;  // a sentence: why it is ambiguous, or what the verdict is based on
+  bool decided() const { return verdict == TimeVerdict::Faster || verdict == TimeVerdict::Slower; }
 };
 
-TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b);
+/// `rows` = how many differences are looked at together, this one included.
+TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b, std::size_t rows = 1);
 
 /// Summary of samples that were not kept. Durations in ns.
 struct SampleSummary {
@@ -83,8 +107,5 @@ struct SampleSummary {
 /// Verdict without samples: the interval is that of every ratio between the two spreads, p5 B / p95
 /// A to p95 B / p5 A, which is wider than any interval of the medians' ratio.
 TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b);
-
-/// "faster", "slower", "ambiguous".
-const char* time_verdict_name(TimeVerdict verdict);
 
 }  // namespace profiling

@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/model/run_request.h"
 
@@ -39,32 +40,72 @@ std::span<const ActivityRecord> records_in(const Activity& activity, TimeRange r
   return {first, last};
 }
 
-KernelDurations::KernelDurations(const Activity& activity, TimeRange range, bool only_iterations) {
-  const std::span<const ActivityRecord> records = records_in(activity, range);
-  const std::size_t names = activity.names.size();
-  std::vector<std::size_t> place((names + 1) * kStages, 0);
-  std::size_t total = 0;
-  for (const ActivityRecord& record : records) {
-    if (only_iterations && record.iteration < 0) continue;
-    ++place[slot_of(record, names)];
-    ++total;
+std::int64_t longest_record_ns(const Activity& activity) {
+  std::int64_t longest = 0;
+  for (const ActivityRecord& record : activity.records) {
+    longest = std::max(longest, record.duration_ns());
   }
+  return longest;
+}
+
+std::span<const ActivityRecord> records_touching(const Activity& activity, TimeRange range,
+                                                 std::int64_t longest_ns) {
+  const bool underflows = range.begin_ns < kAllTime.begin_ns + longest_ns;
+  range.begin_ns = underflows ? kAllTime.begin_ns : range.begin_ns - longest_ns;
+  return records_in(activity, range);
+}
+
+namespace {
+
+/// Calls visit(record) for every record with a part in the range.
+template <class Visit>
+void for_each_touching(const Activity& activity, TimeRange range, std::int64_t longest_ns,
+                       Visit visit) {
+  for (const ActivityRecord& record : records_touching(activity, range, longest_ns)) {
+    if (range.inside_ns(record) > 0 || range.contains(record.start_ns)) visit(record);
+  }
+}
+
+}  // namespace
+
+KernelDurations::KernelDurations(const Activity& activity, TimeRange range, bool only_iterations,
+                                 std::int64_t longest_ns) {
+  const std::size_t names = activity.names.size();
+  struct Slot {
+    std::size_t place = 0;  // first its count, then where its next sample goes
+    std::int64_t inside_ns = 0;
+    bool used = false;
+  };
+  std::vector<Slot> slots((names + 1) * kStages);
+  const auto for_each = [&](auto visit) {
+    for_each_touching(activity, range, longest_ns, [&](const ActivityRecord& record) {
+      if (only_iterations && record.iteration < 0) return;
+      visit(record, slots[slot_of(record, names)]);
+    });
+  };
+  std::size_t total = 0;
+  for_each([&](const ActivityRecord& record, Slot& slot) {
+    slot.used = true;
+    slot.inside_ns += range.inside_ns(record);
+    if (!range.contains(record)) return;
+    ++slot.place;
+    ++total;
+  });
   std::size_t first = 0;
-  for (std::size_t slot = 0; slot < place.size(); ++slot) {
-    const std::size_t count = place[slot];
-    place[slot] = first;
-    if (count == 0) continue;
-    kernels_.push_back({.name = static_cast<std::uint32_t>(slot / kStages),
-                        .stage = static_cast<engine::Stage>(slot % kStages),
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].used) continue;
+    const std::size_t count = std::exchange(slots[i].place, first);
+    kernels_.push_back({.name = static_cast<std::uint32_t>(i / kStages),
+                        .stage = static_cast<engine::Stage>(i % kStages),
                         .first = first,
-                        .count = count});
+                        .count = count,
+                        .inside_ns = static_cast<double>(slots[i].inside_ns)});
     first += count;
   }
   samples_.resize(total);
-  for (const ActivityRecord& record : records) {
-    if (only_iterations && record.iteration < 0) continue;
-    samples_[place[slot_of(record, names)]++] = static_cast<double>(record.duration_ns());
-  }
+  for_each([&](const ActivityRecord& record, Slot& slot) {
+    if (range.contains(record)) samples_[slot.place++] = static_cast<double>(record.duration_ns());
+  });
 }
 
 namespace {
@@ -200,6 +241,7 @@ std::vector<KernelSummary> kernel_table(const KernelDurations& durations) {
                      .time = summarize({samples.begin(), samples.end()}),
                      .share = 0.0,
                      .kernel = i});
+    table.back().time.sum = kernel.inside_ns;
     total += table.back().time.sum;
   }
   for (KernelSummary& row : table) row.share = total > 0.0 ? row.time.sum / total : 0.0;
@@ -211,33 +253,31 @@ std::vector<KernelSummary> kernel_table(const KernelDurations& durations) {
 }
 
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage) {
-  return expert_times(
-      activity, stage,
-      {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
+  return expert_times(activity, stage, kAllTime);
 }
 
-std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage,
-                                     TimeRange range) {
+std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage, TimeRange range,
+                                     std::int64_t longest_ns) {
   struct Sum {
     std::int32_t iteration = 0;
     double ns = 0.0;
   };
   std::map<int, std::vector<Sum>> experts;
   std::vector<std::vector<Sum>*> known;  // by expert: one map lookup per expert
-  for (const ActivityRecord& record : records_in(activity, range)) {
-    if (record.stage != stage || record.expert < 0 || !is_timed(record)) continue;
+  for_each_touching(activity, range, longest_ns, [&](const ActivityRecord& record) {
+    if (record.stage != stage || record.expert < 0 || !is_timed(record)) return;
     const auto expert = static_cast<std::size_t>(record.expert);
     if (expert >= known.size()) known.resize(expert + 1, nullptr);
     if (known[expert] == nullptr) known[expert] = &experts[record.expert];
     std::vector<Sum>& sums = *known[expert];
-    const auto duration = static_cast<double>(record.duration_ns());
+    const auto inside = static_cast<double>(range.inside_ns(record));
     // Records are sorted by start, so an iteration's are mostly consecutive.
     if (!sums.empty() && sums.back().iteration == record.iteration) {
-      sums.back().ns += duration;
+      sums.back().ns += inside;
     } else {
-      sums.push_back({.iteration = record.iteration, .ns = duration});
+      sums.push_back({.iteration = record.iteration, .ns = inside});
     }
-  }
+  });
   std::vector<ExpertTime> times;
   for (auto& [expert, sums] : experts) {
     std::ranges::stable_sort(sums, {}, &Sum::iteration);

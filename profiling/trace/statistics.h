@@ -2,6 +2,7 @@
 // CUDA.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,12 +16,24 @@ namespace profiling {
 
 // Durations of the records in a time range, grouped by kernel and stage in two passes over the
 // records without a hash table: a range of ten million takes a fraction of a second.
+//
+// What a range counts: sums and shares take the time inside the range, so that a record that it
+// cuts counts in part; n and quantiles take the records that lie inside as a whole, because a part
+// of a record is no duration.
 
 struct TimeRange {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;  // exclusive
 
   bool contains(std::int64_t time_ns) const { return time_ns >= begin_ns && time_ns < end_ns; }
+  bool contains(const ActivityRecord& record) const {
+    return contains(record.start_ns) && record.end_ns <= end_ns;
+  }
+  /// Of the record's duration; at least 0.
+  std::int64_t inside_ns(const ActivityRecord& record) const {
+    return std::max<std::int64_t>(
+        std::min(record.end_ns, end_ns) - std::max(record.start_ns, begin_ns), 0);
+  }
 };
 inline constexpr TimeRange kAllTime = {std::numeric_limits<std::int64_t>::min(),
                                        std::numeric_limits<std::int64_t>::max()};
@@ -30,15 +43,17 @@ class KernelDurations {
   struct Kernel {
     std::uint32_t name = 0;
     engine::Stage stage = engine::Stage::Other;
-    std::size_t first = 0;  // first of its samples
-    std::size_t count = 0;
+    std::size_t first = 0;   // first of its samples
+    std::size_t count = 0;   // records that lie inside as a whole
+    double inside_ns = 0.0;  // time of all its records inside the range
   };
 
-  /// Records that start inside the range (`activity.records` must be sorted by start).
-  /// `only_iterations` leaves out set-up and checks.
-  KernelDurations(const Activity& activity, TimeRange range, bool only_iterations);
+  /// `activity.records` must be sorted by start. `only_iterations` leaves out set-up and checks.
+  /// `longest_ns`: no record is longer; it saves a search for records that begin before the range.
+  KernelDurations(const Activity& activity, TimeRange range, bool only_iterations,
+                  std::int64_t longest_ns = kAllTime.end_ns);
 
-  /// Kernels with a record in the range, by name and stage.
+  /// Kernels with time in the range, by name and stage.
   const std::vector<Kernel>& kernels() const { return kernels_; }
   /// Nanoseconds, in order of start.
   std::span<const double> samples(std::size_t kernel) const {
@@ -52,6 +67,12 @@ class KernelDurations {
 
 /// The part of the records, sorted by start, that starts inside the range.
 std::span<const ActivityRecord> records_in(const Activity& activity, TimeRange range);
+/// The part of the records that has all those with time in the range, and a few before it.
+/// `longest_ns`: no record is longer.
+std::span<const ActivityRecord> records_touching(const Activity& activity, TimeRange range,
+                                                 std::int64_t longest_ns);
+/// The longest duration of a record; 0 without records.
+std::int64_t longest_record_ns(const Activity& activity);
 
 /// A number that nothing was measured for.
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -65,7 +86,7 @@ bool is_timed(const ActivityRecord& record);
 /// "?" for a number that names nothing.
 std::string name_of(const Activity& activity, std::uint32_t name);
 
-/// Nanoseconds; NaN where n is 0.
+/// Nanoseconds; NaN where n is 0, but for the sum of a range that only cuts records.
 struct Distribution {
   std::size_t n = 0;
   double median = 0, p5 = 0, p95 = 0, minimum = 0, maximum = 0, sum = 0;
@@ -81,11 +102,11 @@ struct KernelSummary {
   std::size_t kernel = 0;  // index of its durations
 };
 
-/// Records that start inside the range, largest total first (`records` must be sorted by start).
-/// `only_iterations` leaves out set-up and checks.
+/// Largest total first (`records` must be sorted by start). `only_iterations` leaves out set-up and
+/// checks.
 std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange range,
                                         bool only_iterations);
-/// The same from existing durations. Largest total first.
+/// The same from existing durations.
 std::vector<KernelSummary> kernel_table(const KernelDurations& durations);
 
 /// Time of one expert in one iteration summed over its records of `stage`, over all iterations.
@@ -95,9 +116,9 @@ struct ExpertTime {
   Distribution time;
 };
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage);
-/// For the records that start inside the range; an iteration counts as far as it lies inside.
-std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage,
-                                     TimeRange range);
+/// The time inside the range: an iteration that it cuts counts in part.
+std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage, TimeRange range,
+                                     std::int64_t longest_ns = kAllTime.end_ns);
 
 /// Rows = graph nodes (or, without a graph, distinct (stage, layer, expert, name)), in order of
 /// first start; columns = iterations.

@@ -3,6 +3,7 @@ import contextlib
 import json
 import math
 import sqlite3
+import time
 
 
 def query(path, text):
@@ -103,3 +104,61 @@ def test_invalid_n_is_reported_at_its_control(open_window):
     window.wait("no message", lambda m: m["state"]["request_error"] == "")
     window.wait_for_result()
     assert window.control("shape.n")["value"] == "256"
+
+
+def number(window, name):
+    return int(window.control(name)["value"])
+
+
+def begin_typing(window, name):
+    time.sleep(0.4)  # not the second click of a double click
+    window.click(name)
+    window.wait(f"{name} to take text", lambda m: any(
+        c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
+
+
+def is_number(name, wanted):
+    return lambda m: any(c["id"] == name and c["value"] == str(wanted) and c["kind"] == "drag"
+                         for c in m["controls"])
+
+
+def test_escape_leaves_the_number(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    before = number(window, "shape.experts")
+    begin_typing(window, "shape.experts")
+    window.xdotool("type", "--delay", 12, "512")
+    window.xdotool("key", "Escape")
+    window.wait("the old number", is_number("shape.experts", before))
+
+
+def test_tab_takes_the_number_and_moves_on(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    begin_typing(window, "shape.experts")
+    # Taps of 12 ms, faster than frames of a slow machine: none may be lost.
+    window.xdotool("type", "--delay", 12, "4")
+    window.xdotool("key", "Tab")
+    window.xdotool("type", "--delay", 12, "1152")
+    window.xdotool("key", "Tab", "shift+Tab", "Escape")
+    window.wait("the experts", is_number("shape.experts", 4))
+    window.wait("the tokens", is_number("shape.tokens", 1152))
+    window.wait("the result", lambda m: not m["state"]["stale"])
+
+
+def test_text_that_is_no_number_in_range_is_refused(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    before = number(window, "shape.tokens")
+    runs = window.state()["runs"]
+    for text, why in (("999999999", "999999999 must be between 0 and 16777216"),
+                      ("-5", "-5 must be between 0 and 16777216"), ("1.5", "1.5 is not a whole number"),
+                      ("abc", "abc is not a number")):
+        window.type_number("shape.tokens", text)
+        window.wait(f"why {text} is refused", lambda m: any(
+            c["id"] == "refused.shape.tokens" and why in c["value"] for c in m["controls"]))
+        assert number(window, "shape.tokens") == before
+    assert window.state()["runs"] == runs
+    window.type_number("shape.tokens", "2*512")
+    window.wait("the number", is_number("shape.tokens", 1024))
+    window.wait("no refusal", lambda m: all(c["id"] != "refused.shape.tokens" for c in m["controls"]))

@@ -213,7 +213,7 @@ class Window:
         self.click(name)
         self.wait(f"{name} to take text", lambda m: any(
             c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
-        self.xdotool("type", "--delay", 30, text)
+        self.xdotool("type", "--delay", 30, "--", text)
         self.press("Return")
 
     def press(self, *keys):

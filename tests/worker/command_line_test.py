@@ -49,9 +49,32 @@ class Run(CommandLine):
         self.assertRegex(self.ok(*run), rf"lost\n +0 +64 .* {exact.size - kept.sum()}\n")
 
     def test_people_get_a_summary(self):
-        out = self.ok("run", *CPU, *SMALL)
-        for word in ("device", "median", "SNR", "expert"):
+        out = self.ok("run", *CPU, *SMALL, "--recipe", "nvfp4", "--passes", "forward-backward")
+        for word in ("device", "median", "SNR", "expert", "NVFP4", "Both", "FLOP/s at the median"):
             self.assertIn(word, out)
+
+    def test_mistakes_name_the_value_the_limit_and_what_was_meant(self):
+        for arguments, words in (
+                (("run", "--timeout", -1), "--timeout: -1 is too small; it must be at least 0"),
+                (("run", "--tokenz", 5), "run has no option --tokenz (did you mean '--tokens'?)"),
+                (("run", "x.npy"), "'x.npy' was not expected"),
+                (("run", "--recipe", "nvfp5"), "(did you mean 'nvfp4'?)"),
+                (("run", "--recipe", "bf16", "--scaling", "mxfp8"),
+                 "--recipe and --scaling set the same field"),
+                (("compare", "--operand", "weigths"), "not one of activations, weights, gradients (did"),
+                (("list", "presetz"), "(did you mean 'presets'?)"),
+                (("doctor", "matrix", "--recipes", "nvfp4,bf17"), "'bf17' is not one of bf16"),
+                (("open", "--text-scale", 3), "3 must be between 0.8 and 2")):
+            said = call(*arguments)
+            self.assertNotEqual(said.returncode, 0)
+            self.assertIn(words, said.stderr)
+            self.assertLess(len(said.stderr), 500)
+
+    def test_a_log_of_requests_takes_no_fields(self):
+        with open(self.path("log.jsonl"), "w") as file:
+            file.write(json.dumps({"recipe": {"scaling": "FP8_BLOCK"}}) + "\n")
+        said = self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl"), "--recipe", "mxfp8")
+        self.assertIn("leave out --recipe or write it into the file", said)
 
     def test_a_request_file_is_overridden_by_single_fields(self):
         with open(self.path("r.json"), "w") as file:
@@ -169,6 +192,19 @@ class Run(CommandLine):
 
 
 class ListAndHelp(CommandLine):
+    def test_exports_replace_nothing(self):
+        session = self.path("s.session")
+        self.ok("run", *CPU, *SMALL, "--record", session)
+        targets = ["--chrome", self.path("t.json"), "--csv", self.path("csv")]
+        self.ok("export", session, *targets)
+        self.assertIn("t.json exists already", self.refused(1, "export", session, *targets[:2]))
+        self.assertIn("csv holds files already", self.refused(1, "export", session, *targets[2:]))
+        self.assertIn("--from is 5 ms; it must be less than --to, 2 ms",
+                      self.refused(1, "export", session, "--chrome", self.path("u.json"), "--from", 5, "--to", 2))
+        said = call("export", session, *targets[2:], "--run", 1)
+        self.assertIn("--run requires --chrome", said.stderr)
+        self.assertFalse(os.path.exists(self.path("u.json")))
+
     def test_list_has_every_topic(self):
         out = json.loads(self.ok("list", *CPU, "--json"))
         self.assertEqual(set(out), {"presets", "recipes", "backends", "gates", "libraries"})

@@ -101,7 +101,7 @@ class Exported(unittest.TestCase):
         cls.folder.cleanup()
 
     def trace(self, session, *options):
-        path = os.path.join(self.folder.name, "trace.json")
+        path = os.path.join(tempfile.mkdtemp(dir=self.folder.name), "trace.json")
         call("export", session, "--chrome", path, *options)
         with open(path) as file:
             return json.load(file, parse_float=str, parse_int=lambda text: int(text))
@@ -111,7 +111,7 @@ class Exported(unittest.TestCase):
             return database.execute(sql).fetchall()
 
     def tables(self, session):
-        folder = os.path.join(self.folder.name, "csv")
+        folder = os.path.join(tempfile.mkdtemp(dir=self.folder.name), "csv")
         call("export", session, "--csv", folder)
         tables = {}
         for name in os.listdir(folder):

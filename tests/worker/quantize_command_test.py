@@ -5,6 +5,7 @@ Usage: quantize_command_test.py EXPERTSCOPE   (the worker is next to it)
 
 import json
 import os
+import shutil
 import unittest
 
 import ml_dtypes
@@ -18,6 +19,7 @@ class Quantize(CommandLine):
 
     def dump(self, x, *arguments):
         np.save(self.path("x.npy"), x)
+        shutil.rmtree(self.path("out"), ignore_errors=True)
         self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out"), *arguments)
         names = ("codes", "scale_inv", "amax", "splits")
         with open(self.path("out/manifest.json")) as file:
@@ -146,6 +148,16 @@ class Quantize(CommandLine):
             snr = 10 * np.log10((x ** 2).sum() / ((x - decoded) ** 2).sum())
             self.assertGreater(snr, 25 if recipe == "mxfp8" else 15)
             self.assertTrue(os.path.exists(f"{folder}/codes_columnwise.npy"))
+
+    def test_dumps_do_not_mix(self):
+        self.dump(self.x(), *self.write_splits())
+        before = sorted(os.listdir(self.path("out")))
+        said = self.refused(1, "quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits(),
+                            "--recipe", "mxfp8", "--direction", "both", "--dump", self.path("out"))
+        self.assertIn("out holds files already; choose another folder", said)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), before)
+        self.refused(1, "quantize", *CPU, "--input", "/nowhere", "--dump", self.path("new"))
+        self.assertFalse(os.path.exists(self.path("new")), "a refused order left a folder")
 
     def test_mistakes_are_named(self):
         np.save(self.path("x.npy"), self.x())

@@ -13,9 +13,13 @@ namespace {
 
 constexpr const char* kMeasured =
     "Medians and the ratio B / A. Its interval comes from the order statistics of both sides and "
-    "contains the ratio with at least 95 %, for any distribution. It is ambiguous when the "
-    "interval contains 1, there are fewer than 7 samples of a side, clocks are known and differ, "
-    "or, measured in blocks, the blocks of A and B mix or A differs from itself as much.";
+    "contains the ratio with at least 95 %, for any distribution. Faster and slower are called "
+    "with "
+    "at most 1 % of false verdicts for the step, and at most 1 % for all stages, all kernels and "
+    "all "
+    "experts together. It is ambiguous when the interval contains 1, there are too few samples or "
+    "blocks for that, the SM clock can explain the difference, or, measured in blocks, the blocks "
+    "of A and B mix or A differs from itself as much.";
 
 std::string bins_list(const OverlaidBins& bins) {
   std::string text = "from\tto\ta\tb\n";

@@ -14,7 +14,6 @@ namespace app {
 namespace {
 
 using profiling::ExpertRow;
-using profiling::TimeVerdict;
 
 /// From A to B: percent of time or decibels. NaN if a side has none.
 struct Delta {
@@ -37,7 +36,7 @@ Delta delta_of(const ExpertRow& row, bool snr) {
   return {.value = percent(row.time.ratio),
           .low = interval ? percent(row.time.interval.low) : percent(row.time.ratio),
           .high = interval ? percent(row.time.interval.high) : percent(row.time.ratio),
-          .ambiguous = row.time.verdict == TimeVerdict::Ambiguous};
+          .ambiguous = !row.time.decided()};
 }
 
 void draw_bar(const plot::PlotFrame& frame, const Theme& theme, double center, const Delta& delta,
@@ -124,7 +123,7 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   if (row.time.n_a + row.time.n_b > 0) {
     lines.push_back({"time, A \u2192 B", plot::duration_text(row.time.median_a) + " \u2192 " +
                                              plot::duration_text(row.time.median_b)});
-    lines.push_back({time_verdict_name(row.time.verdict), ratio_text(row.time.ratio),
+    lines.push_back({std::string(engine::name_of(row.time.verdict)), ratio_text(row.time.ratio),
                      verdict_color(row.time.verdict, theme)});
   }
   plot::read_out(context, fmt::format("expert {}", row.expert), lines);
@@ -138,9 +137,8 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
   const float metric = theme.px(110);
   const float products = backward && snr_ ? theme.px(150) : 0.0F;
   const bool timed = comparison.no_expert_time.empty();
-  const auto changed = std::ranges::count_if(comparison.experts, [](const ExpertRow& row) {
-    return row.time.verdict != TimeVerdict::Ambiguous;
-  });
+  const auto changed = std::ranges::count_if(
+      comparison.experts, [](const ExpertRow& row) { return row.time.decided(); });
   const auto choose = [this, &context, products, metric] {
     const float gap = context.theme.px(kGap);
     if (products > 0.0F) {

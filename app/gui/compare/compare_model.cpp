@@ -54,8 +54,8 @@ plot::TableRow time_row(const std::string& name, const TimeDifference& time, con
   row.cells.push_back(duration(time.median_a, time.n_a));
   row.cells.push_back(duration(time.median_b, time.n_b));
   row.cells.push_back({.text = ratio_text(time.ratio), .key = time.ratio});
-  row.cells.push_back(
-      {.text = time_verdict_name(time.verdict), .color = verdict_color(time.verdict, theme)});
+  row.cells.push_back({.text = std::string(engine::name_of(time.verdict)),
+                       .color = verdict_color(time.verdict, theme)});
   row.cells.push_back(
       {.text = std::isnan(time.interval.low)
                    ? "n/a"

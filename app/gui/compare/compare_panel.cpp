@@ -21,8 +21,6 @@ bool is_small(const Theme& theme, ImVec2 size) {
   return size.y < theme.px(400) || size.x < theme.px(560);
 }
 
-std::string signed_percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
-
 }  // namespace
 
 bool ComparePanel::draw_picker(const PanelContext& context, const char* id, const char* label,
@@ -102,12 +100,16 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
   }
   ImGui::SameLine(0, theme.px(kGap));
   controls::drag_int(
-      context, "compare.blocks", "blocks", blocks_, kMinBlocks, kMaxBlocks, 8,
-      {.tooltip = "A and B together; fewer than 8 give no verdict", .width = theme.px(44)});
+      context, "compare.blocks", "blocks", blocks_, kMinBlocks, kMaxBlocks, kDefaultBlocks,
+      {.tooltip = fmt::format("A and B together; fewer than {} give no verdict on the step. Stages "
+                              "and kernels need more: their rows say how many",
+                              profiling::fewest_blocks()),
+       .width = theme.px(44)});
   blocks_ += blocks_ % 2;
   ImGui::SameLine(0, theme.px(kGap));
-  controls::drag_int(context, "compare.iterations", "of", iterations_, 1, engine::kMaxIterations,
-                     20, {.tooltip = "Iterations per block", .width = theme.px(52)});
+  controls::drag_int(context, "compare.iterations", "iterations each", iterations_, 1,
+                     engine::kMaxIterations, 20,
+                     {.tooltip = "Iterations per block", .width = theme.px(52)});
   if (interleaved && !batch.error.empty()) {
     ImGui::SameLine(0, theme.px(kGap));
     ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
@@ -148,18 +150,19 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   std::vector<Figure> figures;
   figures.push_back({.id = "compare.verdict",
                      .label = "B is",
-                     .value = {time_verdict_name(step.verdict), ""},
+                     .value = {std::string(engine::name_of(step.verdict)), ""},
                      .tooltip = step.reason,
                      .color = verdict_color(step.verdict, theme)});
-  figures.push_back({.id = "compare.difference",
-                     .label = "step of B against A",
-                     .value = {std::isfinite(step.ratio) ? signed_percent(step.ratio) : "n/a",
-                               std::isfinite(step.ratio) ? "%" : ""},
-                     .note = std::isnan(step.interval.low)
-                                 ? ""
-                                 : fmt::format("{} to {} %", signed_percent(step.interval.low),
-                                               signed_percent(step.interval.high)),
-                     .tooltip = "Difference of the medians, with its 95 % interval"});
+  figures.push_back(
+      {.id = "compare.difference",
+       .label = "step of B against A",
+       .value = {std::isfinite(step.ratio) ? plot::percent_change(step.ratio) : "n/a",
+                 std::isfinite(step.ratio) ? "%" : ""},
+       .note = std::isnan(step.interval.low)
+                   ? ""
+                   : fmt::format("{} to {} %", plot::percent_change(step.interval.low),
+                                 plot::percent_change(step.interval.high)),
+       .tooltip = "Difference of the medians, with its 95 % interval"});
   const auto side = [&](const char* id, const char* name, double median, std::size_t n,
                         std::size_t color) {
     figures.push_back({.id = id,
@@ -174,7 +177,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   if (std::isfinite(step.control_ratio)) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
-                       .value = {signed_percent(step.control_ratio), "%"},
+                       .value = {plot::percent_change(step.control_ratio), "%"},
                        .note = fmt::format("p of the blocks {:.3f}", step.block_p),
                        .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
                                   "p: how often the blocks would differ this much by chance"});

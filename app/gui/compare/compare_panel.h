@@ -51,7 +51,7 @@ class ComparePanel : public PagePanel {
   bool snr_ = false;  // experts: error instead of time
   int overlay_ = 0;
   bool normalised_ = true;
-  std::int64_t blocks_ = 8;
+  std::int64_t blocks_ = kDefaultBlocks;
   std::int64_t iterations_ = 20;
   plot::TableState settings_table_;
   plot::TableState times_table_;

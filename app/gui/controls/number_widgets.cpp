@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/text.h"
 
 namespace app::controls {
 namespace {
@@ -23,78 +25,109 @@ constexpr double kDecadesPerPixel = 1.0 / 40.0;
 /// What a number field did this frame; at most one of the members is set.
 struct Gesture {
   float dragged_pixels = 0;
-  std::optional<double> typed;
+  std::optional<std::string> typed;
   int steps = 0;
   bool reset = false;
 };
 
-/// State of a field between frames, kept in ImGui's storage of the window, not in a static.
-struct FieldState {
+/// What a drag leaves between frames, kept in ImGui's storage of the window, not in a static.
+struct DragState {
   ImGuiStorage& storage;
   ImGuiID id;
 
-  bool flag(ImGuiID slot) const { return storage.GetBool(id + slot); }
-  void set_flag(ImGuiID slot, bool value) { storage.SetBool(id + slot, value); }
-  float& number(ImGuiID slot) { return *storage.GetFloatRef(id + slot); }
-
-  static constexpr ImGuiID kEditing = 0;
-  static constexpr ImGuiID kFocusWanted = 1;
-  static constexpr ImGuiID kDragged = 2;
-  static constexpr ImGuiID kHasTyped = 3;
-  // A float holds every integer to 2^24 = kMaxDimension.
-  static constexpr ImGuiID kTyped = 4;
-  static constexpr ImGuiID kRemainder = 5;
+  bool dragged() const { return storage.GetBool(id); }
+  void set_dragged(bool value) { storage.SetBool(id, value); }
+  float& remainder() { return *storage.GetFloatRef(id + 1); }
 };
+
+/// A field as the widgets below draw it.
+struct Field {
+  const PanelContext& context;
+  Row& row;
+  ImGuiID id;
+  std::string shown;
+  bool enabled;
+  bool is_reset_value;
+};
+
+bool is_pressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key)); }
 
 int arrow_steps() {
   int steps = 0;
-  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_UpArrow))) ++steps;
-  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_DownArrow))) --steps;
+  if (is_pressed(ImGuiKey_UpArrow)) ++steps;
+  if (is_pressed(ImGuiKey_DownArrow)) --steps;
   return steps;
 }
 
-Gesture typing(Row& row, FieldState& state, const std::string& shown) {
+void begin_edit(const Field& field) {
+  NumberEdit& edit = field.context.number_edit;
+  edit.field = field.id;
+  edit.text = field.shown;
+  edit.focus_wanted = true;
+  edit.frame = ImGui::GetFrameCount();
+  edit.refused_field = 0;
+}
+
+/// Whether the field is being typed into. Tab may begin that here.
+bool editing(const Field& field) {
+  NumberEdit& edit = field.context.number_edit;
+  const int frame = ImGui::GetFrameCount();
+  if (field.enabled && (edit.next_begins || edit.begins == field.id)) {
+    edit.next_begins = false;
+    edit.begins = 0;
+    begin_edit(field);
+    ImGui::SetScrollHereY();
+  } else if (edit.field == field.id && edit.frame + 1 < frame) {
+    edit.field = 0;
+  }
+  if (edit.field != field.id) return false;
+  edit.frame = frame;
+  return true;
+}
+
+Gesture typing(const Field& field) {
+  NumberEdit& edit = field.context.number_edit;
   Gesture gesture;
-  std::string text = shown;
-  ImGui::SetNextItemWidth(row.width());
-  if (state.flag(FieldState::kFocusWanted)) ImGui::SetKeyboardFocusHere();
+  std::string text = edit.text;
+  ImGui::SetNextItemWidth(field.row.width());
+  if (edit.focus_wanted) ImGui::SetKeyboardFocusHere();
+  // ImGui would take Tab to the next text field, which is not the next number.
   const bool entered =
-      ImGui::InputText((row.item_id() + ".text").c_str(), &text,
-                       ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue);
+      ImGui::InputText((field.row.item_id() + ".text").c_str(), &text,
+                       ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue |
+                           ImGuiInputTextFlags_AllowTabInput);
   const bool active = ImGui::IsItemActive();
   const bool double_clicked =
       ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+  const bool tabbed = active && is_pressed(ImGuiKey_Tab);
   if (active) {
-    row.set_kind("input");
-    state.set_flag(FieldState::kFocusWanted, false);
-    // Kept, because a click on a widget drawn earlier takes the focus before this field is
-    // evaluated.
-    const std::optional<double> typed = text == shown ? std::nullopt : evaluate_expression(text);
-    state.set_flag(FieldState::kHasTyped, typed.has_value());
-    state.number(FieldState::kTyped) = static_cast<float>(typed.value_or(0.0));
+    field.row.set_kind("input");
+    edit.focus_wanted = false;
+    // Kept: a click on a widget drawn earlier takes the focus before this field is drawn.
+    edit.text = text;
+    std::erase(edit.text, '\t');
     gesture.steps = arrow_steps();
   }
-  const bool left = !active && !state.flag(FieldState::kFocusWanted);
-  if (double_clicked) {
-    gesture.reset = true;
-  } else if (entered && text != shown) {
-    gesture.typed = evaluate_expression(text);
-  } else if (left && !entered && state.flag(FieldState::kHasTyped)) {
-    gesture.typed = static_cast<double>(state.number(FieldState::kTyped));
-  }
+  const bool cancelled = !active && !entered && is_pressed(ImGuiKey_Escape);
+  const bool left = !active && !edit.focus_wanted;
+  if (!double_clicked && !entered && !left && !tabbed && gesture.steps == 0) return gesture;
   // ImGui keeps the typed text until the field loses focus, so a step must leave it to be visible.
-  if (double_clicked || entered || left || gesture.steps != 0) {
-    state.set_flag(FieldState::kEditing, false);
-    state.set_flag(FieldState::kHasTyped, false);
+  edit.field = 0;
+  gesture.reset = double_clicked;
+  if (!double_clicked && !cancelled && edit.text != field.shown) gesture.typed = edit.text;
+  if (tabbed) {
+    edit.next_begins = !ImGui::GetIO().KeyShift;
+    if (ImGui::GetIO().KeyShift) edit.begins = edit.last_drawn;
   }
   return gesture;
 }
 
-Gesture dragging(const PanelContext& context, const Row& row, FieldState& state,
-                 const std::string& shown, ImVec2 size, bool is_reset_value) {
+Gesture dragging(const Field& field, DragState& state) {
+  const PanelContext& context = field.context;
   Gesture gesture;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool released_inside = ImGui::InvisibleButton(row.item_id().c_str(), size);
+  const ImVec2 size = {field.row.width(), context.theme.px(kRowHeight)};
+  const bool released_inside = ImGui::InvisibleButton(field.row.item_id().c_str(), size);
   const bool hovered = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   if (hovered || active) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
@@ -102,12 +135,11 @@ Gesture dragging(const PanelContext& context, const Row& row, FieldState& state,
     gesture.reset = true;
   } else if (active && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
     gesture.dragged_pixels = ImGui::GetIO().MouseDelta.x;
-    state.set_flag(FieldState::kDragged, true);
-  } else if (released_inside && !state.flag(FieldState::kDragged)) {
-    state.set_flag(FieldState::kEditing, true);
-    state.set_flag(FieldState::kFocusWanted, true);
+    state.set_dragged(true);
+  } else if (released_inside && !state.dragged()) {
+    begin_edit(field);
   }
-  if (!active) state.set_flag(FieldState::kDragged, false);
+  if (!active) state.set_dragged(false);
   if (hovered && !active) gesture.steps = arrow_steps();
 
   ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -117,54 +149,100 @@ Gesture dragging(const PanelContext& context, const Row& row, FieldState& state,
   // Via GetColorU32, so that a disabled field dims like everything else.
   list.AddRectFilled(at, end, ImGui::GetColorU32(hovered || active ? colors.line : colors.raised),
                      rounding);
-  list.AddRect(at, end, ImGui::GetColorU32(active ? colors.accent : colors.line), rounding);
+  const bool refused = context.number_edit.refused_field == field.id;
+  list.AddRect(at, end,
+               ImGui::GetColorU32(refused  ? colors.bad
+                                  : active ? colors.accent
+                                           : colors.line),
+               rounding);
   ImFont* font = context.theme.fonts.mono;
-  const ImVec2 extent = shown_size(font, shown);
+  const ImVec2 extent = shown_size(font, field.shown);
   list.PushClipRect(at, end, true);
   draw_shown(
       &list, font,
       {std::max(at.x + context.theme.px(kGapSmall), end.x - extent.x - context.theme.px(kGap)),
        at.y + (size.y - extent.y) / 2},
-      ImGui::GetColorU32(is_reset_value ? colors.text : colors.accent), shown);
+      ImGui::GetColorU32(field.is_reset_value ? colors.text : colors.accent), field.shown);
   list.PopClipRect();
   return gesture;
 }
 
-Gesture number_field(const PanelContext& context, Row& row, FieldState& state,
-                     const std::string& shown, bool is_reset_value) {
-  if (state.flag(FieldState::kEditing)) return typing(row, state, shown);
-  const ImVec2 size = {row.width(), context.theme.px(kRowHeight)};
-  return dragging(context, row, state, shown, size, is_reset_value);
+Gesture number_field(const Field& field, DragState& state) {
+  Gesture gesture = editing(field) ? typing(field) : dragging(field, state);
+  NumberEdit& edit = field.context.number_edit;
+  if (gesture.reset || gesture.steps != 0 || gesture.dragged_pixels != 0) edit.refused_field = 0;
+  if (field.enabled) edit.last_drawn = field.id;
+  return gesture;
 }
 
-FieldState field_state(const Row& row) {
+DragState drag_state(const Row& row) {
   // Hashed separately, so that the slots derived from the id do not collide with another item's.
   return {*ImGui::GetStateStorage(), ImGui::GetID((row.item_id() + ".state").c_str())};
 }
 
+/// Takes typed text as it is or refuses it: never a number that nobody typed.
+std::optional<double> accepted(const Field& field, const char* label, const std::string& text,
+                               double minimum, double maximum, bool whole) {
+  const std::optional<double> number = evaluate_expression(text);
+  std::string flaw;
+  if (!number) {
+    flaw = "is not a number";
+  } else if (whole && *number != std::round(*number)) {
+    flaw = "is not a whole number";
+  } else if (*number < minimum || *number > maximum) {
+    flaw = fmt::format("must be between {:.15g} and {:.15g}", minimum, maximum);
+  } else {
+    return number;
+  }
+  NumberEdit& edit = field.context.number_edit;
+  edit.refused_field = field.id;
+  constexpr std::size_t kMaxQuoted = 40;
+  edit.refusal = fmt::format("{}{} {}", has_text(label) ? fmt::format("{}: ", label) : "",
+                             text.empty() ? "nothing" : engine::shown_text(text, kMaxQuoted), flaw);
+  field.context.commands.push_back(StatusMessage{edit.refusal});
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string refusal_of(const PanelContext& context, const char* id) {
+  const NumberEdit& edit = context.number_edit;
+  const bool refused = edit.refused_field != 0 &&
+                       edit.refused_field == ImGui::GetID((std::string("##") + id).c_str());
+  return refused ? edit.refusal : std::string();
+}
 
 bool drag_int(const PanelContext& context, const char* id, const char* label, std::int64_t& value,
               std::int64_t minimum, std::int64_t maximum, std::int64_t reset,
               const Options& options) {
   Row row(context, id, label, "drag", options, true);
-  FieldState state = field_state(row);
-  const Gesture gesture = number_field(context, row, state, std::to_string(value), value == reset);
+  DragState state = drag_state(row);
+  const Field field{.context = context,
+                    .row = row,
+                    .id = ImGui::GetID(row.item_id().c_str()),
+                    .shown = std::to_string(value),
+                    .enabled = options.enabled,
+                    .is_reset_value = value == reset};
+  const Gesture gesture = number_field(field, state);
+  const auto low = static_cast<double>(minimum);
+  const auto high = static_cast<double>(maximum);
   double next = static_cast<double>(value);
   if (gesture.reset) next = static_cast<double>(reset);
-  if (gesture.typed) next = std::round(*gesture.typed);
+  if (gesture.typed) {
+    next = accepted(field, label, *gesture.typed, low, high, true).value_or(next);
+  }
   next += gesture.steps;
   if (gesture.dragged_pixels != 0) {
     // One percent of the value per pixel, at least a tenth of a step: 8 and 16384 both feel right.
     const double per_pixel = std::max(0.1, std::abs(next) * 0.01);
-    float& remainder = state.number(FieldState::kRemainder);
+    float& remainder = state.remainder();
     const double moved =
         static_cast<double>(remainder) + static_cast<double>(gesture.dragged_pixels) * per_pixel;
     const double whole = std::trunc(moved);
     remainder = static_cast<float>(moved - whole);
     next += whole;
   }
-  next = std::clamp(next, static_cast<double>(minimum), static_cast<double>(maximum));
+  next = std::clamp(next, low, high);
   const std::int64_t before = value;
   value = static_cast<std::int64_t>(next);
   row.set_value(std::to_string(value));
@@ -174,13 +252,22 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
 bool drag_float(const PanelContext& context, const char* id, const char* label, float& value,
                 float minimum, float maximum, float reset, const Options& options) {
   Row row(context, id, label, "drag", options, true);
-  FieldState state = field_state(row);
-  const Gesture gesture =
-      number_field(context, row, state, fmt::format("{:.4g}", value), value == reset);
+  DragState state = drag_state(row);
+  const Field field{.context = context,
+                    .row = row,
+                    .id = ImGui::GetID(row.item_id().c_str()),
+                    .shown = fmt::format("{:.4g}", value),
+                    .enabled = options.enabled,
+                    .is_reset_value = value == reset};
+  const Gesture gesture = number_field(field, state);
   const double low = minimum > 0 ? static_cast<double>(minimum) : kSmallest;
   double next = static_cast<double>(value);
   if (gesture.reset) next = static_cast<double>(reset);
-  if (gesture.typed) next = *gesture.typed;
+  if (gesture.typed) {
+    next = accepted(field, label, *gesture.typed, static_cast<double>(minimum),
+                    static_cast<double>(maximum), false)
+               .value_or(next);
+  }
   const double decades =
       static_cast<double>(gesture.dragged_pixels) * kDecadesPerPixel + gesture.steps;
   if (decades != 0) {

@@ -56,11 +56,27 @@ struct PlotKeys {
   bool export_records = false;  // or as a table
 };
 
+/// The number field that is being typed into. One at a time; kept between frames.
+struct NumberEdit {
+  ImGuiID field = 0;  // 0 = none
+  std::string text;   // as typed so far
+  bool focus_wanted = false;
+  int frame = 0;  // in which it was last drawn: one that is no longer drawn is dropped
+  // Tab and Shift+Tab go to the next and the previous field as drawn.
+  bool next_begins = false;
+  ImGuiID begins = 0;
+  ImGuiID last_drawn = 0;
+  // Text that was not taken, until its field or another is edited.
+  ImGuiID refused_field = 0;
+  std::string refusal;  // names the text and the limits
+};
+
 struct PanelContext {
   const SessionView& view;
   std::vector<Command>& commands;  // carried out after the frame, in this order
   const Theme& theme;
   ControlMap& controls;
+  NumberEdit& number_edit;
   PlotKeys keys{};
 };
 

@@ -42,10 +42,14 @@ bool checkbox(const PanelContext&, const char* id, const char* label, bool& valu
 bool combo(const PanelContext&, const char* id, const char* label, int& index,
            const std::vector<std::string>& items, const Options& = {},
            const std::vector<Options>& item_options = {});
-/// Drag that also accepts typed expressions ("3*1024", "16k") after a click; arrow keys step while
-/// typing; clamps to [minimum, maximum]; double click resets to `reset`.
+/// Drag that also accepts typed expressions ("3*1024", "16k" = 16000, "16Ki" = 16384) after a
+/// click: Enter, Tab or a click elsewhere takes the text, Escape leaves the value, the arrow keys
+/// step. A drag stays within [minimum, maximum]; typed text that is no whole number within them is
+/// refused, see refusal_of(). Double click resets to `reset`.
 bool drag_int(const PanelContext&, const char* id, const char* label, std::int64_t& value,
               std::int64_t minimum, std::int64_t maximum, std::int64_t reset, const Options& = {});
+/// Why the text last typed into this field was not taken; empty if it was, or has been replaced.
+std::string refusal_of(const PanelContext&, const char* id);
 /// Logarithmic drag over (0, maximum] with 0 reachable. Typing and reset as for drag_int.
 bool drag_float(const PanelContext&, const char* id, const char* label, float& value, float minimum,
                 float maximum, float reset, const Options& = {});

@@ -262,8 +262,9 @@ CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphSc
                     .rows = &rows_,
                     .generation = shown_,
                     .state = &table_},
-          .empty = [this]() -> EmptyState {
+          .empty = [this, examined = scene.report() != nullptr]() -> EmptyState {
             if (!rows_.empty()) return {};
+            if (!examined) return {"Not examined", "What was tried on a subject is listed here."};
             return {"Rules only",
                     "Prove runs the experiments that show a fault and remove it again."};
           },

@@ -212,10 +212,11 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
                 .measured =
                     "The rule that made it and the facts it relies on; facts carry their source "
                     "and date.",
-                .empty = [any, finding]() -> EmptyState {
+                .empty = [report, any, finding]() -> EmptyState {
                   if (finding != nullptr) return {};
+                  if (report == nullptr) return {"Not examined", "A finding is explained here."};
                   if (any) return {"No finding chosen", "Click one on the left."};
-                  return {"Nothing found", "A finding is explained here."};
+                  return {"No finding", "There is nothing to explain."};
                 },
                 .draw =
                     [&](const Area& room) {

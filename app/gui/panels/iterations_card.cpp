@@ -34,10 +34,9 @@ void draw_durations(const PanelContext& context, const IterationsCard& card, ImV
                                                  card.series.ns, card.view);
   if (hovered < 0) return;
   const double value = card.series.ns.values[static_cast<std::size_t>(hovered)];
-  plot::read_out(
-      context, fmt::format("{} {}", noun, hovered + first),
-      {{"duration", plot::duration_text(value)},
-       {"against the median", fmt::format("{:+.1f} %", 100.0 * (value / median - 1.0))}});
+  plot::read_out(context, fmt::format("{} {}", noun, hovered + first),
+                 {{"duration", plot::duration_text(value)},
+                  {"against the median", plot::percent_change(value / median) + " %"}});
 }
 
 }  // namespace

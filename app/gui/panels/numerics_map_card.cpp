@@ -42,15 +42,16 @@ std::string end_text(MapLayer layer, double value) {
   if (layer == MapLayer::Deviation || layer == MapLayer::Distance) {
     return fmt::format("{:.2f} binades", value);
   }
-  return fmt::format("2^{:.1f}", value);
+  return plot::power_text(value);
 }
 
 /// "mean 2^-7.31, std dev 0.42, 5 distinct of 1 024, 3 with saturation".
 std::string summary_text(const engine::ScaleSummary& summary) {
   if (summary.scales == 0) return "";
-  return fmt::format("mean 2^{:.2f}, std dev {:.2f}, {} distinct, {} saturated, {} underflowed",
-                     summary.mean, summary.deviation, plot::count_text(summary.distinct),
-                     plot::count_text(summary.saturated), plot::count_text(summary.underflowed));
+  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} saturated, {} underflowed",
+                     plot::power_text(summary.mean, 2), summary.deviation,
+                     plot::count_text(summary.distinct), plot::count_text(summary.saturated),
+                     plot::count_text(summary.underflowed));
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
 
 void PerformanceModel::set_range(std::optional<plot::Range> range) {
   if (run_task_.running()) return;  // the selection was on the last run's axis
-  show(derive(*wanted_run_, range_task_, [run = wanted_run_, range, replays = range_->replays] {
-    return make_range_picture(*run, range, replays);
+  show(derive(*wanted_run_, range_task_, [run = wanted_run_, range, sums = range_->sums] {
+    return make_range_picture(*run, range, sums);
   }));
 }
 

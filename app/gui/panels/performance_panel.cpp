@@ -39,17 +39,17 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
   const auto row = [&](const char* name, const engine::ObserverTiming* one) {
     return one == nullptr
                ? std::string()
-               : fmt::format("\n{}: {} ({} \u2013 {}, n {}), {:+.2f} %", name,
+               : fmt::format("\n{}: {} ({} \u2013 {}, n {}), {} %", name,
                              plot::duration_text(one->median_ns), plot::duration_text(one->p5_ns),
                              plot::duration_text(one->p95_ns), one->samples,
-                             100.0 * (one->median_ns / off->median_ns - 1.0));
+                             plot::percent_change(one->median_ns / off->median_ns, 2));
   };
   // Spreads that overlap this much show no difference.
   const bool ambiguous = nodes->median_ns >= off->p5_ns && nodes->median_ns <= off->p95_ns;
   figures.push_back(
       {.id = "performance.observer",
        .label = ambiguous ? "observer, within the spread" : "observer",
-       .value = {fmt::format("{:+.1f}", 100.0 * (nodes->median_ns / off->median_ns - 1.0)), "%"},
+       .value = {plot::percent_change(nodes->median_ns / off->median_ns), "%"},
        .tooltip = "The same step, blocks of all levels interleaved (median, p5 \u2013 p95):" +
                   row("nothing traced", off) +
                   row("graph launches traced", timing(engine::TraceLevel::Graphs)) +
@@ -107,18 +107,20 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
                      .label = "tokens",
                      .value = {plot::si_text(tokens / seconds), "/s"},
                      .tooltip = "Routed rows of X divided by the median step"});
+  // Only these two follow the selection.
+  const char* where = timeline_view_.selection ? ", selected" : "";
   for (const StageSum& sum : model_.stage_sums()) {
     if (sum.stage != engine::Stage::Fprop) continue;
     figures.push_back(
         {.id = "performance.fprop_share",
-         .label = "fprop share",
+         .label = fmt::format("fprop share{}", where),
          .value = {fmt::format("{:.1f}", 100.0 * sum.sum_ns / model_.total_ns()), "%"},
-         .tooltip = "Of the summed time of the records in the range"});
+         .tooltip = "Of the summed time of all records inside the range"});
   }
   if (const auto& gaps = model_.gaps()) {
     figures.push_back(
         {.id = "performance.gaps",
-         .label = "gaps",
+         .label = fmt::format("gaps{}", where),
          .value = plot::duration(gaps->gaps.median),
          .note = fmt::format("{:.1f} %, longest {}", 100.0 * gaps->median_share,
                              plot::duration_text(static_cast<double>(gaps->longest_ns))),
@@ -229,25 +231,27 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
 }
 
 CardSpec PerformancePanel::kernels_card() {
-  return {.id = "performance.kernels_card",
-          .title = "Kernels",
-          .question = "Which kernels or spans take the time? A click on a row shows its durations.",
-          .note = range_note(),
-          .measured =
-              "Records that start in the range, by name and stage. Quantiles interpolate "
-              "linearly between samples. Records: " +
-              model_.run().result.activity_method,
-          .table = {.id = "##performance.kernels",
-                    .columns = kernel_columns(),
-                    .rows = &model_.kernel_rows(),
-                    .generation = model_.table_generation(),
-                    .state = &table_,
-                    .chosen = [this] { row_view_ = {}; }},
-          .empty = [this]() -> EmptyState {
-            if (!model_.kernel_rows().empty()) return {};
-            return {"Nothing starts in this range",
-                    "Select a wider range in the timeline, or click into it to see the whole run."};
-          }};
+  return {
+      .id = "performance.kernels_card",
+      .title = "Kernels",
+      .question = "Which kernels or spans take the time? A click on a row shows its durations.",
+      .note = range_note(),
+      .measured =
+          "Records by name and stage. Sum and share count the time inside the range, of records "
+          "that it cuts too; n and the quantiles, which interpolate linearly between samples, "
+          "count records that lie inside as a whole. Records: " +
+          model_.run().result.activity_method,
+      .table = {.id = "##performance.kernels",
+                .columns = kernel_columns(),
+                .rows = &model_.kernel_rows(),
+                .generation = model_.table_generation(),
+                .state = &table_,
+                .chosen = [this] { row_view_ = {}; }},
+      .empty = [this]() -> EmptyState {
+        if (!model_.kernel_rows().empty()) return {};
+        return {"Nothing runs in this range",
+                "Select a wider range in the timeline, or click into it to see the whole run."};
+      }};
 }
 
 std::string PerformancePanel::durations_list() const {
@@ -274,7 +278,7 @@ CardSpec PerformancePanel::durations_card(const PanelContext& context) {
           .list = [this] { return durations_list(); },
           .empty = [this]() -> EmptyState {
             if (!model_.row_bins(table_.selected).counts.empty()) return {};
-            return {"No durations", "No record of this row starts in the range."};
+            return {"No durations", "No record of this row lies wholly in the range."};
           },
           .draw =
               [this, &context, name, shown](const Area& room) {

@@ -218,7 +218,7 @@ void RecipesView::draw_map(const PanelContext& context, const Area& area, std::s
          .source_rows = static_cast<double>(map.source_rows),
          .source_columns = static_cast<double>(map.source_columns),
          .colors = colors,
-         .legend_ends = {fmt::format("2^{:.1f}", colors.min), fmt::format("2^{:.1f}", colors.max)}},
+         .legend_ends = {plot::power_text(colors.min), plot::power_text(colors.max)}},
         overlay.map, model_.generation(), maps_[index]);
     if (hover.inside) {
       const std::int64_t row = model_.operand_row(map, hover.source_row);

@@ -40,11 +40,10 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
                                                       : model_.matrix().rows.size()),
                                ""},
                      .tooltip = "Rows of the heatmap"});
-  figures.push_back(
-      {.id = "graphs.slowest",
-       .label = "slowest against median",
-       .value = {fmt::format("{:+.1f}", 100.0 * (step.maximum / step.median - 1.0)), "%"},
-       .tooltip = "Longest of the timed iterations"});
+  figures.push_back({.id = "graphs.slowest",
+                     .label = "slowest against median",
+                     .value = {plot::percent_change(step.maximum / step.median), "%"},
+                     .tooltip = "Longest of the timed iterations"});
   if (model_.checks().checks > 0) {
     figures.push_back(
         {.id = "graphs.checked",
@@ -131,9 +130,8 @@ void ReplaysView::draw_matrix_read_out(const PanelContext& context,
       {"duration",
        std::isnan(value) ? "no record" : plot::duration_text(static_cast<double>(value))}};
   if (!std::isnan(value)) {
-    lines.push_back(
-        {"against the row's median",
-         fmt::format("{:+.1f} %", 100.0 * (static_cast<double>(value) / row.time.median - 1.0))});
+    lines.push_back({"against the row's median",
+                     plot::percent_change(static_cast<double>(value) / row.time.median) + " %"});
   }
   lines.push_back({"row median", plot::duration_text(row.time.median)});
   lines.push_back({"row p5 \u2013 p95", plot::duration_text(row.time.p5) + " \u2013 " +

@@ -115,44 +115,49 @@ profiling::TimeRange time_range(const std::optional<plot::Range>& range) {
 
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
                                                        std::optional<plot::Range> range,
-                                                       ReplaySums replays) {
+                                                       RunSumsPointer sums) {
   auto picture = std::make_shared<RangePicture>();
-  if (replays == nullptr) {
-    replays = std::make_shared<const std::vector<profiling::ReplaySum>>(
-        profiling::sum_replays(run.activity));
+  if (sums == nullptr) {
+    sums = std::make_shared<const RunSums>(
+        RunSums{.replays = profiling::sum_replays(run.activity),
+                .longest_ns = profiling::longest_record_ns(run.activity)});
   }
   picture->range = range;
   const profiling::TimeRange time = time_range(range);
   {
-    const profiling::KernelDurations durations(run.activity, time, !range.has_value());
+    const profiling::KernelDurations durations(run.activity, time, !range.has_value(),
+                                               sums->longest_ns);
     picture->kernels = profiling::kernel_table(durations);
     for (const profiling::KernelSummary& kernel : picture->kernels) {
       picture->bins.push_back(plot::linear_bins(durations.samples(kernel.kernel)));
     }
   }
-  std::array<StageSum, engine::kStageNames.size()> sums{};
+  std::array<StageSum, engine::kStageNames.size()> stages{};
   for (const profiling::KernelSummary& kernel : picture->kernels) {
-    StageSum& sum = sums[static_cast<std::size_t>(kernel.stage)];
+    StageSum& sum = stages[static_cast<std::size_t>(kernel.stage)];
     sum.stage = kernel.stage;
     sum.sum_ns += kernel.time.sum;
     sum.records += kernel.time.n;
     picture->total_ns += kernel.time.sum;
     picture->records += kernel.time.n;
   }
-  picture->stage_sums.assign(sums.begin(), sums.end());
-  std::erase_if(picture->stage_sums, [](const StageSum& sum) { return sum.records == 0; });
+  picture->stage_sums.assign(stages.begin(), stages.end());
+  std::erase_if(picture->stage_sums,
+                [](const StageSum& sum) { return sum.records == 0 && sum.sum_ns <= 0.0; });
   std::ranges::stable_sort(picture->stage_sums, [](const StageSum& a, const StageSum& b) {
     return a.sum_ns > b.sum_ns;
   });
-  picture->gaps = profiling::summarize_gaps(*replays, time);
-  picture->replays = std::move(replays);
-  const auto named = stages_with_experts(profiling::records_in(run.activity, time));
+  picture->gaps = profiling::summarize_gaps(sums->replays, time);
+  const auto named =
+      stages_with_experts(profiling::records_touching(run.activity, time, sums->longest_ns));
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (!named[i]) continue;
     const auto stage = static_cast<Stage>(i);
-    picture->experts.push_back(
-        {.stage = stage, .times = profiling::expert_times(run.activity, stage, time)});
+    std::vector<profiling::ExpertTime> times =
+        profiling::expert_times(run.activity, stage, time, sums->longest_ns);
+    if (!times.empty()) picture->experts.push_back({.stage = stage, .times = std::move(times)});
   }
+  picture->sums = std::move(sums);
   return picture;
 }
 

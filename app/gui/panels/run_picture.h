@@ -83,11 +83,15 @@ struct StageSum {
 };
 
 /// For a run, independent of the range: every record is visited once and not for each selection.
-using ReplaySums = std::shared_ptr<const std::vector<profiling::ReplaySum>>;
+struct RunSums {
+  std::vector<profiling::ReplaySum> replays;
+  std::int64_t longest_ns = 0;  // of any record
+};
+using RunSumsPointer = std::shared_ptr<const RunSums>;
 
 /// What depends on the timeline's selection.
 struct RangePicture {
-  ReplaySums replays;
+  RunSumsPointer sums;
   std::optional<plot::Range> range;  // none = all timed iterations
   std::vector<profiling::KernelSummary> kernels;
   std::vector<plot::Bins> bins;  // of the durations, one per kernel
@@ -104,11 +108,11 @@ struct RangePicture {
 };
 /// The range of records that a selection on the time axis stands for; all time without one.
 profiling::TimeRange time_range(const std::optional<plot::Range>& range);
-/// Set-up and checks are left out unless they are selected. `replays`: those of another picture of
-/// this run; null = they are summed here. With them the cost depends only on the records in the
+/// Set-up and checks are left out unless they are selected. `sums`: those of another picture of
+/// this run; null = they are made here. With them the cost depends only on the records in the
 /// range.
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
                                                        std::optional<plot::Range> range,
-                                                       ReplaySums replays = nullptr);
+                                                       RunSumsPointer sums = nullptr);
 
 }  // namespace app

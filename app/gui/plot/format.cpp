@@ -104,6 +104,25 @@ Quantity decibels(double decibel) {
   return {decibel_text(decibel), std::isfinite(decibel) ? "dB" : ""};
 }
 
+namespace {
+
+/// Without the sign of a number that rounds to zero.
+std::string unsigned_zero(std::string text) {
+  const bool zero = text.find_first_of("123456789") == std::string::npos;
+  if (zero && (text.starts_with('-') || text.starts_with('+'))) text.erase(0, 1);
+  return text;
+}
+
+}  // namespace
+
+std::string percent_change(double ratio, int digits) {
+  return unsigned_zero(fmt::format("{:+.{}f}", 100.0 * (ratio - 1.0), digits));
+}
+
+std::string power_text(double exponent, int digits) {
+  return "2^" + unsigned_zero(fmt::format("{:.{}f}", exponent, digits));
+}
+
 std::string log2_text(double exponent) {
   if (std::isnan(exponent)) return "n/a";
   if (exponent == std::floor(exponent)) {

@@ -41,6 +41,10 @@ std::string bytes_text(std::uint64_t bytes);
 Quantity decibels(double decibel);
 /// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.
 std::string decibel_text(double decibel);
+/// "+1.5" or "-0.3" of a ratio of 1.015 or 0.997, in percent; "0.0" where it rounds to that.
+std::string percent_change(double ratio, int digits = 1);
+/// "2^-7.4"; "2^0.0", never "2^-0.0".
+std::string power_text(double exponent, int digits = 1);
 /// "2^-7.42 (0.00583)".
 std::string log2_text(double exponent);
 /// "0.13 %"; "0 %" only for exactly none, "< 0.01 %" for a trace.

@@ -223,16 +223,23 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
                           : fmt::format("{} after {:.9f} s", unit, origin * 1e-9);
   }
   const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
-  const float title_start = max_.x - title_width;
   const float baseline = max_.y + theme.px(3);
   const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
   const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
   const Range counted{view_.x.min - origin, view_.x.max - origin};
-  for (const Tick& tick : ticks(spec.x.kind, counted, most)) {
+  const std::vector<Tick> all = ticks(spec.x.kind, counted, most);
+  // Left of the first label if it fits there; at the right end it takes the place of the last one.
+  const float first = all.empty() ? min_.x
+                                  : std::floor(x_.to_pixel(origin + all.front().value)) -
+                                        0.5F * text_size(font, all.front().label).x;
+  const float left = std::min(first, min_.x) - theme.px(kGapSmall) - title_width;
+  const float title_start = left >= outer_min_.x ? left : max_.x - title_width;
+  for (const Tick& tick : all) {
     const float pixel = std::floor(x_.to_pixel(origin + tick.value));
     draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
     const float half = 0.5F * text_size(font, tick.label).x;
-    if (pixel + half > title_start - theme.px(kGap) && title_width > 0.0F) continue;
+    const bool covered = title_start > left && pixel + half > title_start - theme.px(kGap);
+    if (covered && title_width > 0.0F) continue;
     draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
   }
   if (title_width > 0.0F) {

@@ -82,8 +82,15 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
     step = std::max(1.0, std::round(step));
   }
   const double reach = std::max(std::abs(view.min), std::abs(view.max));
-  const double first = std::ceil(view.min / step - 1e-9);
-  const double last = std::floor(view.max / step + 1e-9);
+  const auto first_of = [&view](double one) { return std::ceil(view.min / one - 1e-9); };
+  const auto last_of = [&view](double one) { return std::floor(view.max / one + 1e-9); };
+  // Two labels are what makes an axis; a narrow view may fall between the multiples of a wide step.
+  const bool real = kind == AxisKind::Nanoseconds || kind == AxisKind::Number;
+  for (int more = 2; real && most > 1 && last_of(step) - first_of(step) < 1.0 && more < 8; ++more) {
+    step = nice_step(view.span(), more);
+  }
+  const double first = first_of(step);
+  const double last = last_of(step);
   for (double i = first; i <= last; i += 1.0) {
     // Adding zero turns the -0 of ceil() into 0.
     result.push_back({i * step + 0.0, label_of(kind, i * step + 0.0, step, reach)});

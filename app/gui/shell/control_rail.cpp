@@ -5,6 +5,7 @@
 #include "app/gui/shell/control_rail.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -190,15 +191,25 @@ void ControlRail::draw_deviations() {
     const TextColorScope color(theme.colors.dim_text);
     show_text(whose);
   }
+  std::vector<std::string> without_effect;
   for (const engine::Deviation& one : deviations) {
     const std::string line = fmt::format("{}: {} → {}", one.field, one.requested, one.effective);
+    all += line + ": " + one.reason + "\n";
+    // Left from another recipe or backend; its control is disabled and says why.
+    if (!engine::inapplicable_reason(one.field, view.run->request).empty()) {
+      without_effect.push_back(one.field);
+      continue;
+    }
     {
       const TextColorScope color(theme.colors.warn);
       show_wrapped(line);
     }
     const TextColorScope color(theme.colors.dim_text);
     show_wrapped(one.reason);
-    all += line + ": " + one.reason + "\n";
+  }
+  if (!without_effect.empty()) {
+    const TextColorScope color(theme.colors.dim_text);
+    show_wrapped(fmt::format("No effect here: {}", fmt::join(without_effect, ", ")));
   }
   controls::record(*context_, "deviations", "Deviations", "text", all, ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());
@@ -282,6 +293,12 @@ void ControlRail::draw_control(const RequestControl& control, engine::RunRequest
       }
       break;
     }
+  }
+  if (const std::string refusal = controls::refusal_of(*context_, control.id); !refusal.empty()) {
+    const TextColorScope color(context_->theme.colors.bad);
+    show_wrapped(refusal);
+    controls::record(*context_, fmt::format("refused.{}", control.id).c_str(), control.label,
+                     "text", refusal, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
   error_under(control.field);
 }

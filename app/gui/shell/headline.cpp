@@ -202,7 +202,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
                                                   : "") +
                                 summary_of(view.run->request);
     ImGui::SetCursorPosY(origin.y + theme.px(9));
-    show_text(answers);
+    show_text(plot::fitted(ImGui::GetFont(), answers, ImGui::GetContentRegionAvail().x));
     if (ImGui::IsItemHovered()) controls::tooltip(context, answers);
   }
   {

@@ -89,6 +89,7 @@ class Shell {
   CommandPalette palette_;
   bool help_ = false;
   ControlMap controls_;
+  NumberEdit number_edit_;
   RunNames run_names_;
   profiling::Distribution step_ns_;  // of the run on screen
   std::uint64_t step_generation_ = 0;

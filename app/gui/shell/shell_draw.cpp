@@ -63,7 +63,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   pressed.export_trace |= ordered.export_trace;
   pressed.export_records |= ordered.export_records;
   std::vector<Command> commands;
-  const PanelContext context{now, commands, theme, controls_, pressed};
+  const PanelContext context{now, commands, theme, controls_, number_edit_, pressed};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,

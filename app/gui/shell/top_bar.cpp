@@ -68,6 +68,26 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   }
 }
 
+/// The buttons at the right end, where they have no room.
+void draw_view_menu(const PanelContext& context, float width) {
+  const Theme& theme = context.theme;
+  if (controls::button(context, "top.view", "...",
+                       {.tooltip = "Text size, theme, every action, help", .width = width})) {
+    ImGui::OpenPopup("##view");
+  }
+  const PopupScope popup("##view", theme.px(kGap));
+  if (!popup) return;
+  const auto item = [&](const char* id, const char* label, Action action) {
+    if (controls::menu_item(context, id, label)) context.commands.push_back(action);
+  };
+  item("top.smaller", "Smaller text (Ctrl+-)", Action::SmallerText);
+  item("top.larger", "Larger text (Ctrl+=)", Action::LargerText);
+  item("top.theme", theme.kind == ThemeKind::Dark ? "Light theme" : "Dark theme",
+       Action::ToggleTheme);
+  item("top.palette", "Every action, by name (Ctrl+Shift+P)", Action::Palette);
+  item("top.help", "Keys and mouse (? or F1)", Action::Help);
+}
+
 }  // namespace
 
 const std::vector<std::string>& RunNames::of(const Runs& runs) {
@@ -96,11 +116,21 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   const bool brief = ImGui::GetContentRegionAvail().x < theme.px(760);
   const float back_width = theme.px(brief ? 48 : 96);
   const float live_width = view.from_file ? back_width + gap : 0;
-  const float right = open_width + recent_width + 1 + save_width + record_width + 4 * small_width +
-                      theme_width + 7 * gap + live_width;
-  // With large text the name is dropped first, then the tabs get narrower.
+  const bool picker = view.runs.size() > 1 || (view.from_file && !view.runs.empty());
+  const float picker_width = picker ? theme.px(120) : 0;
+  const float files = open_width + recent_width + 1 + save_width + record_width + 2 * gap;
+  const float around = theme.px(kGapLarge + kGapSection) + picker_width;
+  // What is left for name and pages.
+  const auto left_of = [&](float right) {
+    return ImGui::GetContentRegionAvail().x - right - around;
+  };
+  const float view_width = 4 * small_width + theme_width + 5 * gap;
+  // With large text the name is dropped first, then the tabs get narrower, then what changes the
+  // view goes into a menu.
+  const bool folded = left_of(files + view_width + live_width) < theme.px(60);
+  const float right = files + live_width + (folded ? small_width + gap : view_width);
   const float name = theme.px(100 + kGapSection);
-  const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
+  const float all = left_of(right);
   const bool named = all >= name + theme.px(300);
   // Four names need as much; where there is less, the pages fold into a list.
   const bool listed = all < theme.px(290);
@@ -126,8 +156,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   ImGui::SameLine(0, theme.px(kGapSection));
   const float room = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge);
   const float start = ImGui::GetCursorPosX();
-  const bool picker = view.runs.size() > 1 || (view.from_file && !view.runs.empty());
-  if (picker && room > theme.px(80)) {
+  if (picker && room > theme.px(60)) {
     ImGui::SetCursorPosY(row_y);
     draw_run_picker(context, state.run_names, std::min(room, theme.px(460)));
     ImGui::SameLine();
@@ -175,6 +204,10 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   }
   if (state.recording) ImGui::PopStyleColor();
   next();
+  if (folded) {
+    draw_view_menu(context, small_width);
+    return;
+  }
   if (controls::button(context, "top.smaller", "A-",
                        {.tooltip = "Smaller text (Ctrl+-)", .width = small_width})) {
     context.commands.push_back(Action::SmallerText);

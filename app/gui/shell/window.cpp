@@ -12,13 +12,17 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "app/gui/shell/input_queue.h"
+#include "app/gui/shell/keys.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 
@@ -33,11 +37,16 @@ constexpr double kCaretSeconds = 0.4;
 // While a worker of this machine times its iterations; input is answered at once.
 constexpr double kTimingSeconds = 0.5;
 
+// What a click or a key opens takes the focus in the second frame after it.
+constexpr int kFramesToFocus = 2;
+
 /// Input collected by the callbacks for the loop.
 struct Input {
   bool any = false;
-  bool touring = false;  // as of the last frame
-  bool seen = true;      // not iconified
+  InputQueue queue;
+  std::array<bool, ImGuiMouseButton_COUNT> buttons{};  // as of the last frame
+  bool touring = false;                                // as of the last frame
+  bool seen = true;                                    // not iconified
   std::vector<Action> actions;
   PlotKeys plot_keys;
   std::vector<std::string> dropped_files;
@@ -56,39 +65,80 @@ int printed_key(int key, int scancode, int modifiers) {
   return GLFW_KEY_A + (name[0] - 'a');
 }
 
-void on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers) {
-  Input& input = input_of(window);
-  input.any = true;
-  if (action == GLFW_RELEASE) return;
-  key = printed_key(key, scancode, modifiers);
-  const KeyContext context{.typing = ImGui::GetIO().WantTextInput, .touring = input.touring};
-  const auto meant = action_of(key, modifiers, context);
-  if (meant) input.actions.push_back(*meant);
-  // Escape also drops the selection of the plot under the mouse.
-  const bool taken = meant && *meant != Action::Close;
-  if (!context.typing && !taken) add_plot_key(key, modifiers, input.plot_keys);
+/// Hands one event to ImGui and adds what it means to the window.
+class Feed {
+ public:
+  Feed(GLFWwindow* window, Input& input) : window_(window), input_(input) {}
+
+  void operator()(const KeyInput& one) {
+    ImGui_ImplGlfw_KeyCallback(window_, one.key, one.scancode, one.action, one.modifiers);
+    if (one.action == GLFW_RELEASE) return;
+    if (one.key == GLFW_KEY_TAB) input_.queue.hold_keys(kFramesToFocus);
+    const int key = printed_key(one.key, one.scancode, one.modifiers);
+    const KeyContext context{.typing = ImGui::GetIO().WantTextInput, .touring = input_.touring};
+    const auto meant = action_of(key, one.modifiers, context);
+    if (meant) act(*meant);
+    // Escape also drops the selection of the plot under the mouse.
+    const bool taken = meant && *meant != Action::Close;
+    if (!context.typing && !taken) add_plot_key(key, one.modifiers, input_.plot_keys);
+  }
+  void operator()(const CharInput& one) {
+    ImGui_ImplGlfw_CharCallback(window_, one.codepoint);
+    // By character, not by key: where `?` lies depends on the layout.
+    if (one.codepoint == '?' && !ImGui::GetIO().WantTextInput) act(Action::Help);
+  }
+  void operator()(const ButtonInput& one) {
+    const auto button = static_cast<std::size_t>(one.button);
+    if (button >= input_.buttons.size()) return;
+    input_.buttons[button] = one.action != GLFW_RELEASE;
+    input_.queue.hold_keys(kFramesToFocus);
+  }
+  void operator()(const CursorInput& one) {
+    ImGui::GetIO().MousePos = {static_cast<float>(one.x), static_cast<float>(one.y)};
+  }
+  void operator()(const ScrollInput& one) { ImGui_ImplGlfw_ScrollCallback(window_, one.x, one.y); }
+
+ private:
+  void act(Action action) {
+    input_.actions.push_back(action);
+    input_.queue.hold_keys(kFramesToFocus);
+  }
+
+  GLFWwindow* window_;
+  Input& input_;
+};
+
+template <class Event>
+void collect(GLFWwindow* window, const Event& event) {
+  input_of(window).any = true;
+  input_of(window).queue.push(event);
 }
 
-void on_char(GLFWwindow* window, unsigned int codepoint) {
-  Input& input = input_of(window);
-  input.any = true;
-  // By character, not by key: where `?` lies depends on the layout.
-  if (codepoint == '?' && !ImGui::GetIO().WantTextInput) input.actions.push_back(Action::Help);
-}
-
-/// Installed before ImGui's own callbacks, which call these in turn.
 void install_callbacks(GLFWwindow* window) {
-  glfwSetKeyCallback(window, on_key);
-  glfwSetCharCallback(window, on_char);
-  glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { input_of(w).any = true; });
-  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { input_of(w).any = true; });
-  glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { input_of(w).any = true; });
+  glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int modifiers) {
+    collect(w, KeyInput{key, scancode, action, modifiers});
+  });
+  glfwSetCharCallback(
+      window, [](GLFWwindow* w, unsigned int codepoint) { collect(w, CharInput{codepoint}); });
+  glfwSetCursorPosCallback(
+      window, [](GLFWwindow* w, double x, double y) { collect(w, CursorInput{x, y}); });
+  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int modifiers) {
+    collect(w, ButtonInput{button, action, modifiers});
+  });
+  glfwSetScrollCallback(window,
+                        [](GLFWwindow* w, double x, double y) { collect(w, ScrollInput{x, y}); });
   glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
     input_of(w).any = true;
     for (int i = 0; i < count; ++i) input_of(w).dropped_files.emplace_back(paths[i]);
   });
-  glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
-  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
+  glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int entered) {
+    input_of(w).any = true;
+    ImGui_ImplGlfw_CursorEnterCallback(w, entered);
+  });
+  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int focused) {
+    input_of(w).any = true;
+    ImGui_ImplGlfw_WindowFocusCallback(w, focused);
+  });
   glfwSetWindowIconifyCallback(
       window, [](GLFWwindow* w, int iconified) { input_of(w).seen = iconified == GLFW_FALSE; });
   glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { input_of(w).any = true; });
@@ -125,12 +175,12 @@ class Surface {
     glfwSetWindowUserPointer(window_, &input);
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(1);
-    install_callbacks(window_);
     ImGui::CreateContext();
     // The window keeps its own settings file.
     ImGui::GetIO().IniFilename = nullptr;
     ImGui::GetIO().ConfigWindowsMoveFromTitleBarOnly = true;
-    ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui_ImplGlfw_InitForOpenGL(window_, false);
+    install_callbacks(window_);
     ImGui_ImplOpenGL3_Init("#version 330 core");
   }
   ~Surface() {
@@ -204,14 +254,28 @@ struct Moment {
   double wall = now_ms(CLOCK_MONOTONIC);
 };
 
-FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, const PlotKeys& keys,
+/// The events of one frame. ImGui's backend, which would take the mouse as it is now, has run.
+void feed_input(GLFWwindow* window, Input& input, ImVec2 last_mouse) {
+  ImGuiIO& io = ImGui::GetIO();
+  const std::vector<InputEvent> events = input.queue.next_frame();
+  const bool behind = !input.queue.empty();
+  if (behind) io.MousePos = last_mouse;
+  Feed feed(window, input);
+  for (const InputEvent& event : events) std::visit(feed, event);
+  std::ranges::copy(input.buttons, io.MouseDown);
+}
+
+FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input& input,
                      FrameProbe* probe) {
   const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
+  const ImVec2 last_mouse = ImGui::GetIO().MousePos;
   ImGui_ImplGlfw_NewFrame();
+  feed_input(window, input, last_mouse);
+  for (const Action action : std::exchange(input.actions, {})) shell.carry_out(action);
   if (probe != nullptr) probe->feed(shell);
   ImGui::NewFrame();
-  shell.draw(theme, keys);
+  shell.draw(theme, std::exchange(input.plot_keys, {}));
   ImGui::Render();
   const Moment built;
   if (probe != nullptr && !probe->presents()) {
@@ -243,6 +307,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   while (glfwWindowShouldClose(window) == GLFW_FALSE && !shell.closing()) {
     const bool probed = probe != nullptr && probe->wants_frame(shell);
     if (probed) frames_wanted = std::max(frames_wanted, 1);
+    if (!input.queue.empty()) frames_wanted = touched = kFramesAfterEvent;
     if (frames_wanted > 0 && !held) {
       glfwPollEvents();
     } else {
@@ -254,8 +319,6 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     const Moment after_news;
     if (input.any) touched = kFramesAfterEvent;
     input.any = false;
-    for (const Action action : input.actions) shell.carry_out(action);
-    input.actions.clear();
     for (const std::string& path : input.dropped_files) shell.carry_out(OpenFile{path});
     input.dropped_files.clear();
     input.touring = shell.touring();
@@ -271,7 +334,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     drawn = now;
     caret_drawn = now;
     follow_settings(theme, shell.settings(), false);
-    FrameCost cost = draw_frame(window, shell, theme, std::exchange(input.plot_keys, {}), probe);
+    FrameCost cost = draw_frame(window, shell, theme, input, probe);
     cost.cpu += after_news.cpu - before_news.cpu;
     cost.wall += after_news.wall - before_news.wall;
     if (probe != nullptr) probe->drawn(shell, cost);

@@ -1,9 +1,6 @@
 #include "engine/backend/cpu/amax_history.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,6 +10,7 @@
 #include "engine/input/element_rounding.h"
 #include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "engine/quantize/statistics_fold.h"
@@ -25,19 +23,12 @@ namespace {
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 void write_element(ElementType type, float value, std::byte* to) {
-  std::uint16_t half = 0;
-  switch (type) {
-    case ElementType::Fp32:
-      std::memcpy(to, &value, sizeof value);
-      return;
-    case ElementType::Bf16:
-      half = bf16_bits(value);
-      break;
-    case ElementType::Fp16:
-      half = fp16_bits(value);
-      break;
+  if (type == ElementType::Fp32) {
+    std::memcpy(to, &value, sizeof value);
+    return;
   }
-  std::memcpy(to, &half, sizeof half);
+  const std::uint16_t bits = round_to(type, value);
+  std::memcpy(to, &bits, sizeof bits);
 }
 
 class HistorySteps {
@@ -56,7 +47,7 @@ class HistorySteps {
   }
 
   Result<AmaxHistory> run(RunProgress& progress) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::int64_t begin_ns = steady_ns();
     progress.stage.store(static_cast<int>(Stage::Quantize));
     progress.iterations.store(out_.steps);
     for (int step = 0; step < out_.steps; ++step) {
@@ -67,9 +58,7 @@ class HistorySteps {
       ENGINE_TRY(one_step(step));
       progress.fraction.store((step + 1.0) / out_.steps);
     }
-    out_.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::steady_clock::now() - begin)
-                       .count();
+    out_.wall_ns = steady_ns() - begin_ns;
     return std::move(out_);
   }
 
@@ -112,11 +101,8 @@ class HistorySteps {
     const std::int64_t wanted = 2 * bytes + elements;
     const std::int64_t available = available_memory_bytes();
     if (available != 0 && wanted > available) {
-      return Error{ErrorCode::OutOfMemory,
-                   fmt::format("a step of this operand needs {:.1f} GiB and {:.1f} GiB of memory "
-                               "are available; choose fewer tokens per step",
-                               static_cast<double>(wanted) / 0x1p30,
-                               static_cast<double>(available) / 0x1p30)};
+      return out_of_memory("a step of this operand needs", wanted, available,
+                           "choose fewer tokens per step");
     }
     OperandStore store(std::move(source), /*keep=*/false);
     const std::byte* first = store.rows(0, row_offsets_.back());
@@ -174,10 +160,13 @@ class HistorySteps {
     const auto before = std::make_unique<kernels::MagnitudeCounts>();
     const auto after = std::make_unique<kernels::MagnitudeCounts>();
     kernels::quantization_statistics_cpu({.input = input_,
-                                          .codes = codes_.data(),
-                                          .format = recipe_.activation_format,
-                                          .layout = kernels::ScaleLayout::PerTensor,
-                                          .scale_inv = scale_inv_.data(),
+                                          .quantized = {.codes = codes_.data(),
+                                                        .format = recipe_.activation_format,
+                                                        .scales = scale_inv_.data(),
+                                                        .row_offsets = input_.row_offsets,
+                                                        .num_groups = input_.num_groups,
+                                                        .capacity_rows = input_.capacity_rows,
+                                                        .columns = input_.columns},
                                           .before = before.get(),
                                           .after = after.get(),
                                           .sums = sums.data()});

@@ -16,29 +16,13 @@
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/model/recipe_traits.h"
 
 namespace engine {
 namespace {
 
 constexpr DeviceCapability kNoDevice = {};
-
-/// Brackets a run even on early return.
-class RunScope {
- public:
-  explicit RunScope(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
-  RunScope(const RunScope&) = delete;
-  RunScope& operator=(const RunScope&) = delete;
-  ~RunScope() { end(); }
-  void end() {
-    if (!ended_) observer_.end_run();
-    ended_ = true;
-  }
-
- private:
-  StepObserver& observer_;
-  bool ended_ = false;
-};
 
 template <class Enum>
 Deviation deviation(const char* field, Enum requested, Enum effective, std::string reason) {
@@ -68,18 +52,22 @@ void apply_limitations(RunResult& result) {
   std::ranges::move(forced.deviations, std::back_inserter(result.deviations));
 }
 
-double gibibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p30; }
+/// An allocation failed, with however much was available before.
+Error ran_out_during(const char* what) {
+  return {ErrorCode::OutOfMemory,
+          fmt::format("memory ran out during the {} ({:.1f} GiB were available); choose fewer "
+                      "tokens, or a smaller n or k",
+                      what, static_cast<double>(available_memory_bytes()) / 0x1p30)};
+}
 
 Status check_memory(const MemoryPlan& plan, const GroupedShape& shape, std::int64_t available) {
   if (available == 0 || plan.step_bytes + plan.kept_bytes <= available) return {};
   const auto largest = std::max_element(shape.splits.begin(), shape.splits.end());
-  return Error{
-      ErrorCode::OutOfMemory,
-      fmt::format("the step needs {:.1f} GiB for its largest expert (expert {}: {} rows, n {}, k "
-                  "{}) but {:.1f} GiB of memory are available; choose fewer tokens, a smaller n "
-                  "or k, or a routing that spreads the tokens",
-                  gibibytes(plan.step_bytes), largest - shape.splits.begin(), *largest, shape.n,
-                  shape.k, gibibytes(available))};
+  return out_of_memory(
+      fmt::format("the step with its largest expert (expert {}: {} rows, n {}, k {}) needs",
+                  largest - shape.splits.begin(), *largest, shape.n, shape.k),
+      plan.step_bytes + plan.kept_bytes, available,
+      "choose fewer tokens, a smaller n or k, or a routing that spreads the tokens");
 }
 
 class CpuBackend final : public Backend {
@@ -99,10 +87,7 @@ class CpuBackend final : public Backend {
     } catch (const std::bad_alloc&) {
       operands_.reset();
       buffers_ = {};
-      return Error{ErrorCode::OutOfMemory,
-                   fmt::format("memory ran out during the run ({:.1f} GiB were available); choose "
-                               "fewer tokens, or a smaller n or k",
-                               gibibytes(available_memory_bytes()))};
+      return ran_out_during("run");
     }
   }
 
@@ -110,10 +95,7 @@ class CpuBackend final : public Backend {
     try {
       return compare_on_cpu(request, device_, context);
     } catch (const std::bad_alloc&) {
-      return Error{ErrorCode::OutOfMemory,
-                   fmt::format("memory ran out during the comparison ({:.1f} GiB were available); "
-                               "choose fewer tokens, or a smaller n or k",
-                               gibibytes(available_memory_bytes()))};
+      return ran_out_during("comparison");
     }
   }
 
@@ -143,7 +125,7 @@ class CpuBackend final : public Backend {
     ENGINE_TRY(load(result.effective, shape));
 
     const int iterations = request.launch.iterations;
-    RunScope scope(context.observer);
+    ObservedRun observed(context.observer);
     CpuStep step({.request = result.effective,
                   .shape = shape,
                   .operands = *operands_,
@@ -160,7 +142,7 @@ class CpuBackend final : public Backend {
       status = measure_statistics(step, result);
     }
     if (!status.ok()) return status.error();
-    scope.end();
+    observed.end();
     if (result.effective.measure.ceilings) {
       result.measurements.ceilings = measure_cpu_ceilings(shape);
     }

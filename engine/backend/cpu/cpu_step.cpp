@@ -32,11 +32,6 @@ constexpr std::array<SpanNames, 3> kNames = {{
 
 const SpanNames& names(OperandRole role) { return kNames[static_cast<std::size_t>(role)]; }
 
-float rounded(ElementType type, float value) {
-  if (type == ElementType::Fp16) return fp16_value(fp16_bits(value));
-  return bf16_value(bf16_bits(value));
-}
-
 }  // namespace
 
 Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
@@ -74,8 +69,10 @@ CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
   }
   if (setup_.request.linear.bias) {
     for (int layer = 0; layer < setup_.request.layers; ++layer) {
-      biases_.push_back(bias_values(setup_.request, layer));
-      for (float& b : biases_.back()) b = rounded(setup_.request.recipe.high_precision, b);
+      std::vector<std::uint16_t>& bits = biases_.emplace_back();
+      for (const float b : bias_values(setup_.request, layer)) {
+        bits.push_back(round_to(setup_.request.recipe.high_precision, b));
+      }
     }
   }
   if (!runs_backward()) return;
@@ -205,21 +202,23 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
              .y = output_of(layer, expert),
              .cancel = &setup_.context.progress.cancel});
   }
-  if (setup_.request.linear.bias && !is_cancelled()) add_bias(layer, expert);
+  if (!setup_.request.linear.bias || is_cancelled()) return;
+  const HostSpan span(setup_.context, {Stage::Bias, layer, expert}, "add b");
+  add_bias(layer, expert, m, setup_.request.recipe.high_precision, output_of(layer, expert));
 }
 
-void CpuStep::add_bias(int layer, int expert) {
-  const HostSpan span(setup_.context, {Stage::Bias, layer, expert}, "add b");
+void CpuStep::add_bias(int layer, int expert, std::int64_t rows, ElementType type,
+                       void* values) const {
   const std::int64_t n = setup_.shape.n;
-  const std::int64_t count = rows(expert) * n;
-  const float* b = bias(layer).data() + expert * n;
-  std::uint16_t* y = output_of(layer, expert);
-  const bool half = setup_.request.recipe.high_precision == ElementType::Fp16;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float sum = (half ? fp16_value(y[i]) : bf16_value(y[i])) + b[i % n];
-    y[i] = half ? fp16_bits(sum) : bf16_bits(sum);
-  }
+  const std::int64_t offsets[2] = {0, rows};
+  kernels::add_bias_cpu({.values = values,
+                         .type = type,
+                         .bias = biases_[static_cast<std::size_t>(layer)].data() + expert * n,
+                         .bias_type = setup_.request.recipe.high_precision,
+                         .row_offsets = offsets,
+                         .num_groups = 1,
+                         .capacity_rows = rows,
+                         .columns = n});
 }
 
 void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {

@@ -77,10 +77,8 @@ class CpuStep {
   /// dW [n, k] of linear.wgrad_type.
   std::byte* weight_gradient_of(int layer, int expert);
   void clear_weight_gradient(int layer, int expert);
-  /// b [experts, n] of a layer in high precision; empty without bias.
-  const std::vector<float>& bias(int layer) const {
-    return biases_[static_cast<std::size_t>(layer)];
-  }
+  /// Adds an expert's b to values [rows, n], rounded to their type. Only with linear.bias.
+  void add_bias(int layer, int expert, std::int64_t rows, ElementType type, void* values) const;
   OperandStage& stage(OperandRole role, kernels::Direction direction);
 
   /// Nanoseconds spent reading operands so far: not part of the step.
@@ -112,7 +110,6 @@ class CpuStep {
                 int layer);
   void quantize_saved(int layer, int expert, bool quantize_weights);
   const float* widen(OperandRole role, kernels::Direction direction, int layer, int expert);
-  void add_bias(int layer, int expert);
   void reduce_bias(int layer, int expert, const ExpertElements& dy);
   std::int64_t weight_gradient_bytes() const;
   LayerOutputs outputs_of(int layer) const {
@@ -121,8 +118,8 @@ class CpuStep {
   }
 
   Setup setup_;
-  std::vector<std::int64_t> row_offsets_;   // [experts + 1]
-  std::vector<std::vector<float>> biases_;  // [layers][experts * n]
+  std::vector<std::int64_t> row_offsets_;           // [experts + 1]
+  std::vector<std::vector<std::uint16_t>> biases_;  // [layers][experts * n], high precision
   std::int64_t reading_ns_ = 0;
   double done_units_ = 0.0;
   double total_units_ = 1.0;

@@ -2,10 +2,7 @@
 // request behaves alike, and lower only if memory is short.
 #include "engine/backend/cpu/loaded_operands.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
 
 #include "engine/model/recipe_traits.h"
 #include "kernels/common/types.h"
@@ -14,16 +11,6 @@ namespace engine {
 namespace {
 
 constexpr std::int64_t kMaxKeptBytes = std::int64_t{2} << 30;
-
-std::string file_stamp(const InputSpec& input) {
-  const auto* file = std::get_if<FileInput>(&input);
-  if (file == nullptr) return {};
-  std::error_code failure;
-  const auto size = std::filesystem::file_size(file->path, failure);
-  const auto time = std::filesystem::last_write_time(file->path, failure);
-  if (failure) return "unreadable";
-  return fmt::format("{} {}", size, time.time_since_epoch().count());
-}
 
 /// Element size to plan with: a file's type is not known before it is opened.
 std::int64_t planned_element_bytes(const InputSpec& input) {
@@ -63,9 +50,8 @@ OperandKey operand_key(const RunRequest& request) {
           .n = request.shape.n,
           .k = request.shape.k,
           .layers = request.layers,
-          .file_stamps = fmt::format(
-              "{}/{}/{}", file_stamp(request.activations), file_stamp(request.weights),
-              backward(request) ? file_stamp(request.linear.gradients) : std::string())};
+          .files = {file_stamp(request.activations), file_stamp(request.weights),
+                    backward(request) ? file_stamp(request.linear.gradients) : FileStamp()}};
 }
 
 MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,

@@ -2,9 +2,9 @@
 // epsilon needs the same values and only requantizes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/input/operand_store.h"
@@ -14,7 +14,7 @@
 
 namespace engine {
 
-/// What operand values depend on; a file is identified by its size and time.
+/// What operand values depend on.
 struct OperandKey {
   InputSpec activations;
   InputSpec weights;
@@ -25,7 +25,7 @@ struct OperandKey {
   std::int64_t n = 0;
   std::int64_t k = 0;
   int layers = 0;
-  std::string file_stamps;
+  std::array<FileStamp, 3> files = {};  // of activations, weights, gradients
   bool operator==(const OperandKey&) const = default;
 };
 

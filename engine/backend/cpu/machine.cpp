@@ -20,12 +20,6 @@
 
 namespace engine {
 
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 HostSpan::HostSpan(RunContext& context, const WorkTag& tag, const char* name)
     : context_(context), tag_(tag), name_(name) {
   context_.progress.stage.store(static_cast<int>(tag_.stage), std::memory_order_relaxed);
@@ -93,6 +87,21 @@ std::int64_t available_memory_bytes() {
   return available;
 }
 
+void in_shares(std::int64_t bytes, const std::function<void(std::int64_t, std::int64_t)>& part) {
+  const std::int64_t threads = omp_get_max_threads();
+#pragma omp parallel for schedule(static, 1)
+  for (std::int64_t thread = 0; thread < threads; ++thread) {
+    const std::int64_t first = bytes * thread / threads;
+    part(first, bytes * (thread + 1) / threads - first);
+  }
+}
+
+void copy_in_parallel(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  in_shares(bytes, [&](std::int64_t first, std::int64_t count) {
+    std::memcpy(to + first, from + first, static_cast<std::size_t>(count));
+  });
+}
+
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
@@ -123,14 +132,13 @@ constexpr std::int64_t kCopyBytes = std::int64_t{256} << 20;
 /// Median of the durations after a warm-up.
 template <class Work>
 double median_ns(Work&& work) {
-  std::vector<std::int64_t> durations;
+  std::vector<double> durations;
   for (int sample = -1; sample < kSamples; ++sample) {
     const std::int64_t start_ns = steady_ns();
     work();
-    if (sample >= 0) durations.push_back(steady_ns() - start_ns);
+    if (sample >= 0) durations.push_back(static_cast<double>(steady_ns() - start_ns));
   }
-  std::ranges::nth_element(durations, durations.begin() + kSamples / 2);
-  return static_cast<double>(std::max<std::int64_t>(durations[kSamples / 2], 1));
+  return std::max(quantile_of(std::move(durations), 0.5), 1.0);
 }
 
 void measure_copy(Ceilings& ceilings) {
@@ -140,20 +148,13 @@ void measure_copy(Ceilings& ceilings) {
   Buffer<std::byte> target;
   std::byte* const from = source.reserve(kCopyBytes);
   std::byte* const to = target.reserve(kCopyBytes);
-  const int threads = omp_get_max_threads();
-  const std::int64_t share = kCopyBytes / threads;
-  const auto each = [&](auto&& part) {
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int thread = 0; thread < threads; ++thread) part(thread * share);
-  };
   // Pages are placed where they are first written.
-  each([&](std::int64_t at) { std::memset(from + at, 1, static_cast<std::size_t>(share)); });
-  const double duration = median_ns([&] {
-    each(
-        [&](std::int64_t at) { std::memcpy(to + at, from + at, static_cast<std::size_t>(share)); });
+  in_shares(kCopyBytes, [&](std::int64_t first, std::int64_t count) {
+    std::memset(from + first, 1, static_cast<std::size_t>(count));
   });
+  const double duration = median_ns([&] { copy_in_parallel(to, from, kCopyBytes); });
   ceilings.copies = kSamples;
-  ceilings.copy_bytes = share * threads;
+  ceilings.copy_bytes = kCopyBytes;
   ceilings.copy_bytes_per_s = 2.0 * static_cast<double>(ceilings.copy_bytes) / (duration * 1e-9);
 }
 

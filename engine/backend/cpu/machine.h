@@ -1,11 +1,13 @@
-// The CPU backend's machine: clock, facts, free memory, measured peak rates, and what happens
+// The CPU backend's machine: spans, facts, free memory, measured peak rates, and what happens
 // between two timed iterations.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "engine/model/clock.h"
 #include "engine/model/measurement.h"
 #include "engine/model/run_result.h"
 #include "engine/model/shape.h"
@@ -13,10 +15,7 @@
 
 namespace engine {
 
-// A span of host work from construction to destruction, attributed to its tag.
-
-std::int64_t steady_ns();
-
+/// A span of host work from construction to destruction, attributed to its tag.
 class HostSpan {
  public:
   HostSpan(RunContext& context, const WorkTag& tag, const char* name);
@@ -36,6 +35,13 @@ DeviceFacts cpu_facts();
 /// Memory that can be taken without swapping, inside the container's limit if there is one; 0 =
 /// unknown.
 std::int64_t available_memory_bytes();
+
+// Memory at the rate of all cores, which one alone does not reach.
+
+/// Calls part(first, count) for each thread's share of `bytes`, all at once; which thread has which
+/// share does not change.
+void in_shares(std::int64_t bytes, const std::function<void(std::int64_t, std::int64_t)>& part);
+void copy_in_parallel(std::byte* to, const std::byte* from, std::int64_t bytes);
 
 // What happens between two timed iterations on the CPU: nothing, idle time, or a write that evicts
 // the step's data from the caches.

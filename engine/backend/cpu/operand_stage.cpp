@@ -7,18 +7,6 @@
 #include "kernels/dequantize/dequantize.h"
 
 namespace engine {
-namespace {
-
-float fp32_at(ElementType type, const std::byte* elements, std::int64_t index) {
-  if (type == ElementType::Fp32) return reinterpret_cast<const float*>(elements)[index];
-  if (type == ElementType::Bf16) {
-    return bf16_value(reinterpret_cast<const std::uint16_t*>(elements)[index]);
-  }
-  return fp16_value(reinterpret_cast<const std::uint16_t*>(elements)[index]);
-}
-
-}  // namespace
-
 void OperandStage::configure(OperandPlan plan) {
   plan_ = std::move(plan);
   calls_ = 0;
@@ -64,10 +52,6 @@ float* OperandStage::amax_at(std::size_t slot) const {
   return amax_.get() + (one ? static_cast<std::int64_t>(slot) : scale_offsets_[slot]);
 }
 
-const std::uint8_t* OperandStage::codes(int layer, int expert) const {
-  return plan_.quantized() ? codes_at(slot(layer, expert)) : nullptr;
-}
-
 const std::uint16_t* OperandStage::rounded(int layer, int expert) const {
   return rounded_.get() + code_offsets_[slot(layer, expert)];
 }
@@ -85,11 +69,18 @@ kernels::QuantizedView OperandStage::view(int layer, int expert, std::int64_t (&
                          .row_offsets = offsets});
 }
 
-ScaleMapSource OperandStage::scales() const {
-  return {.scale_inv = scales_.get(),
-          .layout = layout(0),
-          .splits = plan_.splits,
-          .columns = plan_.columns};
+ScaleArrays OperandStage::scales() const {
+  ScaleArrays arrays{.splits = plan_.splits, .columns = plan_.columns};
+  if (!plan_.quantized()) return arrays;
+  arrays.layout = layout(0);
+  arrays.scales = scales_.get();
+  arrays.amax = amax_.get();
+  return arrays;
+}
+
+std::int64_t OperandStage::first_scale(int expert) const {
+  const std::int64_t floats = scale_offsets_[slot(0, expert)];
+  return layout(0).fp32_scales() ? floats : floats * std::int64_t{sizeof(float)};
 }
 
 kernels::GroupedInput OperandStage::input(const ExpertElements& expert,
@@ -142,11 +133,10 @@ void OperandStage::quantize(const ExpertElements& expert, int layer) {
 void OperandStage::round(const ExpertElements& expert, std::size_t slot) {
   const std::int64_t count = expert.rows * plan_.columns;
   std::uint16_t* rounded = rounded_.get() + code_offsets_[slot];
-  const bool half = plan_.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
-    const float value = fp32_at(plan_.element, expert.elements, i);
-    rounded[i] = half ? fp16_bits(value) : bf16_bits(value);
+    rounded[i] =
+        round_to(plan_.recipe.high_precision, element_value(plan_.element, expert.elements, i));
   }
 }
 
@@ -160,10 +150,9 @@ const float* OperandStage::widen(const ExpertElements& expert, int layer) {
   }
   const auto* bits = plan_.rounded() ? rounded(layer, expert.expert)
                                      : reinterpret_cast<const std::uint16_t*>(expert.elements);
-  const bool half = plan_.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
-    wide[i] = half ? fp16_value(bits[i]) : bf16_value(bits[i]);
+    wide[i] = value_of(plan_.recipe.high_precision, bits[i]);
   }
   return wide;
 }

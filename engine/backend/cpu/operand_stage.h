@@ -56,18 +56,16 @@ class OperandStage {
   /// Only the latter need expert.elements, and not when rounded.
   const float* widen(const ExpertElements& expert, int layer);
 
-  /// Codes of a quantized expert, the last one if they are not kept; null where nothing is.
-  const std::uint8_t* codes(int layer, int expert) const;
   const std::uint16_t* rounded(int layer, int expert) const;
-  const float* expert_scale_inv(int expert) const { return scales_at(slot(0, expert)); }
   kernels::GroupedInput input(const ExpertElements& expert, std::int64_t (&offsets)[2]) const;
   OperandLayout layout(std::int64_t rows) const;
-  /// Of a quantized expert; fills `offsets` as input() does.
+  /// Of a quantized expert, the last one if codes are not kept; fills `offsets` as input() does.
   kernels::QuantizedView view(int layer, int expert, std::int64_t (&offsets)[2]) const;
-  /// Scales and amax of layer 0, of every expert quantized so far; rowwise FP32 scales.
-  ScaleMapSource scales() const;
-  const float* amax() const { return amax_.get(); }
-  const float* expert_amax(int layer, int expert) const { return amax_at(slot(layer, expert)); }
+  /// Scales and amax of layer 0, of every expert quantized so far; no scales where nothing is
+  /// quantized.
+  ScaleArrays scales() const;
+  /// Index of an expert's first one among scales().
+  std::int64_t first_scale(int expert) const;
 
  private:
   std::size_t slot(int layer, int expert) const {

@@ -60,11 +60,10 @@ void store(const ProductArgs& args, const float* sums, std::int64_t first, std::
     return;
   }
   auto* y = static_cast<std::uint16_t*>(args.y) + first;
-  const bool half = args.y_type == ElementType::Fp16;
   for (std::int64_t i = 0; i < count; ++i) {
     float value = sums[i];
-    if (args.accumulate) value += half ? fp16_value(y[i]) : bf16_value(y[i]);
-    y[i] = half ? fp16_bits(value) : bf16_bits(value);
+    if (args.accumulate) value += value_of(args.y_type, y[i]);
+    y[i] = round_to(args.y_type, value);
   }
 }
 

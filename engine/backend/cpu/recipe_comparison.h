@@ -1,5 +1,4 @@
-// Recipes side by side on the CPU: each in both directions on the same operand, numerics first,
-// then times with a copy between them.
+// The CPU's side of engine/quantize/compare_recipes.h.
 #pragma once
 
 #include "engine/backend/backend.h"
@@ -7,8 +6,8 @@
 
 namespace engine {
 
-/// Every recipe of the request gives two reports, rowwise and columnwise; BF16 is
-/// refused in its report. Cancelled as Backend::run() does.
+/// compare_recipes() with the CPU twins. OutOfMemory if the operand, its copy and one recipe's codes
+/// do not fit.
 Result<RecipeComparison> compare_on_cpu(const ComparisonRequest& request, const DeviceFacts& device,
                                         RunContext context);
 

@@ -86,9 +86,9 @@ const float* StepReference::fprop_rows(int expert, std::int64_t row, std::int64_
              .cancel = &step_.context().progress.cancel});
   }
   if (!step_.request().linear.bias) return y;
-  const float* b = step_.bias(0).data() + expert * shape.n;
   float* biased = biased_.reserve(count * shape.n);
-  for (std::int64_t i = 0; i < count * shape.n; ++i) biased[i] = y[i] + b[i % shape.n];
+  std::copy_n(y, count * shape.n, biased);
+  step_.add_bias(0, expert, count, ElementType::Fp32, biased);
   return biased;
 }
 

@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <map>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
 #include "engine/gemm/support.h"
+#include "engine/model/clock.h"
 
 namespace engine {
 namespace {
@@ -27,7 +27,7 @@ class CudaBackend final : public Backend {
   DeviceFacts device() const override { return facts_with(*default_library_); }
 
   Result<RunResult> run(const RunRequest& request, RunContext context) override {
-    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t begin_ns = steady_ns();
     // The engine thread may differ from the one that created the backend.
     ENGINE_CUDA_TRY(cudaSetDevice(0), "Making the device current");
     ENGINE_ASSIGN(const std::shared_ptr<const CublasLt> library,
@@ -46,9 +46,7 @@ class CudaBackend final : public Backend {
     ENGINE_TRY(run_on_device(resources, context, result));
     result.activity_method = context.observer.method();
     result.dropped_records = context.observer.dropped();
-    result.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                         std::chrono::steady_clock::now() - start)
-                         .count();
+    result.wall_ns = steady_ns() - begin_ns;
     return result;
   }
 

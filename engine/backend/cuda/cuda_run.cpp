@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -17,6 +17,8 @@
 #include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_measurements.h"
 #include "engine/linear/step_numerics.h"
+#include "engine/model/clock.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/observe/scopes.h"
 
 namespace engine {
@@ -28,10 +30,6 @@ constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
 // RunProgress::fraction at the end of each part.
 constexpr double kTimedShare = 0.9;
-
-std::string gib(std::int64_t bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / double{1 << 30});
-}
 
 class CudaRun {
  public:
@@ -77,11 +75,9 @@ class CudaRun {
                                 kModuleReserveBytes;
     ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     if (needed <= available) return {};
-    return Error{
-        ErrorCode::OutOfMemory,
-        fmt::format("This run needs {} of device memory and {} are free; use fewer tokens, "
-                    "experts or layers, or a smaller n or k",
-                    gib(needed), gib(available))};
+    return out_of_memory("this run needs", needed, available,
+                         "use fewer tokens, experts or layers, or a smaller n or k",
+                         "device memory");
   }
 
   Status make_step() {
@@ -101,13 +97,13 @@ class CudaRun {
   Status launch_step() {
     const auto call = [&] { return step_->launch(resources_.stream, context_.observer); };
     if (context_.replays == nullptr) return call();
-    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t start = steady_ns();
     const LaunchScope scope(*context_.replays, {.graph = false,
                                                 .number = eager_.replays() + 1,
                                                 .deadline_seconds = eager_.seconds(),
                                                 .p99_seconds = eager_.p99_seconds()});
     const Status launched = call();
-    eager_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    eager_.add(static_cast<double>(steady_ns() - start) * 1e-9);
     return launched;
   }
 
@@ -170,16 +166,14 @@ class CudaRun {
     ENGINE_TRY(watch_replays(graph.value()));
     ReplayWatchdog* const watchdog = watchdog_ ? &*watchdog_ : nullptr;
     ENGINE_ASSIGN(const GraphExec exec, instantiate(graph.value()));
-    std::vector<std::int64_t> host_ns;
+    std::vector<double> host_ns;
     const auto call = [&] {
       return check_cuda(cudaGraphLaunch(exec.get(), resources_.stream), "Launching the graph");
     };
     const auto launch = [&] {
-      const auto start = std::chrono::steady_clock::now();
+      const std::int64_t start = steady_ns();
       const Status launched = watchdog == nullptr ? call() : watchdog->launch(call);
-      host_ns.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                            std::chrono::steady_clock::now() - start)
-                            .count());
+      host_ns.push_back(static_cast<double>(steady_ns() - start));
       return launched;
     };
     const std::vector<StepOutput> outputs = step_outputs(*step_);
@@ -204,9 +198,7 @@ class CudaRun {
     // The executable graph must outlive its launches, also when the loop was cancelled.
     ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for the last replay");
     if (!host_ns.empty()) {
-      const auto middle = host_ns.begin() + std::ssize(host_ns) / 2;
-      std::nth_element(host_ns.begin(), middle, host_ns.end());
-      result_.graph.host_launch_ns = *middle;
+      result_.graph.host_launch_ns = std::llround(quantile_of(std::move(host_ns), 0.5));
     }
     ENGINE_TRY(timed);
     ENGINE_TRY(meter_observer(&graph.value(), watchdog));
@@ -256,10 +248,7 @@ class CudaRun {
       }
       if (conditions.rests()) ENGINE_TRY(clock.finish());
       ENGINE_TRY(before_iteration(conditions));
-      if (i == 0) {
-        context_.progress.timed_since_ns.store(std::chrono::steady_clock::now().time_since_epoch() /
-                                               std::chrono::nanoseconds(1));
-      }
+      if (i == 0) context_.progress.timed_since_ns.store(steady_ns());
       const IterationScope scope(context_.observer, i);
       if (micro_batches > 1) {
         ENGINE_TRY(step_->keep_weights(i % micro_batches != 0, resources_.stream));

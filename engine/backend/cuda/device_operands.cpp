@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "kernels/common/types.h"
@@ -68,13 +66,10 @@ DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role,
       .type = request.recipe.high_precision,
       .seed = request.seed};
   if (expert != kAllExperts) key.rows = request.shape.n;
-  if (const auto* file = std::get_if<FileInput>(&key.input)) {
+  if (std::holds_alternative<FileInput>(key.input)) {
     key.layer = 0;
     key.seed = 0;
-    std::error_code error;
-    key.file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(file->path, error));
-    key.file_time = static_cast<std::int64_t>(
-        std::filesystem::last_write_time(file->path, error).time_since_epoch().count());
+    key.file = file_stamp(key.input);
   }
   return key;
 }

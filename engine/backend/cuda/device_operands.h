@@ -29,8 +29,7 @@ struct DeviceOperandKey {
   std::int64_t columns = 0;
   ElementType type = ElementType::Bf16;  // as the step reads it
   std::uint64_t seed = 0;
-  std::int64_t file_bytes = 0;
-  std::int64_t file_time = 0;
+  FileStamp file = {};
   bool operator==(const DeviceOperandKey&) const = default;
 
   std::int64_t bytes() const { return 2 * rows * columns; }

@@ -1,5 +1,5 @@
-// Recipes side by side on the device: times from CUDA events with a copy between the launches,
-// numerics from the codes copied back.
+// The device's side of engine/quantize/compare_recipes.h: times from CUDA events, numerics from the
+// codes copied back.
 #pragma once
 
 #include "engine/backend/cuda/device_operands.h"
@@ -8,7 +8,7 @@
 
 namespace engine {
 
-/// As compare_on_cpu(); the operand is the BF16 tensor that a step on the device quantizes.
+/// compare_recipes() with the kernels; the operand is the BF16 tensor that a step on the device quantizes.
 Result<RecipeComparison> compare_on_cuda(const ComparisonRequest& request,
                                          const DeviceFacts& device, DeviceOperands& operands,
                                          cudaStream_t stream, RunContext context);

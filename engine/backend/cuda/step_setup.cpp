@@ -83,9 +83,8 @@ class Upload {
   Status bias(int layer) {
     const std::vector<float> values = bias_values(request_, layer);
     std::vector<std::uint16_t> bits(values.size());
-    const bool fp16 = request_.recipe.high_precision == ElementType::Fp16;
     std::transform(values.begin(), values.end(), bits.begin(),
-                   [&](float value) { return fp16 ? fp16_bits(value) : bf16_bits(value); });
+                   [&](float value) { return round_to(request_.recipe.high_precision, value); });
     ENGINE_ASSIGN(
         DeviceBuffer buffer,
         DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),

@@ -30,12 +30,6 @@ std::vector<std::uint16_t> some_values(std::size_t count, std::uint32_t seed) {
   return values;
 }
 
-Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role,
-                const std::string& owner) {
-  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, owner}));
-  return {};
-}
-
 }  // namespace
 
 std::string GroupedProgram::title() const {
@@ -88,7 +82,7 @@ Result<std::vector<std::uint64_t>> GroupedProgram::checksums(cudaStream_t stream
 Status GroupedProgram::set_up(cudaStream_t stream) {
   constexpr int kMaxOutputs = 4;
   ENGINE_TRY(allocate(x_, kActivationBytes, AllocationRole::Input, "X"));
-  ENGINE_TRY(allocate(y_, kActivationBytes, AllocationRole::Output, "Y"));
+  ENGINE_TRY(add_output(y_, "Y"));
   ENGINE_TRY(
       allocate(weights_, std::int64_t{kGroups} * kColumns * 2, AllocationRole::Input, "weights"));
   ENGINE_TRY(
@@ -97,9 +91,9 @@ Status GroupedProgram::set_up(cudaStream_t stream) {
       allocate(whole_offsets_, std::int64_t{2} * 8, AllocationRole::Check, "offsets of checks"));
   ENGINE_TRY(
       allocate(sums_, std::int64_t{kMaxOutputs} * kGroups * 8, AllocationRole::Check, "checksums"));
-  check("Y", y());
   ENGINE_TRY(write_values(stream));
-  return write_splits(splits(false), stream);
+  ENGINE_TRY(write_splits(splits(false), stream));
+  return prepare(stream);
 }
 
 Status GroupedProgram::write_values(cudaStream_t stream) {
@@ -135,6 +129,12 @@ kernels::GroupedScaleArgs GroupedProgram::scale(const void* x, void* y) const {
           .tiles_per_group = kTiles};
 }
 
+Status GroupedProgram::add_output(DeviceBuffer& buffer, const std::string& name) {
+  ENGINE_TRY(allocate(buffer, kActivationBytes, AllocationRole::Output, name));
+  check(name, buffer.data());
+  return {};
+}
+
 void GroupedProgram::check(const std::string& name, void* values, bool whole, int fill) {
   checked_.push_back({.name = name, .values = values, .whole = whole, .fill = fill});
 }
@@ -143,10 +143,6 @@ void GroupedProgram::move_output(const std::string& name, void* values) {
   for (Checked& checked : checked_) {
     if (checked.name == name) checked.values = values;
   }
-}
-
-Result<DeviceBuffer> GroupedProgram::activation(AllocationRole role, const std::string& owner) {
-  return DeviceBuffer::allocate(kActivationBytes, {role, owner});
 }
 
 Result<bool> GroupedProgram::is_capturing(cudaStream_t stream) {

@@ -6,11 +6,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/device/buffer.h"
 #include "engine/model/stage.h"
+#include "kernels/common/types.h"
 #include "kernels/hazards/grouped_scale.h"
 #include "profiling/hazards/proofs/subject.h"
 
@@ -18,6 +21,8 @@ namespace profiling {
 
 class GroupedProgram : public Subject {
  public:
+  GroupedProgram(std::string_view case_id, bool healthy) : case_id_(case_id), healthy_(healthy) {}
+
   std::string title() const override;
   std::vector<SubjectOutput> outputs() const override;
   /// Unsupported if `changed`; programs whose inputs can change override it.
@@ -25,8 +30,8 @@ class GroupedProgram : public Subject {
   engine::Status reset(cudaStream_t stream) override;
   engine::Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) override;
 
-  /// Before anything else; programs with their own memory call it first.
-  virtual engine::Status set_up(cudaStream_t stream);
+  /// Before anything else.
+  engine::Status set_up(cudaStream_t stream);
 
  protected:
   static constexpr int kGroups = 8;
@@ -36,8 +41,9 @@ class GroupedProgram : public Subject {
   static constexpr int kTiles = kRows / kernels::kHazardRowsPerTile;
   using Splits = std::array<std::int64_t, kGroups>;
 
-  GroupedProgram(std::string case_id, bool healthy)
-      : case_id_(std::move(case_id)), healthy_(healthy) {}
+  /// The last part of set_up(): the program's own memory and streams.
+  virtual engine::Status prepare(cudaStream_t /*stream*/) { return {}; }
+
   bool healthy() const { return healthy_; }
 
   /// Rows per expert; the changed ones have a larger largest expert and an empty one.
@@ -49,14 +55,26 @@ class GroupedProgram : public Subject {
   void* x() const { return x_.data(); }
   void* y() const { return y_.data(); }
 
-  /// An output in addition to Y, [kRows, kColumns], which reset() fills with `fill`. Checked per
-  /// expert, or as a whole.
+  /// As many tiles as these rows of a group need.
+  static int tiles_of(std::int64_t rows) {
+    return static_cast<int>(kernels::ceil_div(rows, std::int64_t{kernels::kHazardRowsPerTile}));
+  }
+
+  /// Device or pinned memory.
+  template <class Buffer>
+  static engine::Status allocate(Buffer& buffer, std::int64_t bytes, engine::AllocationRole role,
+                                 std::string owner) {
+    ENGINE_ASSIGN(buffer, Buffer::allocate(bytes, {role, std::move(owner)}));
+    return {};
+  }
+  /// Allocates an output in addition to Y, and checks it per expert.
+  engine::Status add_output(engine::DeviceBuffer& buffer, const std::string& name);
+  /// An output in memory of the program's, [kRows, kColumns], which reset() fills with `fill`.
+  /// Checked per expert, or as a whole.
   void check(const std::string& name, void* values, bool whole = false, int fill = 0xFF);
   /// The output of that name is in different memory from now on.
   void move_output(const std::string& name, void* values);
 
-  static engine::Result<engine::DeviceBuffer> activation(engine::AllocationRole role,
-                                                         const std::string& owner);
   static engine::Result<bool> is_capturing(cudaStream_t stream);
 
   /// Labels the work that `launch`, which returns a cudaError_t, enqueues on the stream.
@@ -66,6 +84,11 @@ class GroupedProgram : public Subject {
     const cudaError_t error = launch();
     observer.end_work();
     return engine::check_cuda(error, "Launching a kernel of the gallery");
+  }
+  /// The plain kernel as work of a stage.
+  static engine::Status launch(const kernels::GroupedScaleArgs& args, engine::Stage stage,
+                               cudaStream_t stream, engine::StepObserver& observer) {
+    return work(observer, stage, [&] { return kernels::grouped_scale(args, stream); });
   }
 
  private:
@@ -89,21 +112,22 @@ class GroupedProgram : public Subject {
   std::vector<Checked> checked_;
 };
 
-// One function per case; the program is in the file of the same name. set_up() has not been called.
+/// A program of the gallery by its id in the catalogue; set_up() has not been called.
+struct GalleryProgram {
+  std::string_view id;
+  std::unique_ptr<GroupedProgram> (*make)(std::string_view id, bool healthy);
+};
 
-std::unique_ptr<GroupedProgram> make_flag_not_reset(bool healthy);
-std::unique_ptr<GroupedProgram> make_workspace_freed(bool healthy);
-std::unique_ptr<GroupedProgram> make_workspace_regrown(bool healthy);
-std::unique_ptr<GroupedProgram> make_pool_alias(bool healthy);
-std::unique_ptr<GroupedProgram> make_allocation_without_free(bool healthy);
-std::unique_ptr<GroupedProgram> make_host_pointer_array(bool healthy);
-std::unique_ptr<GroupedProgram> make_host_source_reused(bool healthy);
-std::unique_ptr<GroupedProgram> make_scalar_baked(bool healthy);
-std::unique_ptr<GroupedProgram> make_splits_baked(bool healthy);
-std::unique_ptr<GroupedProgram> make_programmatic_without_wait(bool healthy);
-std::unique_ptr<GroupedProgram> make_unordered_siblings(bool healthy);
-std::unique_ptr<GroupedProgram> make_missing_join(bool healthy);
-std::unique_ptr<GroupedProgram> make_lazy_load_in_capture(bool healthy);
-std::unique_ptr<GroupedProgram> make_sync_in_capture(bool healthy);
+template <class Program>
+std::unique_ptr<GroupedProgram> make_program(std::string_view id, bool healthy) {
+  return std::make_unique<Program>(id, healthy);
+}
+
+// In memory_cases.cpp, baked_cases.cpp, order_cases.cpp, capture_cases.cpp.
+
+std::span<const GalleryProgram> memory_programs();
+std::span<const GalleryProgram> baked_programs();
+std::span<const GalleryProgram> order_programs();
+std::span<const GalleryProgram> capture_programs();
 
 }  // namespace profiling

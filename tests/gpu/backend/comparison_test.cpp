@@ -83,8 +83,8 @@ QuantizationReport twin_report(const ComparisonRequest& request, const Recipe& r
   UnpackedOperand unpacked;
   unpack_operand(quantizer.layout(), quantizer.view(), rows, unpacked);
   QuantizationReport report;
-  measure_operand(input, quantizer.layout(), quantizer.view(), rows, unpacked,
-                  quantizer.amax().data(), report);
+  measure_report(input, quantizer.layout(), quantizer.view(), rows, unpacked,
+                 quantizer.amax().data(), report);
   report.sample = sample_operand(input, unpacked, request.sample_row, request.sample_column);
   return report;
 }

@@ -44,7 +44,7 @@ Statistics on_cpu(const tests::Operand& operand, bool quantized) {
       .sums = std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1),
       .losses = std::vector<kernels::BlockLosses>(operand.scale_inv.size())};
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
-  if (!quantized) args.codes = nullptr;
+  if (!quantized) args.quantized = {};
   args.before = result.before.data();
   args.after = result.after.data();
   args.sums = result.sums.data();
@@ -69,8 +69,10 @@ Statistics on_gpu(const tests::Operand& operand, bool quantized) {
   args.input.input = operand.type == InputType::Fp32 ? static_cast<const void*>(floats.get())
                                                      : static_cast<const void*>(words.get());
   args.input.row_offsets = row_offsets.get();
-  args.codes = quantized ? codes.get() : nullptr;
-  args.scale_inv = scale_inv.get();
+  args.quantized.codes = codes.get();
+  args.quantized.scales = scale_inv.get();
+  args.quantized.row_offsets = row_offsets.get();
+  if (!quantized) args.quantized = {};
   args.before = before.get();
   args.after = after.get();
   args.sums = sums.get();

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "kernels/dequantize/group_view.h"
-#include "kernels/diagnostics/micro_statistics.h"
+#include "kernels/diagnostics/statistics.h"
 #include "tests/gpu/diagnostics/equal_counts.h"
 #include "tests/gpu/kernels/device_array.h"
 
@@ -75,7 +75,7 @@ struct Found {
   std::vector<kernels::MicroLosses> losses;
 };
 
-kernels::MicroStatisticsArgs arguments(const Case& tested, const Arrays& arrays) {
+kernels::QuantizationStatisticsArgs arguments(const Case& tested, const Arrays& arrays) {
   return {.input = {.type = tested.type,
                     .num_groups = arrays.view.num_groups,
                     .capacity_rows = arrays.capacity,
@@ -86,7 +86,7 @@ kernels::MicroStatisticsArgs arguments(const Case& tested, const Arrays& arrays)
 Found on_cpu(const Case& tested, const Arrays& arrays) {
   Found found{.sums = std::vector<kernels::GroupQuantizationSums>(tested.splits.size()),
               .losses = std::vector<kernels::MicroLosses>(arrays.scales.size())};
-  kernels::MicroStatisticsArgs args = arguments(tested, arrays);
+  kernels::QuantizationStatisticsArgs args = arguments(tested, arrays);
   args.input.input = arrays.input.data();
   args.input.row_offsets = args.quantized.row_offsets = arrays.offsets.data();
   args.quantized.codes = arrays.codes.data();
@@ -95,8 +95,8 @@ Found on_cpu(const Case& tested, const Arrays& arrays) {
   args.before = found.before.data();
   args.after = found.after.data();
   args.sums = found.sums.data();
-  args.losses = found.losses.data();
-  kernels::micro_statistics_cpu(args);
+  args.micro_losses = found.losses.data();
+  kernels::quantization_statistics_cpu(args);
   return found;
 }
 
@@ -112,7 +112,7 @@ Found on_gpu(const Case& tested, const Arrays& arrays) {
       std::vector<kernels::GroupQuantizationSums>(tested.splits.size()));
   const DeviceArray<kernels::MicroLosses> losses(
       std::vector<kernels::MicroLosses>(arrays.scales.size()));
-  kernels::MicroStatisticsArgs args = arguments(tested, arrays);
+  kernels::QuantizationStatisticsArgs args = arguments(tested, arrays);
   args.input.input = input.get();
   args.input.row_offsets = args.quantized.row_offsets = offsets.get();
   args.quantized.codes = codes.get();
@@ -121,8 +121,8 @@ Found on_gpu(const Case& tested, const Arrays& arrays) {
   args.before = before.get();
   args.after = after.get();
   args.sums = sums.get();
-  args.losses = losses.get();
-  EXPECT_EQ(kernels::micro_statistics(args, nullptr), cudaSuccess);
+  args.micro_losses = losses.get();
+  EXPECT_EQ(kernels::quantization_statistics(args, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   return {.before = before.values(),
           .after = after.values(),
@@ -178,13 +178,26 @@ TEST_F(MicroStatisticsGpu, EqualTheTwin) {
   }
 }
 
-TEST_F(MicroStatisticsGpu, OtherLayoutsAreRefused) {
-  kernels::MicroStatisticsArgs args;
-  args.quantized = {.layout = ScaleLayout::BlockLine, .num_groups = 1, .columns = 128};
-  EXPECT_EQ(kernels::micro_statistics(args, nullptr), cudaErrorInvalidValue);
-  args.quantized.layout = ScaleLayout::Mx1x32;
-  args.quantized.direction = kernels::Direction::Columnwise;
-  EXPECT_EQ(kernels::micro_statistics(args, nullptr), cudaErrorInvalidValue);
+TEST_F(MicroStatisticsGpu, OtherViewsAreRefused) {
+  const Case tested{.splits = {1}, .columns = 128};
+  const Arrays arrays(tested);
+  const auto measured = [&](auto change) {
+    kernels::QuantizationStatisticsArgs args = arguments(tested, arrays);
+    // Nothing is read where nothing may be launched.
+    args.input.capacity_rows = 0;
+    change(args);
+    return kernels::quantization_statistics(args, nullptr);
+  };
+  using Args = kernels::QuantizationStatisticsArgs;
+  kernels::BlockLosses block = {};
+  EXPECT_EQ(measured([](Args&) {}), cudaSuccess);
+  EXPECT_EQ(measured([](Args& args) { args.quantized.direction = kernels::Direction::Columnwise; }),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(measured([](Args& args) { args.quantized.hadamard = true; }), cudaErrorInvalidValue);
+  EXPECT_EQ(measured([](Args& args) { args.input.activation = kernels::Activation::SwiGlu; }),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(measured([](Args& args) { args.input.columns = 24; }), cudaErrorInvalidValue);
+  EXPECT_EQ(measured([&](Args& args) { args.losses = &block; }), cudaErrorInvalidValue);
 }
 
 }  // namespace

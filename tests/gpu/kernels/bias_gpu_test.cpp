@@ -85,5 +85,47 @@ TEST_F(BiasGpu, EqualsCpu) {
   }
 }
 
+/// Values are the operand's own elements, with a bias of the same kind.
+void expect_equal_sums(const Operand& operand, const Operand& bias) {
+  const OperandOnDevice device(operand);
+  const GroupedInput& input = operand.input;
+  std::vector<std::uint8_t> values(operand.bytes.begin(), operand.bytes.end());
+  const DeviceArray<std::uint8_t> device_values(values);
+  const DeviceArray<std::uint8_t> device_bias(
+      std::vector<std::uint8_t>(bias.bytes.begin(), bias.bytes.end()));
+  kernels::AddBiasArgs args{.values = values.data(),
+                            .type = input.type,
+                            .bias = bias.bytes.data(),
+                            .bias_type = bias.input.type,
+                            .row_offsets = input.row_offsets,
+                            .num_groups = input.num_groups,
+                            .capacity_rows = input.capacity_rows,
+                            .columns = input.columns};
+  kernels::add_bias_cpu(args);
+  args.values = device_values.get();
+  args.bias = device_bias.get();
+  args.row_offsets = device.input.row_offsets;
+  ASSERT_EQ(kernels::add_bias(args, nullptr), cudaSuccess);
+  ASSERT_EQ(widened(device_values.values(), input.type), widened(values, input.type));
+}
+
+TEST_F(BiasGpu, SumsEqualTheTwin) {
+  for (const GroupedCase& grouped : quantize_tests::grouped_cases()) {
+    const GroupedCase biases{.name = "",
+                             .splits = {static_cast<std::int64_t>(grouped.splits.size())},
+                             .columns = grouped.columns};
+    for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
+      for (const InputType bias_type : {InputType::Bf16, InputType::Fp16}) {
+        for (const auto fill : {quantize_tests::Fill::Mild, quantize_tests::Fill::Wild}) {
+          SCOPED_TRACE(grouped.name + " type " + std::to_string(static_cast<int>(type)) + " bias " +
+                       std::to_string(static_cast<int>(bias_type)));
+          expect_equal_sums(Operand(grouped, type, fill), Operand(biases, bias_type, fill));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpu_tests

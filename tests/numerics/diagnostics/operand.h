@@ -205,10 +205,14 @@ inline kernels::QuantizationStatisticsArgs statistics_args(const Operand& operan
                     .num_groups = operand.num_groups(),
                     .capacity_rows = operand.capacity_rows,
                     .columns = operand.columns},
-          .codes = operand.codes.data(),
-          .format = operand.format,
-          .layout = operand.layout,
-          .scale_inv = operand.scale_inv.data()};
+          .quantized = {.codes = operand.codes.data(),
+                        .format = operand.format,
+                        .layout = operand.layout,
+                        .scales = operand.scale_inv.data(),
+                        .row_offsets = operand.row_offsets.data(),
+                        .num_groups = operand.num_groups(),
+                        .capacity_rows = operand.capacity_rows,
+                        .columns = operand.columns}};
 }
 
 }  // namespace tests

@@ -71,9 +71,7 @@ Statistics naive(const tests::Operand& operand, bool quantized) {
             1.0F / operand.scale_inv[tests::scale_position(operand, g, row, column)];
         const volatile float scaled = static_cast<float>(std::fabs(x)) * scale;
         if (scaled > kernels::fp8_max(operand.format) * 1.0000002384F) ++sums.saturated;
-        if (x != 0.0 && tests::code_value(operand.codes[element], operand.format) == 0.0) {
-          ++sums.underflowed;
-        }
+        if (x != 0.0 && std::isfinite(x) && y == 0.0) ++sums.underflowed;
       });
   return result;
 }
@@ -82,10 +80,7 @@ Statistics measure(const tests::Operand& operand, bool quantized) {
   Statistics result;
   result.sums.resize(static_cast<std::size_t>(operand.num_groups()));
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
-  if (!quantized) {
-    args.codes = nullptr;
-    args.scale_inv = nullptr;
-  }
+  if (!quantized) args.quantized = {};
   args.before = &result.before;
   args.after = &result.after;
   args.sums = result.sums.data();
@@ -236,8 +231,12 @@ GroupQuantizationSums sums_of_one(float x, std::uint8_t code, float scale_inv) {
                                                   .num_groups = 1,
                                                   .capacity_rows = 1,
                                                   .columns = 16},
-                                        .codes = codes.data(),
-                                        .scale_inv = &scale_inv,
+                                        .quantized = {.codes = codes.data(),
+                                                      .scales = &scale_inv,
+                                                      .row_offsets = offsets.data(),
+                                                      .num_groups = 1,
+                                                      .capacity_rows = 1,
+                                                      .columns = 16},
                                         .before = &before,
                                         .after = &after,
                                         .sums = &sums});

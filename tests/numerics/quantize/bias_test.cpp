@@ -57,6 +57,46 @@ TEST(BiasPartials, EqualTheirDefinition) {
   }
 }
 
+TEST(AddBias, RoundsEachSumOnceAndLeavesOtherRows) {
+  const std::vector<std::int64_t> row_offsets = {0, 0, 2, 3};
+  constexpr std::int64_t kColumns = 16;
+  // One row of biases per group, and a row that belongs to none.
+  const std::vector<std::uint16_t> bias(3 * kColumns, 0x3F80);  // 1 in BF16, 1.875 in FP16
+  for (const InputType bias_type : {InputType::Bf16, InputType::Fp16}) {
+    const float b = bias_type == InputType::Bf16 ? 1.0F : 1.875F;
+    for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
+      std::vector<float> wide(4 * kColumns);
+      std::vector<std::uint16_t> narrow(wide.size());
+      const auto rounded = [&](float value) {
+        return type == InputType::Bf16 ? kernels::round_to_bf16(value)
+                                       : kernels::round_to_fp16(value);
+      };
+      for (std::size_t i = 0; i < wide.size(); ++i) {
+        wide[i] = std::ldexp(1.0F, static_cast<int>(i % 16));
+        narrow[i] = rounded(wide[i]);
+      }
+      const std::vector<float> values = wide;
+      kernels::add_bias_cpu(
+          {.values = type == InputType::Fp32 ? static_cast<void*>(wide.data()) : narrow.data(),
+           .type = type,
+           .bias = bias.data(),
+           .bias_type = bias_type,
+           .row_offsets = row_offsets.data(),
+           .num_groups = 3,
+           .capacity_rows = 4,
+           .columns = kColumns});
+      for (std::size_t i = 0; i < wide.size(); ++i) {
+        const float expected = i < 3 * kColumns ? values[i] + b : values[i];
+        if (type == InputType::Fp32) {
+          EXPECT_EQ(wide[i], expected) << i;
+        } else {
+          EXPECT_EQ(narrow[i], rounded(expected)) << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(BiasGradient, SumsStripsFromTheTopAndRoundsOnce) {
   const std::vector<std::int64_t> row_offsets = {0, 0, 300, 300, 301};
   constexpr std::int64_t kColumns = 16;

@@ -85,17 +85,77 @@ TEST(TimeDifference, IsAmbiguousForAReason) {
   TimeSamples b{.durations_ns = noise(50, 1000.0, 2)};
   EXPECT_THAT(time_difference(a, b).reason, HasSubstr("contains 1"));
   EXPECT_THAT(time_difference(a, {}).reason, HasSubstr("B has no samples"));
-  EXPECT_THAT(time_difference({.durations_ns = counted(6)}, b).reason, HasSubstr("too few"));
-  b = {.durations_ns = noise(50, 500.0, 2), .sm_clock_mhz = 1455.0};
-  EXPECT_THAT(time_difference(a, b).reason, HasSubstr("1980 MHz for A and 1455 MHz for B"));
-  b.sm_clock_mhz = 1965.0;
-  EXPECT_EQ(time_difference(a, b).verdict, TimeVerdict::Faster);
-  b.clock_reasons = 4;
-  EXPECT_THAT(time_difference(a, b).reason, HasSubstr("clock was throttled for one side"));
-  b.sm_clock_mhz = -1.0;  // unknown: no reason to doubt
-  EXPECT_EQ(time_difference(a, b).verdict, TimeVerdict::Faster);
+  EXPECT_THAT(time_difference({}, {}).reason, HasSubstr("Neither side has samples"));
+  EXPECT_THAT(time_difference({.durations_ns = counted(6)}, b).reason,
+              HasSubstr("6 and 50 samples are too few for an interval; take at least 7"));
   const TimeSamples zero{.durations_ns = std::vector<double>(20, 0.0)};
   EXPECT_THAT(time_difference(zero, b).reason, HasSubstr("no ratio"));
+}
+
+TEST(TimeDifference, ASideWithoutSamplesIsOnlyInTheOther) {
+  const TimeSamples some{.durations_ns = noise(50, 1000.0, 1)};
+  EXPECT_EQ(time_difference(some, {}).verdict, TimeVerdict::OnlyA);
+  EXPECT_EQ(time_difference({}, some).verdict, TimeVerdict::OnlyB);
+  EXPECT_EQ(time_difference({}, {}).verdict, TimeVerdict::Ambiguous);
+  EXPECT_EQ(engine::name_of(TimeVerdict::OnlyA), "only in A");
+  EXPECT_FALSE(time_difference(some, {}).decided());
+}
+
+TEST(TimeDifference, AClockExplainsAtMostItsOwnRatio) {
+  const TimeSamples a{.durations_ns = noise(50, 1000.0, 1), .sm_clock_mhz = 1840.0};
+  TimeSamples b{.durations_ns = noise(50, 738.0, 2), .sm_clock_mhz = 1969.0};
+  const TimeDifference faster = time_difference(a, b);
+  EXPECT_EQ(faster.verdict, TimeVerdict::Faster) << faster.reason;
+  EXPECT_DOUBLE_EQ(faster.clock_ratio, 1840.0 / 1969.0);
+  EXPECT_THAT(faster.reason, HasSubstr("at most 6.6 % can be the SM clock: 1840 MHz for A and "
+                                       "1969 MHz for B"));
+  // 5 % less time at a 7 % higher clock shows nothing.
+  b.durations_ns = noise(50, 950.0, 2);
+  const TimeDifference explained = time_difference(a, b);
+  EXPECT_EQ(explained.verdict, TimeVerdict::Ambiguous);
+  EXPECT_THAT(explained.reason, HasSubstr("clock can explain all of the difference"));
+  // 5 % more time at a higher clock is slower all the more.
+  b.durations_ns = noise(50, 1050.0, 2);
+  const TimeDifference slower = time_difference(a, b);
+  EXPECT_EQ(slower.verdict, TimeVerdict::Slower) << slower.reason;
+  EXPECT_THAT(slower.reason, HasSubstr("differed the other way"));
+  // One step of the clock is noise, and an unknown clock gives no reason to doubt.
+  for (const double clock : {1825.0, -1.0}) {
+    b.sm_clock_mhz = clock;
+    EXPECT_EQ(time_difference(a, b).clock_ratio, 1.0);
+    EXPECT_EQ(time_difference(a, b).verdict, TimeVerdict::Slower);
+  }
+  // Throttled on one side only: the median hides dips, but not large ones.
+  b = {.durations_ns = noise(400, 1015.0, 3), .sm_clock_mhz = 1840.0, .clock_reasons = 4};
+  const TimeSamples steady{.durations_ns = noise(400, 1000.0, 4), .sm_clock_mhz = 1840.0};
+  EXPECT_EQ(time_difference(steady, b).verdict, TimeVerdict::Ambiguous);
+  EXPECT_THAT(time_difference(steady, b).reason, HasSubstr("throttled for one side only"));
+  b.durations_ns = noise(400, 1050.0, 3);
+  EXPECT_EQ(time_difference(steady, b).verdict, TimeVerdict::Slower);
+}
+
+TEST(TimeDifference, RowsShareOneProbabilityOfAFalseVerdict) {
+  // The interval at 99 % excludes 1, that of one among 400 does not.
+  TimeSamples a{.durations_ns = counted(20, 100.0)};
+  TimeSamples b{.durations_ns = counted(20, 115.0)};
+  EXPECT_EQ(time_difference(a, b).verdict, TimeVerdict::Slower) << time_difference(a, b).reason;
+  const TimeDifference among = time_difference(a, b, 400);
+  EXPECT_EQ(among.verdict, TimeVerdict::Ambiguous);
+  EXPECT_THAT(among.reason, HasSubstr("A verdict among 400 rows needs an interval at 99.9975 %"));
+  EXPECT_EQ(among.interval.low, time_difference(a, b).interval.low);
+  a.durations_ns = counted(10, 100.0);
+  b.durations_ns = counted(10, 500.0);
+  EXPECT_THAT(time_difference(a, b, 400).reason,
+              HasSubstr("10 and 10 samples are too few for a verdict among 400 rows; take at least "
+                        "18 of each"));
+}
+
+TEST(FewestBlocks, SeparateBlocksMustBeUnlikelyEnough) {
+  // 2 / (10 choose 5) = 0.0079, 2 / (8 choose 4) = 0.029.
+  EXPECT_EQ(profiling::fewest_blocks(), 10U);
+  EXPECT_EQ(profiling::fewest_blocks(6), 14U);   // 2 / 3432 <= 0.01 / 6 < 2 / 924
+  EXPECT_EQ(profiling::fewest_blocks(64), 16U);  // 2 / 12870 <= 0.01 / 64
+  EXPECT_EQ(profiling::fewest_blocks(65), 18U);
 }
 
 /// Blocks of `size` samples around each of `means`.
@@ -110,44 +170,70 @@ TimeSamples blocks(const std::vector<double>& means, std::size_t size, unsigned 
 }
 
 TEST(TimeDifference, BlocksMustNotOverlap) {
-  const TimeSamples a = blocks({1000, 1010, 990, 1005}, 20, 10);
-  const TimeDifference apart = time_difference(a, blocks({900, 910, 890, 905}, 20, 20));
+  const TimeSamples a = blocks({1000, 1010, 990, 1005, 995}, 20, 10);
+  const TimeSamples b = blocks({900, 910, 890, 905, 895}, 20, 20);
+  const TimeDifference apart = time_difference(a, b);
   EXPECT_EQ(apart.verdict, TimeVerdict::Faster) << apart.reason;
-  EXPECT_DOUBLE_EQ(apart.block_p, 2.0 / 70.0);
+  EXPECT_DOUBLE_EQ(apart.block_p, 2.0 / 252.0);
+  EXPECT_THAT(
+      time_difference(a, b, 6).reason,
+      HasSubstr("10 blocks are too few to distinguish a difference among 6 rows from drift; "
+                "take at least 14"));
   // One block of B lies among A's: drift, whatever the other samples show.
-  const TimeDifference mixed = time_difference(a, blocks({900, 1050, 890, 905}, 200, 20));
+  const TimeDifference mixed = time_difference(a, blocks({900, 1050, 890, 905, 895}, 200, 20));
   EXPECT_EQ(mixed.verdict, TimeVerdict::Ambiguous);
   EXPECT_THAT(mixed.reason, HasSubstr("overlap"));
-  EXPECT_THAT(time_difference(blocks({1000, 1010}, 50, 10), blocks({900, 910}, 50, 20)).reason,
-              HasSubstr("4 blocks are too few"));
+  EXPECT_THAT(
+      time_difference(blocks({1000, 1010, 990, 1005}, 50, 10), blocks({900, 910, 890, 905}, 50, 20))
+          .reason,
+      HasSubstr("8 blocks are too few to distinguish a difference from drift; take at "
+                "least 10"));
 }
 
 TEST(TimeDifference, AControlAsLargeAsTheDifferenceAllowsNoVerdict) {
-  const TimeSamples a = blocks({1000, 800, 1000, 800}, 20, 10);
-  const TimeDifference difference = time_difference(a, blocks({780, 780, 780, 780}, 200, 20));
+  const TimeSamples a = blocks({1000, 800, 1000, 800, 1000, 800}, 20, 10);
+  const TimeDifference difference =
+      time_difference(a, blocks({780, 780, 780, 780, 780, 780}, 200, 20));
   EXPECT_NEAR(difference.control_ratio, 0.8, 0.01);
   EXPECT_EQ(difference.verdict, TimeVerdict::Ambiguous);
   EXPECT_THAT(difference.reason, HasSubstr("A differs as much from itself"));
 }
 
-TEST(TimeDifference, EqualSettingsRarelyDiffer) {
-  // Blocks that drift by 2 % each, as a warm machine's do, far more than their own spread.
-  std::mt19937 random(7);
-  std::normal_distribution<double> drift(1000.0, 20.0);
-  int told_apart = 0;
-  for (int trial = 0; trial < 1000; ++trial) {
-    std::vector<double> means_a;
-    std::vector<double> means_b;
-    for (int i = 0; i < 4; ++i) {
-      means_a.push_back(drift(random));
-      means_b.push_back(drift(random));
-    }
-    const unsigned seed = static_cast<unsigned>(trial) * 100U;
-    const TimeDifference difference =
-        time_difference(blocks(means_a, 20, seed), blocks(means_b, 20, seed + 50));
-    if (difference.verdict != TimeVerdict::Ambiguous) ++told_apart;
+/// 16 blocks of 20 samples of two sides, those of B around `mean_b`, of A around 1000. Each block
+/// drifts by `drift` (normal), far more than its own samples do, as on a warm machine.
+TimeDifference measured(double mean_b, double drift, std::size_t rows, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> factor(1.0, drift);
+  std::vector<double> means_a;
+  std::vector<double> means_b;
+  for (int i = 0; i < 8; ++i) {
+    means_a.push_back(1000.0 * factor(random));
+    means_b.push_back(mean_b * factor(random));
   }
-  EXPECT_LE(told_apart, 45);  // 2/70 of 1000 is 29; 3 standard deviations above
+  return time_difference(blocks(means_a, 20, seed), blocks(means_b, 20, seed + 50), rows);
+}
+
+TEST(TimeDifference, EqualSettingsRarelyDiffer) {
+  // 300 tables of a step and seven stages.
+  int comparisons = 0;
+  int false_verdicts = 0;
+  for (unsigned table = 0; table < 300; ++table) {
+    for (unsigned row = 0; row < 8; ++row) {
+      const unsigned seed = 1000 * table + 100 * row;
+      false_verdicts += measured(1000.0, 0.02, row == 0 ? 1 : 7, seed).decided() ? 1 : 0;
+      ++comparisons;
+    }
+  }
+  EXPECT_GE(comparisons, 2000);
+  EXPECT_LE(false_verdicts, comparisons / 100);
+}
+
+TEST(TimeDifference, ADelayOfFivePercentIsSeen) {
+  int called = 0;
+  for (unsigned trial = 0; trial < 100; ++trial) {
+    called += measured(1050.0, 0.01, 7, 1000 * trial).verdict == TimeVerdict::Slower ? 1 : 0;
+  }
+  EXPECT_GE(called, 90);
 }
 
 }  // namespace

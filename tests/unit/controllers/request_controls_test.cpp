@@ -56,14 +56,14 @@ TEST(RequestControls, ARefusalNamesTheFieldOfItsControl) {
   EXPECT_EQ(engine::validate(request).error().field, request_control("shape.n").field);
   request = {};
   const RequestControl& layers = request_control("engine.layers");
-  set_control_value(layers, request, control_range(layers).high);
+  set_control_value(layers, request, control_range(layers).high + 1);
   EXPECT_EQ(engine::validate(request).error().field, layers.field) << "one past the limit";
 }
 
 TEST(RequestControls, RangesFollowTheLimits) {
   const auto range = [](const char* id) { return control_range(request_control(id)); };
-  EXPECT_EQ(range("shape.experts").low, 0);
-  EXPECT_EQ(range("shape.experts").high, engine::kMaxExperts + 1);
+  EXPECT_EQ(range("shape.experts").low, 1);
+  EXPECT_EQ(range("shape.experts").high, engine::kMaxExperts);
   EXPECT_EQ(range("shape.experts").reset, 8);
   EXPECT_EQ(range("shape.tokens").low, 0);
   EXPECT_EQ(range("recipe.margin").low, -engine::kMaxMargin);
@@ -72,6 +72,37 @@ TEST(RequestControls, RangesFollowTheLimits) {
   EXPECT_EQ(range("engine.deadline_factor").low, 0);
   EXPECT_EQ(range("engine.deadline_factor").reset, 20);
   EXPECT_EQ(range("input.seed").high, 9'999'999);
+}
+
+/// Two runs that a control tells apart must not carry one name.
+TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
+  RunRequest base;
+  base.recipe.scaling = engine::Scaling::Nvfp4;
+  base.linear.passes = engine::StepPasses::ForwardBackward;
+  base.backend = engine::GemmBackend::CublasLtGrouped;
+  base.launch.kind = engine::LaunchKind::GraphReplay;
+  int changes = 0;
+  for (const RequestControl& control : request_controls()) {
+    RunRequest changed = base;
+    const ControlRange range = control_range(control);
+    if (control.options.choices.empty()) {
+      const std::int64_t now = control_number(control, base);
+      const bool is_switch = control.kind == ControlKind::Switch;
+      set_control_value(control, changed, is_switch ? 1 - now : now == range.high ? 3 : now + 1);
+    } else {
+      const int other = chosen_index(control, base) == 0 ? 1 : 0;
+      set_control_value(control, changed,
+                        control.options.choices[static_cast<std::size_t>(other)].value);
+    }
+    if (changed == base || !engine::inapplicable_reason(control.field, base).empty()) continue;
+    EXPECT_NE(summary_of(changed), summary_of(base)) << control.id;
+    ++changes;
+  }
+  EXPECT_GT(changes, 30);
+  RunRequest file = base;
+  file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
+  EXPECT_THAT(summary_of(file), ::testing::HasSubstr("X acts.safetensors:mlp.x"));
+  EXPECT_THAT(summary_of(base), ::testing::HasSubstr(" · Both"));
 }
 
 TEST(RequestControls, ACopyWithAnotherLabelIsTheSameControl) {

@@ -42,8 +42,6 @@ TEST(AllocationLedger, OwnersAreUniqueAmongLiveAllocationsAndEqualAcrossProcesse
     ledger.allocated(at(0x3000), 1, MemorySpace::Device, {AllocationRole::Quantized, "codes"});
     EXPECT_EQ(find(ledger.read(), 0x2000, true)->owner, "codes");
     EXPECT_EQ(find(ledger.read(), 0x3000, true)->owner, "codes #2");
-    ledger.relabel(at(0x3000), {AllocationRole::Workspace, "other"});
-    EXPECT_EQ(find(ledger.read(), 0x3000, true)->owner, "other");
     ledger.released(at(0x2000));
     ledger.released(at(0x3000));
   }
@@ -70,7 +68,6 @@ TEST(AllocationLedger, AnUnknownAddressIsIgnored) {
   AllocationLedger& ledger = AllocationLedger::of_process();
   const std::uint64_t before = ledger.clock();
   ledger.released(at(0x7000));
-  ledger.relabel(at(0x7000), {AllocationRole::Input, "nobody"});
   EXPECT_EQ(ledger.clock(), before);
 }
 

@@ -46,41 +46,32 @@ class MicroScaleFoldTest : public testing::Test {
             .columns = kUnevenColumns};
   }
 
+  static ScaleArrays arrays(const CpuQuantizer& quantizer, std::span<const std::int64_t> splits) {
+    return {.layout = quantizer.layout(),
+            .splits = splits,
+            .columns = kUnevenColumns,
+            .scales = quantizer.view().scales,
+            .amax = quantizer.view().amax};
+  }
+
   /// From every element, unpacked.
   Measured expected(const CpuQuantizer& quantizer) const {
     UnpackedOperand unpacked;
     unpack_operand(quantizer.layout(), quantizer.view(), splits_, unpacked);
-    QuantizationReport report;
-    Measured measured;
-    measure_operand(input(), quantizer.layout(), quantizer.view(), splits_, unpacked, nullptr,
-                    report, &measured.sums);
-    measured.statistics = std::move(report.statistics);
-    return measured;
+    const OperandCounts counts =
+        measure_elements(input(), quantizer.layout(), quantizer.view(), splits_, unpacked).counts;
+    return {fold_statistics(counts, arrays(quantizer, splits_)), counts.sums};
   }
 
   Measured found(const CpuQuantizer& quantizer) const {
-    const OperandLayout& layout = quantizer.layout();
-    const auto bytes =
-        static_cast<std::size_t>(written_scale_bytes(layout, splits_, kUnevenColumns));
-    kernels::MagnitudeCounts before{};
-    kernels::MagnitudeCounts after{};
-    Measured measured;
-    measured.sums.resize(splits_.size());
-    std::vector<kernels::MicroLosses> losses(bytes);
-    kernels::micro_statistics_cpu({.input = input(),
-                                   .quantized = quantizer.view(),
-                                   .before = &before,
-                                   .after = &after,
-                                   .sums = measured.sums.data(),
-                                   .losses = losses.data()});
-    measured.statistics.before = to_histogram(before);
-    measured.statistics.after = to_histogram(after);
-    const std::span scales(static_cast<const std::uint8_t*>(quantizer.view().scales), bytes);
-    MicroScaleFold fold =
-        fold_micro_scales(layout, splits_, kUnevenColumns, scales, losses, quantizer.view().amax);
-    measured.statistics.scale_map = std::move(fold.map);
-    measured.statistics.scale = std::move(fold.scale);
-    return measured;
+    OperandCounts counts = zero_counts(arrays(quantizer, splits_));
+    kernels::quantization_statistics_cpu({.input = input(),
+                                          .quantized = quantizer.view(),
+                                          .before = &counts.before,
+                                          .after = &counts.after,
+                                          .sums = counts.sums.data(),
+                                          .micro_losses = counts.micro_losses.data()});
+    return {fold_statistics(counts, arrays(quantizer, splits_)), counts.sums};
   }
 
   void compare(const Recipe& recipe) const {

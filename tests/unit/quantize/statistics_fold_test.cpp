@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace engine {
 namespace {
@@ -17,6 +19,26 @@ constexpr OperandLayout kPerTensor = {.kernel = QuantizeKernel::PerTensor};
 constexpr OperandLayout kLines = {.kernel = QuantizeKernel::Block, .block = 128};
 constexpr OperandLayout kTiles = {.kernel = QuantizeKernel::Block, .block = 128, .square = true};
 constexpr float kPoison = 1e30F;  // in every padding float: must never appear
+
+/// ScaleArrays that own their splits.
+struct Scales {
+  OperandLayout layout = {};
+  std::vector<std::int64_t> splits = {};
+  std::int64_t columns = 0;
+  const float* scales = nullptr;
+  const float* amax = nullptr;
+};
+
+OperandStatistics fold(const Scales& scales, std::vector<kernels::BlockLosses> losses = {}) {
+  return fold_statistics({.losses = std::move(losses)}, {.layout = scales.layout,
+                                                         .splits = scales.splits,
+                                                         .columns = scales.columns,
+                                                         .scales = scales.scales,
+                                                         .amax = scales.amax});
+}
+ScaleMap fold_map(const Scales& scales, std::vector<kernels::BlockLosses> losses = {}) {
+  return fold(scales, std::move(losses)).scale_map;
+}
 
 std::uint64_t total(const MagnitudeHistogram& histogram) {
   return std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::uint64_t{0});
@@ -32,8 +54,8 @@ std::uint64_t count_at(const MagnitudeHistogram& histogram, float value) {
 
 TEST(FoldScaleMap, ReadsRowScalesThatAreStoredColumnByColumn) {
   // Groups of 3 and 5 rows (padded to 4 and 8), two blocks along 256 columns.
-  ScaleMapSource source{.layout = kLines, .splits = {3, 0, 5}, .columns = 256};
-  ASSERT_EQ(scale_count(source), 2 * (4 + 8));
+  Scales source{.layout = kLines, .splits = {3, 0, 5}, .columns = 256};
+  ASSERT_EQ(scale_count(source.layout, source.splits, source.columns), 2 * (4 + 8));
   std::vector<float> scales(24, kPoison);
   const auto exponent = [](std::int64_t row, std::int64_t column) {
     return static_cast<int>(row * 2 + column);
@@ -47,8 +69,8 @@ TEST(FoldScaleMap, ReadsRowScalesThatAreStoredColumnByColumn) {
           std::ldexp(1.0F, exponent(3 + row, column));
     }
   }
-  source.scale_inv = scales.data();
-  const ScaleMap map = fold_scale_map(source);
+  source.scales = scales.data();
+  const ScaleMap map = fold_map(source);
   EXPECT_EQ(map.block_rows, 1);
   EXPECT_EQ(map.block_columns, 128);
   EXPECT_EQ(map.source_rows, 8);
@@ -67,29 +89,29 @@ TEST(FoldScaleMap, ReadsRowScalesThatAreStoredColumnByColumn) {
 
 TEST(FoldScaleMap, ReadsTileScalesRowByRow) {
   // 300 rows = 3 tiles, 5 tiles along 600 columns (padded to 8); then a group of one tile row.
-  ScaleMapSource source{.layout = kTiles, .splits = {300, 1}, .columns = 600};
-  ASSERT_EQ(scale_count(source), 4 * 8);
+  Scales source{.layout = kTiles, .splits = {300, 1}, .columns = 600};
+  ASSERT_EQ(scale_count(source.layout, source.splits, source.columns), 4 * 8);
   std::vector<float> scales(32, kPoison);
   for (int row = 0; row < 4; ++row) {
     for (int column = 0; column < 5; ++column) {
       scales[static_cast<std::size_t>(row * 8 + column)] = std::ldexp(1.0F, row * 5 + column);
     }
   }
-  source.scale_inv = scales.data();
-  const ScaleMap map = fold_scale_map(source);
+  source.scales = scales.data();
+  const ScaleMap map = fold_map(source);
   EXPECT_THAT(map.expert_first_row, testing::ElementsAre(0, 3, 4));
   ASSERT_EQ(map.mean.size(), 20U);
   for (std::size_t cell = 0; cell < 20; ++cell) EXPECT_EQ(map.mean[cell], static_cast<float>(cell));
 }
 
 TEST(FoldScaleMap, FoldsToTheCellLimitWithMeanAndMaximum) {
-  ScaleMapSource source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
+  Scales source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
   std::vector<float> scales(static_cast<std::size_t>(4 * kScaleMapCells));
   for (std::size_t row = 0; row < scales.size(); ++row) {
     scales[row] = std::ldexp(1.0F, static_cast<int>(row % 4));
   }
-  source.scale_inv = scales.data();
-  const ScaleMap map = fold_scale_map(source);
+  source.scales = scales.data();
+  const ScaleMap map = fold_map(source);
   EXPECT_EQ(map.source_rows, 4 * kScaleMapCells);
   EXPECT_EQ(map.rows, kScaleMapCells);
   EXPECT_THAT(map.mean, testing::Each(1.5F));
@@ -97,13 +119,13 @@ TEST(FoldScaleMap, FoldsToTheCellLimitWithMeanAndMaximum) {
 }
 
 TEST(FoldScaleMap, CellsReportTheSpreadOfTheirScalesAndTheSummaryTheirNumber) {
-  ScaleMapSource source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
+  Scales source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
   std::vector<float> scales(static_cast<std::size_t>(4 * kScaleMapCells));
   for (std::size_t row = 0; row < scales.size(); ++row) {
     scales[row] = std::ldexp(1.0F, static_cast<int>(row % 4));
   }
-  source.scale_inv = scales.data();
-  const ScaleMap map = fold_scale_map(source);
+  source.scales = scales.data();
+  const ScaleMap map = fold_map(source);
   EXPECT_THAT(map.minimum, testing::Each(0.0F));
   EXPECT_THAT(map.deviation, testing::Each(testing::FloatEq(std::sqrt(1.25F))));
   EXPECT_TRUE(map.saturated_share.empty()) << "losses were not counted";
@@ -115,8 +137,8 @@ TEST(FoldScaleMap, CellsReportTheSpreadOfTheirScalesAndTheSummaryTheirNumber) {
 
 TEST(FoldScaleMap, EqualScalesHaveZeroDeviation) {
   const std::vector<float> scales(400, 0.1F);
-  const ScaleMap map = fold_scale_map(
-      {.scale_inv = scales.data(), .layout = kLines, .splits = {400}, .columns = 128});
+  const ScaleMap map =
+      fold_map({.layout = kLines, .splits = {400}, .columns = 128, .scales = scales.data()});
   EXPECT_EQ(map.summary.deviation, 0.0);
   EXPECT_EQ(map.summary.distinct, 1U);
   EXPECT_THAT(map.deviation, testing::Each(0.0F));
@@ -130,11 +152,8 @@ TEST(FoldScaleMap, LossesAreSharesOfTheElementsInACell) {
   losses[1] = {.saturated = 0, .underflowed = 0};
   losses[4] = {.saturated = 0, .underflowed = 64};
   losses[5] = {.saturated = 144, .underflowed = 0};
-  const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),
-                                       .layout = kTiles,
-                                       .splits = {130},
-                                       .columns = 200,
-                                       .losses = losses.data()});
+  const ScaleMap map = fold_map(
+      {.layout = kTiles, .splits = {130}, .columns = 200, .scales = scales.data()}, losses);
   EXPECT_THAT(map.saturated_share, testing::ElementsAre(1.0F / 128, 0.0F, 0.0F, 1.0F));
   EXPECT_THAT(map.underflowed_share, testing::ElementsAre(0.0F, 0.0F, 0.25F, 0.0F));
   EXPECT_EQ(map.summary.saturated, 2U);
@@ -143,8 +162,8 @@ TEST(FoldScaleMap, LossesAreSharesOfTheElementsInACell) {
 
 TEST(FoldScaleMap, LeavesOutEmptyGroupsOfPerTensorScales) {
   const std::vector<float> scales = {2.0F, 1.0F, 8.0F};
-  const ScaleMap map = fold_scale_map(
-      {.scale_inv = scales.data(), .layout = kPerTensor, .splits = {10, 0, 30}, .columns = 64});
+  const ScaleMap map = fold_map(
+      {.layout = kPerTensor, .splits = {10, 0, 30}, .columns = 64, .scales = scales.data()});
   EXPECT_THAT(map.mean, testing::ElementsAre(1.0F, 3.0F));
   EXPECT_THAT(map.expert_first_row, testing::ElementsAre(0, 1, 1, 2));
   EXPECT_EQ(map.block_rows, 30);
@@ -152,7 +171,9 @@ TEST(FoldScaleMap, LeavesOutEmptyGroupsOfPerTensorScales) {
 }
 
 TEST(FoldScaleMap, WithoutRowsThereAreNoCells) {
-  const ScaleMap map = fold_scale_map({.layout = kLines, .splits = {0, 0}, .columns = 256});
+  const float none = kPoison;
+  const ScaleMap map =
+      fold_map({.layout = kLines, .splits = {0, 0}, .columns = 256, .scales = &none});
   EXPECT_EQ(map.rows, 0);
   EXPECT_TRUE(map.mean.empty());
   EXPECT_THAT(map.expert_first_row, testing::ElementsAre(0, 0, 0));
@@ -161,7 +182,7 @@ TEST(FoldScaleMap, WithoutRowsThereAreNoCells) {
 TEST(FoldScaleMap, ACellWithoutAFiniteScaleIsNaN) {
   const float scale = std::numeric_limits<float>::infinity();
   const ScaleMap map =
-      fold_scale_map({.scale_inv = &scale, .layout = kPerTensor, .splits = {4}, .columns = 16});
+      fold_map({.layout = kPerTensor, .splits = {4}, .columns = 16, .scales = &scale});
   EXPECT_TRUE(std::isnan(map.mean.at(0)));
   EXPECT_TRUE(std::isnan(map.maximum.at(0)));
 }
@@ -183,10 +204,10 @@ TEST(Histograms, TrimEmptyEndsAndKeepEmptyBinsInside) {
 }
 
 TEST(Histograms, CountEveryScaleOnceAndNoPadding) {
-  ScaleMapSource source{.layout = kLines, .splits = {3}, .columns = 128};
+  Scales source{.layout = kLines, .splits = {3}, .columns = 128};
   const std::vector<float> scale_inv = {1.0F / 448.0F, 1.0F / 256.0F, 1.0F / 3.0F, kPoison};
-  source.scale_inv = scale_inv.data();
-  const MagnitudeHistogram scales = scale_histogram(source);
+  source.scales = scale_inv.data();
+  const MagnitudeHistogram scales = fold(source).scale;
   EXPECT_EQ(total(scales), 3U);
   // 448 lies on a bin's edge and its reciprocal is not exact.
   EXPECT_EQ(count_at(scales, 448.0F), 1U);
@@ -194,7 +215,8 @@ TEST(Histograms, CountEveryScaleOnceAndNoPadding) {
   EXPECT_EQ(count_at(scales, 3.0F), 1U);
 
   const std::vector<float> amax = {0.0F, 6.0F, 6.9F, kPoison};
-  const MagnitudeHistogram counted = amax_histogram(source, amax.data());
+  source.amax = amax.data();
+  const MagnitudeHistogram counted = fold(source).amax;
   EXPECT_EQ(counted.zeros, 1U);
   EXPECT_EQ(count_at(counted, 6.0F), 2U);
   EXPECT_EQ(total(counted), 2U);
@@ -204,7 +226,7 @@ TEST(Accuracy, TotalsAndRatios) {
   const std::vector<kernels::GroupQuantizationSums> sums = {
       {.signal = 90.0, .noise = 0.5, .saturated = 1, .underflowed = 2},
       {.signal = 10.0, .noise = 0.5, .saturated = 3, .underflowed = 4}};
-  const QuantizationTotals totals = total_quantization(sums);
+  const OperandStatistics totals = fold_statistics({.sums = sums}, {});
   EXPECT_DOUBLE_EQ(totals.snr_db, 20.0);
   EXPECT_EQ(totals.saturated, 4U);
   EXPECT_EQ(totals.underflowed, 6U);

@@ -90,12 +90,28 @@ TEST(KernelTable, OmitsUntimedRecordsOnRequest) {
   EXPECT_DOUBLE_EQ(table[0].share + table[1].share, 1.0);
 }
 
-TEST(KernelTable, TakesRecordsThatStartInTheRange) {
+TEST(KernelTable, ARangeTakesTheTimeInsideIt) {
   const auto table =
       profiling::kernel_table(two_iterations(), {.begin_ns = 10, .end_ns = 100}, false);
   ASSERT_EQ(table.size(), 2U);
   EXPECT_EQ(table[0].time.n, 2U);  // starts at 10 and 40; the one at 100 is outside
   EXPECT_EQ(table[1].stage, Stage::Check);
+  // 20 to 130 cuts gemm at both ends: 20 to 40, 40 to 90 whole, 120 to 130.
+  const auto cut =
+      profiling::kernel_table(two_iterations(), {.begin_ns = 20, .end_ns = 130}, false);
+  ASSERT_EQ(cut.size(), 3U);
+  EXPECT_EQ(cut[0].stage, Stage::Fprop);
+  EXPECT_EQ(cut[0].time.n, 1U);
+  EXPECT_DOUBLE_EQ(cut[0].time.sum, 20.0 + 50.0 + 10.0);
+  EXPECT_DOUBLE_EQ(cut[0].time.median, 50.0);
+  EXPECT_DOUBLE_EQ(cut[0].share, 80.0 / 105.0);
+  // Inside one record: no duration is known, but its time is.
+  const auto inside =
+      profiling::kernel_table(two_iterations(), {.begin_ns = 50, .end_ns = 60}, false);
+  ASSERT_EQ(inside.size(), 1U);
+  EXPECT_EQ(inside[0].time.n, 0U);
+  EXPECT_DOUBLE_EQ(inside[0].time.sum, 10.0);
+  EXPECT_TRUE(std::isnan(inside[0].time.median));
   EXPECT_TRUE(
       profiling::kernel_table(two_iterations(), {.begin_ns = 91, .end_ns = 91}, false).empty());
 }
@@ -110,6 +126,15 @@ TEST(ExpertTimes, SumTheRecordsOfAnIteration) {
   EXPECT_EQ(times[1].expert, 2);
   EXPECT_DOUBLE_EQ(times[1].time.minimum, 50.0);
   EXPECT_DOUBLE_EQ(times[1].time.maximum, 60.0);  // 50 + 10 in iteration 1
+}
+
+TEST(ExpertTimes, ARangeTakesTheTimeInsideIt) {
+  const auto times = profiling::expert_times(two_iterations(), Stage::Fprop, {20, 165});
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_DOUBLE_EQ(times[0].time.minimum, 20.0);  // 10 to 40, cut
+  EXPECT_DOUBLE_EQ(times[0].time.maximum, 40.0);
+  EXPECT_DOUBLE_EQ(times[1].time.minimum, 5.0);  // 160 to 210, cut
+  EXPECT_DOUBLE_EQ(times[1].time.maximum, 50.0);
 }
 
 TEST(ExpertTimes, EmptyWhereNoRecordNamesAnExpert) {

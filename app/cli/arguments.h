@@ -1,0 +1,53 @@
+// Checks of the command line's words and numbers: errors name the value, the limits and what was
+// probably meant.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/fields.h"
+
+namespace app::cli {
+
+CLI::Validator at_least(double low);
+CLI::Validator between(double low, double high);
+CLI::Validator one_of(std::vector<std::string> words);
+
+/// " (did you mean 'nvfp4'?)" if a word is at most two typing errors away, else empty.
+std::string suggestion(std::string_view text, const std::vector<std::string>& words);
+
+/// The enumerators by their names: "fp8-block".
+template <engine::Named E>
+std::map<std::string, E> names_of() {
+  std::map<std::string, E> names;
+  for (const engine::EnumName& entry : engine::kType<E>.names) {
+    names.emplace(entry.name, static_cast<E>(entry.value));
+  }
+  return names;
+}
+/// In the order of the enumeration.
+template <engine::Named E>
+std::vector<std::string> words_of() {
+  std::vector<std::string> words;
+  for (const engine::EnumName& entry : engine::kType<E>.names) words.emplace_back(entry.name);
+  return words;
+}
+
+/// An option whose words are the enumerators' names, all of which the help lists.
+template <engine::Named E>
+void add_choice(CLI::App& command, const char* name, E& value, const std::string& description) {
+  std::string listed;
+  for (const std::string& word : words_of<E>()) listed += (listed.empty() ? "" : ", ") + word;
+  command
+      .add_option_function<std::string>(
+          name, [&value](const std::string& word) { value = names_of<E>().at(word); },
+          description + ": " + listed)
+      ->option_text("NAME")
+      ->check(one_of(words_of<E>()))
+      ->default_str(std::string(engine::name_of(value)));
+}
+
+}  // namespace app::cli

@@ -1,0 +1,55 @@
+// Input between two frames, handed to ImGui so that nothing is lost. ImGui 1.86 sees only the state
+// of keys and buttons at the start of a frame: a key that goes down and up in between was never
+// pressed. Here such changes wait for the next frame, in order.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <variant>
+#include <vector>
+
+namespace app {
+
+/// As GLFW's callbacks give them.
+struct KeyInput {
+  int key = 0;
+  int scancode = 0;
+  int action = 0;  // press, release, repeat
+  int modifiers = 0;
+};
+struct CharInput {
+  unsigned int codepoint = 0;
+};
+struct ButtonInput {
+  int button = 0;
+  int action = 0;
+  int modifiers = 0;
+};
+struct CursorInput {
+  double x = 0;
+  double y = 0;
+};
+struct ScrollInput {
+  double x = 0;
+  double y = 0;
+};
+using InputEvent = std::variant<KeyInput, CharInput, ButtonInput, CursorInput, ScrollInput>;
+
+class InputQueue {
+ public:
+  void push(const InputEvent& event);
+  bool empty() const { return events_.empty(); }
+
+  /// The first events that one frame can tell apart: no key or button changes twice, the mouse does
+  /// not move after a click or a turn of its wheel, and text keeps its order with keys that edit
+  /// it.
+  std::vector<InputEvent> next_frame();
+  /// Keys and text wait for this many frames: something was opened that takes the focus.
+  void hold_keys(int frames) { held_frames_ = frames; }
+
+ private:
+  std::deque<InputEvent> events_;
+  int held_frames_ = 0;
+};
+
+}  // namespace app

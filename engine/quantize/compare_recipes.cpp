@@ -1,0 +1,124 @@
+#include "engine/quantize/compare_recipes.h"
+
+#include "engine/input/routing.h"
+#include "engine/model/clock.h"
+#include "engine/model/recipe_traits.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+
+class Comparison {
+ public:
+  Comparison(const ComparisonRequest& request, const DeviceFacts& device, ComparisonSide& side,
+             RunProgress& progress)
+      : side_(side), progress_(progress) {
+    result_.request = request;
+    if (result_.request.recipes.empty()) result_.request.recipes = default_comparison();
+    result_.device = device;
+  }
+
+  Result<RecipeComparison> run() {
+    const std::int64_t begin_ns = steady_ns();
+    ENGINE_TRY(load());
+    for (const Recipe& recipe : result_.request.recipes) {
+      for (const Direction direction : {Direction::Rowwise, Direction::Columnwise}) {
+        ENGINE_TRY(add_report(recipe, direction));
+      }
+    }
+    progress_.fraction.store(1.0);
+    result_.wall_ns = steady_ns() - begin_ns;
+    return std::move(result_);
+  }
+
+ private:
+  Status load() {
+    show(Stage::Memory);
+    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(result_.request.request));
+    result_.splits = shape.splits;
+    operand_ = compared_operand(result_.request, result_.splits);
+    ENGINE_ASSIGN(input_, side_.load(result_.request.request, operand_, progress_));
+    result_.copy_bytes = 2 * operand_.elements() * element_bytes(input_.type);
+    return {};
+  }
+
+  Status add_report(const Recipe& recipe, Direction direction) {
+    ENGINE_TRY(advance(0.0));
+    QuantizationReport& report = result_.reports.emplace_back();
+    report.recipe = recipe;
+    report.columnwise = direction == Direction::Columnwise;
+    report.refused = quantize_refusal(recipe);
+    if (report.refused.empty() && operand_.all_rows() == 0) {
+      report.refused = "the operand has no rows";
+    }
+    if (!report.refused.empty()) return advance(1.0);
+    show(Stage::Quantize);
+    ENGINE_TRY(side_.make_quantizer(recipe, direction));
+    for (int step = 0; step < traits_of(recipe).steps_to_settle(); ++step) {
+      ENGINE_TRY(side_.quantize());
+    }
+    ENGINE_TRY(measure(report));
+    ENGINE_TRY(advance(0.5));
+    return time(report);
+  }
+
+  Status measure(QuantizationReport& report) {
+    ENGINE_ASSIGN(const HostQuantized quantized, side_.download());
+    const auto& [layout, view, amax] = quantized;
+    show(Stage::Check);
+    unpack_operand(layout, view, operand_.rows, unpacked_);
+    measure_report(input_, layout, view, operand_.rows, unpacked_, amax, report);
+    report.sample = sample_operand(input_, unpacked_, result_.request.sample_row,
+                                   result_.request.sample_column);
+    report.code_bytes = written_code_bytes(layout, operand_.rows, operand_.columns);
+    report.scale_bytes = written_scale_bytes(layout, operand_.rows, operand_.columns);
+    report.moved_bytes =
+        traits_of(report.recipe).reads() * operand_.elements() * element_bytes(input_.type) +
+        report.code_bytes + report.scale_bytes;
+    return {};
+  }
+
+  /// Copies and launches are interleaved.
+  Status time(QuantizationReport& report) {
+    show(Stage::Quantize);
+    report.time_method = side_.time_method();
+    const int launches = result_.request.timed_launches;
+    for (int launch = 0; launch < launches; ++launch) {
+      ENGINE_ASSIGN(const ComparisonSide::Times times, side_.time());
+      result_.copy_times_ns.push_back(times.copy_ns);
+      report.times_ns.push_back(times.quantize_ns);
+      ENGINE_TRY(advance(0.5 / launches));
+    }
+    return launches == 0 ? advance(0.5) : Status();
+  }
+
+  void show(Stage stage) { progress_.stage.store(static_cast<int>(stage)); }
+
+  /// By shares of a report.
+  Status advance(double share) {
+    done_ += share;
+    const double all = 2.0 * static_cast<double>(result_.request.recipes.size());
+    progress_.fraction.store(done_ / all);
+    if (!progress_.cancel.load()) return {};
+    return Error{ErrorCode::Cancelled, "the comparison was cancelled"};
+  }
+
+  ComparisonSide& side_;
+  RunProgress& progress_;
+  RecipeComparison result_;
+  ComparedOperand operand_;
+  kernels::GroupedInput input_;  // on the host
+  UnpackedOperand unpacked_;
+  double done_ = 0.0;
+};
+
+}  // namespace
+
+Result<RecipeComparison> compare_recipes(const ComparisonRequest& request,
+                                         const DeviceFacts& device, ComparisonSide& side,
+                                         RunProgress& progress) {
+  return Comparison(request, device, side, progress).run();
+}
+
+}  // namespace engine
