@@ -11,7 +11,6 @@
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
 #include "app/sweep/plan.h"
-#include "engine/input/regular_file.h"
 #include "profiling/compare/comparison_csv.h"
 
 namespace app::cli {
@@ -29,13 +28,6 @@ struct AbOptions {
   bool json = false;
   bool csv = false;
 };
-
-engine::Result<engine::RunRequest> read_request(const std::string& path) {
-  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
-  engine::Result<engine::RunRequest> request = request_from_json(text);
-  if (request.ok()) return request;
-  return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
-}
 
 nlohmann::ordered_json time_json(const TimeDifference& time) {
   nlohmann::ordered_json json;
@@ -58,7 +50,7 @@ void print_json(const Batch& batch, const RunComparison& comparison,
                 const profiling::SettingsDifference& settings) {
   nlohmann::ordered_json document = time_json(comparison.step);
   document["group"] = batch.id();
-  document["state"] = batch.state() == BatchState::Done ? "done" : "cancelled";
+  document["state"] = engine::name_of(batch.state());
   document["stages"] = nlohmann::ordered_json::array();
   for (const profiling::StageRow& row : comparison.stages) {
     nlohmann::ordered_json stage = time_json(row.time);

@@ -1,6 +1,7 @@
 #include "app/cli/bench_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -23,14 +24,16 @@ namespace {
 using engine::RoutingDistribution;
 
 engine::Result<RoutingDistribution> find_routing(const std::string& name) {
-  for (int i = 0; i < static_cast<int>(RoutingDistribution::File); ++i) {
-    const auto routing = static_cast<RoutingDistribution>(i);
-    if (engine::name_of(routing) == name) return routing;
+  std::vector<std::string_view> known;
+  for (const engine::EnumName& one : engine::kType<RoutingDistribution>.names) {
+    const auto routing = static_cast<RoutingDistribution>(one.value);
+    if (routing == RoutingDistribution::File) continue;
+    if (one.name == name) return routing;
+    known.push_back(one.name);
   }
-  return engine::Error{engine::ErrorCode::InvalidArgument,
-                       fmt::format("'{}' is not a routing; choose uniform, mild, zipf, heavy, "
-                                   "one-hot or half-empty",
-                                   name)};
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("'{}' is not a routing; choose from: {}", name, fmt::join(known, ", "))};
 }
 
 constexpr std::size_t kMaxScriptBytes = 100'000;  // Linux limits one argument to 128 KiB

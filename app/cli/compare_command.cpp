@@ -1,6 +1,5 @@
 // `expertscope compare`: one operand quantized with every recipe, as a table.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <map>
@@ -106,20 +105,10 @@ int compare(const CompareOptions& options) {
   worker.note_library(request.value().request, options.request.library_file());
   const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
-  WorkerSession& session = *started.value();
-  session.link().submit(request.value());
-  engine::Result<LinkEvent> done = [&] {
-    ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-    return session.wait(
-        [](const LinkEvent& event) {
-          return std::holds_alternative<engine::RecipeComparison>(event);
-        },
-        [&bar](const LinkStatus& status) { bar.show(status); });
-  }();
+  auto done = started.value()->perform<engine::RecipeComparison>(request.value());
   if (!done.ok()) return report(done.error());
-  const profiling::RecordedComparison recorded{
-      .comparison = std::get<engine::RecipeComparison>(std::move(done).value()),
-      .wall_clock_ms = profiling::unix_time_ms()};
+  const profiling::RecordedComparison recorded{.comparison = std::move(done).value(),
+                                               .wall_clock_ms = profiling::unix_time_ms()};
   engine::Status kept = keep(writer, recorded);
   if (kept.ok()) kept = close_recording(writer);
   if (options.json) {

@@ -145,7 +145,7 @@ int exit_code_of(const std::vector<MatrixRow>& rows, const std::vector<MatrixCel
 
 std::string line_of(const MatrixRow& row) {
   return fmt::format("{} {} {} {} {}: {}{}", row.version.empty() ? row.cell.library : row.version,
-                     engine::name_of(row.cell.recipe), sequence_name(row.cell.sequence),
+                     engine::name_of(row.cell.recipe), engine::name_of(row.cell.sequence),
                      geometry_name(row.cell.geometry), engine::name_of(row.cell.workspace),
                      short_verdict(row), row.message.empty() ? "" : " (" + row.message + ")");
 }
@@ -194,14 +194,6 @@ int sweep(MatrixOptions options) {
   return exit_code_of(rows, cells);
 }
 
-std::map<std::string, ProductSequence> sequence_names() {
-  std::map<std::string, ProductSequence> names;
-  for (const ProductSequence sequence : kProductSequences) {
-    names.emplace(sequence_name(sequence), sequence);
-  }
-  return names;
-}
-
 std::map<std::string, engine::WorkspaceStrategy> workspace_names() {
   std::map<std::string, engine::WorkspaceStrategy> names;
   for (const engine::WorkspaceStrategy workspace : MatrixAxes{}.workspaces) {
@@ -247,7 +239,7 @@ void add_matrix_command(CLI::App& doctor, Action& chosen) {
       ->allow_extra_args(false);
   add_axis(command, "--strategies", options->axes.workspaces, workspace_names(),
            "Workspace strategies (default: all)");
-  add_axis(command, "--sequences", options->axes.sequences, sequence_names(),
+  add_axis(command, "--sequences", options->axes.sequences, names_of<ProductSequence>(),
            "Products of a step: forward (two layers), backward, both (default: all)");
   add_axis(command, "--recipes", options->axes.recipes, names_of<engine::Scaling>(),
            "Recipes (default: bf16, fp8-per-tensor, fp8-block)");
@@ -257,7 +249,7 @@ void add_matrix_command(CLI::App& doctor, Action& chosen) {
       ->option_text("SHAPES")
       ->delimiter(',');
   command.add_option("--replays", options->experiment.replays, "Replays of each cell")
-      ->check(between(2, 10000))
+      ->check(between(2, profiling::kMaxExperimentReplays))
       ->capture_default_str();
   command
       .add_option("--deadline", options->experiment.deadline_seconds,

@@ -113,14 +113,9 @@ int quantize(const QuantizeOptions& options) {
   worker.note_library(order.request, options.request.library_file());
   engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
-  WorkerSession& session = *started.value();
-  session.link().submit(order);
-  engine::Result<LinkEvent> done = session.wait(
-      [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
+  const auto done = started.value()->perform<QuantizeDone>(order);
   if (!done.ok()) return report(done.error());
-  for (const std::string& file : std::get<QuantizeDone>(done.value()).files) {
-    print("{}\n", file);
-  }
+  for (const std::string& file : done.value().files) print("{}\n", file);
   return kExitOk;
 }
 

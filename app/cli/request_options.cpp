@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "app/cli/arguments.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/presets.h"
-#include "engine/input/regular_file.h"
 #include "engine/model/values.h"
 
 namespace app::cli {
@@ -21,28 +19,12 @@ engine::Error refuse(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
 }
 
-std::string plain(const std::string& name) {
-  std::string letters;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) letters += static_cast<char>(std::tolower(byte));
-  }
-  return letters;
-}
-
 }  // namespace
 
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
-  const std::string folder = assets_folder() + "/shapes";
-  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets, engine::load_presets(folder));
-  std::vector<std::string> names;
-  for (const engine::ShapePreset& preset : presets) {
-    if (plain(preset.name) == plain(name)) return preset.shape;
-    names.push_back(preset.name);
-  }
-  return engine::Error{
-      engine::ErrorCode::NotFound,
-      fmt::format("there is no preset '{}'; choose from: {}", name, fmt::join(names, ", "))};
+  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
+                engine::load_presets(assets_folder() + "/shapes"));
+  return engine::find_preset(presets, name);
 }
 
 void RequestOptions::add_to(CLI::App& command) {
@@ -100,10 +82,7 @@ std::string RequestOptions::library_file() const {
 
 engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest request) const {
   if (!request_file_.empty()) {
-    ENGINE_ASSIGN(const std::string text, engine::read_file(request_file_, kMaxRequestFileBytes));
-    engine::Result<engine::RunRequest> parsed = request_from_json(text);
-    if (!parsed.ok()) return refuse(request_file_ + ": " + parsed.error().message);
-    request = std::move(parsed).value();
+    ENGINE_ASSIGN(request, read_request(request_file_));
   }
   if (!preset_.empty()) {
     ENGINE_ASSIGN(request.shape, find_preset(preset_));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -106,16 +105,9 @@ engine::Status report_stall(const RunError& failure, const engine::RunRequest& r
                   .request = request, .report = made, .wall_clock_ms = profiling::unix_time_ms()});
 }
 
-engine::Result<LinkEvent> wait_for(WorkerSession& session,
-                                   const std::function<bool(const LinkEvent&)>& wanted) {
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-  return session.wait(wanted, [&bar](const LinkStatus& status) { bar.show(status); });
-}
-
 /// RunDone, or the RunError of a stalled run.
 engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunRequest& request) {
-  session.link().submit(request);
-  return wait_for(session, [](const LinkEvent& event) {
+  return session.perform(request, [](const LinkEvent& event) {
     const auto* failure = std::get_if<RunError>(&event);
     return std::holds_alternative<RunDone>(event) ||
            (failure != nullptr && failure->stalled != nullptr);
@@ -127,13 +119,12 @@ engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunReque
 engine::Status record_numerics(const RunOptions& options, const engine::RunRequest& request,
                                WorkerSession& session, profiling::SessionWriter& writer) {
   if (options.comparison) {
-    session.link().submit(engine::ComparisonRequest{.request = request, .recipes = {}});
-    ENGINE_ASSIGN(LinkEvent done, wait_for(session, [](const LinkEvent& event) {
-                    return std::holds_alternative<engine::RecipeComparison>(event);
-                  }));
-    ENGINE_TRY(keep(&writer, profiling::RecordedComparison{
-                                 .comparison = std::get<engine::RecipeComparison>(std::move(done)),
-                                 .wall_clock_ms = profiling::unix_time_ms()}));
+    ENGINE_ASSIGN(engine::RecipeComparison comparison,
+                  session.perform<engine::RecipeComparison>(
+                      engine::ComparisonRequest{.request = request, .recipes = {}}));
+    ENGINE_TRY(
+        keep(&writer, profiling::RecordedComparison{.comparison = std::move(comparison),
+                                                    .wall_clock_ms = profiling::unix_time_ms()}));
   }
   if (options.history_steps > 0) {
     // The scrubber's initial setting: an outlier once the history has some amax to be wrong about.
@@ -148,13 +139,9 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
     engine::DelayedScaling& delayed = order.request.recipe.delayed;
     delayed.history_length = std::min(delayed.history_length, kLength);
     ENGINE_TRY(engine::validate(order));
-    session.link().submit(order);
-    ENGINE_ASSIGN(LinkEvent done, wait_for(session, [](const LinkEvent& event) {
-                    return std::holds_alternative<engine::AmaxHistory>(event);
-                  }));
-    return keep(&writer, profiling::RecordedHistory{
-                             .history = std::get<engine::AmaxHistory>(std::move(done)),
-                             .wall_clock_ms = profiling::unix_time_ms()});
+    ENGINE_ASSIGN(engine::AmaxHistory history, session.perform<engine::AmaxHistory>(order));
+    return keep(&writer, profiling::RecordedHistory{.history = std::move(history),
+                                                    .wall_clock_ms = profiling::unix_time_ms()});
   }
   return {};
 }

@@ -43,17 +43,6 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
   return axes;
 }
 
-const char* state_name(const Batch& batch) {
-  switch (batch.state()) {
-    case BatchState::Cancelled:
-      return "cancelled";
-    case BatchState::Failed:
-      return "failed";
-    default:
-      return "done";
-  }
-}
-
 void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
   print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9}\n", "settings", "median ms", "p5", "p95",
         "n", "worst dB", "median dB");
@@ -77,7 +66,7 @@ void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
 void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
   nlohmann::ordered_json document;
   document["group"] = batch.id();
-  document["state"] = state_name(batch);
+  document["state"] = engine::name_of(batch.state());
   document["runs"] = nlohmann::ordered_json::array();
   std::size_t measured = 0;
   for (const BatchRow& row : batch.rows()) {

@@ -73,34 +73,22 @@ engine::Status WorkerChoice::check_libraries_of_files() const {
   return session.ok() ? engine::Status() : session.error();
 }
 
+WorkerSession::WorkerSession(std::vector<std::string> argv, const WorkerChoice& choice)
+    : limit_seconds_(choice.timeout_seconds.value_or(WaitReporter::kDefaultLimitSeconds)),
+      link_({.argv = std::move(argv), .wake = {}, .allowed_libraries = choice.allowed_libraries}) {}
+
 engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
   ENGINE_ASSIGN(std::vector<std::string> argv, choice.command.argv());
-  std::unique_ptr<WorkerSession> session(new WorkerSession());
-  session->limit_seconds_ = choice.timeout_seconds.value_or(WaitReporter::kDefaultLimitSeconds);
-  session->link_ = WorkerLink::start({.argv = std::move(argv),
-                                      .wake =
-                                          [raw = session.get()] {
-                                            const std::lock_guard lock(raw->mutex_);
-                                            raw->woken_ = true;
-                                            raw->changed_.notify_all();
-                                          },
-                                      .allowed_libraries = choice.allowed_libraries});
+  std::unique_ptr<WorkerSession> session(new WorkerSession(std::move(argv), choice));
   ENGINE_ASSIGN(
       LinkEvent greeting,
       session->wait(
           [](const LinkEvent& event) { return std::holds_alternative<WorkerHello>(event); }, {}));
   session->hello_ = std::get<WorkerHello>(std::move(greeting));
   for (const WorkerChoice::NamedLibrary& one : choice.libraries_of_files) {
-    const std::vector<std::string>& allowed = choice.allowed_libraries;
-    if (std::ranges::find(allowed, one.library) != allowed.end() ||
-        has_library(session->hello_, one.library)) {
-      continue;
-    }
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("{} names the cuBLASLt library {}; loading it would run its code, so it is "
-                    "refused. If you know this library: --allow-library {}",
-                    one.file, one.library, one.library)};
+    if (may_load(session->hello_, choice.allowed_libraries, one.library)) continue;
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         library_refusal(one.file, one.library)};
   }
   return session;
 }
@@ -109,15 +97,11 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
                                               const std::function<void(const LinkStatus&)>& watch) {
   WaitReporter patience(limit_seconds_);
   while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, std::chrono::milliseconds(200), [this] { return woken_; });
-      woken_ = false;
-    }
+    link_.wait_for(std::chrono::milliseconds(200));
     // Status first: events that arrived before the worker ended must be handled before its end.
-    const LinkStatus status = link_->status();
+    const LinkStatus status = link().status();
     std::optional<engine::Result<LinkEvent>> end;
-    for (LinkEvent& event : link_->poll()) {
+    for (LinkEvent& event : link().poll()) {
       if (const auto* log = std::get_if<LogReport>(&event)) {
         print(stderr, "worker: {}\n", log->text);  // after its end too: it may say why
       } else if (end) {
@@ -143,6 +127,13 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
     }
     if (watch) watch(status);
   }
+}
+
+engine::Result<LinkEvent> WorkerSession::perform(
+    Task order, const std::function<bool(const LinkEvent&)>& wanted) {
+  link().submit(std::move(order));
+  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+  return wait(wanted, [&bar](const LinkStatus& status) { bar.show(status); });
 }
 
 }  // namespace app::cli

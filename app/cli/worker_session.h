@@ -2,16 +2,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "app/protocol/waiting_link.h"
 #include "app/protocol/worker_command.h"
-#include "app/protocol/worker_link.h"
 #include "engine/model/error.h"
 
 namespace app::cli {
@@ -52,24 +52,32 @@ class WorkerSession {
   static engine::Result<std::unique_ptr<WorkerSession>> start(const WorkerChoice& choice);
 
   const WorkerHello& hello() const { return hello_; }
-  WorkerLink& link() { return *link_; }
+  WorkerLink& link() { return link_.link(); }
 
   /// Waits for the event that `wanted` accepts, passing each status to `watch` (may be empty). A
   /// RunError, a lost worker and one that shows no sign of progress for the choice's timeout end
   /// the wait as errors.
   engine::Result<LinkEvent> wait(const std::function<bool(const LinkEvent&)>& wanted,
                                  const std::function<void(const LinkStatus&)>& watch);
+  /// Sends the order and waits, with a line of progress on a terminal.
+  engine::Result<LinkEvent> perform(Task order,
+                                    const std::function<bool(const LinkEvent&)>& wanted);
+  /// Until it is done.
+  template <class Done>
+  engine::Result<Done> perform(Task order) {
+    ENGINE_ASSIGN(LinkEvent done, perform(std::move(order), [](const LinkEvent& event) {
+                    return std::holds_alternative<Done>(event);
+                  }));
+    return std::get<Done>(std::move(done));
+  }
 
  private:
-  WorkerSession() = default;
+  WorkerSession(std::vector<std::string> argv, const WorkerChoice& choice);
 
   WorkerHello hello_;
-  double limit_seconds_ = 0;
+  const double limit_seconds_;
   std::uint64_t dropped_logs_ = 0;  // already reported
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
-  std::unique_ptr<WorkerLink> link_;  // last: its threads call `wake` until it is gone
+  WaitingLink link_;
 };
 
 }  // namespace app::cli

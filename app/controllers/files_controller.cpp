@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <filesystem>
+#include <type_traits>
 #include <utility>
 
 #include "app/controllers/tour_script.h"
@@ -35,16 +37,23 @@ engine::Status write_file(const std::string& path, const std::string& text) {
   return file.value().commit();
 }
 
-/// "3 run(s), 1 comparison(s)": how many of each kind.
-std::string written_words(const Recorder::Progress& progress) {
-  std::string words = fmt::format("{} run(s)", progress.written);
-  if (progress.comparisons > 0) words += fmt::format(", {} comparison(s)", progress.comparisons);
-  if (progress.histories > 0) {
-    words += fmt::format(", {} amax {}", progress.histories,
-                         progress.histories == 1 ? "history" : "histories");
-  }
-  if (progress.visits > 0) words += fmt::format(", {} visit(s) to the doctor", progress.visits);
-  return words;
+template <class>
+using Noun = std::array<const char*, 2>;
+constexpr profiling::Records<Noun> kNouns = {
+    .runs = {"run", "runs"},
+    .comparisons = {"comparison", "comparisons"},
+    .histories = {"amax history", "amax histories"},
+    .visits = {"visit to the doctor", "visits to the doctor"}};
+
+/// "3 runs, 1 comparison": how many of each kind; other kinds than runs only if there are any.
+std::string written_words(const profiling::Records<profiling::CountOf>& written) {
+  std::vector<std::string> words;
+  profiling::for_each_kind(written, [&]<class Recorded>(std::size_t count) {
+    if (count == 0 && !std::is_same_v<Recorded, profiling::RecordedRun>) return;
+    const auto& [one, many] = profiling::of_kind<Recorded>(kNouns);
+    words.push_back(fmt::format("{} {}", count, count == 1 ? one : many));
+  });
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string with_suffix(const std::string& path, const char* suffix) {
@@ -118,13 +127,12 @@ void FilesController::save_session(const SessionState& state, const std::string&
     return;
   }
   saver_ = std::make_unique<Recorder>(with_suffix(path, ".session"), wake_);
-  for (const SessionState::Run& run : state.live_runs()) {
-    saver_->append(run);
+  profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
+    for (const std::shared_ptr<const Recorded>& one : list) saver_->append(one);
+  });
+  for (const SessionState::Run& run : state.live_results().runs) {
     saver_->set_notes(run, state.notes_of(run));
   }
-  for (const SessionState::Comparison& one : state.live_comparisons()) saver_->append(one);
-  for (const SessionState::History& one : state.live_histories()) saver_->append(one);
-  for (const SessionState::Visit& one : state.live_visits()) saver_->append(one);
   saver_->finish();
 }
 
@@ -257,7 +265,7 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
   if (!progress.finished) return !said.empty();
   if (progress.error.empty()) {
     notices_.add(Severity::Good,
-                 fmt::format("{} {} {}", written_words(progress), done, progress.path));
+                 fmt::format("{} {} {}", written_words(progress.written), done, progress.path));
   } else {
     notices_.add(Severity::Bad, failed + progress.error +
                                     (progress.waiting > 0 ? ". Save writes what the window holds "
@@ -278,8 +286,8 @@ bool FilesController::tick() {
     changed = true;
   }
   Recorder::Progress now = recorder_ == nullptr ? Recorder::Progress{} : recorder_->progress();
-  changed = changed || now.written != progress_.written || now.waiting != progress_.waiting ||
-            now.error != progress_.error;
+  changed = changed || now.written.runs != progress_.written.runs ||
+            now.waiting != progress_.waiting || now.error != progress_.error;
   if (recorder_ != nullptr) recording_path_ = now.path;
   progress_ = std::move(now);
   return changed;

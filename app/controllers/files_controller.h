@@ -61,9 +61,8 @@ class FilesController {
   const Recorder::Progress& recording_progress() const { return progress_; }
   /// Of the current recording, or of the next.
   const std::string& recording_path() const { return recording_path_; }
-  template <class Entry>
-  void record(Entry entry) {
-    if (recorder_ != nullptr) recorder_->append(std::move(entry));
+  void record(Recorder::Record record) {
+    if (recorder_ != nullptr) recorder_->append(std::move(record));
   }
 
   /// All live results, with notes.

@@ -17,6 +17,17 @@ bool is_progress(const std::string& line) {
   return line.find('%') != std::string::npos || line.find("MB/s") != std::string::npos;
 }
 
+const engine::RunRequest& request_of(const profiling::RecordedRun& run) { return run.request; }
+const engine::RunRequest& request_of(const profiling::RecordedVisit& visit) {
+  return visit.request;
+}
+const engine::RunRequest& request_of(const profiling::RecordedComparison& recorded) {
+  return recorded.comparison.request.request;
+}
+const engine::RunRequest& request_of(const profiling::RecordedHistory& recorded) {
+  return recorded.history.request.request;
+}
+
 }  // namespace
 
 void LibraryConsent::allow(const std::string& library) {
@@ -134,16 +145,11 @@ const LibraryConsent::Question* LibraryController::question(const LinkSupervisor
 }
 
 void LibraryController::note(const profiling::Session& session) {
-  for (const auto& run : session.runs) consent.named(run.request.cublaslt_library, session.path);
-  for (const auto& one : session.comparisons) {
-    consent.named(one.comparison.request.request.cublaslt_library, session.path);
-  }
-  for (const auto& one : session.histories) {
-    consent.named(one.history.request.request.cublaslt_library, session.path);
-  }
-  for (const auto& one : session.visits) {
-    consent.named(one.request.cublaslt_library, session.path);
-  }
+  profiling::for_each_kind(session, [&]<class Recorded>(const std::vector<Recorded>& list) {
+    for (const Recorded& one : list) {
+      consent.named(request_of(one).cublaslt_library, session.path);
+    }
+  });
 }
 
 }  // namespace app

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxAutomaticStarts = 3;
 constexpr std::chrono::seconds kAutomaticWindow{20};
-// Results older than this many requests can no longer arrive: newest wins.
-constexpr std::size_t kRememberedRequests = 64;
+// Results older than this many orders can no longer arrive: newest wins.
+constexpr std::size_t kRememberedOrders = 64;
 
 }  // namespace
 
@@ -38,10 +38,9 @@ void LinkSupervisor::start(const std::string& cublaslt) {
 
 void LinkSupervisor::abandon_link() {
   hello_.reset();
-  requests_.clear();
+  orders_.clear();
   newest_id_ = 0;
   newest_run_id_ = 0;
-  newest_history_id_ = 0;
   answered_id_ = 0;
   if (link_ == nullptr) return;
   // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
@@ -85,29 +84,13 @@ LinkStatus LinkSupervisor::status() const {
   return none;
 }
 
-std::uint64_t LinkSupervisor::submit_task(Task task) {
+std::uint64_t LinkSupervisor::submit(Task task) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = last_order_ = link_->submit(std::move(task));
+  newest_id_ = last_order_ = link_->submit(task);
+  if (std::holds_alternative<engine::RunRequest>(task)) newest_run_id_ = newest_id_;
+  orders_[newest_id_] = std::move(task);
+  while (orders_.size() > kRememberedOrders) orders_.erase(orders_.begin());
   return newest_id_;
-}
-
-std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
-  const std::uint64_t id = submit_task(request);
-  if (id == 0) return 0;
-  newest_run_id_ = id;
-  requests_[id] = request;
-  while (requests_.size() > kRememberedRequests) requests_.erase(requests_.begin());
-  return id;
-}
-
-std::uint64_t LinkSupervisor::compare(const engine::ComparisonRequest& request) {
-  return submit_task(request);
-}
-
-std::uint64_t LinkSupervisor::step_history(const engine::AmaxHistoryRequest& request) {
-  const std::uint64_t id = submit_task(request);
-  if (id != 0) newest_history_id_ = id;
-  return id;
 }
 
 void LinkSupervisor::cancel() {
@@ -127,11 +110,6 @@ void LinkSupervisor::watch_device(bool on) {
   if (on == watching_) return;
   watching_ = on;
   if (link_ != nullptr) link_->watch_device(on);
-}
-
-const engine::RunRequest* LinkSupervisor::request_of(std::uint64_t id) const {
-  const auto found = requests_.find(id);
-  return found == requests_.end() ? nullptr : &found->second;
 }
 
 void LinkSupervisor::answered(std::uint64_t id) { answered_id_ = std::max(answered_id_, id); }

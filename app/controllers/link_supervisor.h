@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "app/protocol/worker_command.h"
@@ -33,18 +34,20 @@ class LinkSupervisor {
   const std::string& cublaslt() const { return cublaslt_; }
 
   /// 0 if there is no worker. Ids rise over all workers: a result of an earlier one has a lower id.
-  std::uint64_t submit(const engine::RunRequest& request);
-  /// As for submit(); a run in progress is superseded.
-  std::uint64_t compare(const engine::ComparisonRequest& request);
-  std::uint64_t step_history(const engine::AmaxHistoryRequest& request);
+  /// An order in progress is superseded.
+  std::uint64_t submit(Task task);
   void cancel();
   void inspect_file(const std::string& path);
   /// For this worker and its successors (WorkerLink::allow_libraries).
   void allow_libraries(const std::vector<std::string>& paths);
   /// For this worker and its successors; costs nothing when nothing changes.
   void watch_device(bool on);
-  /// The request that a result of this id answers; null when unknown.
-  const engine::RunRequest* request_of(std::uint64_t id) const;
+  /// The order that a result of this id answers; null when unknown, or of another kind.
+  template <class Request>
+  const Request* order_of(std::uint64_t id) const {
+    const auto found = orders_.find(id);
+    return found == orders_.end() ? nullptr : std::get_if<Request>(&found->second);
+  }
   /// Of the newest run; comparisons do not count.
   std::uint64_t newest_id() const { return newest_run_id_; }
   /// Of any kind of order.
@@ -52,13 +55,11 @@ class LinkSupervisor {
   /// The worker has finished or refused `id`.
   void answered(std::uint64_t id);
   bool waiting() const { return newest_id_ != answered_id_; }
-  /// The pending order is a comparison.
-  bool comparing() const {
-    return waiting() && newest_id_ != newest_run_id_ && newest_id_ != newest_history_id_;
+  /// The pending order is of this kind.
+  template <class Request>
+  bool waiting_for() const {
+    return waiting() && order_of<Request>(newest_id_) != nullptr;
   }
-  /// The pending order is an amax history.
-  bool stepping() const { return waiting() && newest_id_ == newest_history_id_; }
-  bool is_history(std::uint64_t id) const { return id != 0 && id == newest_history_id_; }
 
   const BackendOffer* offer(engine::GemmBackend kind) const;
   engine::DeviceCapability capability(engine::GemmBackend kind) const;
@@ -67,7 +68,6 @@ class LinkSupervisor {
 
  private:
   void abandon_link();
-  std::uint64_t submit_task(Task task);
 
   WorkerCommand worker_;
   std::string cublaslt_;   // replaces the command's
@@ -77,11 +77,10 @@ class LinkSupervisor {
   bool watching_ = false;
   std::unique_ptr<WorkerLink> link_;
   std::optional<WorkerHello> hello_;
-  std::map<std::uint64_t, engine::RunRequest> requests_;
+  std::map<std::uint64_t, Task> orders_;
   std::uint64_t last_order_ = 0;  // of all workers
   std::uint64_t newest_id_ = 0;   // of any order to this worker
   std::uint64_t newest_run_id_ = 0;
-  std::uint64_t newest_history_id_ = 0;
   std::uint64_t answered_id_ = 0;
   std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
   engine::GuardedThread teardown_;

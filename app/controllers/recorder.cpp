@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <type_traits>
 #include <utility>
 
 #include "app/protocol/request_json.h"
@@ -37,10 +38,7 @@ Recorder::~Recorder() {
   thread_.join();
 }
 
-void Recorder::append(Run run) { put(std::move(run)); }
-void Recorder::append(Comparison comparison) { put(std::move(comparison)); }
-void Recorder::append(History history) { put(std::move(history)); }
-void Recorder::append(Visit visit) { put(std::move(visit)); }
+void Recorder::append(Record record) { put(std::move(record)); }
 
 void Recorder::set_notes(Run run, std::vector<profiling::TimeNote> notes) {
   put(NotesOf{std::move(run), std::move(notes)});
@@ -115,25 +113,24 @@ engine::Status Recorder::write(profiling::SessionWriter& writer, const Entry& en
     if (found == runs_.end()) return {};
     return writer.set_time_notes(found->second, notes->notes);
   }
-  if (const auto* comparison = std::get_if<Comparison>(&entry)) return writer.append(**comparison);
-  if (const auto* history = std::get_if<History>(&entry)) return writer.append(**history);
-  if (const auto* visit = std::get_if<Visit>(&entry)) return writer.append(**visit);
-  return writer.append(*std::get<Run>(entry));
+  return std::visit(
+      [&](const auto& record) {
+        engine::Status status = writer.append(*record);
+        if (status.ok()) count(record);
+        return status;
+      },
+      std::get<Record>(entry));
 }
 
-/// An entry that is in the file now.
-void Recorder::count(const Entry& entry) {
-  if (std::holds_alternative<NotesOf>(entry)) return;
+template <class Recorded>
+void Recorder::count(const std::shared_ptr<const Recorded>& written) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto* run = std::get_if<Run>(&entry)) {
-      std::erase_if(runs_, [](const auto& written) { return written.first.expired(); });
-      runs_[*run] = progress_.written;
+    if constexpr (std::is_same_v<Recorded, profiling::RecordedRun>) {
+      std::erase_if(runs_, [](const auto& run) { return run.first.expired(); });
+      runs_[written] = progress_.written.runs;
     }
-    ++(std::holds_alternative<Run>(entry)          ? progress_.written
-       : std::holds_alternative<Comparison>(entry) ? progress_.comparisons
-       : std::holds_alternative<History>(entry)    ? progress_.histories
-                                                   : progress_.visits);
+    ++profiling::of_kind<Recorded>(progress_.written);
   }
   wake_();
 }
@@ -191,7 +188,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
       continue;
     }
     // An entry that violates a limit would be refused again.
-    status.ok() ? count(entry) : add_notice(status.error().message);
+    if (!status.ok()) add_notice(status.error().message);
     {
       const std::lock_guard lock(mutex_);
       waiting_.pop_front();

@@ -22,18 +22,15 @@ namespace app {
 class Recorder {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
-  using History = std::shared_ptr<const profiling::RecordedHistory>;
-  using Visit = std::shared_ptr<const profiling::RecordedVisit>;
+  using Record = std::variant<Run, std::shared_ptr<const profiling::RecordedComparison>,
+                              std::shared_ptr<const profiling::RecordedHistory>,
+                              std::shared_ptr<const profiling::RecordedVisit>>;
 
   struct Progress {
-    std::size_t written = 0;      // runs
-    std::size_t comparisons = 0;  // and comparisons
-    std::size_t histories = 0;    // and amax histories
-    std::size_t visits = 0;       // and visits to the graph doctor
-    std::size_t waiting = 0;      // of all kinds, not in the file yet
-    bool finished = false;        // closed; nothing more will be written
-    std::string path;             // where the recording is now
+    profiling::Records<profiling::CountOf> written;
+    std::size_t waiting = 0;  // of all kinds, not in the file yet
+    bool finished = false;    // closed; nothing more will be written
+    std::string path;         // where the recording is now
     /// Why nothing can be written at the moment. Pending entries are retried every few seconds,
     /// after move_to(), and once more when the recording ends. After the end: why entries are
     /// missing in the file.
@@ -46,10 +43,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  void append(Run run);
-  void append(Comparison comparison);
-  void append(History history);
-  void append(Visit visit);
+  void append(Record record);
   /// Replaces the notes that the run was written with; only for runs appended before.
   void set_notes(Run run, std::vector<profiling::TimeNote> notes);
   /// Copies what was recorded to this path and continues there.
@@ -65,7 +59,7 @@ class Recorder {
     Run run;
     std::vector<profiling::TimeNote> notes;
   };
-  using Entry = std::variant<Run, Comparison, History, Visit, NotesOf>;
+  using Entry = std::variant<Record, NotesOf>;
   /// The place of a run in the file. Held weakly: a recording of hours must not keep every run in
   /// memory, and a run that the window has forgotten gets no more notes.
   using WrittenRuns = std::map<std::weak_ptr<const profiling::RecordedRun>, std::size_t,
@@ -77,7 +71,8 @@ class Recorder {
   void keep_in_place(profiling::SessionWriter& writer);
   void rescue(profiling::SessionWriter& writer);
   engine::Status write(profiling::SessionWriter& writer, const Entry& entry);
-  void count(const Entry& entry);
+  template <class Recorded>
+  void count(const std::shared_ptr<const Recorded>& written);
   void end(const std::string& error);
   void set_error(const std::string& error);
   void add_notice(std::string notice);

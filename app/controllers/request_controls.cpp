@@ -33,24 +33,65 @@ constexpr auto labels_of(const Table& table) {
 constexpr auto kScalingLabels = labels_of(engine::kRecipeTraits);
 constexpr auto kBackends = labels_of(engine::kBackendTraits);
 constexpr auto kWorkspaces = labels_of(engine::kWorkspaceTraits);
+
+template <class Enum>
+constexpr ControlChoice choice(Enum value, const char* label, bool file = false) {
+  return {label, static_cast<std::int64_t>(value), file};
+}
+
+using engine::CacheMode;
+using engine::Distribution;
+using engine::ElementType;
+using engine::LaunchKind;
+using engine::Pace;
+using engine::RoutingDistribution;
+using engine::SetupArrays;
+using engine::StepPasses;
+using engine::TraceLevel;
+using engine::WeightStorage;
+using kernels::AmaxAlgorithm;
+using kernels::Fp8Format;
+
 constexpr ControlChoice kDistributions[] = {
-    {"Normal", 0}, {"Uniform", 1}, {"Heavy-tailed", 2}, {"Zeros", 3}, {"With inf/NaN", 4}};
-constexpr ControlChoice kElements[] = {{"BF16", 0}, {"FP16", 1}, {"FP32", 2}};
+    choice(Distribution::Normal, "Normal"), choice(Distribution::Uniform, "Uniform"),
+    choice(Distribution::HeavyTailed, "Heavy-tailed"), choice(Distribution::Zeros, "Zeros"),
+    choice(Distribution::NonFinite, "With inf/NaN")};
+constexpr ControlChoice kElements[] = {choice(ElementType::Bf16, "BF16"),
+                                       choice(ElementType::Fp16, "FP16"),
+                                       choice(ElementType::Fp32, "FP32")};
 constexpr ControlChoice kRoutings[] = {
-    {"Uniform", 0}, {"Mild (±20 %)", 1},       {"Zipf 0.7", 2},         {"Heavy (Zipf 1.5)", 3},
-    {"One-hot", 4}, {"Half of them empty", 5}, {"From a file", 6, true}};
-constexpr ControlChoice kPasses[] = {{"Forward", 0}, {"Backward", 1}, {"Both", 2}};
-constexpr ControlChoice kWgradTypes[] = {{"BF16", 0}, {"FP32", 2}};
-constexpr ControlChoice kWeightStorages[] = {{"One tensor", 0}, {"List", 1}};
-constexpr ControlChoice kHighPrecisions[] = {{"BF16", 0}, {"FP16", 1}};
-constexpr ControlChoice kFormats[] = {{"E4M3", 0}, {"E5M2", 1}};
-constexpr ControlChoice kAlgorithms[] = {{"Most recent", 0}, {"Max", 1}};
-constexpr ControlChoice kSetupArrays[] = {{"Per matmul", 0}, {"Shared", 1}};
-constexpr ControlChoice kSplitWidths[] = {{"64 bit", 0}, {"32 bit", 1}};
-constexpr ControlChoice kLaunches[] = {{"Eager", 0}, {"Graph", 1}};
-constexpr ControlChoice kTraceLevels[] = {{"Nodes", 0}, {"Graphs", 1}, {"Off", 2}};
-constexpr ControlChoice kCacheModes[] = {{"Warm", 0}, {"Cold", 1}};
-constexpr ControlChoice kPaces[] = {{"Sustained", 0}, {"Burst", 1}};
+    choice(RoutingDistribution::Uniform, "Uniform"),
+    choice(RoutingDistribution::Mild, "Mild (±20 %)"),
+    choice(RoutingDistribution::Zipf, "Zipf 0.7"),
+    choice(RoutingDistribution::Heavy, "Heavy (Zipf 1.5)"),
+    choice(RoutingDistribution::OneHot, "One-hot"),
+    choice(RoutingDistribution::HalfEmpty, "Half of them empty"),
+    choice(RoutingDistribution::File, "From a file", /*file=*/true)};
+constexpr ControlChoice kPasses[] = {choice(StepPasses::Forward, "Forward"),
+                                     choice(StepPasses::Backward, "Backward"),
+                                     choice(StepPasses::ForwardBackward, "Both")};
+constexpr ControlChoice kWgradTypes[] = {choice(ElementType::Bf16, "BF16"),
+                                         choice(ElementType::Fp32, "FP32")};
+constexpr ControlChoice kWeightStorages[] = {choice(WeightStorage::Grouped, "One tensor"),
+                                             choice(WeightStorage::List, "List")};
+constexpr ControlChoice kHighPrecisions[] = {choice(ElementType::Bf16, "BF16"),
+                                             choice(ElementType::Fp16, "FP16")};
+constexpr ControlChoice kFormats[] = {choice(Fp8Format::E4m3, "E4M3"),
+                                      choice(Fp8Format::E5m2, "E5M2")};
+constexpr ControlChoice kAlgorithms[] = {choice(AmaxAlgorithm::MostRecent, "Most recent"),
+                                         choice(AmaxAlgorithm::Max, "Max")};
+constexpr ControlChoice kSetupArrays[] = {choice(SetupArrays::PerMatmul, "Per matmul"),
+                                          choice(SetupArrays::Shared, "Shared")};
+constexpr ControlChoice kSplitWidths[] = {choice(false, "64 bit"), choice(true, "32 bit")};
+constexpr ControlChoice kLaunches[] = {choice(LaunchKind::Eager, "Eager"),
+                                       choice(LaunchKind::GraphReplay, "Graph")};
+constexpr ControlChoice kTraceLevels[] = {choice(TraceLevel::Nodes, "Nodes"),
+                                          choice(TraceLevel::Graphs, "Graphs"),
+                                          choice(TraceLevel::Off, "Off")};
+constexpr ControlChoice kCacheModes[] = {choice(CacheMode::Warm, "Warm"),
+                                         choice(CacheMode::Cold, "Cold")};
+constexpr ControlChoice kPaces[] = {choice(Pace::Sustained, "Sustained"),
+                                    choice(Pace::Burst, "Burst")};
 
 constexpr const char* kElementTip = "Element type of the values";
 

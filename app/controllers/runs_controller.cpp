@@ -61,15 +61,15 @@ void RunsController::order(Orders<Request>& orders, const Request& request) {
 
 template <class Request>
 void RunsController::send_next(Orders<Request>& orders) {
-  if (!orders.next || (link.waiting() && !(link.*orders.pending)())) return;
+  if (!orders.next || (link.waiting() && !link.waiting_for<Request>())) return;
   orders.asked = *std::exchange(orders.next, std::nullopt);
-  if ((link.*orders.send)(orders.asked) != 0) return;
+  if (link.submit(orders.asked) != 0) return;
   state.*orders.error = "There is no worker: " + link.status().reason;
 }
 
 template <class Request>
 void RunsController::keep(Orders<Request>& orders) {
-  if ((link.*orders.pending)() && !orders.next) orders.next = orders.asked;
+  if (link.waiting_for<Request>() && !orders.next) orders.next = orders.asked;
 }
 
 template void RunsController::order(Orders<engine::ComparisonRequest>&,
@@ -176,37 +176,33 @@ void RunsController::take(WorkerHello&& hello) {
 
 void RunsController::take(RunDone&& done) {
   const std::uint64_t id = done.result.id;
-  const engine::RunRequest* known = link.request_of(id);
+  const engine::RunRequest* known = link.order_of<engine::RunRequest>(id);
   const engine::RunRequest request = known != nullptr ? *known : done.result.effective;
   link.answered(id);
   profiling::RecordedRun run = recorded_run(std::move(done), request);
   if (const std::optional<profiling::RunGroup> group = batches_.take_result(id)) run.group = *group;
-  state.add_live_run(std::move(run));
+  results_.emplace_back(state.add_live(std::move(run)));
   const int frames = std::exchange(frames_while_timing_, 0);
   if (local_worker()) state.set_frames_of_newest(frames);
   state.last_error.clear();
-  results_.emplace_back(state.live_runs().back());
 }
 
 void RunsController::take(engine::RecipeComparison&& comparison) {
   link.answered(comparison.id);
-  state.add_live_comparison(
-      {.comparison = std::move(comparison), .wall_clock_ms = profiling::unix_time_ms()});
+  results_.emplace_back(state.add_live(profiling::RecordedComparison{
+      .comparison = std::move(comparison), .wall_clock_ms = profiling::unix_time_ms()}));
   state.comparison_error.clear();
-  results_.emplace_back(state.live_comparisons().back());
 }
 
 void RunsController::take(engine::AmaxHistory&& history) {
   link.answered(history.id);
-  state.add_live_history(
-      {.history = std::move(history), .wall_clock_ms = profiling::unix_time_ms()});
+  results_.emplace_back(state.add_live(profiling::RecordedHistory{
+      .history = std::move(history), .wall_clock_ms = profiling::unix_time_ms()}));
   state.history_error.clear();
-  results_.emplace_back(state.live_histories().back());
 }
 
 void RunsController::take(RunError&& error) {
-  const bool of_history = link.is_history(error.id);
-  const engine::RunRequest* request = link.request_of(error.id);
+  const engine::RunRequest* request = link.order_of<engine::RunRequest>(error.id);
   if (error.stalled != nullptr) {
     std::string text = "The run stalled: " + error.error.message + ".";
     if (std::exchange(state.live, false)) {
@@ -218,9 +214,9 @@ void RunsController::take(RunError&& error) {
   link.answered(error.id);
   if (batches_.take_error(error.id, error.error, link)) return;
   if (error.error.code == engine::ErrorCode::Cancelled) return;
-  (of_history           ? state.history_error
-   : request == nullptr ? state.comparison_error
-                        : state.last_error) = error.error.message;
+  (link.order_of<engine::AmaxHistoryRequest>(error.id)  ? state.history_error
+   : link.order_of<engine::ComparisonRequest>(error.id) ? state.comparison_error
+                                                        : state.last_error) = error.error.message;
 }
 
 void RunsController::take(LogReport&& line) {

@@ -6,13 +6,13 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "app/controllers/batch_controller.h"
 #include "app/controllers/library_controller.h"
 #include "app/controllers/link_supervisor.h"
 #include "app/controllers/notices.h"
+#include "app/controllers/recorder.h"
 #include "app/controllers/request_history.h"
 #include "app/controllers/session_state.h"
 
@@ -20,8 +20,6 @@ namespace app {
 
 class RunsController {
  public:
-  /// A result that goes into a recording.
-  using Result = std::variant<SessionState::Run, SessionState::Comparison, SessionState::History>;
   /// A run whose replay or launch did not finish, and what the worker observed.
   struct Stall {
     engine::RunRequest request;
@@ -51,8 +49,12 @@ class RunsController {
   void start(const SweepOrder& order);
   void start(const InterleavedOrder& order);
   void cancel();
-  bool comparing() const { return link.comparing() || comparisons_.next; }
-  bool stepping() const { return link.stepping() || histories_.next; }
+  bool comparing() const {
+    return link.waiting_for<engine::ComparisonRequest>() || comparisons_.next;
+  }
+  bool stepping() const {
+    return link.waiting_for<engine::AmaxHistoryRequest>() || histories_.next;
+  }
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }
 
@@ -67,8 +69,8 @@ class RunsController {
 
   /// Processes the worker's events and sends it what is next; true when there is something to draw.
   bool tick();
-  /// Each result is returned once.
-  std::vector<Result> take_results() { return std::exchange(results_, {}); }
+  /// What goes into a recording, each once.
+  std::vector<Recorder::Record> take_results() { return std::exchange(results_, {}); }
   std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
   /// Asks for the header of a tensor file, once per worker.
@@ -84,8 +86,6 @@ class RunsController {
   /// waits for it.
   template <class Request>
   struct Orders {
-    std::uint64_t (LinkSupervisor::*send)(const Request&);
-    bool (LinkSupervisor::*pending)() const;
     std::string SessionState::* error;
     std::optional<Request> next{};
     Request asked{};
@@ -114,11 +114,9 @@ class RunsController {
   Notices& notices_;
   BatchController batches_;
   RequestHistory history_;
-  Orders<engine::ComparisonRequest> comparisons_{
-      &LinkSupervisor::compare, &LinkSupervisor::comparing, &SessionState::comparison_error};
-  Orders<engine::AmaxHistoryRequest> histories_{
-      &LinkSupervisor::step_history, &LinkSupervisor::stepping, &SessionState::history_error};
-  std::vector<Result> results_;
+  Orders<engine::ComparisonRequest> comparisons_{&SessionState::comparison_error};
+  Orders<engine::AmaxHistoryRequest> histories_{&SessionState::history_error};
+  std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   std::optional<Stall> stall_;
   std::string asked_inspection_;  // the file that the present worker was asked about

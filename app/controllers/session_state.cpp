@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace app {
 namespace {
 
-constexpr std::size_t kMaxLiveRuns = 64;
-// Each may hold a dozen scale maps of a megabyte.
-constexpr std::size_t kMaxLiveComparisons = 16;
-// Each may hold a ring of 16 MB.
-constexpr std::size_t kMaxLiveHistories = 16;
-constexpr std::size_t kMaxLiveVisits = 32;
+// A comparison may hold a dozen scale maps of a megabyte, a history a ring of 16 MB.
+constexpr profiling::Records<profiling::CountOf> kMaxLive = {
+    .runs = 64, .comparisons = 16, .histories = 16, .visits = 32};
 constexpr std::size_t kMaxLiveRecords = 4'000'000;
 
 std::size_t record_count(const std::vector<SessionState::Run>& runs) {
@@ -24,84 +22,78 @@ std::size_t record_count(const std::vector<SessionState::Run>& runs) {
                          });
 }
 
+SessionState::Records shared(profiling::Session session) {
+  SessionState::Records all;
+  profiling::for_each_kind(session, [&]<class Recorded>(std::vector<Recorded>& list) {
+    for (Recorded& one : list) {
+      profiling::of_kind<Recorded>(all).push_back(std::make_shared<const Recorded>(std::move(one)));
+    }
+  });
+  return all;
+}
+
 }  // namespace
 
-void SessionState::add_live_run(profiling::RecordedRun run) {
-  live_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
-  forget_oldest();
-  if (from_file()) return;
-  if (live_runs_.back()->group.kind != profiling::GroupKind::None && shown_ != nullptr) {
+template <class Recorded>
+std::shared_ptr<const Recorded> SessionState::add_live(Recorded recorded) {
+  auto added = std::make_shared<const Recorded>(std::move(recorded));
+  auto& list = profiling::of_kind<Recorded>(live_);
+  list.push_back(added);
+  if constexpr (std::is_same_v<Recorded, profiling::RecordedRun>) {
+    forget_oldest_runs();
+    if (!from_file()) show_newest_run();
+  } else if (list.size() > profiling::of_kind<Recorded>(kMaxLive)) {
+    list.erase(list.begin());
+  }
+  return added;
+}
+template SessionState::Run SessionState::add_live(profiling::RecordedRun);
+template std::shared_ptr<const profiling::RecordedComparison> SessionState::add_live(
+    profiling::RecordedComparison);
+template std::shared_ptr<const profiling::RecordedHistory> SessionState::add_live(
+    profiling::RecordedHistory);
+template std::shared_ptr<const profiling::RecordedVisit> SessionState::add_live(
+    profiling::RecordedVisit);
+
+void SessionState::show_newest_run() {
+  const std::vector<Run>& runs = live_.runs;
+  if (runs.back()->group.kind != profiling::GroupKind::None && shown_ != nullptr) {
     // Forgetting the oldest may have moved the shown one.
-    const auto at = std::find(live_runs_.begin(), live_runs_.end(), shown_);
-    if (at != live_runs_.end()) {
-      index_ = static_cast<std::size_t>(at - live_runs_.begin());
+    const auto at = std::find(runs.begin(), runs.end(), shown_);
+    if (at != runs.end()) {
+      index_ = static_cast<std::size_t>(at - runs.begin());
       return;
     }
   }
-  index_ = live_runs_.size() - 1;
-  show(live_runs_.back());
+  index_ = runs.size() - 1;
+  show(runs.back());
 }
 
-void SessionState::add_live_comparison(profiling::RecordedComparison comparison) {
-  live_comparisons_.push_back(
-      std::make_shared<const profiling::RecordedComparison>(std::move(comparison)));
-  if (live_comparisons_.size() > kMaxLiveComparisons) {
-    live_comparisons_.erase(live_comparisons_.begin());
-  }
-}
-
-void SessionState::add_live_history(profiling::RecordedHistory history) {
-  live_histories_.push_back(std::make_shared<const profiling::RecordedHistory>(std::move(history)));
-  if (live_histories_.size() > kMaxLiveHistories) live_histories_.erase(live_histories_.begin());
-}
-
-void SessionState::add_live_visit(profiling::RecordedVisit visit) {
-  live_visits_.push_back(std::make_shared<const profiling::RecordedVisit>(std::move(visit)));
-  if (live_visits_.size() > kMaxLiveVisits) live_visits_.erase(live_visits_.begin());
+std::size_t SessionState::live_count() const {
+  std::size_t count = 0;
+  profiling::for_each_kind(live_, [&]<class Recorded>(const auto& list) { count += list.size(); });
+  return count;
 }
 
 void SessionState::open_recording(profiling::Session session) {
   session_path_ = session.path;
-  for (const Run& run : file_runs_) changed_notes_.erase(run);
-  file_runs_.clear();
-  for (profiling::RecordedRun& run : session.runs) {
-    file_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
-  }
-  file_comparisons_.clear();
-  for (profiling::RecordedComparison& comparison : session.comparisons) {
-    file_comparisons_.push_back(
-        std::make_shared<const profiling::RecordedComparison>(std::move(comparison)));
-  }
-  file_histories_.clear();
-  for (profiling::RecordedHistory& history : session.histories) {
-    file_histories_.push_back(
-        std::make_shared<const profiling::RecordedHistory>(std::move(history)));
-  }
-  file_visits_.clear();
-  for (profiling::RecordedVisit& visit : session.visits) {
-    file_visits_.push_back(std::make_shared<const profiling::RecordedVisit>(std::move(visit)));
-  }
+  for (const Run& run : file_.runs) changed_notes_.erase(run);
+  file_ = shared(std::move(session));
   index_ = 0;
-  show(file_runs_.empty() ? nullptr : file_runs_.front());
+  show(file_.runs.empty() ? nullptr : file_.runs.front());
 }
 
 void SessionState::open_second(profiling::Session session) {
   second_path_ = session.path;
-  second_runs_.clear();
-  for (profiling::RecordedRun& run : session.runs) {
-    second_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
-  }
+  second_runs_ = shared(std::move(session)).runs;
 }
 
 void SessionState::back_to_live() {
   if (!from_file()) return;
   session_path_.clear();
-  file_runs_.clear();
-  file_comparisons_.clear();
-  file_histories_.clear();
-  file_visits_.clear();
-  index_ = live_runs_.empty() ? 0 : live_runs_.size() - 1;
-  show(live_runs_.empty() ? nullptr : live_runs_.back());
+  file_ = {};
+  index_ = live_.runs.empty() ? 0 : live_.runs.size() - 1;
+  show(live_.runs.empty() ? nullptr : live_.runs.back());
 }
 
 void SessionState::select_run(std::size_t index) {
@@ -134,11 +126,11 @@ SessionView SessionState::view() const {
           .runs = runs(),
           .run_index = index_,
           .session_path = session_path_,
-          .comparisons = comparisons(),
+          .comparisons = results().comparisons,
           .comparison_error = comparison_error,
-          .histories = histories(),
+          .histories = results().histories,
           .history_error = history_error,
-          .visits = visits(),
+          .visits = results().visits,
           .notes = shown_ == nullptr ? nullptr : &notes_of(shown_),
           .frames_while_timing = frames_while_timing(),
           .second_runs = second_runs_,
@@ -152,12 +144,12 @@ void SessionState::show(Run run) {
   ++generation_;
 }
 
-void SessionState::forget_oldest() {
-  while (live_runs_.size() > 1 &&
-         (live_runs_.size() > kMaxLiveRuns || record_count(live_runs_) > kMaxLiveRecords)) {
-    changed_notes_.erase(live_runs_.front());
-    frames_while_timing_.erase(live_runs_.front());
-    live_runs_.erase(live_runs_.begin());
+void SessionState::forget_oldest_runs() {
+  std::vector<Run>& runs = live_.runs;
+  while (runs.size() > 1 && (runs.size() > kMaxLive.runs || record_count(runs) > kMaxLiveRecords)) {
+    changed_notes_.erase(runs.front());
+    frames_while_timing_.erase(runs.front());
+    runs.erase(runs.begin());
   }
 }
 

@@ -180,10 +180,7 @@ bool TourController::tick() {
   if (pictures_) {
     const LinkSupervisor& link = parts_.runs.link;
     if (const auto library = parts_.libraries.take_refused()) {
-      fail(
-          fmt::format("{} names the cuBLASLt library {}; loading it would run its code, so it is "
-                      "refused. If you know this library: --allow-library {}",
-                      tour_->script().path, *library, *library));
+      fail(library_refusal(tour_->script().path, *library));
     } else if (link.started() && link.status().state == LinkState::Lost) {
       fail("the worker is lost: " + link.status().reason);
     } else if (const std::string late = overdue(); !late.empty()) {
@@ -264,7 +261,7 @@ void TourController::begin_run() {
   state.requested = std::move(request).value();
   state.back_to_live();
   // Back to a step that has run: its result is still there. A picture always shows a new run.
-  const std::vector<SessionState::Run>& known = state.live_runs();
+  const std::vector<SessionState::Run>& known = state.live_results().runs;
   const auto same = std::find_if(known.rbegin(), known.rend(), [&](const SessionState::Run& run) {
     return run->request == state.requested;
   });

@@ -167,14 +167,12 @@ engine::Result<engine::RunRequest> patched_request(
     const std::vector<engine::ShapePreset>& presets) {
   engine::RunRequest base = request;
   if (!step.preset.empty()) {
-    const auto found =
-        std::find_if(presets.begin(), presets.end(),
-                     [&](const engine::ShapePreset& preset) { return preset.name == step.preset; });
-    if (found == presets.end()) {
-      return engine::Error{engine::ErrorCode::NotFound,
-                           "tour step " + step.name + ": no preset is named " + step.preset};
+    const auto shape = engine::find_preset(presets, step.preset);
+    if (!shape.ok()) {
+      return engine::Error{shape.error().code,
+                           "tour step " + step.name + ": " + shape.error().message};
     }
-    base.shape = found->shape;
+    base.shape = shape.value();
   }
   engine::Result<json> document = engine::parse_json(request_to_json(base));
   const engine::Result<json> patch = engine::parse_json(step.request_patch);

@@ -203,7 +203,7 @@ std::string Workbench::refusal(Action action) const {
     case Action::BackToLive:
       return state.from_file() ? "" : "No recording is open";
     case Action::SaveSession:
-      return state.nothing_live() ? "No run of this window to save yet" : "";
+      return state.live_count() == 0 ? "No run of this window to save yet" : "";
     case Action::ExportTrace:
     case Action::ExportRecords:
       return state.shown() == nullptr || state.shown()->activity.records.empty()
@@ -246,7 +246,7 @@ bool Workbench::take_recordings() {
       profiling::Session session = std::move(*loaded).value();
       libraries.note(session);
       runs.state.open_recording(std::move(session));
-      if (runs.state.runs().empty() && !runs.state.visits().empty()) {
+      if (runs.state.runs().empty() && !runs.state.results().visits.empty()) {
         commands_.push_back(ShowPage{Page::Graphs});
       }
     } else {
@@ -286,8 +286,7 @@ bool Workbench::tick_doctor() {
     notices.add(Severity::Bad, "Not opened: " + now);
   }
   for (profiling::RecordedVisit& visit : doctor.take_visits()) {
-    runs.state.add_live_visit(std::move(visit));
-    files.record(runs.state.live_visits().back());
+    files.record(runs.state.add_live(std::move(visit)));
   }
   return changed;
 }
@@ -299,9 +298,7 @@ bool Workbench::tick() {
          has_library(*runs.link.hello(), libraries.consent.question()->library)) {
     answer_library(true);  // it is the worker's own
   }
-  for (const RunsController::Result& result : runs.take_results()) {
-    std::visit([this](const auto& one) { files.record(one); }, result);
-  }
+  for (Recorder::Record& result : runs.take_results()) files.record(std::move(result));
   changed = take_recordings() || changed;
   changed = files.tick() || changed;
   changed = tick_doctor() || changed;

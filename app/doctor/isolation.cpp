@@ -1,8 +1,9 @@
 #include "app/doctor/isolation.h"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
+
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace app {
 namespace {
@@ -91,15 +92,6 @@ std::optional<Set> cure_of_size(const Set& candidates, std::size_t size, const C
   return std::nullopt;
 }
 
-/// Words at multiples of eight: where a compiler puts pointers, also inside structs.
-std::vector<std::uint64_t> words_of(const profiling::KernelNode& kernel) {
-  std::vector<std::uint64_t> words(kernel.parameters.size() / sizeof(std::uint64_t));
-  if (!words.empty()) {
-    std::memcpy(words.data(), kernel.parameters.data(), words.size() * sizeof(std::uint64_t));
-  }
-  return words;
-}
-
 }  // namespace
 
 bool concerns_memory(const profiling::Finding& finding) {
@@ -128,11 +120,13 @@ Set workspace_references(const profiling::Snapshot& snapshot) {
     for (std::size_t node = 0; node < captured.nodes.size(); ++node) {
       const auto* kernel = std::get_if<profiling::KernelNode>(&captured.nodes[node].parameters);
       if (kernel == nullptr) continue;
-      for (const std::uint64_t word : words_of(*kernel)) {
-        for (const engine::Allocation& memory : snapshot.ledger) {
-          if (memory.role == engine::AllocationRole::Workspace && memory.holds(word)) {
-            all.push_back({{static_cast<int>(graph), static_cast<int>(node)}, memory.owner});
-          }
+      for (const engine::Allocation& memory : snapshot.ledger) {
+        // Words at multiples of eight: where a compiler puts pointers, also inside structs.
+        if (memory.role == engine::AllocationRole::Workspace &&
+            profiling::any_word(kernel->parameters, [&](std::uint64_t, std::uint64_t word) {
+              return memory.holds(word);
+            })) {
+          all.push_back({{static_cast<int>(graph), static_cast<int>(node)}, memory.owner});
         }
       }
     }

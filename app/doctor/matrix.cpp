@@ -32,21 +32,14 @@ bool take(std::string_view& rest, Number& out, bool last) {
   return true;
 }
 
-constexpr int kScalings = static_cast<int>(engine::kType<engine::Scaling>.names.size());
-constexpr int kStrategies = static_cast<int>(engine::kType<engine::WorkspaceStrategy>.names.size());
-constexpr int kVerdicts = static_cast<int>(Verdict::NotRun) + 1;
-constexpr int kSequences = static_cast<int>(std::size(kProductSequences));
-
-/// The enumerator of `count` that has this name.
-template <class Enum, class Name>
-Enum named(const std::string& word, int count, Name name) {
-  for (int i = 0; i < count; ++i) {
-    if (name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+/// The enumerator of exactly this name.
+template <class Enum>
+Enum named(const std::string& word) {
+  for (const engine::EnumName& one : engine::kType<Enum>.names) {
+    if (one.name == word) return static_cast<Enum>(one.value);
   }
   throw std::invalid_argument(fmt::format("'{}' is not known", word));
 }
-
-std::string verdict_name(Verdict verdict) { return std::string(profiling::name_of(verdict)); }
 
 /// Maps the path of a library to its version, from any row that knows it, else to the file's name.
 std::map<std::string, std::string> library_names(const std::vector<MatrixRow>& rows) {
@@ -96,7 +89,7 @@ std::string block_of(const std::vector<const MatrixRow*>& rows,
   text += '\n';
   for (const LineKey& line : lines) {
     text += fmt::format("{:<{}}  {:<9} {:<18}", std::get<0>(line), width,
-                        sequence_name(std::get<1>(line)), std::get<2>(line));
+                        engine::name_of(std::get<1>(line)), std::get<2>(line));
     for (const engine::WorkspaceStrategy column : columns) {
       const auto cell = cells.find({line, column});
       text += fmt::format(" {:<14}", cell == cells.end() ? "" : cell->second);
@@ -107,18 +100,6 @@ std::string block_of(const std::vector<const MatrixRow*>& rows,
 }
 
 }  // namespace
-
-std::string_view sequence_name(ProductSequence sequence) {
-  switch (sequence) {
-    case ProductSequence::Forward:
-      return "forward";
-    case ProductSequence::Backward:
-      return "backward";
-    case ProductSequence::Both:
-      break;
-  }
-  return "both";
-}
 
 engine::Result<MatrixGeometry> parse_geometry(std::string_view text) {
   std::string_view rest = text;
@@ -220,10 +201,10 @@ std::string to_json_line(const MatrixRow& row) {
   line["library"] = row.cell.library;
   line["version"] = row.version;
   line["recipe"] = engine::name_of(row.cell.recipe);
-  line["sequence"] = sequence_name(row.cell.sequence);
+  line["sequence"] = engine::name_of(row.cell.sequence);
   line["geometry"] = geometry_name(row.cell.geometry);
   line["workspace"] = engine::name_of(row.cell.workspace);
-  line["verdict"] = verdict_name(row.verdict);
+  line["verdict"] = engine::name_of(row.verdict);
   line["replay"] = row.replay;
   line["replays"] = row.replays;
   line["seconds"] = row.seconds;
@@ -252,14 +233,12 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
     ENGINE_ASSIGN(const MatrixGeometry geometry, parse_geometry(word("geometry")));
     MatrixRow row;
     row.cell = {.library = word("library"),
-                .sequence = named<ProductSequence>(word("sequence"), kSequences, sequence_name),
-                .workspace = named<engine::WorkspaceStrategy>(
-                    word("workspace"), kStrategies, engine::name_of<engine::WorkspaceStrategy>),
-                .recipe = named<engine::Scaling>(word("recipe"), kScalings,
-                                                 engine::name_of<engine::Scaling>),
+                .sequence = named<ProductSequence>(word("sequence")),
+                .workspace = named<engine::WorkspaceStrategy>(word("workspace")),
+                .recipe = named<engine::Scaling>(word("recipe")),
                 .geometry = geometry};
     row.version = word("version");
-    row.verdict = named<Verdict>(word("verdict"), kVerdicts, verdict_name);
+    row.verdict = named<Verdict>(word("verdict"));
     row.replay = count("replay");
     row.replays = count("replays");
     row.seconds = line.at("seconds").get<double>();

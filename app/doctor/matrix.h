@@ -2,6 +2,7 @@
 // and their rows as lines of a file from which a later sweep continues.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,9 +20,9 @@ enum class ProductSequence {
   Backward,  // one layer, dgrad and wgrad
   Both,      // one layer, fprop, dgrad and wgrad
 };
-inline constexpr ProductSequence kProductSequences[] = {
-    ProductSequence::Forward, ProductSequence::Backward, ProductSequence::Both};
-std::string_view sequence_name(ProductSequence sequence);  // "forward", ...
+constexpr auto enum_names(ProductSequence) {
+  return std::to_array<std::string_view>({"forward", "backward", "both"});
+}
 
 /// All cells have num_experts experts and `tokens` rows, split evenly.
 struct MatrixGeometry {
@@ -47,8 +48,8 @@ engine::RunRequest request_of(const MatrixCell& cell);
 
 struct MatrixAxes {
   std::vector<std::string> libraries;
-  std::vector<ProductSequence> sequences = {std::begin(kProductSequences),
-                                            std::end(kProductSequences)};
+  std::vector<ProductSequence> sequences = {ProductSequence::Forward, ProductSequence::Backward,
+                                            ProductSequence::Both};
   std::vector<engine::WorkspaceStrategy> workspaces = {
       engine::WorkspaceStrategy::Shared, engine::WorkspaceStrategy::PerLayout,
       engine::WorkspaceStrategy::PerCall, engine::WorkspaceStrategy::PerMatmul};

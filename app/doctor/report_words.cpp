@@ -93,7 +93,7 @@ bool is_stress(Experiment experiment) {
   experiment.moved_inputs = false;
   experiment.red_zones = false;
   experiment.poisoned_workspaces = -1;
-  return is_plain(experiment);
+  return experiment.is_plain();
 }
 
 /// Capitalizes: a clause becomes a sentence.
@@ -271,19 +271,10 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
   return parts.empty() ? "replayed" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
-bool is_plain(const profiling::Experiment& experiment) {
-  profiling::Experiment plain;
-  plain.deadline_seconds = experiment.deadline_seconds;
-  plain.markers = experiment.markers;
-  // The number of replays is not a change of the graph; with zero it is a different experiment.
-  if (experiment.replays > 0) plain.replays = experiment.replays;
-  return experiment == plain;
-}
-
 Health health_of(const DoctorReport& report) {
   const ExperimentRecord* eager =
       find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
-  const ExperimentRecord* plain = find_record(report, is_plain);
+  const ExperimentRecord* plain = find_record(report, std::mem_fn(&Experiment::is_plain));
   bool wrong = count(report, Confidence::Proved) > 0 || count(report, Confidence::Likely) > 0;
   for (const ExperimentRecord* record : {eager, plain}) {
     if (record == nullptr) continue;
@@ -352,7 +343,7 @@ std::string conclusion_of(const DoctorReport& report) {
       find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
   if (eager != nullptr && failed(eager->outcome)) return no_graph_bug(*eager);
   if (count(report, Confidence::Proved) > 0) return proved(report);
-  const ExperimentRecord* plain = find_record(report, is_plain);
+  const ExperimentRecord* plain = find_record(report, std::mem_fn(&Experiment::is_plain));
   if (plain == nullptr) return by_rules_alone(report);
   if (failed(plain->outcome)) return unexplained(report, *plain);
   if (plain->outcome.verdict == Verdict::NotRun) {

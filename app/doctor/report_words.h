@@ -18,9 +18,6 @@ std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef n
 std::string experiment_title(const profiling::Snapshot& snapshot,
                              const profiling::Experiment& experiment);
 
-/// Identical replays: nothing is changed. The deadline and the marker board are not changes.
-bool is_plain(const profiling::Experiment& experiment);
-
 /// One sentence. Without experiments, the rules' findings; with them, what they have shown. A
 /// smallest cure without a proved finding is one that no rule explains.
 std::string conclusion_of(const profiling::DoctorReport& report);

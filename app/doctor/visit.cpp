@@ -318,7 +318,7 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
   for (const ExperimentRecord& record : report().experiments) {
     Experiment rest = record.experiment;
     rest.moved.clear();
-    if (!is_plain(rest) || record.experiment.moved.empty()) continue;
+    if (!rest.is_plain() || record.experiment.moved.empty()) continue;
     if (record.outcome.verdict != Verdict::Right) continue;
     if (!cured || record.experiment.moved.size() < start.size()) start = record.experiment.moved;
     cured = true;
@@ -349,7 +349,7 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
   int settled = 0;
   for (std::size_t i = 0; i < report().findings.size() && settled < kMaxSettled; ++i) {
     const Finding& finding = report().findings[i];
-    if (!wanted(finding) || !concerns_memory(finding) || !is_plain(finding.proof.shows)) continue;
+    if (!wanted(finding) || !concerns_memory(finding) || !finding.proof.shows.is_plain()) continue;
     if (finding.confidence == Confidence::Disproved) continue;
     // Proved ones too: of three that share, moving one also cures what only the other two shared.
     const bool alone = without(candidates, candidates_of(finding)).empty();
@@ -365,7 +365,7 @@ engine::Status Visit::prove() {
   // experiments.
   state_.experiments = state_.experiment + 7;
   for (const Finding& finding : report().findings) {
-    if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
+    if (wanted(finding)) state_.experiments += finding.proof.shows.is_plain() ? 1 : 2;
   }
   ENGINE_ASSIGN(const Outcome launched, outcome_of(eager_launches(), -1));
   if (launched.verdict == Verdict::NotRun) {

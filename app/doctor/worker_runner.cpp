@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 #include <optional>
 
 #include "app/doctor/core_dump.h"
 #include "app/protocol/liveness.h"
-#include "app/protocol/worker_link.h"
+#include "app/protocol/waiting_link.h"
 
 namespace app {
 namespace {
@@ -28,33 +25,6 @@ constexpr std::chrono::milliseconds kTick{20};  // how often a cancel and the de
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-/// A link, and a wait that ends when the link has changed.
-class Attempt {
- public:
-  Attempt(std::vector<std::string> argv, const std::vector<std::string>& allowed_libraries)
-      : link_(WorkerLink::start({.argv = std::move(argv),
-                                 .wake =
-                                     [this] {
-                                       const std::lock_guard lock(mutex_);
-                                       woken_ = true;
-                                       changed_.notify_all();
-                                     },
-                                 .allowed_libraries = allowed_libraries})) {}
-
-  WorkerLink& link() { return *link_; }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kTick, [this] { return woken_; });
-    woken_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
-  std::unique_ptr<WorkerLink> link_;  // last: its threads call `wake` until it is gone
-};
 
 /// The worker has not answered in time: what is known of the stall without its help.
 profiling::Stall stall_of(double limit, const LinkStatus& status) {
@@ -122,7 +92,8 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   // workspace of cuBLASLt 13.5.1 replays correctly.
   worker.arguments.emplace_back("--no-tracing");
   ENGINE_ASSIGN(std::vector<std::string> argv, worker.argv());
-  Attempt attempt(std::move(argv), options_.allowed_libraries);
+  WaitingLink attempt(
+      {.argv = std::move(argv), .wake = {}, .allowed_libraries = options_.allowed_libraries});
   WaitReporter patience(options_.setup_seconds);
   const auto with_time = [&](Reply reply) {
     reply.outcome.seconds = seconds_since(started);
@@ -133,7 +104,7 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   std::string last_words;
   while (true) {
     if (cancel) return engine::Error{engine::ErrorCode::Cancelled, "the experiment was cancelled"};
-    attempt.wait();
+    attempt.wait_for(kTick);
     // Status first: events that arrived before the worker ended must be handled before its end.
     const LinkStatus status = attempt.link().status();
     for (LinkEvent& event : attempt.link().poll()) {

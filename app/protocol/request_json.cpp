@@ -91,6 +91,13 @@ const profiling::RequestCodec& request_codec() {
   return codec;
 }
 
+engine::Result<engine::RunRequest> read_request(const std::string& path) {
+  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  engine::Result<engine::RunRequest> request = request_from_json(text);
+  if (request.ok()) return request;
+  return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
+}
+
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path) {
   ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
   return parse_request_log(text, path);

@@ -21,6 +21,8 @@ std::string request_to_json(const engine::RunRequest& request, bool pretty = fal
 /// Unknown fields, wrong types and values beyond engine::validate's limits are errors that name the
 /// field. Absent fields keep RunRequest's defaults.
 engine::Result<engine::RunRequest> request_from_json(const std::string& json);
+/// An error names the file.
+engine::Result<engine::RunRequest> read_request(const std::string& path);
 std::string result_to_json(const engine::RunResult& result, bool pretty = false);
 
 std::string comparison_to_json(const engine::RecipeComparison& comparison, bool pretty = false);

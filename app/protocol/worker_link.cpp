@@ -445,6 +445,19 @@ bool has_library(const WorkerHello& hello, const std::string& path) {
          });
 }
 
+bool may_load(const WorkerHello& hello, const std::vector<std::string>& allowed,
+              const std::string& path) {
+  return path.empty() || std::ranges::find(allowed, path) != allowed.end() ||
+         has_library(hello, path);
+}
+
+std::string library_refusal(const std::string& file, const std::string& path) {
+  return fmt::format(
+      "{} names the cuBLASLt library {}; loading it would run its code, so it is "
+      "refused. If you know this library: --allow-library {}",
+      file, path, path);
+}
+
 std::unique_ptr<WorkerLink> WorkerLink::start(Options options) {
   return std::make_unique<ProcessLink>(std::move(options));
 }

@@ -51,6 +51,11 @@ struct WorkerHello {
 /// The worker may load this cuBLASLt library no matter who names it: one of its own, or already
 /// loaded.
 bool has_library(const WorkerHello& hello, const std::string& path);
+/// Without asking: it is none, one that the user has allowed, or one of the worker's own.
+bool may_load(const WorkerHello& hello, const std::vector<std::string>& allowed,
+              const std::string& path);
+/// Why a command does not let `file` name the library `path`, and what its user can do.
+std::string library_refusal(const std::string& file, const std::string& path);
 
 struct PulseReport {
   std::uint64_t request_id = 0;

@@ -2,8 +2,10 @@
 // the remaining time. Holds no worker and no clock: its owner reports what happened.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/sweep/plan.h"
@@ -17,6 +19,9 @@ enum class BatchState {
   Cancelled,  // ended early; what was measured stays
   Failed,     // the worker is lost, or a block of an interleaved measurement failed
 };
+constexpr auto enum_names(BatchState) {
+  return std::to_array<std::string_view>({"running", "done", "cancelled", "failed"});
+}
 
 enum class Outcome { Waiting, Refused, Measured, Failed };
 

@@ -58,30 +58,22 @@ std::string host_name() {
 
 }  // namespace
 
-RunPower::RunPower(const std::string& pci_bus_id) {
-  if (pci_bus_id.empty()) {
-    missing_ = "clock and power are read from NVIDIA devices only";
-    return;
-  }
-  sampler_ = std::make_unique<profiling::PowerSampler>(
-      profiling::PowerSampler::Options{.pci_bus_id = pci_bus_id, .period = kSamplePeriod});
-  missing_ = sampler_->reason();
-  sampler_->rest(true);
+RunPower::RunPower(const std::string& pci_bus_id)
+    : sampler_({.pci_bus_id = pci_bus_id, .period = kSamplePeriod}) {
+  sampler_.rest(true);
 }
 
 void RunPower::begin() {
-  if (!sampler_) return;
-  (void)sampler_->take();
-  sampler_->rest(false);
+  (void)sampler_.take();
+  sampler_.rest(false);
 }
 
 profiling::PowerTrace RunPower::end(std::int64_t origin_ns) {
-  profiling::PowerTrace trace{.method = {}, .missing = missing_, .samples = {}};
-  if (!sampler_) return trace;
-  sampler_->rest(true);
-  if (!missing_.empty() || origin_ns == 0) return trace;
-  trace.method = sampler_->power_method();
-  trace.samples = sampler_->take();
+  profiling::PowerTrace trace{.method = {}, .missing = sampler_.reason(), .samples = {}};
+  sampler_.rest(true);
+  if (!trace.missing.empty() || origin_ns == 0) return trace;
+  trace.method = sampler_.power_method();
+  trace.samples = sampler_.take();
   for (profiling::PowerSample& sample : trace.samples) sample.time_ns -= origin_ns;
   return trace;
 }
@@ -161,11 +153,10 @@ std::string Backends::no_activity_reason(engine::GemmBackend kind) const {
 
 engine::Status Backends::check_library(const std::string& path,
                                        const std::vector<std::string>& allowed) const {
-  const bool is_allowed = std::ranges::find(allowed, path) != allowed.end();
-  if (path.empty() || is_allowed || has_library(hello(), path)) return {};
+  if (may_load(hello(), allowed, path)) return {};
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("the request names the cuBLASLt library {}, which this user has not chosen:  "
+      fmt::format("the request names the cuBLASLt library {}, which this user has not chosen: "
                   "loading it would run its code. Allow it with --allow-library {}, or remove "
                   "cublaslt_library from the request",
                   path, path)};

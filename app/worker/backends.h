@@ -34,8 +34,7 @@ class RunPower {
   profiling::PowerTrace end(std::int64_t origin_ns);
 
  private:
-  std::unique_ptr<profiling::PowerSampler> sampler_;
-  std::string missing_;
+  profiling::PowerSampler sampler_;
 };
 
 class Backends {

@@ -50,30 +50,20 @@ class BenchPower {
               const std::vector<engine::MeasuredSpan>& shape) const;
 
  private:
-  std::unique_ptr<profiling::PowerSampler> sampler_;
-  std::string missing_;
+  profiling::PowerSampler sampler_;
   std::vector<profiling::PowerSample> samples_;
 };
 
-BenchPower::BenchPower(const std::string& pci_bus_id) {
-  if (pci_bus_id.empty()) {
-    missing_ = "clock and power are read from NVIDIA devices only";
-    return;
-  }
-  sampler_ = std::make_unique<profiling::PowerSampler>(
-      profiling::PowerSampler::Options{.pci_bus_id = pci_bus_id, .period = kPowerPeriod});
-  missing_ = sampler_->reason();
-}
+BenchPower::BenchPower(const std::string& pci_bus_id)
+    : sampler_({.pci_bus_id = pci_bus_id, .period = kPowerPeriod}) {}
 
 void BenchPower::describe(BenchStart& start) const {
-  start.power_method = sampler_ ? sampler_->power_method() : std::string();
-  start.power_missing = missing_;
-  if (sampler_ && !sampler_->driver().empty()) start.device.driver = sampler_->driver();
+  start.power_method = sampler_.power_method();
+  start.power_missing = sampler_.reason();
+  if (!sampler_.driver().empty()) start.device.driver = sampler_.driver();
 }
 
-void BenchPower::take() {
-  if (sampler_) samples_ = sampler_->take();
-}
+void BenchPower::take() { samples_ = sampler_.take(); }
 
 BenchPower::Readings BenchPower::of(const std::vector<engine::MeasuredSpan>& row,
                                     const std::vector<engine::MeasuredSpan>& shape) const {

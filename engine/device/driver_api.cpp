@@ -26,6 +26,12 @@ Status look_up(const char* name, unsigned version, Function& function) {
 
 }  // namespace
 
+Status check_driver(CUresult result, std::string_view doing) {
+  if (result == CUDA_SUCCESS) return {};
+  return Error{ErrorCode::Device,
+               fmt::format("{} failed with driver error {}", doing, static_cast<int>(result))};
+}
+
 Result<DriverApi> load_driver_api() {
   // The version selects the signature: 12.3 added edge data to cuGraphGetEdges, 12.0 the kernel
   // node parameters their CUkernel; CUDA 13's header declares the same forms.

@@ -4,6 +4,8 @@
 
 #include <cuda.h>
 
+#include <string_view>
+
 #include "engine/model/error.h"
 
 namespace engine {
@@ -35,6 +37,9 @@ struct DriverApi {
   decltype(&::cuKernelGetName) kernel_get_name = nullptr;
   decltype(&::cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
 };
+
+/// "<doing> failed with driver error <number>".
+Status check_driver(CUresult result, std::string_view doing);
 
 /// An error names the first function that the driver lacks.
 Result<DriverApi> load_driver_api();

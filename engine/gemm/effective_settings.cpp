@@ -162,62 +162,66 @@ std::string no_stochastic_rounding(const RunRequest& request) {
 struct Setting {
   std::string_view path;  // of a field of RunRequest, with all that is below it
   std::string (*no_effect)(const RunRequest&);  // why; empty: it has one
-  void (*settle)(RunRequest&);                  // gives it the value of what happens instead
-  bool even_by_default = false;                 // settled where nobody has chosen, too
+  /// Gives it the value of what happens instead. Null: a switch is off, any other setting has its
+  /// default.
+  void (*settle)(RunRequest&) = nullptr;
+  bool even_by_default = false;  // settled where nobody has chosen, too
 };
 
-/// A switch without effect is off, any other setting has its default, with exceptions below. The
-/// first row that matches a path gives the sentence.
+/// The first row that matches a path gives the sentence.
 constexpr Setting kSettings[] = {
-    {"linear.gradients", no_backward, [](RunRequest& r) { r.linear.gradients = {}; }},
-    {"linear.wgrad_type", no_backward, [](RunRequest& r) { r.linear.wgrad_type = {}; }},
-    {"linear.accumulate_wgrad", no_backward,
-     [](RunRequest& r) { r.linear.accumulate_wgrad = false; }},
-    {"linear.delayed_wgrad", no_backward, [](RunRequest& r) { r.linear.delayed_wgrad = false; }},
-    {"streams", one_stream, [](RunRequest& r) { r.streams = RunRequest().streams; }},
-    {"workspace", no_workspace, [](RunRequest& r) { r.workspace = {}; }},
-    {"setup_arrays", no_arrays, [](RunRequest& r) { r.setup_arrays = {}; }},
-    {"try_algorithms", no_algorithms, [](RunRequest& r) { r.try_algorithms = false; }},
-    {"programmatic_launch", no_programmatic, [](RunRequest& r) { r.programmatic_launch = false; }},
-    {"int32_splits", host_splits, [](RunRequest& r) { r.int32_splits = false; }},
-    {"launch.deadline_factor", no_replays,
-     [](RunRequest& r) { r.launch.deadline_factor = LaunchMode().deadline_factor; }},
-    {"launch.markers", no_replays, [](RunRequest& r) { r.launch.markers = false; }},
-    {"recipe.activation_format", one_format,
-     [](RunRequest& r) { r.recipe.activation_format = {}; }},
-    {"recipe.gradient_format", no_backward, [](RunRequest& r) { r.recipe.gradient_format = {}; }},
-    {"recipe.gradient_format", one_format, [](RunRequest& r) { r.recipe.gradient_format = {}; }},
-    {"recipe.pow2_scales", no_quantization, [](RunRequest& r) { r.recipe.pow2_scales = false; }},
+    {"linear.gradients", no_backward},
+    {"linear.wgrad_type", no_backward},
+    {"linear.accumulate_wgrad", no_backward},
+    {"linear.delayed_wgrad", no_backward},
+    {"streams", one_stream},
+    {"workspace", no_workspace},
+    {"setup_arrays", no_arrays},
+    {"try_algorithms", no_algorithms},
+    {"programmatic_launch", no_programmatic},
+    {"int32_splits", host_splits},
+    {"launch.deadline_factor", no_replays},
+    {"launch.markers", no_replays},
+    {"recipe.activation_format", one_format},
+    {"recipe.gradient_format", no_backward},
+    {"recipe.gradient_format", one_format},
+    {"recipe.pow2_scales", no_quantization},
     {"recipe.pow2_scales", no_pow2,
      [](RunRequest& r) {
        r.recipe.pow2_scales = traits_of(r.recipe).pow2_scales(r.recipe.pow2_scales);
      },
      true},
-    {"recipe.amax_epsilon", no_epsilon, [](RunRequest& r) { r.recipe.amax_epsilon = 0; }},
+    {"recipe.amax_epsilon", no_epsilon},
     {"recipe.split_accumulator", always_promoted,
      [](RunRequest& r) { r.recipe.split_accumulator = true; }},
-    {"recipe.delayed", no_history, [](RunRequest& r) { r.recipe.delayed = {}; }},
-    {"recipe.square_weight_blocks", one_weight_block,
-     [](RunRequest& r) { r.recipe.square_weight_blocks = false; }},
-    {"recipe.square_activation_blocks", one_block,
-     [](RunRequest& r) { r.recipe.square_activation_blocks = false; }},
-    {"recipe.square_gradient_blocks", no_backward,
-     [](RunRequest& r) { r.recipe.square_gradient_blocks = false; }},
-    {"recipe.square_gradient_blocks", one_block,
-     [](RunRequest& r) { r.recipe.square_gradient_blocks = false; }},
-    {"recipe.hadamard", no_hadamard, [](RunRequest& r) { r.recipe.hadamard = false; }},
-    {"recipe.stochastic_rounding", no_stochastic_rounding,
-     [](RunRequest& r) { r.recipe.stochastic_rounding = false; }},
-    {"measure.stamps", host_spans, [](RunRequest& r) { r.measure.stamps = false; }},
-    {"measure.isolated", host_spans, [](RunRequest& r) { r.measure.isolated = false; }},
-    {"measure.observer", host_spans, [](RunRequest& r) { r.measure.observer = false; }},
-    {"measure.trace", host_spans, [](RunRequest& r) { r.measure.trace = {}; }},
-    {"cublaslt_library", no_library, [](RunRequest& r) { r.cublaslt_library.clear(); }},
+    {"recipe.delayed", no_history},
+    {"recipe.square_weight_blocks", one_weight_block},
+    {"recipe.square_activation_blocks", one_block},
+    {"recipe.square_gradient_blocks", no_backward},
+    {"recipe.square_gradient_blocks", one_block},
+    {"recipe.hadamard", no_hadamard},
+    {"recipe.stochastic_rounding", no_stochastic_rounding},
+    {"measure.stamps", host_spans},
+    {"measure.isolated", host_spans},
+    {"measure.observer", host_spans},
+    {"measure.trace", host_spans},
+    {"cublaslt_library", no_library},
 };
 
 /// Whether `path` is `root` or below it.
 bool is_below(std::string_view path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.');
+}
+
+void settle(const Setting& setting, RunRequest& request) {
+  if (setting.settle != nullptr) return setting.settle(request);
+  const RunRequest defaults;
+  for_each_leaf(kType<RunRequest>, &defaults, [&](const Leaf& leaf) {
+    if (!is_below(leaf.path, setting.path)) return;
+    const bool is_switch = leaf.path == setting.path && leaf.type.kind == Kind::Bool;
+    set_leaf(kType<RunRequest>, &request, leaf.path,
+             is_switch ? "false" : text_of(leaf.type, leaf.value));
+  });
 }
 
 std::string shown(const Leaf& leaf) {
@@ -254,7 +258,7 @@ ForcedSettings forced_settings(const RunRequest& request) {
     // A default asks for nothing.
     const bool asked = before != defaults;
     if (!asked && !setting.even_by_default) continue;
-    setting.settle(forced.effective);
+    settle(setting, forced.effective);
     const LeafTexts after = texts_below(setting.path, forced.effective);
     for (const auto& [path, text] : before) {
       const auto now = after.find(path);

@@ -3,8 +3,10 @@
 #include "engine/input/presets.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +21,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxPresetBytes = 64 * 1024;
+
+std::string plain(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) letters += static_cast<char>(std::tolower(byte));
+  }
+  return letters;
+}
 
 std::optional<std::string> text_field(const Json& json, const char* key) {
   const auto found = json.find(key);
@@ -85,6 +96,16 @@ Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
     presets.push_back(std::move(preset));
   }
   return presets;
+}
+
+Result<ShapeSpec> find_preset(const std::vector<ShapePreset>& presets, std::string_view name) {
+  std::vector<std::string> names;
+  for (const ShapePreset& preset : presets) {
+    if (plain(preset.name) == plain(name)) return preset.shape;
+    names.push_back(preset.name);
+  }
+  return Error{ErrorCode::NotFound, fmt::format("there is no preset '{}'; choose from: {}", name,
+                                                fmt::join(names, ", "))};
 }
 
 }  // namespace engine

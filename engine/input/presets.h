@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/error.h"
@@ -18,5 +19,8 @@ struct ShapePreset {
 
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.
 Result<std::vector<ShapePreset>> load_presets(const std::string& folder);
+
+/// Only letters, in any case, and digits count. An error lists the names.
+Result<ShapeSpec> find_preset(const std::vector<ShapePreset>& presets, std::string_view name);
 
 }  // namespace engine

@@ -31,8 +31,11 @@ constexpr auto enum_names(AllocationRole) {
                                           "pointer array", "splits", "counter", "check", "tickets",
                                           "known to the driver", "known from a CUPTI record"});
 }
-inline constexpr AllocationRole kLastAllocationRole = AllocationRole::RecordKnown;
 
+/// What a caller writes before a step.
+constexpr bool is_input(AllocationRole role) {
+  return role == AllocationRole::Input || role == AllocationRole::Splits;
+}
 /// Memory allocated elsewhere: its purpose is unknown, so little can be concluded about it.
 constexpr bool foreign(AllocationRole role) {
   return role == AllocationRole::DriverKnown || role == AllocationRole::RecordKnown;

@@ -2,20 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <variant>
-
 #include "engine/model/recipe_traits.h"
 
 namespace profiling {
-
-std::string input_name(const engine::InputSpec& input) {
-  if (const auto* synthetic = std::get_if<engine::SyntheticInput>(&input)) {
-    return fmt::format("{} {}", engine::name_of(synthetic->distribution),
-                       engine::name_of(synthetic->element));
-  }
-  const auto& file = std::get<engine::FileInput>(input);
-  return file.tensor.empty() ? file.path : fmt::format("{}:{}", file.path, file.tensor);
-}
 
 std::string recipe_title(const engine::Recipe& recipe) {
   const engine::RecipeTraits& traits = engine::traits_of(recipe);

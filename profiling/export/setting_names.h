@@ -9,8 +9,6 @@ namespace profiling {
 
 /// The scaling and the settings that apply to it: "fp8-block e4m3 pow2".
 std::string recipe_title(const engine::Recipe& recipe);
-/// "normal bf16", or the path and tensor of a file.
-std::string input_name(const engine::InputSpec& input);
 /// One line that distinguishes runs: recipe, shape, routing, backend and launch.
 std::string run_title(const engine::RunRequest& request);
 

@@ -20,21 +20,13 @@ class Reader {
  public:
   /// Empty, or why there is no answer.
   std::string open(const std::string& library, const std::string& pci_bus_id) {
-    engine::Result<NvmlLibrary> loaded = load_nvml(library);
-    if (!loaded.ok()) return loaded.error().message;
-    nvml_ = loaded.value();
-    if (const NvmlReturn failed = nvml_.init(); failed != 0) {
-      return nvml_.error(failed, "Starting NVML").message;
-    }
-    open_ = true;
-    const NvmlReturn found = nvml_.device_by_pci_bus_id(pci_bus_id.c_str(), &device_);
-    if (found != 0) return nvml_.error(found, "Finding the device in NVML").message;
+    const engine::Status opened = nvml_.open(pci_bus_id, library);
+    if (!opened.ok()) return opened.error().message;
     watch_errors();
     return {};
   }
   ~Reader() {
-    if (errors_ != nullptr) (void)nvml_.event_set_free(errors_);
-    if (open_) (void)nvml_.shutdown();
+    if (errors_ != nullptr) (void)nvml_.call.event_set_free(errors_);
   }
 
   std::string read() {
@@ -50,34 +42,37 @@ class Reader {
 
  private:
   void watch_errors() {
-    if (nvml_.event_set_create == nullptr || nvml_.register_events == nullptr ||
-        nvml_.event_set_wait == nullptr || nvml_.event_set_free == nullptr) {
+    if (nvml_.call.event_set_create == nullptr || nvml_.call.register_events == nullptr ||
+        nvml_.call.event_set_wait == nullptr || nvml_.call.event_set_free == nullptr) {
       return;
     }
-    if (nvml_.event_set_create(&errors_) != 0) errors_ = nullptr;
-    if (errors_ == nullptr || nvml_.register_events(device_, kNvmlEventXid, errors_) == 0) return;
-    (void)nvml_.event_set_free(errors_);
+    if (nvml_.call.event_set_create(&errors_) != 0) errors_ = nullptr;
+    if (errors_ == nullptr || nvml_.call.register_events(nvml_.device, kNvmlEventXid, errors_) == 0)
+      return;
+    (void)nvml_.call.event_set_free(errors_);
     errors_ = nullptr;
   }
 
   int add_utilisation(std::vector<std::string>& answers) const {
     NvmlUtilisation share;
-    if (nvml_.utilisation == nullptr || nvml_.utilisation(device_, &share) != 0) return -1;
+    if (nvml_.call.utilisation == nullptr || nvml_.call.utilisation(nvml_.device, &share) != 0)
+      return -1;
     answers.push_back(fmt::format("busy {} % of the time", share.gpu));
     return static_cast<int>(share.gpu);
   }
 
   void add_clock(std::vector<std::string>& answers) const {
     unsigned mhz = 0;
-    if (nvml_.clock(device_, kNvmlClockSm, &mhz) != 0) return;
+    if (nvml_.call.clock(nvml_.device, kNvmlClockSm, &mhz) != 0) return;
     answers.push_back(fmt::format("SM clock {} MHz", mhz));
   }
 
   void add_power(std::vector<std::string>& answers, int busy) const {
     unsigned milliwatts = 0;
-    if (nvml_.power_usage(device_, &milliwatts) != 0) return;
+    if (nvml_.call.power_usage(nvml_.device, &milliwatts) != 0) return;
     unsigned limit = 0;
-    const bool limited = nvml_.power_limit != nullptr && nvml_.power_limit(device_, &limit) == 0;
+    const bool limited =
+        nvml_.call.power_limit != nullptr && nvml_.call.power_limit(nvml_.device, &limit) == 0;
     std::string text = fmt::format("{:.0f} W", milliwatts / 1e3);
     if (limited) text += fmt::format(" of {:.0f} W", limit / 1e3);
     if (limited && busy >= static_cast<int>(kAlwaysBusyPercent) &&
@@ -88,26 +83,24 @@ class Reader {
   }
 
   void add_processes(std::vector<std::string>& answers) const {
-    if (nvml_.compute_processes == nullptr) return;
+    if (nvml_.call.compute_processes == nullptr) return;
     std::vector<NvmlProcess> processes(kMaxProcesses);
     unsigned count = kMaxProcesses;
-    if (nvml_.compute_processes(device_, &count, processes.data()) != 0) return;
+    if (nvml_.call.compute_processes(nvml_.device, &count, processes.data()) != 0) return;
     answers.push_back(
         fmt::format("{} {} on the device", count, count == 1 ? "process" : "processes"));
   }
 
   void add_errors(std::vector<std::string>& answers) {
     NvmlEvent event;
-    while (errors_ != nullptr && nvml_.event_set_wait(errors_, &event, 0) == 0) {
+    while (errors_ != nullptr && nvml_.call.event_set_wait(errors_, &event, 0) == 0) {
       xids_.push_back(event.data);
     }
     if (!xids_.empty()) answers.push_back(fmt::format("Xid {}", fmt::join(xids_, ", ")));
   }
 
-  NvmlLibrary nvml_;
-  NvmlDevice device_ = nullptr;
+  OpenNvml nvml_;
   NvmlEventSet errors_ = nullptr;
-  bool open_ = false;
   std::vector<unsigned long long> xids_;  // since the watch started
 };
 

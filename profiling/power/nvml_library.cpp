@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+
+#include <array>
 #include <chrono>
 #include <type_traits>
 #include <utility>
@@ -58,6 +60,27 @@ engine::Result<NvmlLibrary> load_nvml(const std::string& path) {
                          fmt::format("NVML of this driver has no {}", missing)};
   }
   return nvml;
+}
+
+engine::Status OpenNvml::open(const std::string& pci_bus_id, const std::string& library) {
+  if (pci_bus_id.empty()) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         "clock and power are read from NVIDIA devices only"};
+  }
+  ENGINE_ASSIGN(call, load_nvml(library));
+  if (const NvmlReturn failed = call.init(); failed != 0) {
+    return call.error(failed, "Starting NVML");
+  }
+  started_ = true;
+  std::array<char, 80> version{};
+  if (call.driver_version(version.data(), version.size()) == 0) driver = version.data();
+  const NvmlReturn found = call.device_by_pci_bus_id(pci_bus_id.c_str(), &device);
+  if (found != 0) return call.error(found, "Finding the device in NVML");
+  return {};
+}
+
+OpenNvml::~OpenNvml() {
+  if (started_) static_cast<void>(call.shutdown());
 }
 
 namespace {

@@ -98,6 +98,25 @@ inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 /// `path` as for dlopen. NotFound = no such library, Unsupported = it lacks a function.
 engine::Result<NvmlLibrary> load_nvml(const std::string& path = kNvmlLibrary);
 
+/// One device of a started NVML.
+struct OpenNvml {
+  OpenNvml() = default;
+  OpenNvml(const OpenNvml&) = delete;
+  OpenNvml& operator=(const OpenNvml&) = delete;
+  ~OpenNvml();
+
+  /// `pci_bus_id`: "0000:3b:00.0", as CUDA names the device; empty = not an NVIDIA device, which is
+  /// an error as well.
+  engine::Status open(const std::string& pci_bus_id, const std::string& library);
+
+  NvmlLibrary call;
+  NvmlDevice device = nullptr;
+  std::string driver;  // its version; empty without NVML
+
+ private:
+  bool started_ = false;
+};
+
 // A thread that queries NVML. A query to a stuck driver may never return, so the thread is
 // abandoned if it does not end soon after a stop request.
 

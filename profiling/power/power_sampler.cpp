@@ -1,35 +1,20 @@
 #include "profiling/power/power_sampler.h"
 
-#include <array>
 #include <chrono>
 #include <utility>
 
 namespace profiling {
 
 PowerReader::PowerReader(const std::string& pci_bus_id, const std::string& library) {
-  const engine::Status opened = open(pci_bus_id, library);
-  if (!opened.ok()) reason_ = opened.error().message;
-}
-
-PowerReader::~PowerReader() {
-  if (initialised_) nvml_.shutdown();
-}
-
-engine::Status PowerReader::open(const std::string& pci_bus_id, const std::string& library) {
-  ENGINE_ASSIGN(nvml_, load_nvml(library));
-  if (const NvmlReturn failed = nvml_.init(); failed != 0) {
-    return nvml_.error(failed, "Starting NVML");
+  if (const engine::Status opened = nvml_.open(pci_bus_id, library); !opened.ok()) {
+    reason_ = opened.error().message;
+    return;
   }
-  initialised_ = true;
-  std::array<char, 80> version{};
-  if (nvml_.driver_version(version.data(), version.size()) == 0) driver_ = version.data();
-  const NvmlReturn found = nvml_.device_by_pci_bus_id(pci_bus_id.c_str(), &device_);
-  if (found != 0) return nvml_.error(found, "Finding the device in NVML");
   NvmlFieldValue power;
   power.field = kNvmlFieldPowerInstant;
-  instant_power_ = nvml_.field_values != nullptr && nvml_.field_values(device_, 1, &power) == 0 &&
-                   power.status == 0 && power.as_unsigned > 0;
-  return {};
+  instant_power_ = nvml_.call.field_values != nullptr &&
+                   nvml_.call.field_values(nvml_.device, 1, &power) == 0 && power.status == 0 &&
+                   power.as_unsigned > 0;
 }
 
 std::string PowerReader::power_method() const {
@@ -41,29 +26,26 @@ double PowerReader::power_w() const {
   if (instant_power_) {
     NvmlFieldValue power;
     power.field = kNvmlFieldPowerInstant;
-    if (nvml_.field_values(device_, 1, &power) != 0 || power.status != 0) return -1;
+    if (nvml_.call.field_values(nvml_.device, 1, &power) != 0 || power.status != 0) return -1;
     return power.as_unsigned / 1e3;
   }
   unsigned milliwatts = 0;
-  return nvml_.power_usage(device_, &milliwatts) == 0 ? milliwatts / 1e3 : -1;
+  return nvml_.call.power_usage(nvml_.device, &milliwatts) == 0 ? milliwatts / 1e3 : -1;
 }
 
 PowerSample PowerReader::read() const {
   PowerSample sample;
-  const auto number = [](NvmlReturn result, unsigned value) {
-    return result == 0 ? static_cast<int>(value) : -1;
-  };
   sample.time_ns =
       std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  unsigned value = 0;
-  NvmlReturn result = nvml_.clock(device_, kNvmlClockSm, &value);
-  sample.sm_clock_mhz = number(result, value);
-  result = nvml_.clock(device_, kNvmlClockMemory, &value);
-  sample.memory_clock_mhz = number(result, value);
-  result = nvml_.temperature(device_, kNvmlTemperatureGpu, &value);
-  sample.temperature_c = number(result, value);
+  const auto number = [this](auto function, int which) {
+    unsigned value = 0;
+    return function(nvml_.device, which, &value) == 0 ? static_cast<int>(value) : -1;
+  };
+  sample.sm_clock_mhz = number(nvml_.call.clock, kNvmlClockSm);
+  sample.memory_clock_mhz = number(nvml_.call.clock, kNvmlClockMemory);
+  sample.temperature_c = number(nvml_.call.temperature, kNvmlTemperatureGpu);
   unsigned long long reasons = 0;
-  if (nvml_.clock_reasons(device_, &reasons) == 0) sample.clock_reasons = reasons;
+  if (nvml_.call.clock_reasons(nvml_.device, &reasons) == 0) sample.clock_reasons = reasons;
   sample.power_w = power_w();
   return sample;
 }

@@ -20,36 +20,29 @@ namespace profiling {
 
 class PowerReader {
  public:
-  /// `pci_bus_id`: "0000:3b:00.0", as CUDA names the device.
+  /// As for OpenNvml::open().
   explicit PowerReader(const std::string& pci_bus_id, const std::string& library = kNvmlLibrary);
-  PowerReader(const PowerReader&) = delete;
-  PowerReader& operator=(const PowerReader&) = delete;
-  ~PowerReader();
 
   /// Empty = read() works.
   const std::string& reason() const { return reason_; }
   /// The driver's version as reported by NVML; empty without NVML.
-  const std::string& driver() const { return driver_; }
+  const std::string& driver() const { return nvml_.driver; }
   /// Kind of power reading: "instant" or "mean of one second"; empty without NVML.
   std::string power_method() const;
   PowerSample read() const;
 
  private:
-  engine::Status open(const std::string& pci_bus_id, const std::string& library);
   double power_w() const;
 
-  NvmlLibrary nvml_;
-  NvmlDevice device_ = nullptr;
+  OpenNvml nvml_;
   std::string reason_;
-  std::string driver_;
-  bool initialised_ = false;
   bool instant_power_ = false;
 };
 
 class PowerSampler {
  public:
   struct Options {
-    std::string pci_bus_id;  // "0000:3b:00.0", as CUDA names the device
+    std::string pci_bus_id;  // as for OpenNvml::open()
     std::chrono::milliseconds period{20};
     std::string library = kNvmlLibrary;
   };

@@ -30,12 +30,12 @@ bool is_packed(const Type& element) {
 
 class Builder {
  public:
-  explicit Builder(const RecordedKind& kind) : kind_(kind) {
+  Builder(const Type& type, const RecordedKind& kind) : kind_(kind) {
     Table& root = add({.name = std::string(kind.table),
                        .rows = Table::Rows::Recorded,
-                       .key = std::string(kind.key),
-                       .record = kind.type});
-    add_members(root, *kind.type, 0, "");
+                       .key = fmt::format("{}_id", kind.name),
+                       .record = &type});
+    add_members(root, type, 0, "");
   }
   Layout take() { return std::move(layout_); }
 
@@ -47,10 +47,11 @@ class Builder {
 
   const MemberLayout& layout_of(const Type& record, const Field& field) const {
     static constexpr MemberLayout kUsual{.type = nullptr, .member = {}};
-    const auto found = std::ranges::find_if(kind_.members, [&](const MemberLayout& member) {
+    const std::span<const MemberLayout> members = member_layouts();
+    const auto found = std::ranges::find_if(members, [&](const MemberLayout& member) {
       return member.type == &record && member.member == field.name;
     });
-    return found == kind_.members.end() ? kUsual : *found;
+    return found == members.end() ? kUsual : *found;
   }
 
   std::string name_of(const Table& owner, const MemberLayout& layout,
@@ -247,7 +248,9 @@ std::vector<const Table*> Layout::parts_of(const Table& owner) const {
   return parts;
 }
 
-Layout make_layout(const RecordedKind& kind) { return Builder(kind).take(); }
+Layout make_layout(const Type& type, const RecordedKind& kind) {
+  return Builder(type, kind).take();
+}
 
 std::string definition_of(const Table& table) {
   std::vector<std::string> lines;

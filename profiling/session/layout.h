@@ -20,14 +20,9 @@
 
 #include "engine/model/fields.h"
 #include "profiling/hazards/model/snapshot.h"
+#include "profiling/session/session_file.h"
 
 namespace profiling {
-
-struct RecordedComparison;
-struct RecordedHistory;
-struct RecordedRun;
-struct RecordedSnapshot;
-struct RecordedVisit;
 
 struct Column {
   enum class Form : std::uint8_t {
@@ -118,27 +113,16 @@ struct MemberLayout {
   std::span<const DerivedColumn> derived = {};
 };
 
-struct RecordedKind {
-  const engine::Type* type;
-  std::string_view table;
-  std::string_view key;
-  std::string_view prefix = {};  // of the names of its other tables
-  std::span<const MemberLayout> members = {};
-};
-Layout make_layout(const RecordedKind& kind);
+/// All departures.
+std::span<const MemberLayout> member_layouts();
+
+Layout make_layout(const engine::Type& type, const RecordedKind& kind);
 
 template <class Recorded>
-const Layout& layout_of();
-template <>
-const Layout& layout_of<RecordedRun>();
-template <>
-const Layout& layout_of<RecordedComparison>();
-template <>
-const Layout& layout_of<RecordedHistory>();
-template <>
-const Layout& layout_of<RecordedVisit>();
-template <>
-const Layout& layout_of<RecordedSnapshot>();
+const Layout& layout_of() {
+  static const Layout layout = make_layout(engine::kType<Recorded>, Recorded::kKind);
+  return layout;
+}
 
 /// CREATE TABLE.
 std::string definition_of(const Table& table);
@@ -163,6 +147,7 @@ inline constexpr std::int64_t kMaxNotes = 1000;
 // A captured graph, recorded separately from the run or visit that it belongs to.
 
 struct RecordedSnapshot {
+  static constexpr RecordedKind kKind = {.name = "snapshot", .table = "snapshots"};
   enum class Owner : std::uint8_t { Run, Visit };
   friend constexpr auto enum_names(Owner) {
     return std::to_array<std::string_view>({"run", "visit"});

@@ -59,24 +59,17 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
     return engine::Error{regular.error().code,
                          fmt::format("{}: notes are not kept: {}", path, regular.error().message)};
   }
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
-  const Database database(raw);
-  if (code != SQLITE_OK) {
-    return engine::Error{engine::ErrorCode::Io,
-                         fmt::format("{}: notes are not kept: {}", path, sqlite3_errstr(code))};
-  }
+  ENGINE_ASSIGN(const Database database,
+                open_database(path, SQLITE_OPEN_READWRITE, path + ": notes are not kept"));
+  sqlite3* const raw = database.get();
   set_guards(raw);
   constexpr int kBusyMilliseconds = 5000;
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  engine::Status status = check_still_ours(raw, path, run);
+  ENGINE_TRY(check_still_ours(raw, path, run));
   // With a log, readers need not wait, and a crash leaves a readable file.
-  if (status.ok()) status = use_log(raw, path);
-  if (status.ok()) status = execute_sql(raw, path, "BEGIN IMMEDIATE");
-  if (!status.ok()) return status;
-  status = replace_time_notes({.database = raw, .path = path}, run, notes);
-  if (status.ok()) status = execute_sql(raw, path, "COMMIT");
-  if (!status.ok()) sqlite3_exec(raw, "ROLLBACK", nullptr, nullptr, nullptr);
+  ENGINE_TRY(use_log(raw, path));
+  engine::Status status = in_transaction(
+      raw, path, [&] { return replace_time_notes({.database = raw, .path = path}, run, notes); });
   // Back to one file without a log, unless another process has it open: then that one merges it.
   sqlite3_busy_timeout(raw, 0);
   sqlite3_exec(raw, "PRAGMA journal_mode=MEMORY", nullptr, nullptr, nullptr);

@@ -3,9 +3,14 @@
 // file as untrusted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/model/amax_history.h"
@@ -22,8 +27,16 @@
 
 namespace profiling {
 
+/// What a kind of recorded value is called in the file.
+struct RecordedKind {
+  std::string_view name;         // "run": the column run_id numbers its values
+  std::string_view table;        // "runs"
+  std::string_view prefix = {};  // of the names of its other tables
+};
+
 /// One finished run, as the window holds it and the session file stores it.
 struct RecordedRun {
+  static constexpr RecordedKind kKind = {.name = "run", .table = "runs"};
   engine::RunRequest request;
   engine::RunResult result;
   Activity activity;
@@ -47,6 +60,8 @@ struct RecordedRun {
 
 /// One finished comparison of recipes, kept beside the runs.
 struct RecordedComparison {
+  static constexpr RecordedKind kKind = {
+      .name = "comparison", .table = "comparisons", .prefix = "comparison_"};
   engine::RecipeComparison comparison;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
   template <int = 0>
@@ -58,6 +73,8 @@ struct RecordedComparison {
 
 /// Delayed scaling step by step, kept beside the runs.
 struct RecordedHistory {
+  static constexpr RecordedKind kKind = {
+      .name = "history", .table = "amax_histories", .prefix = "amax_history_"};
   engine::AmaxHistory history;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
   template <int = 0>
@@ -69,6 +86,7 @@ struct RecordedHistory {
 
 /// One visit to the graph doctor, kept beside the runs.
 struct RecordedVisit {
+  static constexpr RecordedKind kKind = {.name = "visit", .table = "visits"};
   engine::RunRequest request;  // of a gallery case: defaults
   DoctorReport report;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
@@ -80,6 +98,47 @@ struct RecordedVisit {
   }
 };
 
+/// Something for each kind of recorded value: its list, its number, its name.
+template <template <class Recorded> class Of>
+struct Records {
+  Of<RecordedRun> runs{};
+  Of<RecordedComparison> comparisons{};
+  Of<RecordedHistory> histories{};
+  Of<RecordedVisit> visits{};
+};
+
+/// visit.operator()<RecordedRun>(records.runs), and so on.
+template <class AnyRecords, class Visit>
+void for_each_kind(AnyRecords&& records, Visit&& visit) {
+  visit.template operator()<RecordedRun>(records.runs);
+  visit.template operator()<RecordedComparison>(records.comparisons);
+  visit.template operator()<RecordedHistory>(records.histories);
+  visit.template operator()<RecordedVisit>(records.visits);
+}
+
+/// What `records` has for this kind.
+template <class Recorded, class AnyRecords>
+auto& of_kind(AnyRecords& records) {
+  if constexpr (std::is_same_v<Recorded, RecordedRun>) {
+    return records.runs;
+  } else if constexpr (std::is_same_v<Recorded, RecordedComparison>) {
+    return records.comparisons;
+  } else if constexpr (std::is_same_v<Recorded, RecordedHistory>) {
+    return records.histories;
+  } else {
+    static_assert(std::is_same_v<Recorded, RecordedVisit>);
+    return records.visits;
+  }
+}
+
+/// The forms that Records takes.
+template <class Recorded>
+using ListOf = std::vector<Recorded>;
+template <class Recorded>
+using SharedListOf = std::vector<std::shared_ptr<const Recorded>>;
+template <class Recorded>
+using CountOf = std::size_t;
+
 /// Turns requests into the text stored in the file and back. Supplied by app/protocol (Protobuf's
 /// JSON form), so that wire, command line and file share one form and one validation.
 struct RequestCodec {
@@ -90,39 +149,49 @@ struct RequestCodec {
 
 /// One thread at a time.
 class SessionWriter {
+  class File;
+  struct State;
+
  public:
   /// Creates a new file; an existing one is an error that names the path. The file gets its name
   /// only when complete, so that a crash leaves no partial file.
   static engine::Result<std::unique_ptr<SessionWriter>> create(const std::string& path,
                                                                const RequestCodec& codec);
-  /// Closes the file.
-  virtual ~SessionWriter() = default;
-  /// One transaction: the run is on the disk when this returns, or not at all. The error says how
-  /// many runs are on it. InvalidArgument: the run exceeds a limit; other errors may be worth a
-  /// retry.
-  virtual engine::Status append(const RecordedRun& run) = 0;
-  /// As for runs; each kind has its own numbers.
-  virtual engine::Status append(const RecordedComparison& comparison) = 0;
-  virtual engine::Status append(const RecordedHistory& history) = 0;
-  virtual engine::Status append(const RecordedVisit& visit) = 0;
+  explicit SessionWriter(std::unique_ptr<State> state);
+  /// Closes the file; close() reports failures.
+  ~SessionWriter();
+  SessionWriter(const SessionWriter&) = delete;
+  SessionWriter& operator=(const SessionWriter&) = delete;
+
+  /// One transaction: the recorded value is on the disk when this returns, or not at all. The error
+  /// says how many runs are on it. InvalidArgument: the value exceeds a limit; other errors may be
+  /// worth a retry. Each kind has its own numbers.
+  template <class Recorded>
+  engine::Status append(const Recorded& recorded);
   /// Replaces the notes of the `run`-th appended run; 0 = the first.
-  virtual engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) = 0;
-  virtual engine::Status set_note(const std::string& key,
-                                  const std::string& value) = 0;  // title, comment, ...
+  engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes);
+  engine::Status set_note(const std::string& key, const std::string& value);  // title, comment, ...
 
   /// Checks that the file still has its name. If it was deleted, moved or replaced, everything
   /// recorded so far is copied to a file of another name, where recording continues. Every append
   /// does this too; an error means that the copy failed.
-  virtual engine::Status keep_in_place() = 0;
+  engine::Status keep_in_place();
   /// Copies the recording to this path, which must be free, and continues there. The old file
   /// stays.
-  virtual engine::Status move_to(const std::string& path) = 0;
+  engine::Status move_to(const std::string& path);
   /// keep_in_place(), then merges the log into the file. No calls may follow.
-  virtual engine::Status close() = 0;
+  engine::Status close();
   /// Where the recording is now.
-  virtual const std::string& path() const = 0;
+  const std::string& path() const;
   /// A notice for the user that the file has moved; empty if there is none, returned once.
-  virtual std::string take_notice() = 0;
+  std::string take_notice();
+
+ private:
+  engine::Status in_transaction(const std::function<engine::Status()>& work);
+  template <class Recorded>
+  engine::Status rehearse(const Recorded& recorded);
+
+  std::unique_ptr<State> state_;
 };
 
 struct SessionLimits {
@@ -133,13 +202,9 @@ struct SessionLimits {
 };
 
 /// Everything that a session file holds.
-struct Session {
+struct Session : Records<ListOf> {
   std::string path;
   std::vector<std::pair<std::string, std::string>> notes;
-  std::vector<RecordedRun> runs;
-  std::vector<RecordedComparison> comparisons;
-  std::vector<RecordedHistory> histories;
-  std::vector<RecordedVisit> visits;
 };
 
 /// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, format,

@@ -206,25 +206,24 @@ struct Opening {
 engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& facts,
                                       const SessionLimits& limits, Locking locking) {
   constexpr int kBusyMilliseconds = 2000;
-  sqlite3* raw = nullptr;
-  const int code =
-      sqlite3_open_v2(uri_of(path, locking).c_str(), &raw,
-                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
-  Opening opening{.work = nullptr, .database = Database(raw), .locked = locking == Locking::Locked};
-  if (code != SQLITE_OK) return refuse(path, sqlite3_errstr(code));
+  ENGINE_ASSIGN(Database database,
+                open_database(uri_of(path, locking),
+                              SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, path));
+  sqlite3* const raw = database.get();
+  Opening opening{
+      .work = nullptr, .database = std::move(database), .locked = locking == Locking::Locked};
   ENGINE_TRY(check_identity(raw, path, facts));
   set_guards(raw);
   opening.work = std::make_unique<WorkLimit>(raw, limits);
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  engine::Status status = execute_sql(raw, path, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0");
-  if (status.ok() && locking == Locking::Unlocked) {
+  ENGINE_TRY(execute_sql(raw, path, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0"));
+  if (locking == Locking::Unlocked) {
     // Exclusive: SQLite then keeps the log's index in memory. It must not merge the log either.
     sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    status = execute_sql(raw, path, "PRAGMA locking_mode=EXCLUSIVE");
+    ENGINE_TRY(execute_sql(raw, path, "PRAGMA locking_mode=EXCLUSIVE"));
   }
   // The first row, not BEGIN, starts the snapshot.
-  if (status.ok()) status = execute_sql(raw, path, "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
-  if (!status.ok()) return status.error();
+  ENGINE_TRY(execute_sql(raw, path, "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1"));
   return opening;
 }
 
@@ -280,12 +279,12 @@ engine::Status read_snapshots(const TableSource& source, Session& session) {
 }
 
 template <class Recorded>
-engine::Status check_each(const std::string& path, const char* kind,
-                          const std::vector<Recorded>& all) {
+engine::Status check_each(const std::string& path, const std::vector<Recorded>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const engine::Status limits = check(all[i]);
     if (!limits.ok()) {
-      return refuse(path, fmt::format("{} {}: {}", kind, i + 1, limits.error().message));
+      return refuse(path,
+                    fmt::format("{} {}: {}", Recorded::kKind.name, i + 1, limits.error().message));
     }
   }
   return {};
@@ -293,15 +292,14 @@ engine::Status check_each(const std::string& path, const char* kind,
 
 engine::Status read_all(const TableSource& source, Session& session) {
   engine::Status status = read_notes(source, session);
-  if (status.ok()) status = read_recorded(source, session.runs);
-  if (status.ok()) status = read_recorded(source, session.comparisons);
-  if (status.ok()) status = read_recorded(source, session.histories);
-  if (status.ok()) status = read_recorded(source, session.visits);
+  for_each_kind(session, [&]<class Recorded>(std::vector<Recorded>& all) {
+    if (status.ok()) status = read_recorded(source, all);
+  });
   if (status.ok()) status = read_snapshots(source, session);
-  if (status.ok()) status = check_each(source.path, "run", session.runs);
-  if (status.ok()) status = check_each(source.path, "comparison", session.comparisons);
-  if (status.ok()) status = check_each(source.path, "history", session.histories);
-  return status.ok() ? check_each(source.path, "visit", session.visits) : status;
+  for_each_kind(session, [&]<class Recorded>(const std::vector<Recorded>& all) {
+    if (status.ok()) status = check_each(source.path, all);
+  });
+  return status;
 }
 
 struct Reading {

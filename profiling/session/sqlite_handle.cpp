@@ -34,6 +34,17 @@ std::string cause_text(sqlite3* database, const std::string& path) {
 
 }  // namespace
 
+engine::Result<Database> open_database(const std::string& name, int flags,
+                                       const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);
+  Database database(raw);
+  if (code == SQLITE_OK) return database;
+  return engine::Error{
+      code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io,
+      fmt::format("{}: {}", path, sqlite3_errstr(code))};
+}
+
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing) {
   const int code = sqlite3_errcode(database);
   const auto kind = code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io;
@@ -60,6 +71,16 @@ void set_guards(sqlite3* database) {
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return database_error(database, path, fmt::format("running '{}'", sql.substr(0, 60)));
+}
+
+engine::Status in_transaction(sqlite3* database, const std::string& path,
+                              const std::function<engine::Status()>& work) {
+  ENGINE_TRY(execute_sql(database, path, "BEGIN IMMEDIATE"));
+  engine::Status status = work();
+  if (status.ok()) status = execute_sql(database, path, "COMMIT");
+  // A failed COMMIT may leave the transaction open, which would swallow every later one.
+  if (!status.ok()) sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
+  return status;
 }
 
 bool read_file_start(sqlite3* database, std::span<unsigned char> bytes) {
@@ -133,11 +154,9 @@ engine::Result<bool> Statement::next() {
 
 bool is_database(const std::string& path) {
   constexpr std::string_view kMagic = "SQLite format 3";
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
-  const Database database(raw);
+  const engine::Result<Database> database = open_database(path, SQLITE_OPEN_READONLY, path);
   std::array<unsigned char, kMagic.size()> start{};
-  return code == SQLITE_OK && read_file_start(raw, start) &&
+  return database.ok() && read_file_start(database.value().get(), start) &&
          std::equal(kMagic.begin(), kMagic.end(), start.begin());
 }
 
@@ -148,13 +167,12 @@ engine::Status use_log(sqlite3* database, const std::string& path) {
     ENGINE_TRY(statement.next());
     mode = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
   }
-  engine::Status status;
   if (mode != "wal") {
     // In memory first: a kill then leaves no journal. OFF would do, but a defensive connection
     // silently refuses it.
-    status = execute_sql(database, path, "PRAGMA journal_mode=MEMORY; PRAGMA journal_mode=WAL");
+    ENGINE_TRY(execute_sql(database, path, "PRAGMA journal_mode=MEMORY; PRAGMA journal_mode=WAL"));
   }
-  return status.ok() ? execute_sql(database, path, "PRAGMA synchronous=FULL") : status;
+  return execute_sql(database, path, "PRAGMA synchronous=FULL");
 }
 
 }  // namespace profiling

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@ struct DatabaseClose {
 };
 using Database = std::unique_ptr<sqlite3, DatabaseClose>;
 
+/// `name`: a path, an SQLite URI or ":memory:"; `flags`: SQLITE_OPEN_*. `path` begins the message.
+engine::Result<Database> open_database(const std::string& name, int flags, const std::string& path);
+
 /// "<path>: <doing>: <SQLite's own sentence>".
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing);
 
@@ -28,6 +32,10 @@ void set_guards(sqlite3* database);
 
 /// Runs statements whose rows are not needed.
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql);
+
+/// Commits what `work` has written, or nothing if it fails.
+engine::Status in_transaction(sqlite3* database, const std::string& path,
+                              const std::function<engine::Status()>& work);
 
 /// The file's first bytes as they are on the disk, through SQLite's own descriptor: closing another
 /// one would drop the locks that a writer in this process holds. False: it has fewer.

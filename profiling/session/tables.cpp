@@ -209,52 +209,9 @@ constexpr MemberLayout kMembers[] = {
     column<SnapshotEdge>("to", "to_node"),
 };
 
-constexpr RecordedKind kRuns = {
-    .type = &kType<RecordedRun>, .table = "runs", .key = "run_id", .members = kMembers};
-constexpr RecordedKind kComparisons = {.type = &kType<RecordedComparison>,
-                                       .table = "comparisons",
-                                       .key = "comparison_id",
-                                       .prefix = "comparison_",
-                                       .members = kMembers};
-constexpr RecordedKind kHistories = {.type = &kType<RecordedHistory>,
-                                     .table = "amax_histories",
-                                     .key = "history_id",
-                                     .prefix = "amax_history_",
-                                     .members = kMembers};
-constexpr RecordedKind kVisits = {
-    .type = &kType<RecordedVisit>, .table = "visits", .key = "visit_id", .members = kMembers};
-constexpr RecordedKind kSnapshots = {.type = &kType<RecordedSnapshot>,
-                                     .table = "snapshots",
-                                     .key = "snapshot_id",
-                                     .members = kMembers};
-
 }  // namespace
 
-template <>
-const Layout& layout_of<RecordedRun>() {
-  static const Layout layout = make_layout(kRuns);
-  return layout;
-}
-template <>
-const Layout& layout_of<RecordedComparison>() {
-  static const Layout layout = make_layout(kComparisons);
-  return layout;
-}
-template <>
-const Layout& layout_of<RecordedHistory>() {
-  static const Layout layout = make_layout(kHistories);
-  return layout;
-}
-template <>
-const Layout& layout_of<RecordedVisit>() {
-  static const Layout layout = make_layout(kVisits);
-  return layout;
-}
-template <>
-const Layout& layout_of<RecordedSnapshot>() {
-  static const Layout layout = make_layout(kSnapshots);
-  return layout;
-}
+std::span<const MemberLayout> member_layouts() { return kMembers; }
 
 std::vector<TableDefinition> session_tables() {
   std::vector<TableDefinition> all = {{"notes",
@@ -266,11 +223,11 @@ std::vector<TableDefinition> session_tables() {
                                       {"activity_kinds",
                                        "CREATE TABLE activity_kinds(\n  kind INTEGER PRIMARY "
                                        "KEY,\n  name TEXT NOT NULL\n) STRICT"}};
-  for (const Layout* layout :
-       {&layout_of<RecordedRun>(), &layout_of<RecordedComparison>(), &layout_of<RecordedHistory>(),
-        &layout_of<RecordedVisit>(), &layout_of<RecordedSnapshot>()}) {
-    for (const auto& table : layout->tables) all.push_back({table->name, definition_of(*table)});
-  }
+  const auto add = [&](const Layout& layout) {
+    for (const auto& table : layout.tables) all.push_back({table->name, definition_of(*table)});
+  };
+  for_each_kind(Session(), [&]<class Recorded>(const auto&) { add(layout_of<Recorded>()); });
+  add(layout_of<RecordedSnapshot>());
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "engine/model/text.h"
@@ -23,41 +24,34 @@
 namespace profiling {
 namespace {
 
+constexpr std::size_t kMaxNoteBytes = 1 << 20;
+
 /// Names of the numbers in `records`, for people who query the file.
 engine::Status write_names(const Target& to, const char* table, const engine::Type& type) {
-  auto row =
-      Statement::prepare(to.database, to.path, fmt::format("INSERT INTO {} VALUES(?, ?)", table));
-  if (!row.ok()) return row.error();
-  engine::Status status;
+  ENGINE_ASSIGN(
+      Statement row,
+      Statement::prepare(to.database, to.path, fmt::format("INSERT INTO {} VALUES(?, ?)", table)));
   for (const engine::EnumName& entry : type.names) {
-    if (status.ok()) status = row.value().integer(entry.value).text(entry.name).execute();
+    ENGINE_TRY(row.integer(entry.value).text(entry.name).execute());
   }
-  return status;
+  return {};
 }
 
 engine::Status create_tables(const Target& to) {
   const auto run = [&](const std::string& sql) { return execute_sql(to.database, to.path, sql); };
-  engine::Status status = run("BEGIN");
-  if (status.ok()) status = run(fmt::format("PRAGMA application_id={}", kApplicationId));
-  if (status.ok()) status = run(fmt::format("PRAGMA user_version={}", kFormat));
-  for (const TableDefinition& table : session_tables()) {
-    if (status.ok()) status = run(table.sql);
-  }
-  if (status.ok()) status = write_names(to, "stages", engine::kType<engine::Stage>);
-  if (status.ok()) status = write_names(to, "activity_kinds", engine::kType<ActivityKind>);
-  return status.ok() ? run("COMMIT") : status;
+  ENGINE_TRY(run("BEGIN"));
+  ENGINE_TRY(run(fmt::format("PRAGMA application_id={}", kApplicationId)));
+  ENGINE_TRY(run(fmt::format("PRAGMA user_version={}", kFormat)));
+  for (const TableDefinition& table : session_tables()) ENGINE_TRY(run(table.sql));
+  ENGINE_TRY(write_names(to, "stages", engine::kType<engine::Stage>));
+  ENGINE_TRY(write_names(to, "activity_kinds", engine::kType<ActivityKind>));
+  return run("COMMIT");
 }
 
 /// The tables of a recording that has no runs yet, in memory.
 engine::Result<Database> empty_tables(const std::string& path) {
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE, nullptr);
-  Database database(raw);
-  if (code != SQLITE_OK) {
-    return engine::Error{engine::ErrorCode::OutOfMemory,
-                         fmt::format("{}: {}", path, sqlite3_errstr(code))};
-  }
-  ENGINE_TRY(create_tables({.database = raw, .path = path}));
+  ENGINE_ASSIGN(Database database, open_database(":memory:", SQLITE_OPEN_READWRITE, path));
+  ENGINE_TRY(create_tables({.database = database.get(), .path = path}));
   return database;
 }
 
@@ -89,25 +83,61 @@ engine::Status check_nothing_beside(const std::string& path) {
   return {};
 }
 
+/// There may be millions, and limits.cpp checks everything about records and events.
+RecordedRun without_records(const RecordedRun& run) {
+  return {.request = run.request,
+          .result = run.result,
+          .activity = {.names = run.activity.names, .records = {}, .nodes = run.activity.nodes},
+          .wall_clock_ms = run.wall_clock_ms,
+          .snapshot = run.snapshot,
+          .power = run.power,
+          .group = run.group,
+          .notes = run.notes};
+}
+template <class Other>
+const Other& without_records(const Other& other) {
+  return other;
+}
+
+/// What was captured with it; null = nothing.
+template <class Recorded>
+const Snapshot* snapshot_of(const Recorded& recorded) {
+  const Snapshot* snapshot = nullptr;
+  if constexpr (std::is_same_v<Recorded, RecordedRun>) snapshot = &recorded.snapshot;
+  if constexpr (std::is_same_v<Recorded, RecordedVisit>) snapshot = &recorded.report.snapshot;
+  return snapshot == nullptr || *snapshot == Snapshot{} ? nullptr : snapshot;
+}
+
+/// As number `id` of its kind, with its snapshot, if it has one, as number `snapshot_id`.
+template <class Recorded>
+engine::Status write(const Target& to, std::int64_t id, std::int64_t snapshot_id,
+                     const Recorded& recorded, const RequestCodec& codec) {
+  ENGINE_TRY(write_recorded(to, id, recorded, codec));
+  const Snapshot* snapshot = snapshot_of(recorded);
+  if (snapshot == nullptr) return {};
+  constexpr bool kOfRun = std::is_same_v<Recorded, RecordedRun>;
+  const RecordedSnapshot kept{
+      .owner = kOfRun ? RecordedSnapshot::Owner::Run : RecordedSnapshot::Owner::Visit,
+      .owner_id = id,
+      .snapshot = *snapshot};
+  return write_recorded(to, snapshot_id, kept, codec);
+}
+
+}  // namespace
+
 /// A recording's files as SQLite holds them open; SQLite never replaces one of them.
-class OpenRecording {
+class SessionWriter::File {
  public:
-  static engine::Result<OpenRecording> open(const std::string& path) {
-    OpenRecording opened;
+  static engine::Result<File> open(const std::string& path) {
+    File opened;
     opened.path_ = path;
-    sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
-    opened.database_.reset(raw);
-    if (code != SQLITE_OK) {
-      return engine::Error{engine::ErrorCode::Io,
-                           fmt::format("{}: {}", path, sqlite3_errstr(code))};
-    }
+    ENGINE_ASSIGN(opened.database_, open_database(path, SQLITE_OPEN_READWRITE, path));
+    sqlite3* const raw = opened.database();
     // Notes may be written by another window, and a reader may be about to recover the log.
     sqlite3_busy_timeout(raw, kBusyMilliseconds);
-    engine::Status status = use_log(raw, path);
+    ENGINE_TRY(use_log(raw, path));
     // The first row makes SQLite open the log.
-    if (status.ok()) status = execute_sql(raw, path, "SELECT count(*) FROM runs");
-    if (!status.ok()) return status.error();
+    ENGINE_TRY(execute_sql(raw, path, "SELECT count(*) FROM runs"));
     for (std::size_t i = 0; i < kParts.size(); ++i) {
       opened.parts_[i] = identity_of(path + kParts[i]);
     }
@@ -133,29 +163,19 @@ class OpenRecording {
 
   /// Copies everything committed so far to this path, which must be free.
   engine::Status copy_to(const std::string& path) const {
-    engine::Status status = check_nothing_beside(path);
-    if (!status.ok()) return status;
-    engine::Result<UnpublishedFile> file = UnpublishedFile::create(path);
-    if (!file.ok()) return file.error();
+    ENGINE_TRY(check_nothing_beside(path));
+    ENGINE_ASSIGN(UnpublishedFile file, UnpublishedFile::create(path));
     {
-      sqlite3* raw = nullptr;
-      const int code =
-          sqlite3_open_v2(file.value().name().c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
-      const Database copy(raw);
-      if (code != SQLITE_OK) {
-        return engine::Error{engine::ErrorCode::Io,
-                             fmt::format("{}: {}", path, sqlite3_errstr(code))};
-      }
+      ENGINE_ASSIGN(const Database copy, open_database(file.name(), SQLITE_OPEN_READWRITE, path));
       // The file is not published yet: it needs no journal, and publish() flushes it.
-      status = execute_sql(raw, path, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
-      if (!status.ok()) return status;
-      sqlite3_backup* backup = sqlite3_backup_init(raw, "main", database(), "main");
+      ENGINE_TRY(execute_sql(copy.get(), path, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF"));
+      sqlite3_backup* backup = sqlite3_backup_init(copy.get(), "main", database(), "main");
       sqlite3_backup_step(backup, -1);
       if (sqlite3_backup_finish(backup) != SQLITE_OK) {
-        return database_error(raw, path, "copying the recording");
+        return database_error(copy.get(), path, "copying the recording");
       }
     }
-    return file.value().publish();
+    return file.publish();
   }
 
   /// Closes it. `keep`: as one file without a log, which is what people copy; if a step fails, the
@@ -181,237 +201,170 @@ class OpenRecording {
   static constexpr int kBusyMilliseconds = 5000;
   static constexpr std::array<const char*, 3> kParts = {"", "-wal", "-shm"};
 
-  OpenRecording() = default;
+  File() = default;
 
   Database database_;
   std::string path_;
   std::array<std::optional<FileIdentity>, 3> parts_;
 };
 
-class SqliteSessionWriter final : public SessionWriter {
- public:
-  SqliteSessionWriter(OpenRecording file, Database rehearsal, const RequestCodec& codec)
-      : file_(std::move(file)), rehearsal_(std::move(rehearsal)), codec_(codec) {}
-  SqliteSessionWriter(const SqliteSessionWriter&) = delete;
-  SqliteSessionWriter& operator=(const SqliteSessionWriter&) = delete;
-
-  // Failures are reported by close() only.
-  ~SqliteSessionWriter() override { static_cast<void>(close()); }
-
-  engine::Status append(const RecordedRun& run) override {
-    return append_one("run", counts_.runs, run);
-  }
-  engine::Status append(const RecordedVisit& visit) override {
-    return append_one("visit", counts_.visits, visit);
-  }
-  engine::Status append(const RecordedComparison& comparison) override {
-    return append_one("comparison", counts_.comparisons, comparison);
-  }
-  engine::Status append(const RecordedHistory& history) override {
-    return append_one("history", counts_.histories, history);
-  }
-
-  engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
-    if (static_cast<std::int64_t>(run) >= counts_.runs) {
-      return engine::Error{
-          engine::ErrorCode::InvalidArgument,
-          fmt::format("{}: there is no run {} to attach notes to", path(), run + 1)};
-    }
-    ENGINE_TRY(check(notes));
-    return in_transaction([&] { return replace_time_notes(target(), run, notes); });
-  }
-
-  engine::Status set_note(const std::string& key, const std::string& value) override {
-    if (!engine::is_clean_text(key) || !engine::is_clean_text(value) ||
-        key.size() + value.size() > kMaxNoteBytes) {
-      return engine::Error{
-          engine::ErrorCode::InvalidArgument,
-          fmt::format("{}: note '{}' has {} bytes; it must be UTF-8 text of at most {} bytes",
-                      path(), key.substr(0, 40), key.size() + value.size(), kMaxNoteBytes)};
-    }
-    return in_transaction([&]() -> engine::Status {
-      auto statement = Statement::prepare(file_.database(), path(),
-                                          "INSERT INTO notes VALUES(?, ?) ON CONFLICT(key) DO "
-                                          "UPDATE SET value = excluded.value");
-      if (!statement.ok()) return statement.error();
-      return statement.value().text(key).text(value).execute();
-    });
-  }
-
-  engine::Status keep_in_place() override {
-    const std::string displacement = file_.displacement();
-    if (displacement.empty()) return {};
-    // The folder may be gone too; the measurements must not be lost with it.
-    std::error_code error;
-    const std::filesystem::path name = std::filesystem::path(path()).filename();
-    engine::Status status;
-    for (const std::filesystem::path& folder :
-         {std::filesystem::path(path()).parent_path(), std::filesystem::current_path(error),
-          std::filesystem::temp_directory_path(error)}) {
-      const std::string old_path = path();
-      status = move_to(free_name_beside((folder / name).string()));
-      if (!status.ok()) continue;
-      notice_ = fmt::format(
-          "{} {} during recording. The whole recording is now in {} and continues there.", old_path,
-          displacement, path());
-      return {};
-    }
-    return engine::Error{
-        status.error().code,
-        fmt::format("{} {} during recording, and the recording cannot be copied: {}", path(),
-                    displacement, status.error().message)};
-  }
-
-  engine::Status move_to(const std::string& path) override {
-    ENGINE_TRY(file_.copy_to(path));
-    ENGINE_ASSIGN(OpenRecording copy, OpenRecording::open(path));
-    file_.close(file_.displacement().empty());
-    file_ = std::move(copy);
-    return {};
-  }
-
-  engine::Status close() override {
-    if (file_.database() == nullptr) return {};
-    engine::Status status = keep_in_place();
-    // A file without a name needs no log.
-    file_.close(status.ok());
-    return status;
-  }
-
-  const std::string& path() const override { return file_.path(); }
-  std::string take_notice() override { return std::exchange(notice_, {}); }
-
- private:
-  static constexpr std::size_t kMaxNoteBytes = 1 << 20;
-
-  Target target() const { return {.database = file_.database(), .path = file_.path()}; }
-
-  /// Numbers of rows in the file, by kind.
-  struct Counts {
-    std::int64_t runs = 0;
-    std::int64_t comparisons = 0;
-    std::int64_t histories = 0;
-    std::int64_t visits = 0;
-    std::int64_t snapshots = 0;
-  };
-
-  /// The counters advance only if everything is in the file.
-  template <class Recorded>
-  engine::Status append_one(const char* kind, std::int64_t& counter, const Recorded& recorded) {
-    engine::Status limits = check(recorded);
-    if (limits.ok()) limits = rehearse(recorded);
-    if (!limits.ok()) {
-      return engine::Error{limits.error().code, fmt::format("{}: the {} is not recorded: {}",
-                                                            path(), kind, limits.error().message)};
-    }
-    // Retries a failed copy before more goes into a file that has lost its name.
-    engine::Status status = keep_in_place();
-    if (status.ok()) {
-      status = in_transaction([&] { return write(target(), counts_, counter + 1, recorded); });
-    }
-    if (!status.ok()) {
-      return engine::Error{status.error().code,
-                           fmt::format("{}; {} {} is not in the recording, which has {} run(s)",
-                                       status.error().message, kind, counter + 1, counts_.runs)};
-    }
-    ++counter;
-    if (is_kept(snapshot_of(recorded))) ++counts_.snapshots;
-    // It is committed: should the copy fail now, the next call or close() says so.
-    static_cast<void>(keep_in_place());
-    return {};
-  }
-
-  /// A value that the reader refuses would make the whole file unreadable. So everything is first
-  /// written to memory and read back there, which applies the reader's checks.
-  template <class Recorded>
-  engine::Status rehearse(const Recorded& recorded) {
-    static const std::string kWords = "it could not be read again";
-    sqlite3* database = rehearsal_.get();
-    engine::Status status = execute_sql(database, kWords, "BEGIN");
-    if (status.ok()) status = write({database, kWords}, {}, 1, without_records(recorded));
-    if (status.ok()) status = check_readable(database, kWords, codec_);
-    sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
-    if (status.ok() || status.error().code == engine::ErrorCode::OutOfMemory) return status;
-    // Also for SQLite's own errors: no disk is involved.
-    return engine::Error{engine::ErrorCode::InvalidArgument, status.error().message};
-  }
-
-  /// There may be millions, and limits.cpp checks everything about records and events.
-  static RecordedRun without_records(const RecordedRun& run) {
-    return {.request = run.request,
-            .result = run.result,
-            .activity = {.names = run.activity.names, .records = {}, .nodes = run.activity.nodes},
-            .wall_clock_ms = run.wall_clock_ms,
-            .snapshot = run.snapshot,
-            .power = run.power,
-            .group = run.group,
-            .notes = run.notes};
-  }
-  template <class Other>
-  static const Other& without_records(const Other& other) {
-    return other;
-  }
-
-  template <class Work>
-  engine::Status in_transaction(Work work) {
-    engine::Status status = execute_sql(file_.database(), path(), "BEGIN IMMEDIATE");
-    if (!status.ok()) return status;
-    status = work();
-    if (status.ok()) status = execute_sql(file_.database(), path(), "COMMIT");
-    // A failed COMMIT may leave the transaction open, which would swallow every later run.
-    if (!status.ok()) sqlite3_exec(file_.database(), "ROLLBACK", nullptr, nullptr, nullptr);
-    return status;
-  }
-
-  static const Snapshot* snapshot_of(const RecordedRun& run) { return &run.snapshot; }
-  static const Snapshot* snapshot_of(const RecordedVisit& visit) { return &visit.report.snapshot; }
-  static const Snapshot* snapshot_of(const RecordedComparison&) { return nullptr; }
-  static const Snapshot* snapshot_of(const RecordedHistory&) { return nullptr; }
-  static bool is_kept(const Snapshot* snapshot) {
-    return snapshot != nullptr && !(*snapshot == Snapshot{});
-  }
-
-  /// As number `id` of its kind, with its snapshot as the next one.
-  template <class Recorded>
-  engine::Status write(const Target& to, const Counts& before, std::int64_t id,
-                       const Recorded& recorded) const {
-    const engine::Status status = write_recorded(to, id, recorded, codec_);
-    const Snapshot* snapshot = snapshot_of(recorded);
-    if (!status.ok() || !is_kept(snapshot)) return status;
-    constexpr bool kOfRun = std::is_same_v<Recorded, RecordedRun>;
-    const RecordedSnapshot kept{
-        .owner = kOfRun ? RecordedSnapshot::Owner::Run : RecordedSnapshot::Owner::Visit,
-        .owner_id = id,
-        .snapshot = *snapshot};
-    return write_recorded(to, before.snapshots + 1, kept, codec_);
-  }
-
-  OpenRecording file_;
-  Database rehearsal_;  // the same tables in memory, always empty between calls
-  const RequestCodec& codec_;
-  std::string notice_;
-  Counts counts_;
+struct SessionWriter::State {
+  File file;
+  Database rehearsal;  // the same tables in memory, always empty between calls
+  const RequestCodec& codec;
+  std::string notice{};
+  Records<CountOf> counts{};  // of what is in the file
+  std::int64_t snapshots = 0;
 };
-
-}  // namespace
 
 engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::string& path,
                                                                      const RequestCodec& codec) {
-  engine::Status status = check_nothing_beside(path);
-  if (!status.ok()) return status.error();
+  ENGINE_TRY(check_nothing_beside(path));
   ENGINE_ASSIGN(Database tables, empty_tables(path));
   ENGINE_ASSIGN(const std::vector<std::byte> empty, file_of(tables.get(), path));
-  ENGINE_ASSIGN(UnpublishedFile file, UnpublishedFile::create(path));
-  status = file.write(empty);
-  if (status.ok()) status = file.publish();
-  if (!status.ok()) return status.error();
-  engine::Result<OpenRecording> opened = OpenRecording::open(path);
+  ENGINE_ASSIGN(UnpublishedFile unpublished, UnpublishedFile::create(path));
+  ENGINE_TRY(unpublished.write(empty));
+  ENGINE_TRY(unpublished.publish());
+  engine::Result<File> opened = File::open(path);
   if (!opened.ok()) {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path + part).c_str());
     return opened.error();
   }
-  return std::unique_ptr<SessionWriter>(
-      std::make_unique<SqliteSessionWriter>(std::move(opened).value(), std::move(tables), codec));
+  return std::make_unique<SessionWriter>(std::unique_ptr<State>(new State{
+      .file = std::move(opened).value(), .rehearsal = std::move(tables), .codec = codec}));
 }
+
+SessionWriter::SessionWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SessionWriter::~SessionWriter() { static_cast<void>(close()); }
+
+/// The counters advance only if everything is in the file.
+template <class Recorded>
+engine::Status SessionWriter::append(const Recorded& recorded) {
+  constexpr std::string_view kName = Recorded::kKind.name;
+  engine::Status limits = check(recorded);
+  if (limits.ok()) limits = rehearse(recorded);
+  if (!limits.ok()) {
+    return engine::Error{limits.error().code, fmt::format("{}: the {} is not recorded: {}", path(),
+                                                          kName, limits.error().message)};
+  }
+  // Retries a failed copy before more goes into a file that has lost its name.
+  engine::Status status = keep_in_place();
+  std::size_t& count = of_kind<Recorded>(state_->counts);
+  if (status.ok()) {
+    status = in_transaction([&] {
+      return write({.database = state_->file.database(), .path = path()},
+                   static_cast<std::int64_t>(count) + 1, state_->snapshots + 1, recorded,
+                   state_->codec);
+    });
+  }
+  if (!status.ok()) {
+    return engine::Error{
+        status.error().code,
+        fmt::format("{}; {} {} is not in the recording, which has {} run(s)",
+                    status.error().message, kName, count + 1, state_->counts.runs)};
+  }
+  ++count;
+  if (snapshot_of(recorded) != nullptr) ++state_->snapshots;
+  // It is committed: should the copy fail now, the next call or close() says so.
+  static_cast<void>(keep_in_place());
+  return {};
+}
+template engine::Status SessionWriter::append(const RecordedRun&);
+template engine::Status SessionWriter::append(const RecordedComparison&);
+template engine::Status SessionWriter::append(const RecordedHistory&);
+template engine::Status SessionWriter::append(const RecordedVisit&);
+
+/// A value that the reader refuses would make the whole file unreadable. So everything is first
+/// written to memory and read back there, which applies the reader's checks.
+template <class Recorded>
+engine::Status SessionWriter::rehearse(const Recorded& recorded) {
+  static const std::string kWords = "it could not be read again";
+  sqlite3* database = state_->rehearsal.get();
+  engine::Status status = execute_sql(database, kWords, "BEGIN");
+  if (status.ok()) {
+    status = write({.database = database, .path = kWords}, 1, 1, without_records(recorded),
+                   state_->codec);
+  }
+  if (status.ok()) status = check_readable(database, kWords, state_->codec);
+  sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
+  if (status.ok() || status.error().code == engine::ErrorCode::OutOfMemory) return status;
+  // Also for SQLite's own errors: no disk is involved.
+  return engine::Error{engine::ErrorCode::InvalidArgument, status.error().message};
+}
+
+engine::Status SessionWriter::in_transaction(const std::function<engine::Status()>& work) {
+  return profiling::in_transaction(state_->file.database(), path(), work);
+}
+
+engine::Status SessionWriter::set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) {
+  if (run >= state_->counts.runs) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{}: there is no run {} to attach notes to", path(), run + 1)};
+  }
+  ENGINE_TRY(check(notes));
+  return in_transaction([&] {
+    return replace_time_notes({.database = state_->file.database(), .path = path()}, run, notes);
+  });
+}
+
+engine::Status SessionWriter::set_note(const std::string& key, const std::string& value) {
+  if (!engine::is_clean_text(key) || !engine::is_clean_text(value) ||
+      key.size() + value.size() > kMaxNoteBytes) {
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("{}: note '{}' has {} bytes; it must be UTF-8 text of at most {} bytes", path(),
+                    key.substr(0, 40), key.size() + value.size(), kMaxNoteBytes)};
+  }
+  return in_transaction([&]() -> engine::Status {
+    ENGINE_ASSIGN(Statement statement,
+                  Statement::prepare(state_->file.database(), path(),
+                                     "INSERT INTO notes VALUES(?, ?) ON CONFLICT(key) DO "
+                                     "UPDATE SET value = excluded.value"));
+    return statement.text(key).text(value).execute();
+  });
+}
+
+engine::Status SessionWriter::keep_in_place() {
+  const std::string displacement = state_->file.displacement();
+  if (displacement.empty()) return {};
+  // The folder may be gone too; the measurements must not be lost with it.
+  std::error_code error;
+  const std::filesystem::path name = std::filesystem::path(path()).filename();
+  engine::Status status;
+  for (const std::filesystem::path& folder :
+       {std::filesystem::path(path()).parent_path(), std::filesystem::current_path(error),
+        std::filesystem::temp_directory_path(error)}) {
+    const std::string old_path = path();
+    status = move_to(free_name_beside((folder / name).string()));
+    if (!status.ok()) continue;
+    state_->notice =
+        fmt::format("{} {} during recording. The whole recording is now in {} and continues there.",
+                    old_path, displacement, path());
+    return {};
+  }
+  return engine::Error{status.error().code,
+                       fmt::format("{} {} during recording, and the recording cannot be copied: {}",
+                                   path(), displacement, status.error().message)};
+}
+
+engine::Status SessionWriter::move_to(const std::string& path) {
+  File& file = state_->file;
+  ENGINE_TRY(file.copy_to(path));
+  ENGINE_ASSIGN(File copy, File::open(path));
+  file.close(file.displacement().empty());
+  file = std::move(copy);
+  return {};
+}
+
+engine::Status SessionWriter::close() {
+  if (state_->file.database() == nullptr) return {};
+  engine::Status status = keep_in_place();
+  // A file without a name needs no log.
+  state_->file.close(status.ok());
+  return status;
+}
+
+const std::string& SessionWriter::path() const { return state_->file.path(); }
+std::string SessionWriter::take_notice() { return std::exchange(state_->notice, {}); }
 
 }  // namespace profiling

@@ -1,5 +1,7 @@
 #include "profiling/trace/roofline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -134,7 +136,7 @@ std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result) {
         .flop_per_clock = (narrow ? 8192.0 : 4096.0) * result.device.multiprocessors,
         .clock_mhz = row.clock_mhz,
         .bytes_per_s = row.bytes_per_s,
-        .source = "data sheet, dense, at 1.83 GHz"};
+        .source = fmt::format("data sheet, dense, at {:.2f} GHz", row.clock_mhz / 1e3)};
   }
   return std::nullopt;
 }

@@ -497,7 +497,7 @@ TEST_F(WindowRecorder, KeepsNoRunAliveAndStillFindsIt) {
     app::Recorder::Run second = a_run();
     recorder.append(first);
     recorder.append(second);
-    ASSERT_TRUE(wait_until([&] { return recorder.progress().written == 2; }))
+    ASSERT_TRUE(wait_until([&] { return recorder.progress().written.runs == 2; }))
         << recorder.progress().error;
     const std::weak_ptr<const RecordedRun> forgotten = first;
     first.reset();
@@ -514,7 +514,7 @@ TEST_F(WindowRecorder, KeepsNoRunAliveAndStillFindsIt) {
 TEST_F(WindowRecorder, WaitsForRoomAndGoesOn) {
   app::Recorder recorder(path_, [] {});
   recorder.append(a_run());
-  ASSERT_TRUE(wait_until([&] { return recorder.progress().written == 1; }))
+  ASSERT_TRUE(wait_until([&] { return recorder.progress().written.runs == 1; }))
       << recorder.progress().error;
   {
     const FileSizeLimit limit(fs::file_size(path_ + "-wal"));
@@ -524,7 +524,7 @@ TEST_F(WindowRecorder, WaitsForRoomAndGoesOn) {
     EXPECT_GT(recorder.progress().waiting, 0U);
     EXPECT_FALSE(recorder.progress().finished);
   }
-  EXPECT_TRUE(wait_until([&] { return recorder.progress().written == 21; }))
+  EXPECT_TRUE(wait_until([&] { return recorder.progress().written.runs == 21; }))
       << recorder.progress().error;
   EXPECT_EQ(recorder.progress().error, "");
   recorder.finish();
@@ -535,7 +535,7 @@ TEST_F(WindowRecorder, WaitsForRoomAndGoesOn) {
 TEST_F(WindowRecorder, SaysThatItsFileIsGoneAndGoesOnInAnother) {
   app::Recorder recorder(path_, [] {});
   recorder.append(a_run());
-  ASSERT_TRUE(wait_until([&] { return recorder.progress().written == 1; }));
+  ASSERT_TRUE(wait_until([&] { return recorder.progress().written.runs == 1; }));
   fs::remove(path_);
   // Without a further run: it checks by itself.
   std::vector<std::string> notices;
@@ -548,7 +548,7 @@ TEST_F(WindowRecorder, SaysThatItsFileIsGoneAndGoesOnInAnother) {
   EXPECT_EQ(recorded_in(there), 1U);
   recorder.move_to(folder_.file("chosen.session"));
   recorder.append(a_run());
-  ASSERT_TRUE(wait_until([&] { return recorder.progress().written == 2; }));
+  ASSERT_TRUE(wait_until([&] { return recorder.progress().written.runs == 2; }));
   recorder.finish();
   ASSERT_TRUE(wait_until([&] { return recorder.progress().finished; }));
   EXPECT_EQ(recorder.progress().error, "");

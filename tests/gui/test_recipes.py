@@ -153,7 +153,7 @@ def test_recording_shows_its_comparison_without_a_worker(open_window):
     live.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
     name = value(live, "file.path")
     live.click("file.accept")
-    live.wait("notice", lambda m: any("1 comparison(s)" in c["value"] for c in m["controls"]))
+    live.wait("notice", lambda m: any("1 comparison" in c["value"] for c in m["controls"]))
     path = pathlib.Path(live.folder) / name
     live.close()
     window = open_window(str(path), "--no-worker")

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "app/gui/controls/panel_context.h"
@@ -12,17 +13,31 @@ namespace app {
 
 class PagePanel {
  public:
+  /// Names of its views, in their order on screen; static.
+  explicit PagePanel(std::span<const std::string_view> views = {}) : views_(views) {}
   virtual ~PagePanel() = default;
   /// Draws into the current ImGui window, using the whole of `size`.
   virtual void draw(const PanelContext& context, ImVec2 size) = 0;
   /// Called between frames, a few times per second: true when a background result is to be drawn.
   virtual bool tick() { return false; }
   /// Switches to one of the page's views; empty = its first, an unknown name changes nothing.
-  virtual void show_view(std::string_view) {}
-  virtual std::string_view view() const { return {}; }
+  void show_view(std::string_view name) {
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      if (views_[i] == name || (i == 0 && name.empty())) view_ = static_cast<int>(i);
+    }
+  }
+  std::string_view view() const {
+    return views_.empty() ? std::string_view() : views_[static_cast<std::size_t>(view_)];
+  }
   /// Selects as a user would, as soon as the run on screen is ready.
   virtual void select(const Selection&) {}
   virtual Selection selected() const { return {}; }
+
+ protected:
+  int view_ = 0;  // index of the one on screen
+
+ private:
+  std::span<const std::string_view> views_;
 };
 
 /// `wake` may be called from any thread when tick() would find a result.

@@ -112,18 +112,14 @@ constexpr std::array<std::string_view, 4> kReplayViews = {"replays", "topology",
 
 class GraphsPanel : public PagePanel {
  public:
-  explicit GraphsPanel(const std::function<void()>& wake) : scene_(wake), replays_(wake) {}
+  explicit GraphsPanel(const std::function<void()>& wake)
+      : PagePanel(kReplayViews), scene_(wake), replays_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override {
     const bool replays = replays_.tick();
     const bool live = live_.tick();
     return scene_.tick() || replays || live;
   }
-  void show_view(std::string_view name) override {
-    const auto found = std::ranges::find(kReplayViews, name.empty() ? kReplayViews[0] : name);
-    if (found != kReplayViews.end()) view_ = static_cast<int>(found - kReplayViews.begin());
-  }
-  std::string_view view() const override { return kReplayViews[static_cast<std::size_t>(view_)]; }
 
  private:
   void draw_tabs(const PanelContext& context, float width);
@@ -131,7 +127,6 @@ class GraphsPanel : public PagePanel {
   void draw_replays(const PanelContext& context, const Area& area);
   void draw_no_scene(const PanelContext& context, ImVec2 size);
 
-  int view_ = 0;  // of kReplayViews
   std::string session_path_;
   int files_opened_ = 0;
   ReportSources sources_;

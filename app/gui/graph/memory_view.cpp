@@ -15,7 +15,7 @@
 namespace app {
 namespace {
 
-constexpr int kRoles = static_cast<int>(engine::kLastAllocationRole) + 1;
+constexpr int kRoles = static_cast<int>(enum_names(engine::AllocationRole{}).size());
 constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
 

@@ -18,14 +18,7 @@ constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "pow2
 
 }  // namespace
 
-void NumericsPanel::show_view(std::string_view name) {
-  const auto found = std::ranges::find(kNumericsViews, name);
-  if (found != kNumericsViews.end()) part_ = static_cast<int>(found - kNumericsViews.begin());
-}
-
-std::string_view NumericsPanel::view() const {
-  return kNumericsViews[static_cast<std::size_t>(part_)];
-}
+NumericsPanel::NumericsPanel() : PagePanel(kNumericsViews) {}
 
 Selection NumericsPanel::selected() const {
   Selection selection;
@@ -124,14 +117,14 @@ EmptyState NumericsPanel::no_scales(const char* what) const {
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
-  controls::segmented(context, "numerics.part", part_,
+  controls::segmented(context, "numerics.part", view_,
                       {"This run", "Recipes", "Pow-2 cost", "Amax history"},
                       {.tooltip = "The run on screen; every recipe on the same operand "
                                   "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
                                   "step by step",
                        .width = theme.px(kPartWidth)});
   const float taken = theme.px(kPartWidth + kGapLarge);
-  switch (part_) {
+  switch (view_) {
     case 1:
       recipes_.draw(context, area, taken);
       return;

@@ -21,10 +21,9 @@ namespace app {
 
 class NumericsPanel : public PagePanel {
  public:
+  NumericsPanel();
   void draw(const PanelContext& context, ImVec2 size) override;
-  bool tick() override { return part_ == 3 && history_.tick(); }
-  void show_view(std::string_view name) override;
-  std::string_view view() const override;
+  bool tick() override { return view_ == 3 && history_.tick(); }
   void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
   Selection selected() const override;
 
@@ -60,7 +59,6 @@ class NumericsPanel : public PagePanel {
   RecipesView recipes_;
   Pow2View pow2_;
   HistoryView history_;
-  int part_ = 0;  // the run, recipes, cost of pow-2 scales, amax history
   NumericsModel model_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;

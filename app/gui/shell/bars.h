@@ -34,7 +34,7 @@ struct TopBarState {
   bool recording = false;
   std::string recording_path;
   std::size_t recorded_runs = 0;
-  std::size_t live_runs = 0;
+  std::size_t live_results = 0;               // of every kind
   const std::vector<std::string>& run_names;  // of SessionView::runs
   std::vector<RecentFile> recent{};
   const std::vector<TourController::Named>& tours;

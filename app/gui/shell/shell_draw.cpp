@@ -88,9 +88,8 @@ void Shell::draw_root(const PanelContext& context) {
     draw_top_bar(context, {.page = page_,
                            .recording = files.recording(),
                            .recording_path = files.recording_path(),
-                           .recorded_runs = files.recording_progress().written,
-                           .live_runs = state.live_runs().size() + state.live_comparisons().size() +
-                                        state.live_visits().size(),
+                           .recorded_runs = files.recording_progress().written.runs,
+                           .live_results = state.live_count(),
                            .run_names = run_names_.of(context.view.runs),
                            .recent = files.recent(),
                            .tours = workbench_.tours.shipped()});

@@ -12,6 +12,7 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
 #include "app/gui/theme/text.h"
+#include "app/sweep/plan.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/run_request.h"
 
@@ -50,20 +51,13 @@ std::string state_words(const LinkStatus& link) {
   return link.pid == 0 && link.reason.starts_with("no worker") ? "no worker" : "worker lost";
 }
 
-const BackendOffer* offer_of(const SessionView& view) {
-  if (!view.hello) return nullptr;
-  for (const BackendOffer& offer : view.hello->backends) {
-    if (offer.kind == view.requested.backend) return &offer;
-  }
-  return nullptr;
-}
-
 /// Device, driver and library of the backend the rail asks for.
 std::vector<std::string> facts(const SessionView& view) {
   std::vector<std::string> parts;
-  const BackendOffer* offer = offer_of(view);
+  if (!view.hello) return parts;
+  const BackendOffer* offer = offer_of(*view.hello, view.requested.backend);
   if (offer == nullptr) return parts;
-  parts.emplace_back(engine::traits_of(offer->kind).label);
+  parts.emplace_back(engine::traits_of(view.requested.backend).label);
   if (!offer->available) {
     parts.push_back("not available: " + offer->reason);
     return parts;

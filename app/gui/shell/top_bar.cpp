@@ -182,14 +182,13 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   ImGui::SetCursorPosY(row_y);
   draw_recent(context, state, recent_width);
   next();
-  if (controls::button(
-          context, "top.save", "Save",
-          {.enabled = state.live_runs > 0,
-           .reason = "No run of this window to save yet",
-           .tooltip = fmt::format("Save the {} run(s) and visits of this window as a session "
-                                  "(Ctrl+S)",
-                                  state.live_runs),
-           .width = save_width})) {
+  if (controls::button(context, "top.save", "Save",
+                       {.enabled = state.live_results > 0,
+                        .reason = "No run of this window to save yet",
+                        .tooltip = fmt::format(
+                            "Save the {} {} of this window as a session (Ctrl+S)",
+                            state.live_results, state.live_results == 1 ? "result" : "results"),
+                        .width = save_width})) {
     context.commands.push_back(Action::SaveSession);
   }
   next();

@@ -14,7 +14,8 @@
 
 namespace profiling {
 
-inline constexpr int kMaxReplays = 1'000'000;  // of one experiment
+inline constexpr int kMaxExperimentReplays = 10'000;
+inline constexpr int kMaxReplays = 1'000'000;  // of a run, which a stall can end
 inline constexpr int kMaxParts = 1 << 20;      // of an output, an experiment or a finding
 
 /// A node of a snapshot.
@@ -87,25 +88,35 @@ struct Experiment {
   bool markers = true;          // marker board: a host-visible word per kernel node
   double deadline_seconds = 0;  // for one replay; 0 = derived from the times of eager launches
   bool operator==(const Experiment&) const = default;
+
+  /// Identical replays: nothing is changed. The deadline and the marker board are not changes.
+  bool is_plain() const {
+    Experiment plain;
+    plain.deadline_seconds = deadline_seconds;
+    plain.markers = markers;
+    plain.replays = replays;
+    return replays > 0 && *this == plain;
+  }
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Experiment::graph>(),
-                      engine::field<&Experiment::replays>({.low = 0, .high = kMaxReplays}),
-                      engine::field<&Experiment::moved>({.most = kMaxParts}),
-                      engine::field<&Experiment::filled>({.most = kMaxParts}),
-                      engine::field<&Experiment::poisoned_workspaces>({.low = -1, .high = 255}),
-                      engine::field<&Experiment::red_zones>(),
-                      engine::field<&Experiment::changed_inputs>(),
-                      engine::field<&Experiment::recaptured>(),
-                      engine::field<&Experiment::scribbled_host>(),
-                      engine::field<&Experiment::moved_inputs>(),
-                      engine::field<&Experiment::patched_host>(),
-                      engine::field<&Experiment::delayed>({.most = kMaxParts}),
-                      engine::field<&Experiment::ordered>({.most = kMaxParts}),
-                      engine::field<&Experiment::free_on_launch>(),
-                      engine::field<&Experiment::eager_loading>(),
-                      engine::field<&Experiment::markers>(),
-                      engine::field<&Experiment::deadline_seconds>({.low = 0})};
+    return std::array{
+        engine::field<&Experiment::graph>(),
+        engine::field<&Experiment::replays>({.low = 0, .high = kMaxExperimentReplays}),
+        engine::field<&Experiment::moved>({.most = kMaxParts}),
+        engine::field<&Experiment::filled>({.most = kMaxParts}),
+        engine::field<&Experiment::poisoned_workspaces>({.low = -1, .high = 255}),
+        engine::field<&Experiment::red_zones>(),
+        engine::field<&Experiment::changed_inputs>(),
+        engine::field<&Experiment::recaptured>(),
+        engine::field<&Experiment::scribbled_host>(),
+        engine::field<&Experiment::moved_inputs>(),
+        engine::field<&Experiment::patched_host>(),
+        engine::field<&Experiment::delayed>({.most = kMaxParts}),
+        engine::field<&Experiment::ordered>({.most = kMaxParts}),
+        engine::field<&Experiment::free_on_launch>(),
+        engine::field<&Experiment::eager_loading>(),
+        engine::field<&Experiment::markers>(),
+        engine::field<&Experiment::deadline_seconds>({.low = 0})};
   }
 };
 

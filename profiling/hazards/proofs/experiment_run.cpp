@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/device/buffer.h"
+#include "engine/model/replay_deadline.h"
 #include "profiling/hazards/proofs/experiment_captures.h"
 #include "profiling/hazards/proofs/experiment_state.h"
 #include "profiling/hazards/proofs/marker_cost.h"
@@ -23,10 +24,8 @@ using engine::ErrorCode;
 using engine::Result;
 using engine::Status;
 
-constexpr int kWarmUps = 2;                 // delayed scaling needs a step to settle
-constexpr int kEagerLaunches = 3;           // which must agree
-constexpr double kFirstLaunchSeconds = 60;  // includes loading kernels
-constexpr double kShortestDeadline = 0.5;
+constexpr int kWarmUps = 2;             // delayed scaling needs a step to settle
+constexpr int kEagerLaunches = 3;       // which must agree
 constexpr double kDeadlineFactor = 20;  // of the slowest eager launch
 
 class Run {
@@ -87,11 +86,7 @@ class Run {
   }
 
   Status prepare() {
-    if (state_.experiment.replays < 0 || state_.experiment.replays > 10000) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("An experiment makes at most 10000 replays, not {}",
-                               state_.experiment.replays)};
-    }
+    ENGINE_TRY(engine::validate(state_.experiment));
     ENGINE_ASSIGN(state_.driver, engine::load_driver_api());
     ENGINE_TRY(launcher_->prepare());
     state_.watch.progress.iterations.store(state_.experiment.replays);
@@ -102,12 +97,12 @@ class Run {
   /// deadline.
   Status launch_eagerly(int kind) {
     for (int i = 0; i < kWarmUps; ++i) {
-      ENGINE_TRY(launcher_->launch_eagerly(kFirstLaunchSeconds, nullptr));
+      ENGINE_TRY(launcher_->launch_eagerly(engine::kFirstReplayDeadline, nullptr));
     }
     double slowest = 0;
     for (int i = 0; i < kEagerLaunches; ++i) {
       double seconds = 0;
-      ENGINE_TRY(launcher_->launch_eagerly(kFirstLaunchSeconds, &seconds));
+      ENGINE_TRY(launcher_->launch_eagerly(engine::kFirstReplayDeadline, &seconds));
       slowest = std::max(slowest, seconds);
       Result<Sums> sums = state_.subject.checksums(state_.stream);
       if (!sums.ok()) return state_.end_with(sums.error());
@@ -185,7 +180,7 @@ class Run {
   std::unique_ptr<ExperimentCaptures> captures_;
   std::unique_ptr<ReplayLauncher> launcher_;
   Sums expected_[2];  // of the first inputs and of the changed ones
-  double deadline_ = kShortestDeadline;
+  double deadline_ = engine::kShortestReplayDeadline;
 };
 
 }  // namespace

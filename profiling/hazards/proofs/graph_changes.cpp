@@ -8,17 +8,12 @@
 
 #include "engine/device/check.h"
 #include "kernels/diagnostics/delay.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace profiling {
 namespace {
 
 constexpr std::uint64_t kDelayNs = 5'000'000;
-
-engine::Error driver_error(CUresult result, const std::string& doing) {
-  return {
-      .code = engine::ErrorCode::Device,
-      .message = fmt::format("{} failed with driver error {}", doing, static_cast<int>(result))};
-}
 
 std::vector<int> predecessors(const GraphSnapshot& graph, int node) {
   std::vector<int> before;
@@ -46,62 +41,46 @@ bool reaches(const GraphSnapshot& graph, int from, int to) {
 engine::Result<bool> relocate_kernel(const engine::DriverApi& driver, CUgraphExec executable,
                                      CUgraphNode handle, std::span<const Relocation> ranges) {
   CUDA_KERNEL_NODE_PARAMS parameters{};
-  if (const CUresult result = driver.graph_kernel_node_get_params(handle, &parameters);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Reading a kernel node");
-  }
+  ENGINE_TRY(engine::check_driver(driver.graph_kernel_node_get_params(handle, &parameters),
+                                  "Reading a kernel node"));
   KernelArguments arguments = read_arguments(driver, parameters);
   bool moved = false;
   std::vector<void*> pointers;
   for (const ParameterSlot& slot : arguments.slots) {
     std::byte* base = arguments.bytes.data() + slot.offset;
     pointers.push_back(base);
-    for (std::uint32_t at = 0; at + sizeof(std::uint64_t) <= slot.bytes; at += 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, base + at, sizeof word);
-      if (!relocate(word, ranges)) continue;
-      std::memcpy(base + at, &word, sizeof word);
-      moved = true;
-    }
+    moved |= relocate_words({base, slot.bytes}, ranges);
   }
   if (!moved) return false;
   parameters.kernelParams = pointers.data();
   parameters.extra = nullptr;
-  if (const CUresult result =
-          driver.graph_exec_kernel_node_set_params(executable, handle, &parameters);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Moving a kernel node's memory");
-  }
+  ENGINE_TRY(engine::check_driver(
+      driver.graph_exec_kernel_node_set_params(executable, handle, &parameters),
+      "Moving a kernel node's memory"));
   return true;
 }
 
 engine::Result<bool> relocate_memset(const engine::DriverApi& driver, CUgraphExec executable,
                                      CUgraphNode handle, std::span<const Relocation> ranges) {
   CUDA_MEMSET_NODE_PARAMS parameters{};
-  if (const CUresult result = driver.graph_memset_node_get_params(handle, &parameters);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Reading a memset node");
-  }
+  ENGINE_TRY(engine::check_driver(driver.graph_memset_node_get_params(handle, &parameters),
+                                  "Reading a memset node"));
   std::uint64_t word = parameters.dst;
   if (!relocate(word, ranges)) return false;
   parameters.dst = word;
   CUcontext context = nullptr;
   (void)driver.ctx_get_current(&context);
-  if (const CUresult result =
-          driver.graph_exec_memset_node_set_params(executable, handle, &parameters, context);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Moving a memset node's memory");
-  }
+  ENGINE_TRY(engine::check_driver(
+      driver.graph_exec_memset_node_set_params(executable, handle, &parameters, context),
+      "Moving a memset node's memory"));
   return true;
 }
 
 engine::Result<bool> relocate_memcpy(const engine::DriverApi& driver, CUgraphExec executable,
                                      CUgraphNode handle, std::span<const Relocation> ranges) {
   CUDA_MEMCPY3D parameters{};
-  if (const CUresult result = driver.graph_memcpy_node_get_params(handle, &parameters);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Reading a copy node");
-  }
+  ENGINE_TRY(engine::check_driver(driver.graph_memcpy_node_get_params(handle, &parameters),
+                                  "Reading a copy node"));
   std::uint64_t source = parameters.srcDevice;
   std::uint64_t destination = parameters.dstDevice;
   bool moved = false;
@@ -116,11 +95,9 @@ engine::Result<bool> relocate_memcpy(const engine::DriverApi& driver, CUgraphExe
   if (!moved) return false;
   CUcontext context = nullptr;
   (void)driver.ctx_get_current(&context);
-  if (const CUresult result =
-          driver.graph_exec_memcpy_node_set_params(executable, handle, &parameters, context);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Moving a copy node's memory");
-  }
+  ENGINE_TRY(engine::check_driver(
+      driver.graph_exec_memcpy_node_set_params(executable, handle, &parameters, context),
+      "Moving a copy node's memory"));
   return true;
 }
 
@@ -138,10 +115,8 @@ engine::Status delay_node(const engine::DriverApi& driver, CUgraph graph, const 
   CUgraphNode target = read.handles[static_cast<std::size_t>(node)];
   CUgraphNode source = delay;
   const CUgraphEdgeData full{};
-  if (const CUresult result = driver.graph_add_dependencies(graph, &source, &target, &full, 1);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Inserting a delay before a node");
-  }
+  ENGINE_TRY(engine::check_driver(driver.graph_add_dependencies(graph, &source, &target, &full, 1),
+                                  "Inserting a delay before a node"));
   return {};
 }
 
@@ -160,24 +135,18 @@ engine::Status order_nodes(const engine::DriverApi& driver, CUgraph graph, const
   std::vector<CUgraphNode> targets(count);
   std::vector<CUgraphEdgeData> kinds(count);
   if (count > 0) {
-    if (const CUresult result =
-            driver.graph_get_edges(graph, sources.data(), targets.data(), kinds.data(), &count);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Reading the graph's edges");
-    }
+    ENGINE_TRY(engine::check_driver(
+        driver.graph_get_edges(graph, sources.data(), targets.data(), kinds.data(), &count),
+        "Reading the graph's edges"));
   }
   for (std::size_t e = 0; e < count; ++e) {
     if (sources[e] != from || targets[e] != to) continue;
-    if (const CUresult result = driver.graph_remove_dependencies(graph, &from, &to, &kinds[e], 1);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Removing an edge");
-    }
+    ENGINE_TRY(engine::check_driver(
+        driver.graph_remove_dependencies(graph, &from, &to, &kinds[e], 1), "Removing an edge"));
   }
   const CUgraphEdgeData full{};
-  if (const CUresult result = driver.graph_add_dependencies(graph, &from, &to, &full, 1);
-      result != CUDA_SUCCESS) {
-    return driver_error(result, "Adding an edge");
-  }
+  ENGINE_TRY(engine::check_driver(driver.graph_add_dependencies(graph, &from, &to, &full, 1),
+                                  "Adding an edge"));
   return {};
 }
 
@@ -187,6 +156,17 @@ bool relocate(std::uint64_t& word, std::span<const Relocation> ranges) {
   if (found == ranges.end()) return false;
   word = word - found->address + found->target;
   return true;
+}
+
+bool relocate_words(std::span<std::byte> bytes, std::span<const Relocation> ranges) {
+  bool moved = false;
+  any_word(bytes, [&](std::uint64_t at, std::uint64_t word) {
+    if (!relocate(word, ranges)) return false;
+    std::memcpy(bytes.data() + at, &word, sizeof word);
+    moved = true;
+    return false;
+  });
+  return moved;
 }
 
 engine::Result<bool> relocate_node(const engine::DriverApi& driver, CUgraphExec executable,

@@ -35,6 +35,9 @@ struct Relocation {
 /// Moves a word that lies in one of the ranges; false if it lies in none.
 bool relocate(std::uint64_t& word, std::span<const Relocation> ranges);
 
+/// Moves the aligned words of `bytes` that lie in one of the ranges; false if none does.
+bool relocate_words(std::span<std::byte> bytes, std::span<const Relocation> ranges);
+
 /// Replaces every address of the node in the ranges, for launches from now on. The executable graph
 /// gets the parameters of the capture with all of `ranges` applied: earlier changes to this node
 /// are lost. False if the node holds no such address.

@@ -42,13 +42,9 @@ engine::Result<MarkerBoard> MarkerBoard::add(const engine::DriverApi& driver, CU
     parameters.count = 1;
     parameters.paramArray = &write;
     CUgraphNode marker = nullptr;
-    const CUresult added =
-        driver.graph_add_batch_mem_op_node(&marker, graph, &read.handles[n], 1, &parameters);
-    if (added != CUDA_SUCCESS) {
-      return engine::Error{engine::ErrorCode::Device,
-                           fmt::format("Adding a marker after node {} failed with driver error {}",
-                                       n, static_cast<int>(added))};
-    }
+    ENGINE_TRY(engine::check_driver(
+        driver.graph_add_batch_mem_op_node(&marker, graph, &read.handles[n], 1, &parameters),
+        fmt::format("Adding a marker after node {}", n)));
   }
   return board;
 }

@@ -16,10 +16,7 @@ constexpr double kMarkerSeconds = 1;
 }  // namespace
 
 bool measures_markers(const Experiment& experiment) {
-  Experiment plain;
-  plain.deadline_seconds = experiment.deadline_seconds;
-  plain.replays = experiment.replays;
-  return experiment == plain && experiment.replays > 0;
+  return experiment.markers && experiment.is_plain();
 }
 
 engine::Graph copy_of(const CapturedGraph& captured) {

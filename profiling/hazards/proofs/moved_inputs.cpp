@@ -9,6 +9,7 @@
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/check.h"
 #include "profiling/hazards/proofs/experiment_captures.h"
+#include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/hazards/snapshot/input_moves.h"
 
 namespace profiling {
@@ -52,19 +53,6 @@ bool descriptors_are_plain(const engine::DriverApi& driver, std::uint64_t addres
     if (here.opaque[i] != address || there.opaque[i] != address + kStep) return false;
   }
   return different == 1;
-}
-
-/// Aligned words only: arrays of addresses have no others.
-bool relocate_words(std::span<std::byte> bytes, std::span<const Relocation> ranges) {
-  bool changed = false;
-  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof word);
-    if (!relocate(word, ranges)) continue;
-    std::memcpy(bytes.data() + at, &word, sizeof word);
-    changed = true;
-  }
-  return changed;
 }
 
 Status copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
@@ -179,15 +167,13 @@ Status MovedInputs::after_replay(cudaStream_t stream) {
 Result<std::string> MovedInputs::still_held(cudaStream_t stream) const {
   std::vector<std::string> holders;
   const auto search = [&](std::span<const std::byte> bytes, const std::string& owner) {
-    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + at, sizeof word);
-      for (const Allocation& input : inputs_) {
-        if (!input.holds(word)) continue;
-        holders.push_back(fmt::format("\"{}\" of \"{}\" (byte {})", input.owner, owner, at));
-        return;
-      }
-    }
+    any_word(bytes, [&](std::uint64_t at, std::uint64_t word) {
+      const auto input =
+          std::ranges::find_if(inputs_, [word](const Allocation& one) { return one.holds(word); });
+      if (input == inputs_.end()) return false;
+      holders.push_back(fmt::format("\"{}\" of \"{}\" (byte {})", input->owner, owner, at));
+      return true;
+    });
   };
   std::vector<std::byte> bytes;
   for (const Allocation& allocation : engine::AllocationLedger::of_process().read()) {

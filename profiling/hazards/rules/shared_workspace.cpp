@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "profiling/hazards/rules/diagnosis.h"
@@ -22,12 +21,8 @@ struct Use {
 };
 
 bool holds_word(const KernelNode& kernel, std::uint64_t word) {
-  for (std::size_t at = 0; at + 8 <= kernel.parameters.size(); at += 8) {
-    std::uint64_t found = 0;
-    std::memcpy(&found, kernel.parameters.data() + at, sizeof(found));
-    if (found == word) return true;
-  }
-  return false;
+  return any_word(kernel.parameters,
+                  [word](std::uint64_t, std::uint64_t found) { return found == word; });
 }
 
 const std::string& name_of_kernel(const SnapshotNode& node, const KernelNode& kernel) {

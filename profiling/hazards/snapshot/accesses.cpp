@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -124,20 +123,20 @@ class Scan {
   }
 
   void words(const KernelNode& kernel, ParameterSlot slot, Touch::Place place) {
-    const std::uint64_t end = std::uint64_t{slot.offset} + slot.bytes;
-    for (std::uint64_t at = (slot.offset + kAddressBytes - 1) / kAddressBytes * kAddressBytes;
-         at + kAddressBytes <= end; at += kAddressBytes) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, kernel.parameters.data() + at, sizeof(word));
+    const auto add = [&](std::uint64_t at, std::uint64_t word) {
       const int allocation = index_.find(word);
-      if (allocation < 0) continue;
+      if (allocation < 0) return false;
       touches.push_back({.node = node_,
                          .place = place,
                          .whole_slot = slot.bytes == kAddressBytes && !kernel.slots.empty(),
                          .byte = static_cast<std::uint32_t>(at),
                          .word = word,
                          .allocation = allocation});
-    }
+      return false;
+    };
+    any_word(kernel.parameters, add,
+             (slot.offset + kAddressBytes - 1) / kAddressBytes * kAddressBytes,
+             std::uint64_t{slot.offset} + slot.bytes);
   }
 
   AllocationIndex index_;

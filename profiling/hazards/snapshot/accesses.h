@@ -2,7 +2,11 @@
 // bytes do not show whether a kernel reads or writes: only memset and copy nodes are certain.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +37,20 @@ class AllocationIndex {
 
 /// Of an address in argument bytes, where it is aligned to as many.
 inline constexpr std::uint32_t kAddressBytes = 8;
+
+/// Calls found(at, word) for the words of `bytes` at `first`, `first` + 8, ... that end by `end`,
+/// until one returns true; false: none did.
+template <class Found>
+bool any_word(std::span<const std::byte> bytes, Found&& found, std::uint64_t first = 0,
+              std::uint64_t end = ~std::uint64_t{0}) {
+  end = std::min<std::uint64_t>(end, bytes.size());
+  for (std::uint64_t at = first; at + kAddressBytes <= end; at += kAddressBytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    if (found(at, word)) return true;
+  }
+  return false;
+}
 
 struct Touch {
   enum class Place : std::uint8_t {

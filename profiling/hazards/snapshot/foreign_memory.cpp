@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 #include <variant>
@@ -34,13 +33,11 @@ class UnknownAddresses {
 
   void add(const KernelNode& kernel) {
     for (const ParameterSlot& slot : kernel.slots) {
-      const std::uint64_t end =
-          std::min<std::uint64_t>(slot.offset + slot.bytes, kernel.parameters.size());
-      for (std::uint64_t at = slot.offset; at + sizeof(std::uint64_t) <= end; at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
+      const auto add_word = [this](std::uint64_t, std::uint64_t word) {
         add(word);
-      }
+        return false;
+      };
+      any_word(kernel.parameters, add_word, slot.offset, std::uint64_t{slot.offset} + slot.bytes);
     }
   }
 

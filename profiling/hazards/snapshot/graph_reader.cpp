@@ -16,12 +16,6 @@ namespace profiling {
 
 namespace {
 
-engine::Error driver_error(CUresult result, const char* doing) {
-  return {
-      .code = engine::ErrorCode::Device,
-      .message = fmt::format("{} failed with driver error {}", doing, static_cast<int>(result))};
-}
-
 NodeType node_type(CUgraphNodeType type) {
   const auto number = static_cast<unsigned>(type);
   return number <= static_cast<unsigned>(NodeType::Conditional) ? static_cast<NodeType>(number)
@@ -48,7 +42,7 @@ class Reader {
     if (result == CUDA_SUCCESS && count > 0) {
       result = driver_.graph_get_nodes(graph, nodes.data(), &count);
     }
-    if (result != CUDA_SUCCESS) return driver_error(result, "Reading the graph's nodes");
+    ENGINE_TRY(engine::check_driver(result, "Reading the graph's nodes"));
     std::vector<CUgraphNode> from;
     std::vector<CUgraphNode> to;
     std::vector<CUgraphEdgeData> kinds;
@@ -85,7 +79,7 @@ class Reader {
     if (result == CUDA_SUCCESS && count > 0) {
       result = driver_.graph_get_edges(graph, from.data(), to.data(), kinds.data(), &count);
     }
-    if (result != CUDA_SUCCESS) return driver_error(result, "Reading the graph's edges");
+    ENGINE_TRY(engine::check_driver(result, "Reading the graph's edges"));
     return {};
   }
 
@@ -120,10 +114,8 @@ class Reader {
 
   engine::Status add(CUgraphNode handle, int parent) {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    if (const CUresult result = driver_.graph_node_get_type(handle, &type);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Querying a graph node's type");
-    }
+    ENGINE_TRY(engine::check_driver(driver_.graph_node_get_type(handle, &type),
+                                    "Querying a graph node's type"));
     const int self = static_cast<int>(read_.handles.size());
     read_.handles.push_back(handle);
     SnapshotNode& node = read_.snapshot.nodes.emplace_back();
@@ -143,10 +135,8 @@ class Reader {
         return read_free(handle, node);
       case NodeType::ChildGraph: {
         CUgraph child = nullptr;
-        if (const CUresult result = driver_.graph_child_graph_node_get_graph(handle, &child);
-            result != CUDA_SUCCESS) {
-          return driver_error(result, "Reading a child graph");
-        }
+        ENGINE_TRY(engine::check_driver(driver_.graph_child_graph_node_get_graph(handle, &child),
+                                        "Reading a child graph"));
         return read(child, self);
       }
       default:
@@ -156,10 +146,8 @@ class Reader {
 
   engine::Status read_kernel(CUgraphNode handle, SnapshotNode& node) {
     CUDA_KERNEL_NODE_PARAMS parameters{};
-    if (const CUresult result = driver_.graph_kernel_node_get_params(handle, &parameters);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Reading a kernel node");
-    }
+    ENGINE_TRY(engine::check_driver(driver_.graph_kernel_node_get_params(handle, &parameters),
+                                    "Reading a kernel node"));
     KernelNode kernel{.function = {},
                       .grid = {parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ},
                       .block = {parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ},
@@ -197,10 +185,8 @@ class Reader {
 
   engine::Status read_memset(CUgraphNode handle, SnapshotNode& node) {
     CUDA_MEMSET_NODE_PARAMS from{};
-    if (const CUresult result = driver_.graph_memset_node_get_params(handle, &from);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Reading a memset node");
-    }
+    ENGINE_TRY(engine::check_driver(driver_.graph_memset_node_get_params(handle, &from),
+                                    "Reading a memset node"));
     node.parameters = MemsetNode{.address = from.dst,
                                  .value = from.value,
                                  .element_bytes = from.elementSize,
@@ -226,10 +212,8 @@ class Reader {
 
   engine::Status read_memcpy(CUgraphNode handle, SnapshotNode& node) {
     CUDA_MEMCPY3D from{};
-    if (const CUresult result = driver_.graph_memcpy_node_get_params(handle, &from);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Reading a copy node");
-    }
+    ENGINE_TRY(engine::check_driver(driver_.graph_memcpy_node_get_params(handle, &from),
+                                    "Reading a copy node"));
     MemcpyNode copy{.source = 0, .target = 0};
     copy.bytes = std::uint64_t{from.WidthInBytes} * std::max<std::size_t>(from.Height, 1) *
                  std::max<std::size_t>(from.Depth, 1);
@@ -247,20 +231,16 @@ class Reader {
 
   engine::Status read_alloc(CUgraphNode handle, SnapshotNode& node) {
     CUDA_MEM_ALLOC_NODE_PARAMS from{};
-    if (const CUresult result = driver_.graph_mem_alloc_node_get_params(handle, &from);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Reading a memory allocation node");
-    }
+    ENGINE_TRY(engine::check_driver(driver_.graph_mem_alloc_node_get_params(handle, &from),
+                                    "Reading a memory allocation node"));
     node.parameters = MemAllocNode{.address = from.dptr, .bytes = from.bytesize};
     return {};
   }
 
   engine::Status read_free(CUgraphNode handle, SnapshotNode& node) {
     CUdeviceptr address = 0;
-    if (const CUresult result = driver_.graph_mem_free_node_get_params(handle, &address);
-        result != CUDA_SUCCESS) {
-      return driver_error(result, "Reading a memory release node");
-    }
+    ENGINE_TRY(engine::check_driver(driver_.graph_mem_free_node_get_params(handle, &address),
+                                    "Reading a memory release node"));
     node.parameters = MemFreeNode{.address = address};
     return {};
   }

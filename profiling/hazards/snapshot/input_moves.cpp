@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <variant>
 
 #include "profiling/hazards/model/names.h"
@@ -28,19 +27,18 @@ const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word)
 /// patching a word that is not an address would break correct values.
 std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
                            std::span<const Allocation> inputs) {
-  const std::uint64_t end =
-      std::min<std::uint64_t>(slot.offset + slot.bytes, kernel.parameters.size());
-  for (std::uint64_t at = slot.offset + kAddressBytes / 2; at + kAddressBytes <= end;
-       at += kAddressBytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
+  std::string reason;
+  const auto is_address = [&](std::uint64_t at, std::uint64_t word) {
     const Allocation* input = holder(inputs, word);
-    if (input == nullptr) continue;
-    return fmt::format(
+    if (input == nullptr) return false;
+    reason = fmt::format(
         "parameter byte {} seems to hold an address in \"{}\" where no pointer is aligned", at,
         input->owner);
-  }
-  return {};
+    return true;
+  };
+  any_word(kernel.parameters, is_address, slot.offset + kAddressBytes / 2,
+           std::uint64_t{slot.offset} + slot.bytes);
+  return reason;
 }
 
 std::string immovable_kernel_reason(const KernelNode& kernel, std::span<const Allocation> inputs,
@@ -62,7 +60,7 @@ std::string immovable_kernel_reason(const KernelNode& kernel, std::span<const Al
 
 bool is_input(const Allocation& allocation) {
   return allocation.live() && allocation.space == engine::MemorySpace::Device &&
-         (allocation.role == AllocationRole::Input || allocation.role == AllocationRole::Splits);
+         engine::is_input(allocation.role);
 }
 
 std::string immovable_inputs_reason(const GraphSnapshot& graph, std::span<const Allocation> inputs,

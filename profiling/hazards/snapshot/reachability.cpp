@@ -82,26 +82,6 @@ bool Reachability::walk(int from, int to) const {
   return false;
 }
 
-std::vector<int> Reachability::path(int a, int b) const {
-  if (!before(a, b)) return {};
-  const Pair pair = lift(a, b);
-  // Breadth first from the end, so that `next` leads from the start to it.
-  std::vector<int> next(index(pair.b) + 1, -1);
-  std::vector<int> open = {pair.b};
-  for (std::size_t at = 0; at < open.size() && next[index(pair.a)] < 0; ++at) {
-    for (const int earlier : before_[index(open[at])]) {
-      if (earlier < pair.a || next[index(earlier)] >= 0) continue;
-      next[index(earlier)] = open[at];
-      open.push_back(earlier);
-    }
-  }
-  std::vector<int> nodes = {pair.a};
-  while (nodes.back() != pair.b) nodes.push_back(next[index(nodes.back())]);
-  if (a != pair.a) nodes.front() = a;
-  if (b != pair.b) nodes.back() = b;
-  return nodes;
-}
-
 bool Reachability::chain(const std::vector<int>& nodes) const {
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     if (nodes[i - 1] != nodes[i] && !before(nodes[i - 1], nodes[i])) return false;

@@ -31,10 +31,6 @@ class Reachability {
   bool before(int a, int b) const;
   bool ordered(int a, int b) const { return before(a, b) || before(b, a); }
 
-  /// Shortest path from a to b, both included; empty if a is not before b. For nodes in different
-  /// child graphs the path is that of their parents.
-  std::vector<int> path(int a, int b) const;
-
   /// For nodes in topological order: is every pair ordered?
   bool chain(const std::vector<int>& nodes) const;
 

@@ -61,7 +61,8 @@ TEST(LinkSupervisor, IdsRiseOverWorkers) {
   for (int worker = 0; worker < 3; ++worker) {
     supervisor.start("");
     for (const std::uint64_t id :
-         {supervisor.submit({}), supervisor.compare({}), supervisor.step_history({})}) {
+         {supervisor.submit(engine::RunRequest()), supervisor.submit(engine::ComparisonRequest()),
+          supervisor.submit(engine::AmaxHistoryRequest())}) {
       EXPECT_GT(id, last);
       last = id;
     }

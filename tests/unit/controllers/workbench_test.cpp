@@ -65,9 +65,9 @@ class WorkbenchTest : public ::testing::Test {
     return false;
   }
   bool run_and_wait() {
-    const std::size_t before = state().live_runs().size();
+    const std::size_t before = state().live_results().runs.size();
     workbench_->act(Action::Run);
-    return tick_until([&] { return state().live_runs().size() > before; });
+    return tick_until([&] { return state().live_results().runs.size() > before; });
   }
   std::string write(const std::string& name, const std::string& text) const {
     const std::string path = folder_ + "/" + name;
@@ -105,9 +105,9 @@ TEST_F(WorkbenchTest, RunsAreShownRecordedAndReadAgain) {
   workbench_->act(Action::ToggleRecording);
   const std::string path = workbench_->files.recording_path();
   ASSERT_TRUE(run_and_wait());
-  EXPECT_EQ(state().shown(), state().live_runs().back());
+  EXPECT_EQ(state().shown(), state().live_results().runs.back());
   workbench_->act(Action::ToggleRecording);
-  ASSERT_TRUE(wait_for_notice("1 run(s) recorded in " + path));
+  ASSERT_TRUE(wait_for_notice("1 run recorded in " + path));
   workbench_->open_file(path);
   ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
   EXPECT_EQ(state().session_path(), path);
@@ -209,10 +209,10 @@ TEST_F(WorkbenchTest, ATourGivesEverythingBack) {
   ASSERT_TRUE(shows(1));
   EXPECT_EQ(state().shown()->request.seed, 42U);
   EXPECT_EQ(state().expert, 3);
-  const std::size_t known = state().live_runs().size();
+  const std::size_t known = state().live_results().runs.size();
   workbench_->act(Action::TourBack);
   ASSERT_TRUE(shows(0));
-  EXPECT_EQ(state().live_runs().size(), known) << "the step's run is still at hand";
+  EXPECT_EQ(state().live_results().runs.size(), known) << "the step's run is still at hand";
   workbench_->close_front();
   EXPECT_EQ(tours().tour(), nullptr);
   EXPECT_EQ(state().requested.seed, 5U);
@@ -281,7 +281,7 @@ TEST_F(WorkbenchTest, AStalledRunShowsTheDoctorAndEndsLive) {
   open("stall-in-run");
   state().live = true;
   workbench_->act(Action::Run);
-  ASSERT_TRUE(tick_until([&] { return !state().live_visits().empty(); }));
+  ASSERT_TRUE(tick_until([&] { return !state().live_results().visits.empty(); }));
   EXPECT_FALSE(state().live);
   EXPECT_EQ(page_.page, Page::Graphs);
   EXPECT_EQ(page_.view, "doctor");

@@ -71,7 +71,7 @@ ScriptedRunner::Script colliding(std::vector<std::pair<int, int>> pairs,
 }
 
 std::size_t count_plain(const ScriptedRunner& runner) {
-  return static_cast<std::size_t>(std::ranges::count_if(runner.made, is_plain));
+  return static_cast<std::size_t>(std::ranges::count_if(runner.made, &Experiment::is_plain));
 }
 
 TEST(Visit, AReportOfTheGalleryNamesItsCaseWhateverTheProgramCallsItself) {
@@ -355,7 +355,7 @@ TEST(Visit, AProcessThatFailsToStartLaterIsNotRun) {
   ScriptedRunner runner(
       shared_workspace_step(2), [](const Experiment& experiment) -> engine::Result<Outcome> {
         if (!experiment.moved.empty()) return engine::Error{engine::ErrorCode::Device, "no memory"};
-        return outcome(experiment.graph && is_plain(experiment) ? Verdict::Wrong : Verdict::Right);
+        return outcome(experiment.graph && experiment.is_plain() ? Verdict::Wrong : Verdict::Right);
       });
   const auto report = made(runner, options_with({shared_by(0, 1)}));
   ASSERT_TRUE(report.ok());

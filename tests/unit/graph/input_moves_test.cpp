@@ -22,13 +22,13 @@ struct Moves : HandMade {
 };
 
 TEST(InputMoves, InputsAreLiveDeviceMemoryThatTheCallerWrites) {
-  for (int role = 0; role <= static_cast<int>(engine::kLastAllocationRole); ++role) {
-    engine::Allocation allocation{.role = static_cast<AllocationRole>(role), .owner = {}};
+  for (const engine::EnumName& role : engine::kType<engine::AllocationRole>.names) {
+    engine::Allocation allocation{.role = static_cast<AllocationRole>(role.value), .owner = {}};
     const bool input =
         allocation.role == AllocationRole::Input || allocation.role == AllocationRole::Splits;
-    EXPECT_EQ(is_input(allocation), input) << role;
+    EXPECT_EQ(is_input(allocation), input) << role.name;
     allocation.freed_at = 7;
-    EXPECT_FALSE(is_input(allocation)) << role;
+    EXPECT_FALSE(is_input(allocation)) << role.name;
   }
   EXPECT_FALSE(is_input(
       {.space = MemorySpace::PinnedHost, .role = AllocationRole::Input, .owner = "staging"}));

@@ -219,7 +219,7 @@ Snapshot sample_snapshot(int seed) {
     allocation.address = dice.word() >> 1;
     allocation.bytes = dice.word() >> 1;
     allocation.space = dice.pick(engine::MemorySpace::Managed);
-    allocation.role = dice.pick(engine::kLastAllocationRole);
+    allocation.role = dice.pick(engine::AllocationRole::RecordKnown);
     allocation.owner = dice.text("owner");
     allocation.allocated_at = dice.word();
     allocation.freed_at = dice.word();

@@ -218,7 +218,7 @@ struct GrownSample {
 
 template <class T>
 Layout sample_layout() {
-  return make_layout({.type = &engine::kType<T>, .table = "samples", .key = "sample_id"});
+  return make_layout(engine::kType<T>, {.name = "sample", .table = "samples"});
 }
 
 GrownSample grown_sample() {
