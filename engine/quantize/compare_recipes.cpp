@@ -67,7 +67,7 @@ class Comparison {
     ENGINE_ASSIGN(const HostQuantized quantized, side_.download());
     const auto& [layout, view, amax] = quantized;
     show(Stage::Check);
-    unpack_operand(layout, view, operand_.rows, unpacked_);
+    unpack_operand(view, unpacked_);
     measure_report(input_, layout, view, operand_.rows, unpacked_, amax, report);
     report.sample = sample_operand(input_, unpacked_, result_.request.sample_row,
                                    result_.request.sample_column);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/quantize/range_waste.h"
+#include "kernels/dequantize/decode_patch.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace engine {
@@ -75,11 +76,11 @@ void count_one(std::uint64_t& counter) {
 class Measure {
  public:
   Measure(const kernels::GroupedInput& input, const OperandLayout& layout,
-          const UnpackedOperand& operand)
+          const kernels::QuantizedView& view, const UnpackedOperand& operand)
       : input_(input),
         layout_(layout),
         operand_(operand),
-        values_(code_values(layout)),
+        values_(kernels::code_values(view)),
         grid_(code_grid(layout)) {}
 
   /// Of one group; its losses go to `losses`.
@@ -147,16 +148,14 @@ class Measure {
                    GroupErrors& errors) const {
     for (std::int64_t top = first; top < end; top += 16) {
       for (std::int64_t column = 0; column < columns(); ++column) {
-        std::array<float, 16> block{};
+        float block[16] = {};
         const std::int64_t rows = std::min<std::int64_t>(16, end - top);
         for (std::int64_t j = 0; j < rows; ++j) {
-          const float x = element_value(input_, (top + j) * columns() + column);
-          const bool minus = (kernels::kHadamardSigns >> j & 1) != 0;
-          block[static_cast<std::size_t>(j)] = minus ? -x : x;
+          block[j] = element_value(input_, (top + j) * columns() + column);
         }
-        hadamard_transform(block);
+        kernels::hadamard_16(block);
         for (std::int64_t j = 0; j < rows; ++j) {
-          const float y = bf16_value(bf16_bits(block[static_cast<std::size_t>(j)]));
+          const float y = bf16_value(bf16_bits(block[j]));
           grid_position(y, (top + j) * columns() + column, losses, errors);
         }
       }
@@ -200,7 +199,7 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
   kernels::magnitude_counts_cpu(operand.decoded.get(),
                                 input.row_offsets[input.num_groups] * input.columns, counts.after);
   counts.losses.resize(static_cast<std::size_t>(scale_count(layout, splits, view.columns)));
-  const Measure measure(input, layout, operand);
+  const Measure measure(input, layout, view, operand);
   std::int64_t first_scale = 0;
   for (std::size_t group = 0; group < splits.size(); ++group) {
     const ScaleGrid grid = scale_grid(layout, splits[group], view.columns);
@@ -241,7 +240,7 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
       static_cast<std::int64_t>(std::min(std::ceil(errors.steps - 0.5 - 0x1p-16), 0x1p62));
   report.max_ulp = std::max<std::int64_t>(report.max_ulp, 0);
   report.code_counts.assign(errors.code_counts.begin(),
-                            errors.code_counts.begin() + std::ssize(code_values(layout)));
+                            errors.code_counts.begin() + std::ssize(kernels::code_values(view)));
   const std::vector<RangeWaste> waste = range_waste(input, arrays, report.recipe.amax_epsilon);
   for (std::size_t group = 0; group < splits.size(); ++group) {
     const kernels::GroupQuantizationSums& sums = errors.counts.sums[group];

@@ -9,7 +9,7 @@ namespace {
 
 __global__ __launch_bounds__(kHazardThreads) void grouped_scale_kernel(
     const __grid_constant__ GroupedScaleArgs args) {
-  hazard_busy(args.busy_ns);
+  stay_busy(args.busy_ns);
   scale_hazard_tile(args);
 }
 
@@ -57,19 +57,15 @@ __global__ __launch_bounds__(kHazardThreads) void grouped_scale_staged_kernel(
 
 __global__ __launch_bounds__(kHazardThreads) void early_trigger_kernel(
     const __grid_constant__ GroupedScaleArgs args) {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-  hazard_busy(args.busy_ns);
+  let_successor_start();
+  stay_busy(args.busy_ns);
   scale_hazard_tile(args);
 }
 
 template <bool kWaits>
 __global__ __launch_bounds__(kHazardThreads) void dependent_kernel(
     const __grid_constant__ GroupedScaleArgs args) {
-#if __CUDA_ARCH__ >= 900
-  if constexpr (kWaits) cudaGridDependencySynchronize();
-#endif
+  if constexpr (kWaits) wait_for_predecessor();
   scale_hazard_tile(args);
 }
 
@@ -92,9 +88,9 @@ __device__ void wait_for_all(const AmaxBarrierArgs& args) {
   if (threadIdx.x == 0) {
     __threadfence();
     atomicAdd(args.arrived, 1U);
-    const std::uint64_t start = hazard_clock_ns();
+    const std::uint64_t start = device_time_ns();
     while (*static_cast<volatile std::uint32_t*>(args.arrived) != kBarrierBlocks) {
-      if (hazard_clock_ns() - start > args.give_up_ns) {
+      if (device_time_ns() - start > args.give_up_ns) {
         atomicExch(args.gave_up, 1U);
         break;
       }

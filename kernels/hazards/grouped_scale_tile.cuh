@@ -6,24 +6,12 @@
 
 #include <cstdint>
 
+#include "kernels/common/device_time.cuh"
 #include "kernels/hazards/grouped_scale.h"
 
 namespace kernels {
 
 constexpr int kHazardThreads = 128;
-
-/// The device's global timer, in nanoseconds.
-__device__ inline std::uint64_t hazard_clock_ns() {
-  std::uint64_t now = 0;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-
-__device__ inline void hazard_busy(std::uint64_t nanoseconds) {
-  if (nanoseconds == 0) return;
-  const std::uint64_t start = hazard_clock_ns();
-  while (hazard_clock_ns() - start < nanoseconds) __nanosleep(1000);
-}
 
 /// Calls visit(row of the group, row of the tensor, column) for each element of this block's tile;
 /// the grid is [tiles_per_group, num_groups].

@@ -81,7 +81,7 @@ QuantizationReport twin_report(const ComparisonRequest& request, const Recipe& r
                                     .capacity_rows = offsets.back(),
                                     .columns = columns};
   UnpackedOperand unpacked;
-  unpack_operand(quantizer.layout(), quantizer.view(), rows, unpacked);
+  unpack_operand(quantizer.view(), unpacked);
   QuantizationReport report;
   measure_report(input, quantizer.layout(), quantizer.view(), rows, unpacked,
                  quantizer.amax().data(), report);

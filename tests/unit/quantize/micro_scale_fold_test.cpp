@@ -57,7 +57,7 @@ class MicroScaleFoldTest : public testing::Test {
   /// From every element, unpacked.
   Measured expected(const CpuQuantizer& quantizer) const {
     UnpackedOperand unpacked;
-    unpack_operand(quantizer.layout(), quantizer.view(), splits_, unpacked);
+    unpack_operand(quantizer.view(), unpacked);
     const OperandCounts counts =
         measure_elements(input(), quantizer.layout(), quantizer.view(), splits_, unpacked).counts;
     return {fold_statistics(counts, arrays(quantizer, splits_)), counts.sums};

@@ -41,7 +41,7 @@ struct Hand {
                                                         .scales = scales.data(),
                                                         .amax = amax.data(),
                                                         .row_offsets = offsets.data()});
-    unpack_operand(layout, view, splits, unpacked);
+    unpack_operand(view, unpacked);
   }
   float decoded(std::int64_t row, std::int64_t column) const {
     return unpacked.decoded.get()[row * columns + column];
