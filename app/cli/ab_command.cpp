@@ -99,7 +99,8 @@ int measure_both(const AbOptions& options) {
   const auto started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  auto plan = plan_interleaved(order, session.hello());
+  auto plan = plan_interleaved(order, session.hello(),
+                               static_cast<std::uint64_t>(profiling::unix_time_ms()));
   if (!plan.ok()) return report(plan.error());
   Batch batch(profiling::GroupKind::Interleaved, profiling::unix_time_ms(),
               std::move(plan).value());
@@ -137,11 +138,10 @@ void add_ab_command(CLI::App& program, Action& chosen) {
   command.add_option("--a", options->a, "Request A as JSON")->option_text("FILE")->required();
   command.add_option("--b", options->b, "Request B as JSON")->option_text("FILE")->required();
   command
-      .add_option(
-          "--blocks", options->order.blocks,
-          fmt::format("Blocks of A and B together, in the order A B B A: an even number from "
-                      "{} to {}; fewer than {} give no verdict",
-                      kMinBlocks, kMaxBlocks, profiling::fewest_blocks()))
+      .add_option("--blocks", options->order.blocks,
+                  fmt::format("Blocks of A and B together, in random order: an even number from "
+                              "{} to {}; fewer than {} give no verdict",
+                              kMinBlocks, kMaxBlocks, profiling::fewest_blocks()))
       ->capture_default_str();
   command
       .add_option("--iterations", options->order.iterations,

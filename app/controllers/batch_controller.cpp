@@ -31,7 +31,8 @@ void BatchController::start(const SweepOrder& order, const std::optional<WorkerH
 void BatchController::start(const InterleavedOrder& order,
                             const std::optional<WorkerHello>& hello) {
   if (!hello) return refuse(profiling::GroupKind::Interleaved, kNoWorker);
-  auto plan = plan_interleaved(order, *hello);
+  auto plan =
+      plan_interleaved(order, *hello, static_cast<std::uint64_t>(profiling::unix_time_ms()));
   if (!plan.ok()) return refuse(profiling::GroupKind::Interleaved, plan.error().message);
   begin(profiling::GroupKind::Interleaved, std::move(plan).value());
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 #include <utility>
 
 #include "engine/gemm/support.h"
@@ -184,7 +185,8 @@ std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAx
 }
 
 engine::Result<std::vector<PlannedRun>> plan_interleaved(const InterleavedOrder& order,
-                                                         const WorkerHello& hello) {
+                                                         const WorkerHello& hello,
+                                                         std::uint64_t seed) {
   if (order.blocks < kMinBlocks || order.blocks > kMaxBlocks || order.blocks % 2 != 0) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
                          fmt::format("blocks is {}; it must be an even number from {} to {}",
@@ -200,11 +202,16 @@ engine::Result<std::vector<PlannedRun>> plan_interleaved(const InterleavedOrder&
     }
   }
   std::vector<PlannedRun> plan;
-  for (int block = 0; block < order.blocks; ++block) {
-    const bool outer = block % 4 == 0 || block % 4 == 3;
-    plan.push_back(sides[outer ? 0 : 1]);
-  }
+  for (const bool of_b : draw_sides(order.blocks, seed)) plan.push_back(sides[of_b ? 1 : 0]);
   return plan;
+}
+
+std::vector<bool> draw_sides(int blocks, std::uint64_t seed) {
+  std::vector<bool> sides(static_cast<std::size_t>(blocks), false);
+  std::fill(sides.begin() + blocks / 2, sides.end(), true);
+  std::mt19937_64 random(seed);
+  std::shuffle(sides.begin(), sides.end(), random);
+  return sides;
 }
 
 }  // namespace app

@@ -1,8 +1,8 @@
 // How often compare_runs() calls equal settings faster or slower, and how often it sees a delay.
 // Takes a recording of equal requests (`run --requests`, one line per block), cuts it into
-// measurements of blocks in the order A B B A and compares the sides; then again with every time of
-// B made longer.
-// Usage: verdict_rate RECORDING [blocks per measurement [delay in percent]]. One JSON line.
+// measurements, draws which blocks are A's and B's as `ab` does, and compares the sides; then again
+// with every time of B made longer. Every measurement is drawn several times.
+// Usage: verdict_rate RECORDING [blocks per measurement [delay in percent [draws]]]. One JSON line.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/protocol/request_json.h"
+#include "app/sweep/plan.h"
 #include "profiling/compare/run_comparison.h"
 #include "profiling/session/session_file.h"
 
@@ -61,7 +63,7 @@ struct Counts {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: verdict_rate RECORDING [blocks [delay in percent]]\n");
+    fmt::print(stderr, "usage: verdict_rate RECORDING [blocks [delay in percent [draws]]]\n");
     return 1;
   }
   const std::size_t blocks = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 16;
@@ -71,15 +73,17 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", session.ok() ? "too few blocks" : session.error().message);
     return 1;
   }
+  const int draws = argc > 4 ? std::atoi(argv[4]) : 5;
   Counts equal;
   Counts delayed;
   const std::vector<profiling::RecordedRun>& runs = session.value().runs;
-  for (std::size_t first = 0; first + blocks <= runs.size(); first += blocks) {
+  const std::size_t measurements = runs.size() / blocks;
+  for (std::size_t draw = 0; draw < measurements * static_cast<std::size_t>(draws); ++draw) {
+    const std::size_t first = draw % measurements * blocks;
     profiling::RunSide a;
     profiling::RunSide b;
-    for (std::size_t i = 0; i < blocks; ++i) {
-      (i % 4 == 0 || i % 4 == 3 ? a : b).push_back(&runs[first + i]);
-    }
+    const std::vector<bool> of_b = app::draw_sides(static_cast<int>(blocks), draw);
+    for (std::size_t i = 0; i < blocks; ++i) (of_b[i] ? b : a).push_back(&runs[first + i]);
     equal.add(compare_runs(a, b, engine::Product::Fprop));
     std::vector<profiling::RecordedRun> longer;
     for (const profiling::RecordedRun* run : b) {

@@ -89,9 +89,10 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
           context, "compare.again", "Measure again",
           {.enabled = sides_.ready() && !lost,
            .reason = lost ? "There is no worker to measure with" : "Choose A and B first",
-           .tooltip = fmt::format("Run both on this worker in {} blocks A B B A of {} iterations: "
-                                  "drift then affects both equally",
-                                  blocks_, iterations_),
+           .tooltip = fmt::format(
+               "Run both on this worker in {} blocks of {} iterations, in random order: "
+               "drift then affects both equally",
+               blocks_, iterations_),
            .width = button})) {
     context.commands.push_back(InterleavedOrder{.a = sides_.a().runs.front()->request,
                                                 .b = sides_.b().runs.front()->request,

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "app/sweep/batch.h"
 #include "app/sweep/plan.h"
 
@@ -85,28 +90,40 @@ TEST(SweepPlan, SkipsSplitsFromAFile) {
   EXPECT_THAT(labels(plan), ElementsAre("fp8-block pow2, zipf"));
 }
 
-TEST(InterleavedPlan, InterleavesSoThatDriftAffectsBoth) {
+TEST(InterleavedPlan, DrawsTheOrderOfEquallyManyBlocks) {
   app::InterleavedOrder order;
   order.b.seed = 2;
   order.iterations = 7;
-  const auto plan = plan_interleaved(order, cpu_only());
-  ASSERT_TRUE(plan.ok());
-  EXPECT_THAT(labels(plan.value()), ElementsAre("A", "B", "B", "A", "A", "B", "B", "A"));
-  EXPECT_EQ(plan.value()[1].request.seed, 2U);
-  EXPECT_EQ(plan.value()[1].request.launch.iterations, 7);
+  std::set<std::vector<std::string>> orders;
+  int b_first = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const auto plan = plan_interleaved(order, cpu_only(), seed);
+    ASSERT_TRUE(plan.ok());
+    int of_b = 0;
+    for (const PlannedRun& run : plan.value()) {
+      EXPECT_EQ(run.request.seed, run.label == "B" ? 2U : 1U);
+      EXPECT_EQ(run.request.launch.iterations, 7);
+      of_b += run.label == "B" ? 1 : 0;
+    }
+    EXPECT_EQ(of_b, 8);
+    orders.insert(labels(plan.value()));
+    b_first += plan.value().front().label == "B" ? 1 : 0;
+  }
+  EXPECT_GT(orders.size(), 900U);  // of 12870
+  EXPECT_NEAR(b_first, 500, 60);   // binomial, 3.8 standard deviations
 }
 
 TEST(InterleavedPlan, NamesTheSideThatIsRefused) {
   app::InterleavedOrder order;
   order.b.backend = GemmBackend::CublasLtGrouped;
-  EXPECT_EQ(plan_interleaved(order, cpu_only()).error().message,
+  EXPECT_EQ(plan_interleaved(order, cpu_only(), 1).error().message,
             "B cannot be measured: No GPU here");
   order.b = {};
   order.blocks = 3;
-  EXPECT_THAT(plan_interleaved(order, cpu_only()).error().message, HasSubstr("even number"));
+  EXPECT_THAT(plan_interleaved(order, cpu_only(), 1).error().message, HasSubstr("even number"));
   order.blocks = 8;
   order.iterations = 0;
-  EXPECT_THAT(plan_interleaved(order, cpu_only()).error().message, HasSubstr("iterations"));
+  EXPECT_THAT(plan_interleaved(order, cpu_only(), 1).error().message, HasSubstr("iterations"));
 }
 
 TEST(Batch, SkipsRefusedRunsAndTagsTheRest) {
