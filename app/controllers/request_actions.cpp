@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -146,9 +147,8 @@ std::vector<std::string> other_settings(const RunRequest& request) {
   return all;
 }
 
-}  // namespace
-
-std::string summary_of(const RunRequest& request) {
+/// Preset or sizes, recipe, routing, launch.
+std::string first_words(const RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
   const std::string what = shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
                                                               shape.tokens, shape.n, shape.k)
@@ -161,18 +161,45 @@ std::string summary_of(const RunRequest& request) {
         choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
   }
   if (traits.chooses_pow2() && request.recipe.pow2_scales) recipe += " pow-2";
-  std::string summary = fmt::format(
+  return fmt::format(
       "{} · {} · {} · {} ×{}", what, recipe,
       choice_label("routing.distribution", static_cast<std::int64_t>(request.routing.distribution)),
       request.launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
       request.launch.iterations);
-  const std::vector<std::string> others = other_settings(request);
+}
+
+std::string joined(std::string summary, const std::vector<std::string>& others) {
   constexpr std::size_t kMaxOthers = 6;
   for (std::size_t i = 0; i < std::min(others.size(), kMaxOthers); ++i) {
     summary += " · " + others[i];
   }
   if (others.size() > kMaxOthers) summary += fmt::format(" · {} more", others.size() - kMaxOthers);
   return summary;
+}
+
+}  // namespace
+
+std::string summary_of(const RunRequest& request) {
+  return joined(first_words(request), other_settings(request));
+}
+
+std::vector<std::string> summaries_of(std::span<const RunRequest* const> requests) {
+  std::vector<std::vector<std::string>> others;
+  for (const RunRequest* request : requests) others.push_back(other_settings(*request));
+  const std::vector<std::string> candidates =
+      others.empty() ? std::vector<std::string>() : others.front();
+  for (const std::string& one : candidates) {
+    const bool shared = others.size() > 1 && std::ranges::all_of(others, [&one](const auto& all) {
+                          return std::ranges::find(all, one) != all.end();
+                        });
+    if (!shared) continue;
+    for (std::vector<std::string>& all : others) std::erase(all, one);
+  }
+  std::vector<std::string> summaries;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    summaries.push_back(joined(first_words(*requests[i]), others[i]));
+  }
+  return summaries;
 }
 
 }  // namespace app

@@ -32,5 +32,7 @@ std::string refusal_of(const RequestAction& action, const engine::RunRequest& re
 /// The request in one line that distinguishes runs: preset or sizes, recipe, routing, launch,
 /// and whatever else is not the default.
 std::string summary_of(const engine::RunRequest& request);
+/// Of runs in one list: without what all of them share.
+std::vector<std::string> summaries_of(std::span<const engine::RunRequest* const> requests);
 
 }  // namespace app

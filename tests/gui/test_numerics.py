@@ -27,7 +27,7 @@ def wait_for(window, name, condition):
 def test_layers_of_the_scale_map(open_window):
     window = numerics(open_window)
     assert re.match(r"mean 2\^-\d+\.\d+, std dev \d", value(window, "numerics.map_summary"))
-    assert fields(window.control("numerics.scale_map"))["layer"] == "largest"
+    assert fields(window.control("numerics.scale_map"))["layer"] == "mean"
     window.choose("numerics.map_layer", "underflowed")
     wait_for(window, "numerics.scale_map", lambda c: fields(c)["layer"] == "underflowed")
     window.choose("numerics.map_layer", "std dev")

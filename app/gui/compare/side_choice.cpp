@@ -21,13 +21,19 @@ const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
 }
 
-std::string title_of(const profiling::RecordedRun& run) {
-  const std::string summary = summary_of(run.request);
+std::string title_of(const profiling::RecordedRun& run, const std::string& summary) {
   return run.group.kind == profiling::GroupKind::None ? summary : run.group.label + ": " + summary;
+}
+
+std::string title_of(const profiling::RecordedRun& run) {
+  return title_of(run, summary_of(run.request));
 }
 
 void add_sides(const profiling::RunList& runs, const std::string& prefix,
                std::vector<CompareSide>& sides) {
+  std::vector<const engine::RunRequest*> requests;
+  for (const auto& run : runs) requests.push_back(&run->request);
+  const std::vector<std::string> summaries = summaries_of(requests);
   // Blocks are compared together; each can also be chosen alone, below.
   for (const profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
     if (group.kind != profiling::GroupKind::Interleaved) continue;
@@ -38,13 +44,14 @@ void add_sides(const profiling::RunList& runs, const std::string& prefix,
       }
       if (side.runs.empty()) continue;
       side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, time_of(group.id),
-                               side.runs.size(), summary_of(side.runs.front()->request));
+                               side.runs.size(), summaries[group.runs.front()]);
       sides.push_back(std::move(side));
     }
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     sides.push_back(
-        {.title = fmt::format("{}{}. {}", prefix, i + 1, title_of(*runs[i])), .runs = {runs[i]}});
+        {.title = fmt::format("{}{}. {}", prefix, i + 1, title_of(*runs[i], summaries[i])),
+         .runs = {runs[i]}});
   }
 }
 

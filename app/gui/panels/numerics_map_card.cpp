@@ -45,10 +45,10 @@ std::string end_text(MapLayer layer, double value) {
   return plot::power_text(value);
 }
 
-/// "mean 2^-7.31, std dev 0.42, 5 distinct of 1 024, 3 with saturation".
+/// "mean 2^-7.31, std dev 0.42, 5 distinct, 3 blocks saturated, 0 underflowed".
 std::string summary_text(const engine::ScaleSummary& summary) {
   if (summary.scales == 0) return "";
-  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} saturated, {} underflowed",
+  return fmt::format("mean {}, std dev {:.2f}, {} distinct, {} blocks saturated, {} underflowed",
                      plot::power_text(summary.mean, 2), summary.deviation,
                      plot::count_text(summary.distinct), plot::count_text(summary.saturated),
                      plot::count_text(summary.underflowed));
@@ -80,15 +80,19 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
   if (!per_tensor) lines.push_back({"rows", range_text(row_first, row_last, map.block_rows)});
   lines.push_back({"columns", range_text(column_first, column_last, map.block_columns)});
   const float largest = map.maximum[cell];
-  lines.push_back(
-      {folded ? "largest scale_inv" : "scale_inv", plot::log2_text(static_cast<double>(largest)),
-       model_.layer() == MapLayer::Largest
-           ? context.theme.sequential(
-                 static_cast<float>((static_cast<double>(largest) - model_.map_colors().min) /
-                                    model_.map_colors().span()))
-           : 0});
+  // The colour of the cell, beside the number that it shows.
+  const auto color = [&](float value, bool shown) {
+    const double part =
+        (static_cast<double>(value) - model_.map_colors().min) / model_.map_colors().span();
+    return shown ? context.theme.sequential(static_cast<float>(part)) : 0;
+  };
+  const bool mean = model_.layer() == MapLayer::Mean;
+  lines.push_back({folded ? "largest scale_inv" : "scale_inv",
+                   plot::log2_text(static_cast<double>(largest)),
+                   color(largest, model_.layer() == MapLayer::Largest || (mean && !folded))});
   if (folded) {
-    lines.push_back({"mean of log2", fmt::format("{:.3f}", static_cast<double>(map.mean[cell]))});
+    lines.push_back({"mean of log2", fmt::format("{:.3f}", static_cast<double>(map.mean[cell])),
+                     color(map.mean[cell], mean)});
     lines.push_back({"scales folded here",
                      plot::count_text(static_cast<std::uint64_t>((row_last - row_first) *
                                                                  (column_last - column_first)))});

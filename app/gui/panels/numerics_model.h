@@ -59,7 +59,7 @@ class NumericsModel {
   engine::Product product_ = engine::Product::Fprop;
   bool quantized_ = false;
   plot::Bins before_, after_, scale_, amax_;
-  MapLayer layer_ = MapLayer::Largest;
+  MapLayer layer_ = MapLayer::Mean;
   std::uint64_t map_generation_ = 0;
   plot::Grid map_;
   plot::Range map_colors_;

@@ -233,12 +233,14 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
                                   : std::floor(x_.to_pixel(origin + all.front().value)) -
                                         0.5F * text_size(font, all.front().label).x;
   const float left = std::min(first, min_.x) - theme.px(kGapSmall) - title_width;
-  const float title_start = left >= outer_min_.x ? left : max_.x - title_width;
+  // Between the labels of y and the axis may be a bar of its own, with its own label.
+  const bool fits = left >= outer_min_.x && spec.labels_apart == 0.0F;
+  const float title_start = fits ? left : max_.x - title_width;
   for (const Tick& tick : all) {
     const float pixel = std::floor(x_.to_pixel(origin + tick.value));
     draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
     const float half = 0.5F * text_size(font, tick.label).x;
-    const bool covered = title_start > left && pixel + half > title_start - theme.px(kGap);
+    const bool covered = !fits && pixel + half > title_start - theme.px(kGap);
     if (covered && title_width > 0.0F) continue;
     draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
   }

@@ -94,8 +94,11 @@ const std::vector<std::string>& RunNames::of(const Runs& runs) {
   if (runs == runs_) return names_;
   runs_ = runs;
   names_.clear();
+  std::vector<const engine::RunRequest*> requests;
+  for (const auto& run : runs) requests.push_back(&run->request);
+  const std::vector<std::string> summaries = summaries_of(requests);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    names_.push_back(fmt::format("{}. {}", i + 1, summary_of(runs[i]->request)));
+    names_.push_back(fmt::format("{}. {}", i + 1, summaries[i]));
   }
   return names_;
 }
