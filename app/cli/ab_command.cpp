@@ -65,18 +65,23 @@ void print_json(const Batch& batch, const RunComparison& comparison,
   print("{}\n", document.dump(2));
 }
 
+/// "n/a" for what does not exist.
+std::string number(double value) {
+  return std::isnan(value) ? "n/a" : fmt::format("{:.4f}", value);
+}
+
 void print_text(const RunComparison& comparison, const profiling::SettingsDifference& settings) {
   const TimeDifference& step = comparison.step;
   for (const profiling::SettingsRow& row : settings.rows) {
     print("{:<12}{} {}: {} | {}\n", "differs", row.group, row.field, row.a, row.b);
   }
-  print("{:<12}median {:.4f} ms, n {}\n", "A", step.median_a / 1e6, step.n_a);
-  print("{:<12}median {:.4f} ms, n {}\n", "B", step.median_b / 1e6, step.n_b);
-  print("{:<12}{:.4f}, {:.4f} to {:.4f}\n", "B / A", step.ratio, step.interval.low,
-        step.interval.high);
-  print("{:<12}{:.4f}, p of the blocks {:.2g}\n", "A / A", step.control_ratio, step.block_p);
+  print("{:<12}median {} ms, n {}\n", "A", number(step.median_a / 1e6), step.n_a);
+  print("{:<12}median {} ms, n {}\n", "B", number(step.median_b / 1e6), step.n_b);
+  print("{:<12}{}, {} to {}\n", "B / A", number(step.ratio), number(step.interval.low),
+        number(step.interval.high));
+  print("{:<12}{}, p of the blocks {:.2g}\n", "A / A", number(step.control_ratio), step.block_p);
   for (const profiling::StageRow& row : comparison.stages) {
-    print("{:<12}{:.4f}  {}\n", engine::stage_name(row.stage), row.time.ratio,
+    print("{:<12}{:<8}{}\n", engine::stage_name(row.stage), number(row.time.ratio),
           engine::name_of(row.time.verdict));
   }
   const bool both = step.n_a > 0 && step.n_b > 0;

@@ -65,21 +65,27 @@ bool means_open(const CLI::App& program, const std::vector<std::string>& argumen
 
 /// What is wrong with the first argument that no command takes.
 std::string unexpected(const CLI::App& program) {
-  const auto commands = program.get_subcommands();
-  const CLI::App& command = commands.empty() ? program : *commands.front();
+  const CLI::App* innermost = &program;
+  std::string title;
+  while (!innermost->get_subcommands().empty()) {
+    innermost = innermost->get_subcommands().front();
+    title += (title.empty() ? "" : " ") + innermost->get_name();
+  }
+  const CLI::App& command = *innermost;
   const std::vector<std::string> rest = program.remaining(true);
   if (rest.empty()) return "too many arguments";
   const auto option = std::ranges::find_if(
       rest, [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
-  const std::string name = option == rest.end() ? rest.front() : *option;
-  const std::string see = fmt::format("; see expertscope {} --help", command.get_name());
+  std::string name = option == rest.end() ? rest.front() : *option;
+  name = name.substr(0, name.find('='));
+  const std::string see = fmt::format("; see expertscope {} --help", title);
   if (option == rest.end()) return fmt::format("'{}' was not expected{}", name, see);
   std::vector<std::string> known;
   for (const CLI::Option* one : command.get_options()) {
     for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
   }
-  return fmt::format("{} has no option {}{}{}", command.get_name(), name,
-                     app::cli::suggestion(name, known), see);
+  return fmt::format("{} has no option {}{}{}", title, name, app::cli::suggestion(name, known),
+                     see);
 }
 
 }  // namespace

@@ -138,6 +138,12 @@ std::vector<std::string> other_settings(const RunRequest& request) {
   std::vector<std::string> all;
   add_file("X", request.activations, all);
   add_file("W", request.weights, all);
+  if (request.linear.passes != engine::StepPasses::Forward) {
+    add_file("dY", request.linear.gradients, all);
+  }
+  if (!request.routing.path.empty()) {
+    all.push_back("splits " + std::filesystem::path(request.routing.path).filename().string());
+  }
   for (const RequestControl& control : request_controls()) {
     if (std::ranges::find(kSummarized, control.field) != std::end(kSummarized)) continue;
     if (control_value(control, request) == control_value(control, kDefaults)) continue;
@@ -169,11 +175,7 @@ std::string first_words(const RunRequest& request) {
 }
 
 std::string joined(std::string summary, const std::vector<std::string>& others) {
-  constexpr std::size_t kMaxOthers = 6;
-  for (std::size_t i = 0; i < std::min(others.size(), kMaxOthers); ++i) {
-    summary += " · " + others[i];
-  }
-  if (others.size() > kMaxOthers) summary += fmt::format(" · {} more", others.size() - kMaxOthers);
+  for (const std::string& other : others) summary += " · " + other;
   return summary;
 }
 

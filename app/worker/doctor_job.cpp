@@ -59,7 +59,7 @@ engine::Result<Answer> carry_out([[maybe_unused]] const OrderContext& context,
   if (context.backends.choice() == BackendChoice::Cpu) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          "experiments on captured graphs need a CUDA device; this worker was "
-                         "started for the CPU only: start it without --backend cpu"};
+                         "started for the CPU only: leave out --worker-backend cpu"};
   }
   const engine::Result<engine::FoundDevice> device = engine::find_device();
   if (!device.ok()) {

@@ -19,7 +19,7 @@ Status require_empty_folder(const std::string& path) {
   if (!std::filesystem::exists(path, unreadable)) return {};
   if (!std::filesystem::is_directory(path, unreadable)) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} is no folder; choose another name", path)};
+                 fmt::format("{} is not a folder; choose another name", path)};
   }
   if (std::filesystem::is_empty(path, unreadable) && !unreadable) return {};
   return Error{ErrorCode::InvalidArgument,

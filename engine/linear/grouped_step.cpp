@@ -157,8 +157,11 @@ Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& 
 Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
   if (config_.forward()) return {};
   ENGINE_TRY(pointers_.launch_head(ours(stream)));
-  ENGINE_TRY(x_.front().quantize(ours(stream), observer));
-  return quantize_weights(stream, observer);
+  for (int cast = 0; cast < traits_of(config_.recipe).steps_to_settle(); ++cast) {
+    ENGINE_TRY(x_.front().quantize(ours(stream), observer));
+    ENGINE_TRY(quantize_weights(stream, observer));
+  }
+  return {};
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {

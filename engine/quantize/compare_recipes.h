@@ -30,8 +30,8 @@ class ComparisonSide {
 
   virtual ~ComparisonSide() = default;
 
-  /// Called first, once. Returns the operand in host memory, valid as long as this object;
-  /// `operand` outlives it.
+  /// Called first, once. Returns the operand in host memory; it and `operand` are valid until
+  /// compare_recipes() returns.
   virtual Result<kernels::GroupedInput> load(const RunRequest& request,
                                              const ComparedOperand& operand,
                                              RunProgress& progress) = 0;

@@ -23,8 +23,8 @@ KERNELS_HOST_DEVICE inline float factor_at(const GroupView& group, std::int64_t 
   return exact_multiply(exact_multiply(e4m3_scale_value(byte), group.amax), 1.0F / 2688.0F);
 }
 
-/// Undoes the transform of 16 decoded elements adjacent in a column: the same additions as the
-/// forward transform, times a quarter, signs last.
+/// Undoes the transform of 16 decoded elements adjacent in a column: the forward
+/// transform, times a quarter, signs last.
 KERNELS_HOST_DEVICE inline void undo_hadamard_16(float (&y)[16]) {
   walsh_hadamard_16(y);
 #ifdef __CUDA_ARCH__

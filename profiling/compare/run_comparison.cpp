@@ -138,6 +138,11 @@ void add_clocks(const RunSide& side, TimeSamples& samples) {
   if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
 }
 
+/// A single block of an interleaved measurement is no run of its own: it decides nothing.
+bool in_blocks(const RunSide& side) {
+  return side.size() > 1 || side.front()->group.kind == GroupKind::Interleaved;
+}
+
 SideSamples samples_of(const RunSide& runs) {
   SideSamples side;
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(*runs[i], i, side);
@@ -145,7 +150,7 @@ SideSamples samples_of(const RunSide& runs) {
   add_clocks(runs, clocks);
   const auto finish = [&](auto& all) {
     for (auto& [key, samples] : all) {
-      if (runs.size() == 1) samples.blocks.clear();
+      if (!in_blocks(runs)) samples.blocks.clear();
       samples.sm_clock_mhz = clocks.sm_clock_mhz;
       samples.clock_reasons = clocks.clock_reasons;
     }
@@ -263,7 +268,7 @@ RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs,
 TimeSamples step_samples(const RunSide& side) {
   TimeSamples samples;
   for (std::size_t i = 0; i < side.size(); ++i) {
-    if (side.size() > 1) begin_block(samples, i);
+    if (in_blocks(side)) begin_block(samples, i);
     for (const engine::Iteration& iteration : side[i]->result.iterations) {
       samples.durations_ns.push_back(static_cast<double>(iteration.duration_ns));
     }

@@ -145,16 +145,17 @@ ClockEffect clock_effect(double ratio, double clock_ratio, const TimeSamples& a,
         fmt::format("{:.0f} MHz for A and {:.0f} MHz for B", a.sm_clock_mhz, b.sm_clock_mhz);
     if (same_direction) effect.size = size_of(clock_ratio);
     effect.caveat = same_direction
-                        ? fmt::format(" Of this, at most {:.1f} % can be the SM clock: {}.",
+                        ? fmt::format(" At most {:.1f} % can be the SM clock: {}.",
                                       100.0 * std::abs(clock_ratio - 1.0), clocks)
                         : fmt::format(" The SM clock differed the other way: {}.", clocks);
   }
   const bool clocks_known = a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0;
   if (clocks_known && a.clock_reasons != b.clock_reasons && effect.size == 0.0) {
+    const bool one_side = (a.clock_reasons == 0) != (b.clock_reasons == 0);
     effect.size = size_of(1.0 + kClockTolerance);
-    effect.caveat +=
-        fmt::format(" The clock was throttled for one side only; at most {:.0f} % can be that.",
-                    100.0 * kClockTolerance);
+    effect.caveat += fmt::format(" The clock was throttled for {}; at most {:.0f} % can be that.",
+                                 one_side ? "one side only" : "different reasons on both sides",
+                                 100.0 * kClockTolerance);
   }
   return effect;
 }
@@ -247,9 +248,9 @@ std::string run_doubt(const TimeDifference& difference, const TimeSamples& a, co
   const ClockEffect clock = clock_effect(difference.ratio, difference.clock_ratio, a, b);
   if (!lies_beyond(sure, clock.size)) {
     return fmt::format(
-        "The clock can explain all of the difference.{} Measure them again, "
-        "interleaved.",
-        clock.caveat);
+        "The interval {:.3f} to {:.3f} of the ratio does not lie beyond what the SM clock can "
+        "explain.{} Measure them again, interleaved.",
+        sure.low, sure.high, clock.caveat);
   }
   return {};
 }

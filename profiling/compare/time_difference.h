@@ -48,6 +48,7 @@ double rank_sum_p(std::span<const double> a, std::span<const double> b);
 inline constexpr double kConfidence = 0.95;  // of the interval that is shown
 /// Largest probability that equal settings are called faster or slower: for a step, and for all
 /// rows of one table together.
+/// spread_difference() makes no such promise.
 inline constexpr double kFalseVerdicts = 0.01;
 
 /// Fewest blocks of A and B together that can give a verdict on one of `rows`; even.

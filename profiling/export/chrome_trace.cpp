@@ -174,7 +174,7 @@ class RunTrace {
     Tracks tracks;
     for (const ActivityRecord& replay : iteration_spans(records_)) {
       writer_.slice(process_, tracks.of(kFirstReplayTrack, replay),
-                    fmt::format("\"replay {}\"", replay.iteration + 1), "replay",
+                    fmt::format("\"replay {}\"", replay.iteration), "replay",
                     shifted(replay.start_ns, shift_ns_), replay.duration_ns(),
                     fmt::format("\"iteration\":{}", replay.iteration));
     }

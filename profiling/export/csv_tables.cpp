@@ -23,6 +23,15 @@ CsvColumns request_columns() { return CsvColumns(engine::kType<engine::RunReques
 CsvColumns device_columns() { return CsvColumns(engine::kType<engine::DeviceFacts>, "device."); }
 CsvColumns expert_columns() { return CsvColumns(engine::kType<engine::ExpertResult>); }
 
+constexpr std::string_view kOperandColumns =
+    "activations_snr_db,activations_saturated,activations_underflowed,"
+    "weights_snr_db,weights_saturated,weights_underflowed,"
+    "gradients_snr_db,gradients_saturated,gradients_underflowed";
+
+void write_operand(const engine::OperandStatistics& operand, CsvTable& table) {
+  table.cell(operand.snr_db).cell(operand.saturated).cell(operand.underflowed);
+}
+
 void write_runs(const Session& session, CsvTable& table) {
   const CsvColumns request = request_columns();
   const CsvColumns device = device_columns();
@@ -43,7 +52,13 @@ void write_runs(const Session& session, CsvTable& table) {
     }
     table.cell(result.iteration_method).cell(result.activity_method).cell(result.dropped_records);
     table.cell(result.flop).cell(result.wall_ns).cells(device.cells(&result.device));
-    table.cell(result.activations.snr_db).cell(result.weights.snr_db);
+    write_operand(result.activations, table);
+    write_operand(result.weights, table);
+    if (result.backward) {
+      write_operand(result.gradients, table);
+    } else {
+      table.empty(3);
+    }
     table.cell(result.deviations.size());
     if (run.group.kind == GroupKind::None) {
       table.empty(4);
@@ -189,14 +204,14 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
         .message = fmt::format("cannot make the folder {}: {}", folder, failed.message())};
   }
   const std::filesystem::path base(folder);
-  const engine::Status runs = write_csv(
-      base / "runs.csv",
-      fmt::format("run,request_id,wall_clock_ms,{},iterations,iteration_median_ns,"
-                  "iteration_p5_ns,iteration_p95_ns,iteration_method,activity_method,"
-                  "dropped_records,flop,wall_ns,{},activations_snr_db,weights_snr_db,deviations,"
-                  "group_kind,group_id,group_position,group_label",
-                  request_columns().header(), device_columns().header()),
-      session, write_runs);
+  const engine::Status runs =
+      write_csv(base / "runs.csv",
+                fmt::format("run,request_id,wall_clock_ms,{},iterations,iteration_median_ns,"
+                            "iteration_p5_ns,iteration_p95_ns,iteration_method,activity_method,"
+                            "dropped_records,flop,wall_ns,{},{},deviations,"
+                            "group_kind,group_id,group_position,group_label",
+                            request_columns().header(), device_columns().header(), kOperandColumns),
+                session, write_runs);
   if (!runs.ok()) return runs;
   ENGINE_TRY(export_records_csv(session, (base / "records.csv").string()));
   ENGINE_TRY(write_csv(base / "experts.csv",

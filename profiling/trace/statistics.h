@@ -18,8 +18,9 @@ namespace profiling {
 // records without a hash table: a range of ten million takes a fraction of a second.
 //
 // What a range counts: sums and shares take the time inside the range, so that a record that it
-// cuts counts in part; n and quantiles take the records that lie inside as a whole, because a part
-// of a record is no duration.
+// cuts counts in part; n and quantiles of kernels take the records that lie inside as a whole,
+// because a part of a record is no duration. A sample of an expert is its time inside the range,
+// iteration by iteration.
 
 struct TimeRange {
   std::int64_t begin_ns = 0;

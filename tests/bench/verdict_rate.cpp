@@ -1,10 +1,12 @@
 // How often compare_runs() calls equal settings faster or slower, and how often it sees a delay.
 // Takes a recording of equal requests (`run --requests`, one line per block), cuts it into
 // measurements, draws which blocks are A's and B's as `ab` does, and compares the sides; then again
-// with every time of B made longer. Every measurement is drawn several times.
+// with every time of B made longer. Every measurement is drawn several times; 0 draws = once, in
+// the regular order A B B A.
 // Usage: verdict_rate RECORDING [blocks per measurement [delay in percent [draws]]]. One JSON line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -73,16 +75,17 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", session.ok() ? "too few blocks" : session.error().message);
     return 1;
   }
-  const int draws = argc > 4 ? std::atoi(argv[4]) : 5;
+  const std::size_t draws = argc > 4 ? std::strtoul(argv[4], nullptr, 10) : 5;
   Counts equal;
   Counts delayed;
   const std::vector<profiling::RecordedRun>& runs = session.value().runs;
   const std::size_t measurements = runs.size() / blocks;
-  for (std::size_t draw = 0; draw < measurements * static_cast<std::size_t>(draws); ++draw) {
+  for (std::size_t draw = 0; draw < measurements * std::max<std::size_t>(draws, 1); ++draw) {
     const std::size_t first = draw % measurements * blocks;
     profiling::RunSide a;
     profiling::RunSide b;
-    const std::vector<bool> of_b = app::draw_sides(static_cast<int>(blocks), draw);
+    std::vector<bool> of_b = app::draw_sides(static_cast<int>(blocks), draw);
+    for (std::size_t i = 0; draws == 0 && i < blocks; ++i) of_b[i] = i % 4 == 1 || i % 4 == 2;
     for (std::size_t i = 0; i < blocks; ++i) (of_b[i] ? b : a).push_back(&runs[first + i]);
     equal.add(compare_runs(a, b, engine::Product::Fprop));
     std::vector<profiling::RecordedRun> longer;
@@ -94,11 +97,11 @@ int main(int argc, char** argv) {
     delayed.add(compare_runs(a, late, engine::Product::Fprop));
   }
   fmt::print(
-      "{{\"device\": \"{}\", \"runs\": {}, \"blocks\": {}, \"measurements\": {}, "
+      "{{\"device\": \"{}\", \"runs\": {}, \"blocks\": {}, \"measurements\": {}, \"draws\": {}, "
       "\"comparisons\": {}, \"false_verdicts\": {}, \"false_step_verdicts\": {}, "
       "\"delay_percent\": {}, \"delayed_steps_called_slower\": {}, \"delayed_rows\": {}, "
       "\"delayed_rows_called\": {}}}\n",
-      runs.empty() ? "" : runs.front().result.device.name, runs.size(), blocks, equal.steps,
+      runs.empty() ? "" : runs.front().result.device.name, runs.size(), blocks, measurements, draws,
       equal.steps + equal.rows, equal.step_verdicts + equal.row_verdicts, equal.step_verdicts,
       percent, delayed.step_slower, delayed.rows, delayed.row_verdicts);
   return 0;

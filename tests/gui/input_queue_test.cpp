@@ -92,6 +92,19 @@ TEST(InputQueue, AClickHitsWhatWasUnderTheCursor) {
   EXPECT_THAT(frames_of(queue), ElementsAre("@2[", "@3]", "~"));
 }
 
+TEST(InputQueue, AHeldKeyLeavesNoBacklog) {
+  InputQueue queue;
+  const auto backspace = [&queue](int action) {
+    queue.push(KeyInput{.key = GLFW_KEY_BACKSPACE, .action = action});
+  };
+  backspace(GLFW_PRESS);
+  for (int i = 0; i < 10; ++i) backspace(GLFW_REPEAT);
+  EXPECT_THAT(frames_of(queue), ElementsAre("+259"));
+  for (int i = 0; i < 10; ++i) backspace(GLFW_REPEAT);
+  backspace(GLFW_RELEASE);
+  EXPECT_THAT(frames_of(queue), ElementsAre("+259", "-259"));
+}
+
 TEST(InputQueue, KeysWaitForWhatWasOpened) {
   InputQueue queue;
   tap(queue, 'x');

@@ -103,6 +103,38 @@ TEST(RangePicture, ASelectionEqualsAPlainSumOverIt) {
   EXPECT_GT(cut_records, 50);
 }
 
+/// Opening on a stage that takes little hides where the time goes.
+TEST(PerformanceModel, OpensOnTheStageWhoseExpertsTakeMostAndKeepsAChoice) {
+  profiling::RecordedRun run = synthetic_run(3);
+  const auto add = [&run](engine::ExpertMethod method, engine::Stage stage, double median) {
+    for (int expert = 0; expert < 2; ++expert) {
+      run.result.measurements.experts.push_back({.method = method,
+                                                 .stage = stage,
+                                                 .expert = expert,
+                                                 .samples = 9,
+                                                 .median_ns = median,
+                                                 .p5_ns = median,
+                                                 .p95_ns = median});
+    }
+  };
+  add(engine::ExpertMethod::Stamps, engine::Stage::Quantize, 50e9);
+  add(engine::ExpertMethod::Isolated, engine::Stage::Fprop, 90e9);
+  const auto shared = std::make_shared<const profiling::RecordedRun>(std::move(run));
+  const Theme theme;
+  PerformanceModel model([] {});
+  const auto shown = [&](std::uint64_t generation) {
+    model.set_run(shared, generation);
+    while (!model.ready()) model.take();
+    model.lay_out(theme);
+    return model.source(model.source_index()).stage;
+  };
+  EXPECT_EQ(shown(1), engine::Stage::Fprop);
+  for (std::size_t i = 0; i < model.source_count(); ++i) {
+    if (model.source(i).stage == engine::Stage::Quantize) model.set_source(i);
+  }
+  EXPECT_EQ(shown(2), engine::Stage::Quantize);
+}
+
 /// Kept drawings are identified by this number: lanes of another choice may have the same number of
 /// rows.
 TEST(PerformanceModel, EveryChoiceOfLanesHasItsOwnGeneration) {

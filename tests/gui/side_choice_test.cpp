@@ -56,6 +56,22 @@ TEST(SideChoice, ASecondRecordingBecomesB) {
   EXPECT_TRUE(sides.titles()[2].starts_with("second: 1. "));
 }
 
+/// The blocks stand in random order: the first may be B's.
+TEST(SideChoice, EachSideIsNamedByItsOwnSettings) {
+  SessionView view;
+  for (const char* label : {"B", "A", "A", "B"}) {
+    RecordedRun run;
+    run.group = {.kind = GroupKind::Interleaved, .id = 1, .label = label};
+    run.request.recipe.scaling = label[0] == 'A' ? engine::Scaling::Mxfp8 : engine::Scaling::Nvfp4;
+    view.runs.push_back(std::make_shared<const RecordedRun>(std::move(run)));
+  }
+  SideChoice sides;
+  sides.follow(view);
+  EXPECT_NE(sides.a().title.find("MXFP8"), std::string::npos) << sides.a().title;
+  EXPECT_NE(sides.b().title.find("NVFP4"), std::string::npos) << sides.b().title;
+  EXPECT_NE(sides.titles()[0].find("MXFP8"), std::string::npos) << sides.titles()[0];
+}
+
 TEST(SideChoice, AFinishedMeasurementTakesBothPlacesOnce) {
   SessionView view;
   SideChoice sides;

@@ -162,3 +162,20 @@ def test_text_that_is_no_number_in_range_is_refused(open_window):
     window.type_number("shape.tokens", "2*512")
     window.wait("the number", is_number("shape.tokens", 1024))
     window.wait("no refusal", lambda m: all(c["id"] != "refused.shape.tokens" for c in m["controls"]))
+
+
+def test_a_refusal_outlives_tab_and_arrows_do_not_step_it(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    before = number(window, "shape.experts")
+    for key in ("Tab", "Up"):
+        begin_typing(window, "shape.experts")
+        window.xdotool("type", "--delay", 12, "abc")
+        window.xdotool("key", key)
+        window.wait("the refusal", lambda m: any(
+            c["id"] == "refused.shape.experts" and "abc is not a number" in c["value"]
+            for c in m["controls"]))
+        window.xdotool("key", "Escape")
+        window.settle()
+        assert window.control("refused.shape.experts") is not None
+        assert number(window, "shape.experts") == before

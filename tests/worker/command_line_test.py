@@ -57,6 +57,9 @@ class Run(CommandLine):
         for arguments, words in (
                 (("run", "--timeout", -1), "--timeout: -1 is too small; it must be at least 0"),
                 (("run", "--tokenz", 5), "run has no option --tokenz (did you mean '--tokens'?)"),
+                (("run", "--tokenz=5"), "run has no option --tokenz (did you mean '--tokens'?)"),
+                (("doctor", "matrix", "--replay", 5),
+                 "doctor matrix has no option --replay (did you mean '--replays'?)"),
                 (("run", "x.npy"), "'x.npy' was not expected"),
                 (("run", "--recipe", "nvfp5"), "(did you mean 'nvfp4'?)"),
                 (("run", "--recipe", "bf16", "--scaling", "mxfp8"),

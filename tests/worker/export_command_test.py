@@ -152,7 +152,7 @@ class Exported(unittest.TestCase):
         timed = self.query(self.sessions[0],
                            "SELECT count(DISTINCT iteration) FROM records WHERE run_id = 1 AND iteration >= 0")
         self.assertEqual(len(replays), timed[0][0])
-        self.assertEqual(replays[0]["name"], "replay 1")
+        self.assertEqual(replays[0]["name"], "replay 0")
         nodes = {e["args"]["node"] for e in h200["traceEvents"] if e["ph"] == "X" and "node" in e["args"]
                  and e["pid"] == 1}
         wanted = self.query(self.sessions[0],

@@ -131,7 +131,7 @@ TEST(RealWorker, ABackendThatIsNotThereIsReplacedWithItsReason) {
   EXPECT_EQ(deviation.field, "backend");
   EXPECT_EQ(deviation.requested, "cublaslt-grouped");
   EXPECT_EQ(deviation.effective, "cpu-reference");
-  EXPECT_THAT(deviation.reason, HasSubstr("--backend cpu"));
+  EXPECT_THAT(deviation.reason, HasSubstr("--worker-backend cpu"));
   EXPECT_EQ(done->result.effective.backend, engine::GemmBackend::CpuReference);
 }
 

@@ -13,13 +13,15 @@ namespace {
 
 constexpr const char* kMeasured =
     "Medians and the ratio B / A. Its interval comes from the order statistics of both sides and "
-    "contains the ratio with at least 95 %, for any distribution. Faster and slower are called "
-    "with "
-    "at most 1 % of false verdicts for the step, and at most 1 % for all stages, all kernels and "
-    "all "
-    "experts together. It is ambiguous when the interval contains 1, there are too few samples or "
-    "blocks for that, the SM clock can explain the difference, or, measured in blocks, the blocks "
-    "of A and B mix or A differs from itself as much.";
+    "has "
+    "a confidence of at least 95 %, for any distribution. Faster and slower are called with at "
+    "most "
+    "1 % of false verdicts for the step, and at most 1 % for all stages, all kernels and all "
+    "experts "
+    "together; experts timed by stamps or alone are compared by their spreads instead. It is "
+    "ambiguous when the interval contains 1, there are too few samples or blocks, the SM clock can "
+    "explain the difference, or, measured in blocks, the blocks of A and B mix or A differs from "
+    "itself as much.";
 
 std::string bins_list(const OverlaidBins& bins) {
   std::string text = "from\tto\ta\tb\n";

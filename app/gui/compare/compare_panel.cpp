@@ -179,7 +179,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
                        .value = {plot::percent_change(step.control_ratio), "%"},
-                       .note = fmt::format("p of the blocks {:.3f}", step.block_p),
+                       .note = fmt::format("p of the blocks {:.2g}", step.block_p),
                        .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
                                   "p: how often the blocks would differ this much by chance"});
   }

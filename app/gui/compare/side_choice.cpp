@@ -39,12 +39,15 @@ void add_sides(const profiling::RunList& runs, const std::string& prefix,
     if (group.kind != profiling::GroupKind::Interleaved) continue;
     for (const char* label : {"A", "B"}) {
       CompareSide side;
+      std::size_t first = 0;
       for (const std::size_t run : group.runs) {
-        if (runs[run]->group.label == label) side.runs.push_back(runs[run]);
+        if (runs[run]->group.label != label) continue;
+        if (side.runs.empty()) first = run;
+        side.runs.push_back(runs[run]);
       }
       if (side.runs.empty()) continue;
       side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, time_of(group.id),
-                               side.runs.size(), summaries[group.runs.front()]);
+                               side.runs.size(), summaries[first]);
       sides.push_back(std::move(side));
     }
   }

@@ -22,7 +22,7 @@ namespace {
 constexpr double kSmallest = 1e-12;
 constexpr double kDecadesPerPixel = 1.0 / 40.0;
 
-/// What a number field did this frame; at most one of the members is set.
+/// What a number field did this frame.
 struct Gesture {
   float dragged_pixels = 0;
   std::optional<std::string> typed;
@@ -65,7 +65,7 @@ void begin_edit(const Field& field) {
   edit.text = field.shown;
   edit.focus_wanted = true;
   edit.frame = ImGui::GetFrameCount();
-  edit.refused_field = 0;
+  if (edit.refused_field == field.id) edit.refused_field = 0;
 }
 
 /// Whether the field is being typed into. Tab may begin that here.
@@ -183,6 +183,8 @@ DragState drag_state(const Row& row) {
 /// Takes typed text as it is or refuses it: never a number that nobody typed.
 std::optional<double> accepted(const Field& field, const char* label, const std::string& text,
                                double minimum, double maximum, bool whole) {
+  // A float's limits are not those of the double that holds it: 0.01, not 0.00999999977648258.
+  const int digits = whole ? 15 : 6;
   const std::optional<double> number = evaluate_expression(text);
   std::string flaw;
   if (!number) {
@@ -190,7 +192,7 @@ std::optional<double> accepted(const Field& field, const char* label, const std:
   } else if (whole && *number != std::round(*number)) {
     flaw = "is not a whole number";
   } else if (*number < minimum || *number > maximum) {
-    flaw = fmt::format("must be between {:.15g} and {:.15g}", minimum, maximum);
+    flaw = fmt::format("must be between {:.{}g} and {:.{}g}", minimum, digits, maximum, digits);
   } else {
     return number;
   }
@@ -223,13 +225,15 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
                     .shown = std::to_string(value),
                     .enabled = options.enabled,
                     .is_reset_value = value == reset};
-  const Gesture gesture = number_field(field, state);
+  Gesture gesture = number_field(field, state);
   const auto low = static_cast<double>(minimum);
   const auto high = static_cast<double>(maximum);
   double next = static_cast<double>(value);
   if (gesture.reset) next = static_cast<double>(reset);
   if (gesture.typed) {
-    next = accepted(field, label, *gesture.typed, low, high, true).value_or(next);
+    const std::optional<double> typed = accepted(field, label, *gesture.typed, low, high, true);
+    if (!typed) gesture.steps = 0;
+    next = typed.value_or(next);
   }
   next += gesture.steps;
   if (gesture.dragged_pixels != 0) {
@@ -259,14 +263,16 @@ bool drag_float(const PanelContext& context, const char* id, const char* label, 
                     .shown = fmt::format("{:.4g}", value),
                     .enabled = options.enabled,
                     .is_reset_value = value == reset};
-  const Gesture gesture = number_field(field, state);
+  Gesture gesture = number_field(field, state);
   const double low = minimum > 0 ? static_cast<double>(minimum) : kSmallest;
   double next = static_cast<double>(value);
   if (gesture.reset) next = static_cast<double>(reset);
   if (gesture.typed) {
-    next = accepted(field, label, *gesture.typed, static_cast<double>(minimum),
-                    static_cast<double>(maximum), false)
-               .value_or(next);
+    const std::optional<double> typed =
+        accepted(field, label, *gesture.typed, static_cast<double>(minimum),
+                 static_cast<double>(maximum), false);
+    if (!typed) gesture.steps = 0;
+    next = typed.value_or(next);
   }
   const double decades =
       static_cast<double>(gesture.dragged_pixels) * kDecadesPerPixel + gesture.steps;

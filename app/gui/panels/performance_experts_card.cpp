@@ -43,7 +43,8 @@ std::string how_measured(engine::ExpertMethod method, const engine::RunResult& r
   switch (method) {
     case engine::ExpertMethod::Trace:
       return "Sum of an expert's records of one stage in one iteration; bar = median, whiskers = "
-             "p5 to p95 over iterations. Records: " +
+             "p5 to p95 over iterations. Of an iteration that a selection cuts, the part inside it "
+             "counts. Records: " +
              result.activity_method +
              ". A launch that serves all experts is not attributed to any of them.";
     case engine::ExpertMethod::Stamps:

@@ -98,7 +98,26 @@ bool PerformanceModel::take() {
   return run || range || lanes;
 }
 
-void PerformanceModel::set_source(std::size_t index) { source_index_ = index; }
+void PerformanceModel::set_source(std::size_t index) {
+  chosen_source_ = source(index);
+  source_index_ = index;
+}
+
+std::size_t PerformanceModel::source_to_show() const {
+  std::size_t most = 0;
+  double most_ns = 0.0;
+  for (std::size_t i = 0; i < source_count(); ++i) {
+    if (chosen_source_ && source(i) == *chosen_source_) return i;
+    double sum_ns = 0.0;
+    for (const profiling::ExpertTime& expert : experts_of(i)) {
+      if (expert.time.n > 0) sum_ns += expert.time.median;
+    }
+    if (sum_ns <= most_ns) continue;
+    most = i;
+    most_ns = sum_ns;
+  }
+  return most;
+}
 
 std::size_t PerformanceModel::source_count() const {
   return picture().expert_stages.size() + picture().measured_experts.size();
@@ -112,7 +131,7 @@ PerformanceModel::ExpertSource PerformanceModel::source(std::size_t index) const
 }
 
 void PerformanceModel::lay_out(const Theme& theme) {
-  if (source_index_ >= source_count()) source_index_ = 0;
+  source_index_ = source_to_show();
   const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
   if (!same) lay_out_kernels(theme);
   if (!same || laid_out_source_ != source_index_) lay_out_experts(theme);

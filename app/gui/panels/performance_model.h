@@ -64,6 +64,7 @@ class PerformanceModel {
   struct ExpertSource {
     engine::ExpertMethod method = engine::ExpertMethod::Trace;
     engine::Stage stage = engine::Stage::Fprop;
+    bool operator==(const ExpertSource&) const = default;
   };
   std::size_t source_count() const;
   /// Records of the timed iterations name experts: one lane per expert can be drawn.
@@ -93,6 +94,8 @@ class PerformanceModel {
   void lay_out_kernels(const Theme& theme);
   void lay_out_experts(const Theme& theme);
   void compare_methods();
+  /// The chosen one if this run has it, else the one whose experts take most time.
+  std::size_t source_to_show() const;
   const std::vector<profiling::ExpertTime>& experts_of(std::size_t source) const;
 
   std::uint64_t generation_ = 0;
@@ -100,6 +103,7 @@ class PerformanceModel {
   plot::LaneChoice choice_ = plot::LaneChoice::Streams;
   std::shared_ptr<const LanePicture> lanes_;
   std::shared_ptr<const RangePicture> range_;
+  std::optional<ExpertSource> chosen_source_;  // kept from run to run
   std::size_t source_index_ = 0;
 
   std::uint64_t derived_ = 0;  // counts the results that have arrived

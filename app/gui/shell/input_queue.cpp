@@ -75,7 +75,19 @@ void InputQueue::push(const InputEvent& event) {
     events_.back() = event;
     return;
   }
+  // A held key repeats faster than a slow window draws: what it has not seen yet counts once, so
+  // that nothing goes on after the key is released.
+  if (const auto* key = std::get_if<KeyInput>(&event); key != nullptr && is_waiting(*key)) return;
   events_.push_back(event);
+}
+
+bool InputQueue::is_waiting(const KeyInput& repeat) const {
+  if (repeat.action != GLFW_REPEAT) return false;
+  for (auto event = events_.rbegin(); event != events_.rend(); ++event) {
+    const auto* key = std::get_if<KeyInput>(&*event);
+    if (key != nullptr && key->key == repeat.key) return key->action != GLFW_RELEASE;
+  }
+  return false;
 }
 
 std::vector<InputEvent> InputQueue::next_frame() {

@@ -48,6 +48,9 @@ class InputQueue {
   void hold_keys(int frames) { held_frames_ = frames; }
 
  private:
+  /// Whether a press of the same key waits.
+  bool is_waiting(const KeyInput& repeat) const;
+
   std::deque<InputEvent> events_;
   int held_frames_ = 0;
 };

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -45,6 +46,7 @@ struct Input {
   bool any = false;
   InputQueue queue;
   std::array<bool, ImGuiMouseButton_COUNT> buttons{};  // as of the last frame
+  std::optional<ImVec2> cursor;                        // none = it has not moved yet
   bool touring = false;                                // as of the last frame
   bool seen = true;                                    // not iconified
   std::vector<Action> actions;
@@ -94,7 +96,7 @@ class Feed {
     input_.queue.hold_keys(kFramesToFocus);
   }
   void operator()(const CursorInput& one) {
-    ImGui::GetIO().MousePos = {static_cast<float>(one.x), static_cast<float>(one.y)};
+    input_.cursor = {static_cast<float>(one.x), static_cast<float>(one.y)};
   }
   void operator()(const ScrollInput& one) { ImGui_ImplGlfw_ScrollCallback(window_, one.x, one.y); }
 
@@ -254,14 +256,13 @@ struct Moment {
   double wall = now_ms(CLOCK_MONOTONIC);
 };
 
-/// The events of one frame. ImGui's backend, which would take the mouse as it is now, has run.
-void feed_input(GLFWwindow* window, Input& input, ImVec2 last_mouse) {
+/// The events of one frame. ImGui's backend has run and has asked where the mouse is now, which may
+/// be ahead of the events.
+void feed_input(GLFWwindow* window, Input& input) {
   ImGuiIO& io = ImGui::GetIO();
-  const std::vector<InputEvent> events = input.queue.next_frame();
-  const bool behind = !input.queue.empty();
-  if (behind) io.MousePos = last_mouse;
   Feed feed(window, input);
-  for (const InputEvent& event : events) std::visit(feed, event);
+  for (const InputEvent& event : input.queue.next_frame()) std::visit(feed, event);
+  if (ImGui::IsMousePosValid(&io.MousePos) && input.cursor) io.MousePos = *input.cursor;
   std::ranges::copy(input.buttons, io.MouseDown);
 }
 
@@ -269,9 +270,8 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input
                      FrameProbe* probe) {
   const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
-  const ImVec2 last_mouse = ImGui::GetIO().MousePos;
   ImGui_ImplGlfw_NewFrame();
-  feed_input(window, input, last_mouse);
+  feed_input(window, input);
   for (const Action action : std::exchange(input.actions, {})) shell.carry_out(action);
   if (probe != nullptr) probe->feed(shell);
   ImGui::NewFrame();

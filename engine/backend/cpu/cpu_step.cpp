@@ -323,7 +323,8 @@ void CpuStep::run_expert(int expert) {
   } else {
     quantize_saved(0, expert, true);
     // No product of this step reads these: they are for the operands' statistics.
-    if (traits_of(setup_.request.recipe).quantizes()) {
+    const RecipeTraits& traits = traits_of(setup_.request.recipe);
+    for (int cast = 0; traits.quantizes() && cast < traits.steps_to_settle(); ++cast) {
       quantize(OperandRole::Weights, Direction::Rowwise, weights(0, expert), 0);
       quantize(OperandRole::Activations, Direction::Rowwise, activations(expert), 0);
     }
@@ -336,10 +337,11 @@ void CpuStep::run_expert(int expert) {
 
 Status CpuStep::prepare() {
   if (runs_forward()) return {};
+  const int casts = traits_of(setup_.request.recipe).steps_to_settle();
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
       if (!advance(expert, 0.0)) return cancelled();
-      quantize_saved(layer, expert, true);
+      for (int cast = 0; cast < casts; ++cast) quantize_saved(layer, expert, true);
     }
   }
   return {};

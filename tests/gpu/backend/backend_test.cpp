@@ -137,7 +137,9 @@ TEST_F(CudaBackendTest, RefusesRunsThatDoNotFitTheDeviceWithBothNumbers) {
   const auto result = run(request);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::OutOfMemory);
-  EXPECT_THAT(result.error().message, ::testing::ContainsRegex("needs .*GiB and .*GiB of device memory are available"));
+  EXPECT_THAT(
+      result.error().message,
+      ::testing::ContainsRegex("needs .*GiB, but only .*GiB of device memory are available"));
 }
 
 TEST_F(CudaBackendTest, RefusesWithTheGatesSentence) {

@@ -305,6 +305,24 @@ TEST_F(Step, BackwardAloneGivesWhatBothPassesGive) {
   }
 }
 
+TEST_F(Step, BackwardAloneFindsOperandsCastWithAHistory) {
+  const Recipe recipe{.scaling = Scaling::PerTensorDelayed};
+  Status made = make(small(recipe, both_passes()));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_TRUE(eager_checksums(splits_).ok());
+  const auto all = eager_checksums(splits_);  // the history is that of the first step
+  ASSERT_TRUE(all.ok());
+  made = make(small(recipe, {.passes = StepPasses::Backward}));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_TRUE(step_->write_splits(splits_, stream_.get()).ok());
+  ASSERT_TRUE(step_->prepare(stream_.get(), observer_).ok());
+  ASSERT_TRUE(eager_checksums(splits_).ok());
+  const auto backward = eager_checksums(splits_);
+  ASSERT_TRUE(backward.ok());
+  EXPECT_EQ(backward.value(),
+            std::vector<std::uint64_t>(all.value().begin() + 3, all.value().end()));
+}
+
 TEST_F(Step, KeptWeightsAlsoStayUnchangedInAReplay) {
   LinearOptions linear = both_passes();
   linear.micro_batches = 2;

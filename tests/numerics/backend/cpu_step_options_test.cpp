@@ -167,6 +167,36 @@ TEST(CpuStepOptions, CancelsInEveryBackwardStage) {
   }
 }
 
+/// The operands that a forward step has saved were cast with the scales of its history, not with
+/// the 1 of an empty one.
+TEST(CpuStepOptions, ABackwardStepFindsOperandsCastWithAHistory) {
+  const auto result_of = [](StepPasses passes) {
+    RunRequest request = backward_request(Scaling::PerTensorDelayed);
+    request.linear.passes = passes;
+    request.launch.iterations = 3;
+    StageObserver observer;
+    auto run = make_cpu_backend()->run(request, {observer.progress, observer});
+    EXPECT_TRUE(run.ok());
+    return std::move(run).value();
+  };
+  const RunResult both = result_of(StepPasses::ForwardBackward);
+  const RunResult backward = result_of(StepPasses::Backward);
+  const auto expect_same = [](const OperandStatistics& a, const OperandStatistics& b) {
+    EXPECT_EQ(a.snr_db, b.snr_db);
+    EXPECT_EQ(a.saturated, b.saturated);
+    EXPECT_EQ(a.underflowed, b.underflowed);
+    EXPECT_EQ(a.scale_map.mean, b.scale_map.mean);
+    EXPECT_FALSE(std::ranges::all_of(a.scale_map.mean, [](float one) { return one == 0.0F; }));
+  };
+  expect_same(both.activations, backward.activations);
+  expect_same(both.weights, backward.weights);
+  for (std::size_t expert = 0; expert < both.experts.size(); ++expert) {
+    if (both.experts[expert].rows == 0) continue;
+    EXPECT_EQ(both.experts[expert].dgrad.snr_db, backward.experts[expert].dgrad.snr_db);
+    EXPECT_EQ(both.experts[expert].wgrad.snr_db, backward.experts[expert].wgrad.snr_db);
+  }
+}
+
 TEST(CpuStepOptions, BackwardRunsReportGradientsAndProducts) {
   for (const Scaling scaling : {Scaling::None, Scaling::PerTensorCurrent, Scaling::Block,
                                 Scaling::PerTensorDelayed, Scaling::Mxfp8, Scaling::Nvfp4}) {

@@ -149,6 +149,19 @@ TEST(CompareRuns, TheRunsOfASideAreBlocks) {
   EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::Faster);
 }
 
+TEST(CompareRuns, ASingleBlockDecidesNothing) {
+  RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(0.5, true);
+  for (RecordedRun* run : {&a, &b}) run->group.kind = profiling::GroupKind::Interleaved;
+  for (const profiling::RunSide& side :
+       {profiling::RunSide{&b}, profiling::RunSide{&b, &b, &b, &b}}) {
+    const RunComparison comparison = compare_runs({&a}, side, engine::Product::Fprop);
+    EXPECT_EQ(comparison.step.verdict, TimeVerdict::Ambiguous);
+    EXPECT_THAT(comparison.step.reason, HasSubstr("too few"));
+    EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::Ambiguous);
+  }
+}
+
 TEST(CompareRuns, EmptyRunsHaveNoVerdict) {
   const RecordedRun nothing;
   const RunComparison comparison = compare_runs({&nothing}, {&nothing}, engine::Product::Fprop);

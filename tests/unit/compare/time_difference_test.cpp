@@ -107,13 +107,14 @@ TEST(TimeDifference, AClockExplainsAtMostItsOwnRatio) {
   const TimeDifference faster = time_difference(a, b);
   EXPECT_EQ(faster.verdict, TimeVerdict::Faster) << faster.reason;
   EXPECT_DOUBLE_EQ(faster.clock_ratio, 1840.0 / 1969.0);
-  EXPECT_THAT(faster.reason, HasSubstr("at most 6.6 % can be the SM clock: 1840 MHz for A and "
+  EXPECT_THAT(faster.reason, HasSubstr("At most 6.6 % can be the SM clock: 1840 MHz for A and "
                                        "1969 MHz for B"));
   // 5 % less time at a 7 % higher clock shows nothing.
   b.durations_ns = noise(50, 950.0, 2);
   const TimeDifference explained = time_difference(a, b);
   EXPECT_EQ(explained.verdict, TimeVerdict::Ambiguous);
-  EXPECT_THAT(explained.reason, HasSubstr("clock can explain all of the difference"));
+  EXPECT_THAT(explained.reason,
+              HasSubstr("does not lie beyond what the SM clock can explain. At most 6.6 %"));
   // 5 % more time at a higher clock is slower all the more.
   b.durations_ns = noise(50, 1050.0, 2);
   const TimeDifference slower = time_difference(a, b);
@@ -214,18 +215,20 @@ TimeDifference measured(double mean_b, double drift, std::size_t rows, unsigned 
 }
 
 TEST(TimeDifference, EqualSettingsRarelyDiffer) {
-  // 300 tables of a step and seven stages.
-  int comparisons = 0;
-  int false_verdicts = 0;
+  // Of 300 tables about 2 are expected to have one (8 + 8 blocks attain 0.0011 for each of seven
+  // rows), and about 14 if every row took the whole 1 %.
+  int steps = 0;
+  int tables = 0;
   for (unsigned table = 0; table < 300; ++table) {
-    for (unsigned row = 0; row < 8; ++row) {
-      const unsigned seed = 1000 * table + 100 * row;
-      false_verdicts += measured(1000.0, 0.02, row == 0 ? 1 : 7, seed).decided() ? 1 : 0;
-      ++comparisons;
+    steps += measured(1000.0, 0.02, 1, 1000 * table).decided() ? 1 : 0;
+    bool any = false;
+    for (unsigned row = 1; row < 8; ++row) {
+      any = any || measured(1000.0, 0.02, 7, 1000 * table + 100 * row).decided();
     }
+    tables += any ? 1 : 0;
   }
-  EXPECT_GE(comparisons, 2000);
-  EXPECT_LE(false_verdicts, comparisons / 100);
+  EXPECT_LE(steps, 8);  // 3 expected, and 3 standard deviations
+  EXPECT_LE(tables, 7);
 }
 
 TEST(TimeDifference, ADelayOfFivePercentIsSeen) {

@@ -102,7 +102,17 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   RunRequest file = base;
   file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
   EXPECT_THAT(summary_of(file), ::testing::HasSubstr("X acts.safetensors:mlp.x"));
+  file = base;
+  file.linear.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
+  EXPECT_THAT(summary_of(file), ::testing::HasSubstr("dY dy.npy"));
+  file.routing = {.distribution = engine::RoutingDistribution::File, .path = "/data/s.json"};
+  EXPECT_THAT(summary_of(file), ::testing::HasSubstr("splits s.json"));
   EXPECT_THAT(summary_of(base), ::testing::HasSubstr(" · Both"));
+  // In a list, what all of them share says nothing.
+  const RunRequest* const both[] = {&base, &file};
+  const std::vector<std::string> names = summaries_of(both);
+  EXPECT_THAT(names[0], ::testing::Not(::testing::HasSubstr("Both")));
+  EXPECT_THAT(names[1], ::testing::HasSubstr("splits s.json"));
 }
 
 TEST(RequestControls, ACopyWithAnotherLabelIsTheSameControl) {

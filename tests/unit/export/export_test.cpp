@@ -316,7 +316,12 @@ std::string at(const std::vector<std::vector<std::string>>& table, std::size_t r
 
 TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   const fs::path folder = folder_ / "made" / "for it";
-  ASSERT_TRUE(profiling::export_csv(two_runs(), folder.string()).ok());
+  auto session = two_runs();
+  session.runs[0].result.backward = true;
+  session.runs[0].result.gradients.snr_db = 12.5;
+  session.runs[0].result.gradients.saturated = 3;
+  session.runs[0].result.weights.underflowed = 4;
+  ASSERT_TRUE(profiling::export_csv(session, folder.string()).ok());
   const auto runs = read_csv(folder / "runs.csv");
   const auto records = read_csv(folder / "records.csv");
   const auto experts = read_csv(folder / "experts.csv");
@@ -331,6 +336,10 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   EXPECT_EQ(at(runs, 1, "recipe.pow2_scales"), "1");
   EXPECT_EQ(at(runs, 1, "iterations"), "2");
   EXPECT_EQ(std::stod(at(runs, 1, "iteration_median_ns")), 5000.0);
+  EXPECT_EQ(at(runs, 1, "gradients_snr_db"), "12.5");
+  EXPECT_EQ(at(runs, 1, "gradients_saturated"), "3");
+  EXPECT_EQ(at(runs, 1, "weights_underflowed"), "4");
+  EXPECT_EQ(at(runs, 2, "gradients_snr_db"), "") << "forward alone";
   EXPECT_EQ(at(runs, 2, "recipe.scaling"), "bf16");
   EXPECT_EQ(at(runs, 2, "iteration_median_ns"), "");
   EXPECT_EQ(at(records, 1, "name"), "offsets, all");
