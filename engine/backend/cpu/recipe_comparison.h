@@ -6,8 +6,8 @@
 
 namespace engine {
 
-/// compare_recipes() with the CPU twins. OutOfMemory if the operand, its copy and one recipe's codes
-/// do not fit.
+/// compare_recipes() with the CPU twins. OutOfMemory if the operand, its copy and one recipe's
+/// codes do not fit.
 Result<RecipeComparison> compare_on_cpu(const ComparisonRequest& request, const DeviceFacts& device,
                                         RunContext context);
 

@@ -8,7 +8,8 @@
 
 namespace engine {
 
-/// compare_recipes() with the kernels; the operand is the BF16 tensor that a step on the device quantizes.
+/// compare_recipes() with the kernels; the operand is the BF16 tensor that a step on the device
+/// quantizes.
 Result<RecipeComparison> compare_on_cuda(const ComparisonRequest& request,
                                          const DeviceFacts& device, DeviceOperands& operands,
                                          cudaStream_t stream, RunContext context);
