@@ -265,12 +265,12 @@ std::string doubt(const TimeDifference& difference, const TimeSamples& a, const 
 }
 
 /// Decides unless there is a doubt.
-void decide(TimeDifference& difference, std::string reason, const std::string& based_on) {
+void decide(TimeDifference& difference, const std::string& reason, const std::string& based_on) {
   difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
   if (!reason.empty()) difference.verdict = TimeVerdict::Ambiguous;
   if (difference.n_a == 0 && difference.n_b > 0) difference.verdict = TimeVerdict::OnlyB;
   if (difference.n_b == 0 && difference.n_a > 0) difference.verdict = TimeVerdict::OnlyA;
-  difference.reason = reason.empty() ? based_on : std::move(reason);
+  difference.reason = reason.empty() ? based_on : reason;
 }
 
 }  // namespace
@@ -329,7 +329,7 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   if (reason.empty() && difference.interval.contains(1.0)) {
     reason = contains_one(difference.interval);
   }
-  decide(difference, std::move(reason),
+  decide(difference, reason,
          fmt::format("The spreads p5 to p95 do not overlap: {:.3f} to {:.3f} of A.",
                      difference.interval.low, difference.interval.high));
   return difference;
