@@ -8,6 +8,7 @@
 
 #include "engine/quantize/range_waste.h"
 #include "kernels/dequantize/decode_patch.h"
+#include "kernels/diagnostics/code_error.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace engine {
@@ -26,12 +27,11 @@ struct CodeGrid {
   }
 };
 
-CodeGrid code_grid(const OperandLayout& layout) {
-  if (layout.e2m1()) return {.largest = 6.0, .smallest_normal = 1.0, .mantissa_bits = 1};
-  if (layout.format == kernels::Fp8Format::E4m3) {
-    return {.largest = 448.0, .smallest_normal = 0x1p-6, .mantissa_bits = 3};
-  }
-  return {.largest = 57344.0, .smallest_normal = 0x1p-14, .mantissa_bits = 2};
+CodeGrid code_grid(const kernels::QuantizedView& view) {
+  const kernels::CodeGridBits bits = kernels::code_grid_bits(view);
+  return {.largest = bits.largest,
+          .smallest_normal = kernels::bits_to_float(bits.smallest_normal),
+          .mantissa_bits = static_cast<int>(bits.mantissa_bits)};
 }
 
 /// Where the losses of one group's scales are counted. Strips share blocks, so counts are atomic;
@@ -81,7 +81,7 @@ class Measure {
         layout_(layout),
         operand_(operand),
         values_(kernels::code_values(view)),
-        grid_(code_grid(layout)) {}
+        grid_(code_grid(view)) {}
 
   /// Of one group; its losses go to `losses`.
   GroupErrors all_rows(std::int64_t first_row, std::int64_t rows, const GroupLosses& losses) const {

@@ -205,6 +205,16 @@ std::optional<double> accepted(const Field& field, const char* label, const std:
   return std::nullopt;
 }
 
+/// The typed number; `value` if nothing was typed or its text was refused, which drops the steps.
+double typed_or(double value, const Field& field, const char* label, Gesture& gesture,
+                double minimum, double maximum, bool whole) {
+  if (!gesture.typed) return value;
+  const std::optional<double> typed =
+      accepted(field, label, *gesture.typed, minimum, maximum, whole);
+  if (!typed) gesture.steps = 0;
+  return typed.value_or(value);
+}
+
 }  // namespace
 
 std::string refusal_of(const PanelContext& context, const char* id) {
@@ -230,11 +240,7 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
   const auto high = static_cast<double>(maximum);
   double next = static_cast<double>(value);
   if (gesture.reset) next = static_cast<double>(reset);
-  if (gesture.typed) {
-    const std::optional<double> typed = accepted(field, label, *gesture.typed, low, high, true);
-    if (!typed) gesture.steps = 0;
-    next = typed.value_or(next);
-  }
+  next = typed_or(next, field, label, gesture, low, high, true);
   next += gesture.steps;
   if (gesture.dragged_pixels != 0) {
     // One percent of the value per pixel, at least a tenth of a step: 8 and 16384 both feel right.
@@ -267,13 +273,8 @@ bool drag_float(const PanelContext& context, const char* id, const char* label, 
   const double low = minimum > 0 ? static_cast<double>(minimum) : kSmallest;
   double next = static_cast<double>(value);
   if (gesture.reset) next = static_cast<double>(reset);
-  if (gesture.typed) {
-    const std::optional<double> typed =
-        accepted(field, label, *gesture.typed, static_cast<double>(minimum),
-                 static_cast<double>(maximum), false);
-    if (!typed) gesture.steps = 0;
-    next = typed.value_or(next);
-  }
+  next = typed_or(next, field, label, gesture, static_cast<double>(minimum),
+                  static_cast<double>(maximum), false);
   const double decades =
       static_cast<double>(gesture.dragged_pixels) * kDecadesPerPixel + gesture.steps;
   if (decades != 0) {

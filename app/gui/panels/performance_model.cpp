@@ -131,9 +131,11 @@ PerformanceModel::ExpertSource PerformanceModel::source(std::size_t index) const
 }
 
 void PerformanceModel::lay_out(const Theme& theme) {
-  source_index_ = source_to_show();
   const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
-  if (!same) lay_out_kernels(theme);
+  if (!same) {
+    source_index_ = source_to_show();
+    lay_out_kernels(theme);
+  }
   if (!same || laid_out_source_ != source_index_) lay_out_experts(theme);
   laid_out_ = derived_;
   laid_out_theme_ = theme.kind;

@@ -194,13 +194,14 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   }
 
   // The right part says what the figures belong to; its tooltip has the full text.
+  const std::string summary = summary_of(view.run->request);
   ImGui::BeginGroup();
   {
     const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
     const std::string answers = (view.stale       ? "older request: "
                                  : view.from_file ? "recorded: "
                                                   : "") +
-                                summary_of(view.run->request);
+                                summary;
     ImGui::SetCursorPosY(origin.y + theme.px(9));
     show_text(plot::fitted(ImGui::GetFont(), answers, ImGui::GetContentRegionAvail().x));
     if (ImGui::IsItemHovered()) controls::tooltip(context, answers);
@@ -215,8 +216,8 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     show_text(device);
   }
   ImGui::EndGroup();
-  controls::record(context, "headline.request", "The request these figures answer", "text",
-                   summary_of(view.run->request), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  controls::record(context, "headline.request", "The request these figures answer", "text", summary,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 }  // namespace app

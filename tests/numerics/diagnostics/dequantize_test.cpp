@@ -46,15 +46,8 @@ TEST_P(DequantizeLayout, EveryElementReadsItsOwnScaleAndTheTailIsUntouched) {
       {.layout = GetParam(), .splits = {0, 3, 0, 131, 1, 256, 0}, .columns = 272});
   constexpr float kUntouched = -12345.0F;
   std::vector<float> output(operand.codes.size(), kUntouched);
-  kernels::dequantize_cpu({.quantized = {.codes = operand.codes.data(),
-                                         .format = operand.format,
-                                         .layout = operand.layout,
-                                         .scales = operand.scale_inv.data(),
-                                         .row_offsets = operand.row_offsets.data(),
-                                         .num_groups = operand.num_groups(),
-                                         .capacity_rows = operand.capacity_rows,
-                                         .columns = operand.columns},
-                           .output = output.data()});
+  kernels::dequantize_cpu(
+      {.quantized = tests::statistics_args(operand).quantized, .output = output.data()});
   std::size_t wrong = 0;
   tests::for_each_element(
       operand, [&](int g, std::int64_t row, std::int64_t column, std::size_t element) {
