@@ -9,7 +9,7 @@
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
-#include "app/protocol/request_json.h"
+#include "app/protocol/request_files.h"
 #include "app/sweep/plan.h"
 #include "profiling/compare/comparison_csv.h"
 

@@ -17,10 +17,6 @@ CLI::Validator at_least(double low);
 CLI::Validator between(double low, double high);
 CLI::Validator one_of(std::vector<std::string> words);
 
-/// " (did you mean 'nvfp4'?)" if a word is at most two typing errors away (one for
-/// words of two or three letters), else empty.
-std::string suggestion(std::string_view text, const std::vector<std::string>& words);
-
 /// The enumerators by their names: "fp8-block".
 template <engine::Named E>
 std::map<std::string, E> names_of() {

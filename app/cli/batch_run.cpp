@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/cli/terminal.h"
-#include "app/protocol/request_json.h"
+#include "app/protocol/recorded_run.h"
 
 namespace app::cli {
 namespace {
@@ -35,7 +35,7 @@ engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch
 engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
     const std::string& path) {
   if (path.empty()) return std::unique_ptr<profiling::SessionWriter>();
-  return profiling::SessionWriter::create(path, request_codec());
+  return profiling::SessionWriter::create(path);
 }
 
 void report_location(profiling::SessionWriter& writer) {

@@ -13,7 +13,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
-#include "app/protocol/request_json.h"
+#include "engine/input/value_json.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
@@ -112,7 +112,7 @@ int compare(const CompareOptions& options) {
   engine::Status kept = keep(writer, recorded);
   if (kept.ok()) kept = close_recording(writer);
   if (options.json) {
-    print("{}\n", comparison_to_json(recorded.comparison, /*pretty=*/true));
+    print("{}\n", engine::to_json_text(recorded.comparison, /*pretty=*/true));
   } else {
     print_table(recorded.comparison);
   }

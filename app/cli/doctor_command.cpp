@@ -19,7 +19,6 @@
 #include "app/doctor/library_versions.h"
 #include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
-#include "app/protocol/request_json.h"
 #include "engine/gemm/library_file.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
@@ -163,7 +162,7 @@ engine::Status check_files(const DoctorOptions& options) {
 
 /// The rules on every snapshot of a file, without a worker and without a GPU.
 int examine_file(const DoctorOptions& options) {
-  const auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
+  const auto snapshots = profiling::open_snapshot(options.snapshot);
   if (!snapshots.ok()) return could_not_run(snapshots.error());
   const bool one_file = !options.report.empty() || !options.record.empty();
   if (one_file && snapshots.value().size() > 1) {

@@ -7,7 +7,6 @@
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
-#include "app/protocol/request_json.h"
 #include "engine/input/free_output.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/session/session_file.h"
@@ -38,8 +37,7 @@ int export_session(const ExportOptions& options) {
                    .message = fmt::format("--from is {} ms; it must be less than --to, {} ms",
                                           options.from_ms, options.to_ms)});
   }
-  const engine::Result<profiling::Session> session =
-      profiling::open_session(options.session, request_codec());
+  const engine::Result<profiling::Session> session = profiling::open_session(options.session);
   if (!session.ok()) return report(session.error());
   if (!options.chrome.empty()) {
     if (const engine::Status free = engine::require_new_file(options.chrome); !free.ok()) {

@@ -11,11 +11,11 @@
 #include <system_error>
 #include <vector>
 
-#include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/descriptor.h"
 #include "app/protocol/paths.h"
+#include "engine/model/text.h"
 
 namespace app::cli {
 
@@ -84,8 +84,7 @@ std::string unexpected(const CLI::App& program) {
   for (const CLI::Option* one : command.get_options()) {
     for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
   }
-  return fmt::format("{} has no option {}{}{}", title, name, app::cli::suggestion(name, known),
-                     see);
+  return fmt::format("{} has no option {}{}{}", title, name, engine::suggestion(name, known), see);
 }
 
 }  // namespace

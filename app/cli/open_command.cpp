@@ -5,7 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/worker_session.h"
 #include "app/gui/shell/window.h"
-#include "app/protocol/request_json.h"
+#include "app/protocol/request_files.h"
 #include "engine/input/regular_file.h"
 
 namespace app::cli {

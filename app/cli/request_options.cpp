@@ -8,7 +8,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/protocol/paths.h"
-#include "app/protocol/request_json.h"
+#include "app/protocol/request_files.h"
 #include "engine/input/presets.h"
 #include "engine/model/values.h"
 

@@ -22,8 +22,10 @@
 #include "app/doctor/core_dump.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/visit.h"
-#include "app/protocol/request_json.h"
+#include "app/protocol/recorded_run.h"
+#include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
+#include "engine/input/value_json.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"
 
@@ -57,8 +59,8 @@ nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
 /// Indented for people; one line each if there are several.
 void print_json(const profiling::RecordedRun& run, bool one_line) {
   nlohmann::ordered_json document;
-  document["request"] = engine::written_json(request_to_json(run.request));
-  document["result"] = engine::written_json(result_to_json(run.result));
+  document["request"] = engine::to_json(run.request);
+  document["result"] = engine::to_json(run.result);
   document["power"] = power_json(run.power);
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
@@ -93,7 +95,7 @@ engine::Status report_stall(const RunError& failure, const engine::RunRequest& r
   const profiling::DoctorReport made = report_of_stall(request, seen, facts);
   if (json) {
     const nlohmann::json document = {
-        {"request", engine::written_json<nlohmann::json>(request_to_json(request))},
+        {"request", engine::to_json(request)},
         {"stalled", engine::written_json<nlohmann::json>(profiling::to_json(made))}};
     print("{}\n", document.dump(2));
   } else {

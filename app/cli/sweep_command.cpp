@@ -12,9 +12,9 @@
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
-#include "app/protocol/request_json.h"
 #include "app/sweep/plan.h"
 #include "engine/input/json_text.h"
+#include "engine/input/value_json.h"
 
 namespace app::cli {
 namespace {
@@ -72,7 +72,7 @@ void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
   for (const BatchRow& row : batch.rows()) {
     nlohmann::ordered_json entry;
     entry["label"] = row.planned.label;
-    entry["request"] = engine::written_json(request_to_json(row.planned.request));
+    entry["request"] = engine::to_json(row.planned.request);
     if (row.outcome == Outcome::Refused) entry["refused"] = row.planned.refused;
     if (row.outcome == Outcome::Failed) entry["failed"] = row.error;
     if (row.outcome == Outcome::Measured) {

@@ -5,7 +5,6 @@
 #include "app/doctor/library_versions.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
-#include "app/protocol/request_json.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/session/session_file.h"
 
@@ -139,7 +138,7 @@ void DoctorController::examine(const std::shared_ptr<const profiling::RecordedRu
 void DoctorController::open(const std::string& path) {
   state_.file_error.clear();
   file_task_.start([path]() -> Examined {
-    auto opened = profiling::open_snapshot(path, request_codec());
+    auto opened = profiling::open_snapshot(path);
     if (!opened.ok()) return opened.error();
     return by_the_rules(std::move(opened.value().front().snapshot));
   });

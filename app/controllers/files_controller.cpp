@@ -11,7 +11,6 @@
 
 #include "app/controllers/tour_script.h"
 #include "app/protocol/paths.h"
-#include "app/protocol/request_json.h"
 #include "engine/model/moment.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/replaced_file.h"
@@ -92,12 +91,12 @@ FilesController::FilesController(const std::function<void()>& wake, RememberedFi
       recording_path_(dated_path("expertscope", ".session")) {}
 
 void FilesController::open_recording(const std::string& path) {
-  loader_.start([path] { return profiling::open_session(path, request_codec()); });
+  loader_.start([path] { return profiling::open_session(path); });
 }
 
 void FilesController::open_second(const std::string& path) {
   remember_folder(path);
-  second_loader_.start([path] { return profiling::open_session(path, request_codec()); });
+  second_loader_.start([path] { return profiling::open_session(path); });
 }
 
 void FilesController::open_sample() {

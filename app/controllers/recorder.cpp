@@ -10,8 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "app/protocol/request_json.h"
-
 namespace app {
 namespace {
 
@@ -216,7 +214,7 @@ void Recorder::rescue(profiling::SessionWriter& writer) {
 }
 
 void Recorder::write_all() {
-  auto created = profiling::SessionWriter::create(path_, request_codec());
+  auto created = profiling::SessionWriter::create(path_);
   if (!created.ok()) return end(created.error().message);
   profiling::SessionWriter& writer = *created.value();
   write_until_finished(writer);

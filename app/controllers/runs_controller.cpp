@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "app/protocol/request_json.h"
+#include "app/protocol/recorded_run.h"
 
 namespace app {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/protocol/paths.h"
-#include "app/protocol/request_json.h"
+#include "engine/input/value_json.h"
 #include "engine/model/text.h"
 
 namespace app {
@@ -379,7 +379,7 @@ void TourController::add_step() {
     step.run = static_cast<int>(state.run_index());
   } else {
     const SessionState::Run run = state.shown();
-    step.request_patch = request_to_json(run == nullptr ? state.requested : run->request);
+    step.request_patch = engine::to_json_text(run == nullptr ? state.requested : run->request);
   }
   step.selection = on_screen_.selection;
   step.selection->expert = state.expert;

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "app/controllers/request_actions.h"
-#include "app/protocol/request_json.h"
+#include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/input/value_json.h"
 #include "engine/model/text.h"
 
 namespace app {
@@ -50,7 +51,7 @@ engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view
     step.name = fmt::format("{:02}-request", i + 1);
     step.title = fmt::format("Request {}", i + 1);
     step.caption = one.caption.empty() ? summary_of(one.request) : std::move(one.caption);
-    step.request_patch = request_to_json(one.request);
+    step.request_patch = engine::to_json_text(one.request);
     script.steps.push_back(std::move(step));
   }
   return script;
@@ -174,15 +175,10 @@ engine::Result<engine::RunRequest> patched_request(
     }
     base.shape = shape.value();
   }
-  engine::Result<json> document = engine::parse_json(request_to_json(base));
-  const engine::Result<json> patch = engine::parse_json(step.request_patch);
-  if (!document.ok()) return document.error();
-  if (!patch.ok()) {
-    return engine::Error{patch.error().code,
-                         "tour step " + step.name + ": " + patch.error().message};
-  }
-  document.value().merge_patch(patch.value());
-  return request_from_json(document.value().dump());
+  engine::Result<engine::RunRequest> patched = engine::request_from_json(step.request_patch, base);
+  if (patched.ok()) return patched;
+  return engine::Error{patched.error().code,
+                       "tour step " + step.name + ": " + patched.error().message};
 }
 
 }  // namespace app

@@ -13,12 +13,12 @@
 #include <system_error>
 
 #include "app/protocol/paths.h"
-#include "app/protocol/request_json.h"
 #include "app/worker/handlers.h"
 #include "engine/input/free_output.h"
 #include "engine/input/json_text.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
+#include "engine/input/value_json.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "kernels/quantize/quantize_nvfp4.h"
@@ -244,10 +244,10 @@ void dump_direction(const QuantizeOrder& order, const Operand& operand,
                    layout.hadamard ? "of the transformed elements" : "of each expert");
     }
   }
-  const char* format = layout.format == kernels::Fp8Format::E4m3 ? "E4M3" : "E5M2";
-  manifest[columnwise ? "columnwise" : "rowwise"] = {{"format", layout.e2m1() ? "E2M1" : format},
-                                                     {"decode", decode_note(layout)},
-                                                     {"scale_layout", scale_note(layout)}};
+  manifest[columnwise ? "columnwise" : "rowwise"] = {
+      {"format", layout.e2m1() ? "e2m1" : engine::name_of(layout.format)},
+      {"decode", decode_note(layout)},
+      {"scale_layout", scale_note(layout)}};
 }
 
 }  // namespace
@@ -284,7 +284,7 @@ engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used
   }
   folder.array("splits.npy", "<i8", "int64", {static_cast<std::int64_t>(operand.splits.size())},
                operand.splits, "rows of every expert");
-  manifest["request"] = engine::written_json(request_to_json(order.request));
+  manifest["request"] = engine::to_json(order.request);
   folder.manifest(std::move(manifest));
   ENGINE_ASSIGN(std::vector<std::string> files, folder.take());
   return Answer(QuantizeDone{.files = std::move(files)});

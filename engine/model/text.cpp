@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 
 namespace engine {
 namespace {
@@ -51,6 +53,20 @@ std::size_t append_shown(std::string_view text, std::string& out) {
     out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF));
   }
   return length;
+}
+
+/// Levenshtein's: insertions, deletions and replacements.
+std::size_t typing_errors(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -130,6 +146,17 @@ std::string file_name_of(std::string_view title) {
   // Leading dots hide a file or leave its folder.
   const std::size_t first = name.find_first_not_of(".-");
   return first == std::string::npos ? "unnamed" : name.substr(first);
+}
+
+std::string suggestion(std::string_view text, const std::vector<std::string>& words) {
+  constexpr std::size_t kMaxLength = 64;
+  if (words.empty() || text.size() > kMaxLength) return {};
+  const auto errors = [text](const std::string& word) { return typing_errors(text, word); };
+  const auto nearest = std::ranges::min_element(words, {}, errors);
+  // Two letters of three would match anything.
+  const std::size_t most = std::min<std::size_t>(2, nearest->size() / 2);
+  if (errors(*nearest) > most) return {};
+  return fmt::format(" (did you mean '{}'?)", *nearest);
 }
 
 }  // namespace engine

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/error.h"
 
@@ -60,5 +61,9 @@ std::string cut_text(std::string text, std::size_t max_bytes = kMaxTextBytes);
 /// A file name derived from a title: letters, digits, '-', '_' and inner dots are kept, all others
 /// become '-'. Never empty, hidden or in another folder, at most 100 bytes.
 std::string file_name_of(std::string_view title);
+
+/// " (did you mean 'nvfp4'?)" if a word is at most two typing errors away (one for
+/// words of two or three letters), else empty.
+std::string suggestion(std::string_view text, const std::vector<std::string>& words);
 
 }  // namespace engine

@@ -47,7 +47,7 @@ engine::Status replace_time_notes(const Target& to, std::size_t run,
                                   const std::vector<TimeNote>& notes) {
   RecordedRun holder;
   holder.notes = notes;
-  return RecordWriter(to, layout_of<RecordedRun>(), nullptr)
+  return RecordWriter(to, layout_of<RecordedRun>())
       .replace("time_notes", static_cast<std::int64_t>(run) + 1, &holder);
 }
 

@@ -139,14 +139,6 @@ using SharedListOf = std::vector<std::shared_ptr<const Recorded>>;
 template <class Recorded>
 using CountOf = std::size_t;
 
-/// Turns requests into the text stored in the file and back. Supplied by app/protocol (Protobuf's
-/// JSON form), so that wire, command line and file share one form and one validation.
-struct RequestCodec {
-  virtual ~RequestCodec() = default;
-  virtual std::string to_json(const engine::RunRequest& request) const = 0;
-  virtual engine::Result<engine::RunRequest> from_json(const std::string& json) const = 0;
-};
-
 /// One thread at a time.
 class SessionWriter {
   class File;
@@ -155,8 +147,7 @@ class SessionWriter {
  public:
   /// Creates a new file; an existing one is an error that names the path. The file gets its name
   /// only when complete, so that a crash leaves no partial file.
-  static engine::Result<std::unique_ptr<SessionWriter>> create(const std::string& path,
-                                                               const RequestCodec& codec);
+  static engine::Result<std::unique_ptr<SessionWriter>> create(const std::string& path);
   explicit SessionWriter(std::unique_ptr<State> state);
   /// Closes the file; close() reports failures.
   ~SessionWriter();
@@ -210,8 +201,7 @@ struct Session : Records<ListOf> {
 /// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, format,
 /// sizes, index ranges and blob lengths before using any. A damaged or foreign file is refused with
 /// the reason.
-engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
-                                     const SessionLimits& limits = {});
+engine::Result<Session> open_session(const std::string& path, const SessionLimits& limits = {});
 
 /// Replaces the notes of a run in an existing file.
 engine::Status store_time_notes(const std::string& path, std::size_t run,
@@ -229,7 +219,6 @@ struct OpenedSnapshot {
 /// Never empty: a recording gives the snapshots of its runs, then of its visits, a dot file gives
 /// one, which is degraded. Told apart by content, not by name. Errors: NotFound, and
 /// InvalidArgument for a file that is neither, is damaged, or holds no captured graph.
-engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path,
-                                                          const RequestCodec& codec);
+engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path);
 
 }  // namespace profiling

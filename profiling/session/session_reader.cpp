@@ -307,8 +307,7 @@ struct Reading {
   bool locked = false;
 };
 
-engine::Result<Reading> read_once(const std::string& path, const RequestCodec& codec,
-                                  const SessionLimits& limits) {
+engine::Result<Reading> read_once(const std::string& path, const SessionLimits& limits) {
   ENGINE_ASSIGN(const FileFacts before, examine_files(path, limits));
   ENGINE_ASSIGN(const Opening opened, begin_reading(path, before, limits));
   sqlite3* database = opened.database.get();
@@ -319,7 +318,6 @@ engine::Result<Reading> read_once(const std::string& path, const RequestCodec& c
   session.path = path;
   const TableSource source{.database = database,
                            .path = path,
-                           .codec = codec,
                            .limits = limits,
                            .file_bytes = facts.file.bytes + facts.log.bytes,
                            .budget = budget};
@@ -331,28 +329,25 @@ engine::Result<Reading> read_once(const std::string& path, const RequestCodec& c
 
 }  // namespace
 
-engine::Status check_readable(sqlite3* database, const std::string& path,
-                              const RequestCodec& codec) {
+engine::Status check_readable(sqlite3* database, const std::string& path) {
   const SessionLimits limits;
   MemoryBudget budget(limits.max_memory_bytes);
   Session session;
   return read_all({.database = database,
                    .path = path,
-                   .codec = codec,
                    .limits = limits,
                    .file_bytes = limits.max_file_bytes,
                    .budget = budget},
                   session);
 }
 
-engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
-                                     const SessionLimits& limits) {
+engine::Result<Session> open_session(const std::string& path, const SessionLimits& limits) {
   constexpr auto kReadLimit = std::chrono::seconds(5);
   constexpr auto kPause = std::chrono::milliseconds(20);
   const auto end = std::chrono::steady_clock::now() + kReadLimit;
   while (true) {
     const engine::Result<FileFacts> before = examine_files(path, limits);
-    engine::Result<Reading> reading = read_once(path, codec, limits);
+    engine::Result<Reading> reading = read_once(path, limits);
     if (reading.ok() && reading.value().locked) return std::move(reading).value().session;
     // A reading without a lock counts only if the file did not change; errors too.
     const engine::Result<FileFacts> after = examine_files(path, limits);

@@ -25,9 +25,8 @@ engine::Error refuse_snapshots(const std::string& path, std::string_view why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
 }
 
-engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path,
-                                                         const RequestCodec& codec) {
-  ENGINE_ASSIGN(Session opened, open_session(path, codec));
+engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path) {
+  ENGINE_ASSIGN(Session opened, open_session(path));
   Session& session = opened;
   std::vector<OpenedSnapshot> snapshots;
   const auto add = [&](std::string_view kind, std::size_t index, Snapshot& snapshot) {
@@ -59,13 +58,12 @@ bool begins_like_dot(std::string_view text) {
 
 }  // namespace
 
-engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path,
-                                                          const RequestCodec& codec) {
+engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path) {
   // Through SQLite: it may be this program's own recording, and closing any descriptor of a file
   // drops all of the process's locks on it.
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored) && is_database(path)) {
-    return from_session(path, codec);
+    return from_session(path);
   }
   engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
   if (!file.ok()) return file.error();

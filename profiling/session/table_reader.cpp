@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/input/value_json.h"
 #include "engine/model/values.h"
 #include "profiling/session/row_reader.h"
 
@@ -433,7 +434,7 @@ class TableReader {
   void read_document(RowReader& rows, const Cell& cell, void* to) const {
     const std::string json = rows.exact_text(cell.index, cell.column->name);
     if (!rows.ok()) return;
-    engine::Result<engine::RunRequest> request = source_.codec.from_json(json);
+    engine::Result<engine::RunRequest> request = engine::request_from_json(json);
     if (request.ok()) {
       *static_cast<engine::RunRequest*>(to) = std::move(request).value();
     } else {

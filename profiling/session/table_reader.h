@@ -17,7 +17,6 @@ namespace profiling {
 struct TableSource {
   sqlite3* database = nullptr;
   const std::string& path;
-  const RequestCodec& codec;
   const SessionLimits& limits;
   std::int64_t file_bytes = 0;  // main file and log: no table can hold more rows than bytes
   MemoryBudget& budget;
@@ -37,7 +36,6 @@ engine::Status read_recorded(const TableSource& source, std::vector<Recorded>& l
 
 /// Whether a session with these tables could be opened; InvalidArgument says why not. `path`
 /// begins the sentence.
-engine::Status check_readable(sqlite3* database, const std::string& path,
-                              const RequestCodec& codec);
+engine::Status check_readable(sqlite3* database, const std::string& path);
 
 }  // namespace profiling

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/input/value_json.h"
 #include "engine/model/text.h"
 #include "engine/model/values.h"
 #include "profiling/session/layout.h"
@@ -34,8 +35,8 @@ bool is_zero(const Type& type, const void* value) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(const Target& to, const Layout& layout, const RequestCodec* codec)
-    : to_(to), layout_(layout), codec_(codec), statements_(layout.tables.size()) {
+RecordWriter::RecordWriter(const Target& to, const Layout& layout)
+    : to_(to), layout_(layout), statements_(layout.tables.size()) {
   for (const auto& table : layout.tables) parts_.push_back(layout.parts_of(*table));
 }
 
@@ -180,7 +181,7 @@ void RecordWriter::bind(const Table& table, const Column& column, const void* va
       return;
     }
     case Form::Document:
-      row.text(codec_->to_json(*static_cast<const engine::RunRequest*>(value)));
+      row.text(engine::to_json_text(*static_cast<const engine::RunRequest*>(value)));
       return;
     case Form::Size:
     case Form::BulkSize:

@@ -19,12 +19,11 @@ struct Target {
   const std::string& path;
 };
 
-/// Inside the caller's transaction. Without a codec only tables without requests can be written.
-/// InvalidArgument: a value that cannot be stored: an enumerator without a name, or a text that is
-/// not UTF-8.
+/// Inside the caller's transaction. InvalidArgument: a value that cannot be stored: an enumerator
+/// without a name, or a text that is not UTF-8.
 class RecordWriter {
  public:
-  RecordWriter(const Target& to, const Layout& layout, const RequestCodec* codec);
+  RecordWriter(const Target& to, const Layout& layout);
 
   /// Writes `record`, with number `id`, and everything that it owns.
   engine::Status write(std::int64_t id, const void* record);
@@ -49,7 +48,6 @@ class RecordWriter {
 
   const Target& to_;
   const Layout& layout_;
-  const RequestCodec* codec_;
   std::vector<std::vector<const Table*>> parts_;  // of each table
   std::vector<Statement> statements_;             // of each table, prepared for its first row
   std::vector<Key> keys_;                         // of the row that is being written
@@ -57,9 +55,8 @@ class RecordWriter {
 };
 
 template <class Recorded>
-engine::Status write_recorded(const Target& to, std::int64_t id, const Recorded& recorded,
-                              const RequestCodec& codec) {
-  return RecordWriter(to, layout_of<Recorded>(), &codec).write(id, &recorded);
+engine::Status write_recorded(const Target& to, std::int64_t id, const Recorded& recorded) {
+  return RecordWriter(to, layout_of<Recorded>()).write(id, &recorded);
 }
 
 /// In place of the notes that the `run`-th run has; 0 = the first.

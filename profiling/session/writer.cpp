@@ -111,8 +111,8 @@ const Snapshot* snapshot_of(const Recorded& recorded) {
 /// As number `id` of its kind, with its snapshot, if it has one, as number `snapshot_id`.
 template <class Recorded>
 engine::Status write(const Target& to, std::int64_t id, std::int64_t snapshot_id,
-                     const Recorded& recorded, const RequestCodec& codec) {
-  ENGINE_TRY(write_recorded(to, id, recorded, codec));
+                     const Recorded& recorded) {
+  ENGINE_TRY(write_recorded(to, id, recorded));
   const Snapshot* snapshot = snapshot_of(recorded);
   if (snapshot == nullptr) return {};
   constexpr bool kOfRun = std::is_same_v<Recorded, RecordedRun>;
@@ -120,7 +120,7 @@ engine::Status write(const Target& to, std::int64_t id, std::int64_t snapshot_id
       .owner = kOfRun ? RecordedSnapshot::Owner::Run : RecordedSnapshot::Owner::Visit,
       .owner_id = id,
       .snapshot = *snapshot};
-  return write_recorded(to, snapshot_id, kept, codec);
+  return write_recorded(to, snapshot_id, kept);
 }
 
 }  // namespace
@@ -211,14 +211,12 @@ class SessionWriter::File {
 struct SessionWriter::State {
   File file;
   Database rehearsal;  // the same tables in memory, always empty between calls
-  const RequestCodec& codec;
   std::string notice{};
   Records<CountOf> counts{};  // of what is in the file
   std::int64_t snapshots = 0;
 };
 
-engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::string& path,
-                                                                     const RequestCodec& codec) {
+engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::string& path) {
   ENGINE_TRY(check_nothing_beside(path));
   ENGINE_ASSIGN(Database tables, empty_tables(path));
   ENGINE_ASSIGN(const std::vector<std::byte> empty, file_of(tables.get(), path));
@@ -230,8 +228,8 @@ engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path + part).c_str());
     return opened.error();
   }
-  return std::make_unique<SessionWriter>(std::unique_ptr<State>(new State{
-      .file = std::move(opened).value(), .rehearsal = std::move(tables), .codec = codec}));
+  return std::make_unique<SessionWriter>(std::unique_ptr<State>(
+      new State{.file = std::move(opened).value(), .rehearsal = std::move(tables)}));
 }
 
 SessionWriter::SessionWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -253,8 +251,7 @@ engine::Status SessionWriter::append(const Recorded& recorded) {
   if (status.ok()) {
     status = in_transaction([&] {
       return write({.database = state_->file.database(), .path = path()},
-                   static_cast<std::int64_t>(count) + 1, state_->snapshots + 1, recorded,
-                   state_->codec);
+                   static_cast<std::int64_t>(count) + 1, state_->snapshots + 1, recorded);
     });
   }
   if (!status.ok()) {
@@ -282,10 +279,9 @@ engine::Status SessionWriter::rehearse(const Recorded& recorded) {
   sqlite3* database = state_->rehearsal.get();
   engine::Status status = execute_sql(database, kWords, "BEGIN");
   if (status.ok()) {
-    status = write({.database = database, .path = kWords}, 1, 1, without_records(recorded),
-                   state_->codec);
+    status = write({.database = database, .path = kWords}, 1, 1, without_records(recorded));
   }
-  if (status.ok()) status = check_readable(database, kWords, state_->codec);
+  if (status.ok()) status = check_readable(database, kWords);
   sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
   if (status.ok() || status.error().code == engine::ErrorCode::OutOfMemory) return status;
   // Also for SQLite's own errors: no disk is involved.

@@ -18,13 +18,13 @@ import sys
 import tempfile
 
 RECIPES = {
-    "bf16": {"scaling": "SCALING_BF16"},
-    "fp8-per-tensor": {"scaling": "FP8_PER_TENSOR", "pow2_scales": False, "split_accumulator": True},
-    "fp8-block": {"scaling": "FP8_BLOCK", "pow2_scales": True, "split_accumulator": True},
+    "bf16": {"scaling": "bf16"},
+    "fp8-per-tensor": {"scaling": "fp8-per-tensor", "pow2_scales": False, "split_accumulator": True},
+    "fp8-block": {"scaling": "fp8-block", "pow2_scales": True, "split_accumulator": True},
 }
 LAUNCHES = {
-    "eager": {"kind": "EAGER", "iterations": 20},
-    "graph": {"kind": "GRAPH_REPLAY", "iterations": 100},
+    "eager": {"kind": "eager", "iterations": 20},
+    "graph": {"kind": "graph-replay", "iterations": 100},
 }
 
 
@@ -45,8 +45,8 @@ def request(preset, recipe, launch, arguments):
             "k": shape["k"],
         },
         "routing": {"distribution": arguments.routing, "alignment": 128},
-        "activations": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
-        "weights": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
+        "activations": {"synthetic": {"distribution": "normal", "element": "bf16"}},
+        "weights": {"synthetic": {"distribution": "normal", "element": "bf16"}},
         "recipe": RECIPES[recipe],
         "launch": LAUNCHES[launch],
         "backend": arguments.backend,
@@ -72,8 +72,8 @@ def main():
     parser.add_argument("--assets", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "assets")
     parser.add_argument("--preset", action="append", help="file name in assets/shapes without .json; repeatable")
     parser.add_argument("--recipe", action="append", choices=RECIPES)
-    parser.add_argument("--backend", default="CUBLASLT_GROUPED")
-    parser.add_argument("--routing", default="ROUTING_UNIFORM")
+    parser.add_argument("--backend", default="cublaslt-grouped")
+    parser.add_argument("--routing", default="uniform")
     parser.add_argument("--layers", type=int, default=1)
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)

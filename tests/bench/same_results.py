@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 # In the order of their numbers in requests, which every version has; their names there differ.
-RECIPES = ["SCALING_BF16", "FP8_PER_TENSOR", "FP8_BLOCK", "FP8_DELAYED", "MXFP8", "NVFP4"]
+RECIPES = ["bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"]
 DUMPED = ["fp8-per-tensor", "fp8-block", "mxfp8", "nvfp4"]
 DUMPS = [("activations", [100, 0, 92]), ("activations", [64, 64, 64]), ("weights", None)]  # operand, tokens per expert
 # Tables of which only the number of rows must be equal: their contents are times, or in the order of times.
@@ -37,29 +37,29 @@ NOT_EMPTY = {"operands": "WHERE elements > 0",
 RENAMED = {"X": "activations", "W": "weights", "dY": "gradients", "host span": "host-span"}
 
 
-def request(recipe="FP8_BLOCK", passes="FORWARD", recipe_fields=None, shape=None, **fields):
+def request(recipe="fp8-block", passes="forward", recipe_fields=None, shape=None, **fields):
     return {"shape": {"num_experts": 4, "tokens": 192, "n": 128, "k": 256, **(shape or {})},
-            "recipe": {"scaling": RECIPES.index(recipe), **(recipe_fields or {})}, "backend": "CPU_REFERENCE",
+            "recipe": {"scaling": recipe, **(recipe_fields or {})}, "backend": "cpu-reference",
             "launch": {"iterations": 2}, "seed": 7, **fields, "linear": {"passes": passes, **fields.get("linear", {})}}
 
 
 def requests():
-    both = "FORWARD_BACKWARD"
-    made = [request(recipe, passes) for recipe in RECIPES for passes in ("FORWARD", both)]
+    both = "forward-backward"
+    made = [request(recipe, passes) for recipe in RECIPES for passes in ("forward", both)]
     made += [request(routing={"distribution": routing})
-             for routing in ("ROUTING_ZIPF", "ROUTING_ONE_HOT", "ROUTING_HALF_EMPTY", "ROUTING_HEAVY")]
+             for routing in ("zipf", "one-hot", "half-empty", "heavy")]
     made += [request(activations={"synthetic": {"distribution": distribution, "element": element}})
-             for distribution, element in (("HEAVY_TAILED", "FP32"), ("UNIFORM", "FP16"), ("ZEROS", "BF16"),
-                                           ("NON_FINITE", "BF16"))]
+             for distribution, element in (("heavy-tailed", "fp32"), ("uniform", "fp16"), ("zeros", "bf16"),
+                                           ("non-finite", "bf16"))]
     made += [
         request(recipe_fields={"pow2_scales": False, "amax_epsilon": 0.5}),
-        request(recipe_fields={"activation_format": "E5M2"}),
-        request("NVFP4", both, {"hadamard": False, "stochastic_rounding": False}),
-        request("MXFP8", both, {"square_weight_blocks": False}),
-        request("FP8_DELAYED", both, {"delayed": {"history_length": 3, "margin": 1, "algorithm": "AMAX_MOST_RECENT"}}),
-        request("FP8_BLOCK", both, linear={"bias": True, "weight_storage": "WEIGHTS_LIST"}),
-        request("FP8_BLOCK", both, linear={"micro_batches": 2, "accumulate_wgrad": True, "wgrad_type": "FP32"}),
-        request("FP8_PER_TENSOR", layers=2, shape={"tokens": 64}),
+        request(recipe_fields={"activation_format": "e5m2"}),
+        request("nvfp4", both, {"hadamard": False, "stochastic_rounding": False}),
+        request("mxfp8", both, {"square_weight_blocks": False}),
+        request("fp8-delayed", both, {"delayed": {"history_length": 3, "margin": 1, "algorithm": "most-recent"}}),
+        request("fp8-block", both, linear={"bias": True, "weight_storage": "list"}),
+        request("fp8-block", both, linear={"micro_batches": 2, "accumulate_wgrad": True, "wgrad_type": "fp32"}),
+        request("fp8-per-tensor", layers=2, shape={"tokens": 64}),
     ]
     return made
 

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "app/protocol/request_json.h"
 #include "app/sweep/plan.h"
 #include "profiling/compare/run_comparison.h"
 #include "profiling/session/session_file.h"
@@ -70,7 +69,7 @@ int main(int argc, char** argv) {
   }
   const std::size_t blocks = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 16;
   const double percent = argc > 3 ? std::atof(argv[3]) : 5.0;
-  const auto session = profiling::open_session(argv[1], app::request_codec());
+  const auto session = profiling::open_session(argv[1]);
   if (!session.ok() || blocks < 2) {
     fmt::print(stderr, "{}\n", session.ok() ? "too few blocks" : session.error().message);
     return 1;

@@ -236,13 +236,13 @@ class Calls:
                [], {}, [[]], "\u0000", "\u202e", "-0", "NaN", "9" * 400]
         document = {
             "shape": {"preset": "", "num_experts": 4, "tokens": "64", "n": "64", "k": "256"},
-            "routing": {"distribution": "ROUTING_UNIFORM", "path": "", "alignment": "1"},
-            "activations": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
+            "routing": {"distribution": "uniform", "path": "", "alignment": "1"},
+            "activations": {"synthetic": {"distribution": "normal", "element": "bf16"}},
             "recipe": {"scaling": "BLOCK", "pow2_scales": True, "amax_epsilon": 0.0,
                        "delayed": {"history_length": 16, "margin": 0}},
-            "launch": {"kind": "EAGER", "iterations": 2, "deadline_factor": 1.0},
+            "launch": {"kind": "eager", "iterations": 2, "deadline_factor": 1.0},
             "layers": 1, "seed": "1", "cublaslt_library": "", "streams": 1,
-            "measure": {"trace": "TRACE_NODES", "traced_iterations": 1},
+            "measure": {"trace": "nodes", "traced_iterations": 1},
         }
         for _ in range(chance.randrange(1, 4)):
             place = document

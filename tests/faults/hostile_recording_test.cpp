@@ -11,7 +11,6 @@
 #include <variant>
 
 #include "app/doctor/visit.h"
-#include "app/protocol/request_json.h"
 #include "app/protocol/worker_frames.h"
 #include "profiling/session/session_file.h"
 #include "tests/faults/hostile_frames.h"
@@ -67,7 +66,7 @@ std::string harm(const std::map<int, Recorded>& answers, int* kept) {
   const profiling::ScratchFolder folder;
   const std::string path = folder.file("a.session");
   {
-    auto writer = profiling::SessionWriter::create(path, request_codec());
+    auto writer = profiling::SessionWriter::create(path);
     if (!writer.ok()) return writer.error().message;
     for (const auto& [round, answer] : answers) {
       const engine::Status status =
@@ -78,7 +77,7 @@ std::string harm(const std::map<int, Recorded>& answers, int* kept) {
       }
     }
   }
-  const auto session = profiling::open_session(path, request_codec());
+  const auto session = profiling::open_session(path);
   return session.ok() ? std::string() : session.error().message;
 }
 

@@ -33,7 +33,6 @@
 
 #include "app/controllers/recorder.h"
 #include "app/protocol/paths.h"
-#include "app/protocol/request_json.h"
 #include "app/protocol/worker_link.h"
 #include "profiling/session/session_file.h"
 #include "tests/faults/fault_kinds.h"
@@ -647,7 +646,7 @@ class Book {
       complain("ended early: " + error);
     }
     recorder_.reset();
-    const auto session = profiling::open_session(path_, request_codec());
+    const auto session = profiling::open_session(path_);
     if (!session.ok()) {
       complain(
           fmt::format("{} finished runs, not readable: {}", kept_.size(), session.error().message));

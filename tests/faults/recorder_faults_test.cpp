@@ -24,7 +24,6 @@
 
 #include "app/controllers/recorder.h"
 #include "app/protocol/descriptor.h"
-#include "app/protocol/request_json.h"
 #include "profiling/session/session_file.h"
 #include "tests/unit/session/sample_recording.h"
 
@@ -85,8 +84,7 @@ void report_one(int to) {
 
 /// With pauses, or a reader would get a file that grows as fast as it reads.
 void record_forever(const std::string& path, int report, useconds_t pause_us = 0) {
-  const SampleCodec codec;
-  auto writer = SessionWriter::create(path, codec);
+  auto writer = SessionWriter::create(path);
   const RecordedRun run = sample_run(1);
   while (writer.ok() && writer.value()->append(run).ok()) {
     report_one(report);
@@ -95,8 +93,7 @@ void record_forever(const std::string& path, int report, useconds_t pause_us = 0
 }
 
 std::size_t runs_in(const std::string& path) {
-  const SampleCodec codec;
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   EXPECT_TRUE(session.ok()) << session.error().message;
   return session.ok() ? session.value().runs.size() : 0;
 }
@@ -124,11 +121,10 @@ class RecorderFaults : public testing::Test {
  protected:
   void SetUp() override { app::set_write_signals(app::ClosedPipe::FailsWrite); }
   std::unique_ptr<SessionWriter> writer_of(const std::string& path) {
-    auto created = SessionWriter::create(path, codec_);
+    auto created = SessionWriter::create(path);
     EXPECT_TRUE(created.ok()) << created.error().message;
     return created.ok() ? std::move(created).value() : nullptr;
   }
-  const SampleCodec codec_;
   const ScratchFolder folder_;
   const std::string path_ = folder_.file("a.session");
 };
@@ -222,7 +218,7 @@ TEST_F(RecorderFaults, OpensSixtyOfSixtyTimesWhileItIsWritten) {
   ASSERT_TRUE(child.one_more());
   std::size_t before = 0;
   for (int i = 0; i < 60; ++i) {
-    const auto session = open_session(path_, codec_);
+    const auto session = open_session(path_);
     ASSERT_TRUE(session.ok()) << "opening " << i << ": " << session.error().message;
     EXPECT_GE(session.value().runs.size(), before);
     before = session.value().runs.size();
@@ -235,7 +231,7 @@ TEST_F(RecorderFaults, OpeningItsOwnRecordingKeepsTheWritersLocks) {
   const auto writer = writer_of(path_);
   ASSERT_TRUE(writer->append(sample_run(0)).ok());
   ASSERT_EQ(runs_in(path_), 1U);
-  ASSERT_TRUE(open_snapshot(path_, codec_).ok());
+  ASSERT_TRUE(open_snapshot(path_).ok());
   // Closing any descriptor of a file drops all of the process's locks on it; another process can
   // see that.
   Child other([&](int report) {
@@ -276,7 +272,7 @@ TEST_F(RecorderFaults, ReadOnlyFoldersOpenWithAndWithoutALog) {
     drop_permission_overrides();
     if (::access(folder.c_str(), W_OK) == 0) ::_exit(101);
     for (const char* name : {"closed", "killed", "killed-without-index"}) {
-      const auto session = open_session(folder_.file(name), codec_);
+      const auto session = open_session(folder_.file(name));
       if (!session.ok()) fmt::print(stderr, "{}\n", session.error().message);
       if (session.ok() && !session.value().runs.empty()) report_one(report);
     }
@@ -317,7 +313,7 @@ TEST_F(RecorderFaults, TheNameIsTakenAway) {
       ASSERT_TRUE(closed.ok()) << closed.error().message;
       EXPECT_THAT(writer->take_notice(), testing::AllOf(HasSubstr(words), HasSubstr("-2.session")));
       EXPECT_NE(writer->path(), path);
-      const auto session = open_session(writer->path(), codec_);
+      const auto session = open_session(writer->path());
       ASSERT_TRUE(session.ok()) << session.error().message;
       ASSERT_EQ(session.value().runs.size(), at_close ? 2U : 3U);
       for (std::size_t i = 0; i < session.value().runs.size(); ++i) {
@@ -386,7 +382,7 @@ TEST_F(RecorderFaults, AFullDiskFailsTheWriteAndTheRecordingGoesOnElsewhere) {
     EXPECT_THAT(error, testing::AllOf(HasSubstr("the disk is full"), HasSubstr("MB are free"),
                                       HasSubstr(fmt::format("which has {} run(s)", written))));
     EXPECT_EQ(runs_in(disk + "/a.session"), written);
-    EXPECT_FALSE(SessionWriter::create(disk + "/b.session", codec_).ok());
+    EXPECT_FALSE(SessionWriter::create(disk + "/b.session").ok());
     EXPECT_FALSE(fs::exists(disk + "/b.session")) << "the name is blocked";
     const engine::Status moved = writer->move_to(path_);
     ASSERT_TRUE(moved.ok()) << moved.error().message;
@@ -417,7 +413,7 @@ TEST_F(RecorderFaults, TheCommandLineSaysWhatIsInTheFile) {
   const int end = ::pclose(pipe);
   ASSERT_TRUE(WIFEXITED(end)) << "killed by a signal";
   EXPECT_EQ(WEXITSTATUS(end), 1) << said;
-  const auto session = open_session(path_, app::request_codec());
+  const auto session = open_session(path_);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_GT(session.value().runs.size(), 0U);
   EXPECT_THAT(
@@ -430,7 +426,7 @@ TEST_F(RecorderFaults, TheCommandLineSaysWhatIsInTheFile) {
 
 TEST_F(RecorderFaults, ASecondWriterIsRefused) {
   const auto writer = writer_of(path_);
-  const auto second = SessionWriter::create(path_, codec_);
+  const auto second = SessionWriter::create(path_);
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().message, testing::AnyOf(HasSubstr("exists already"),
                                                      HasSubstr("belongs to another recording")));
@@ -455,7 +451,7 @@ TEST_F(RecorderFaults, NotesOfAnotherProgramAndRunsOfThisOneAreBothKept) {
   }
   EXPECT_EQ(other.wait_for_end(), 40);
   ASSERT_TRUE(writer->close().ok());
-  const auto session = open_session(path_, codec_);
+  const auto session = open_session(path_);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs.size(), 41U);
   ASSERT_EQ(session.value().runs[0].notes.size(), 1U);
@@ -484,7 +480,7 @@ class WindowRecorder : public RecorderFaults {
     return false;
   }
   static std::size_t recorded_in(const std::string& path) {
-    const auto session = open_session(path, app::request_codec());
+    const auto session = open_session(path);
     EXPECT_TRUE(session.ok()) << session.error().message;
     return session.ok() ? session.value().runs.size() : 0;
   }
@@ -504,7 +500,7 @@ TEST_F(WindowRecorder, KeepsNoRunAliveAndStillFindsIt) {
     EXPECT_TRUE(wait_until([&] { return forgotten.expired(); })) << "the recorder keeps it";
     recorder.set_notes(second, {{.begin_ns = 5, .end_ns = 6, .text = "second"}});
   }
-  const auto session = open_session(path_, app::request_codec());
+  const auto session = open_session(path_);
   ASSERT_TRUE(session.ok()) << session.error().message;
   ASSERT_EQ(session.value().runs.size(), 2U);
   ASSERT_EQ(session.value().runs[1].notes.size(), 1U);

@@ -1,5 +1,4 @@
 // Files of cudaGraphDebugDotPrint(): each gives a sound snapshot or a sentence that names its line.
-#include "app/protocol/request_json.h"
 #include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/snapshot/dot_import.h"
 #include "profiling/session/session_file.h"
@@ -42,8 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                   "a broken file is an invalid argument");
   }
   // The entrance of the command line and the window, which looks at the content first.
-  const auto opened =
-      profiling::open_snapshot(fuzz::scratch_file("graph.dot", text), app::request_codec());
+  const auto opened = profiling::open_snapshot(fuzz::scratch_file("graph.dot", text));
   if (fuzz::accepted(opened)) {
     fuzz::require(snapshot.ok() && opened.value().size() == 1, "both entrances agree");
   }

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "app/protocol/request_json.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/unit/session/sample_recording.h"
 
@@ -12,7 +11,7 @@ namespace {
 using profiling::Session;
 
 engine::Status write(const std::string& path, const Session& session) {
-  auto writer = profiling::SessionWriter::create(path, app::request_codec());
+  auto writer = profiling::SessionWriter::create(path);
   if (!writer.ok()) return writer.error();
   engine::Status status;
   for (const auto& run : session.runs) {
@@ -72,7 +71,7 @@ std::string refusal_of_recording(const Session& session) {
     require_sentence(written.error().message);
     return written.error().message;
   }
-  const auto again = profiling::open_session(path, app::request_codec());
+  const auto again = profiling::open_session(path);
   require(again.ok(), "what is written is read", again.ok() ? "" : again.error().message);
   require_equal(session, again.value());
   return {};

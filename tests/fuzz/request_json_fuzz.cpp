@@ -1,25 +1,23 @@
 // A request as JSON: of request files, request logs, tours and session headers.
-#include <google/protobuf/descriptor.h>
-
-#include "app/protocol/framing.h"
-#include "app/protocol/request_json.h"
+#include "engine/input/value_json.h"
+#include "engine/model/run_request.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
 namespace {
 
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
-
-void add_words(const Descriptor& type, std::vector<std::string>& words) {
-  for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
-    words.push_back("\"" + field.name() + "\":");
-    if (field.message_type() != nullptr) add_words(*field.message_type(), words);
-    if (field.enum_type() == nullptr) continue;
-    for (int value = 0; value < field.enum_type()->value_count(); ++value) {
-      words.push_back("\"" + field.enum_type()->value(value)->name() + "\"");
-    }
+void add_words(const engine::Type& type, std::vector<std::string>& words) {
+  for (const engine::EnumName& entry : type.names) {
+    words.push_back("\"" + std::string(entry.name) + "\"");
+  }
+  for (const engine::Field& field : type.fields) {
+    words.push_back("\"" + std::string(field.name) + "\":");
+    add_words(*field.type, words);
+  }
+  for (std::size_t i = 0; i < type.choice.types.size(); ++i) {
+    if (type.choice.types[i] == nullptr) continue;
+    words.push_back("\"" + std::string(type.choice.names[i]) + "\":");
+    add_words(*type.choice.types[i], words);
   }
 }
 
@@ -27,13 +25,13 @@ void add_words(const Descriptor& type, std::vector<std::string>& words) {
 
 std::vector<std::string> seeds() {
   engine::RunRequest request;
-  std::vector<std::string> texts = {"{}", app::request_to_json(request)};
+  std::vector<std::string> texts = {"{}", engine::to_json_text(request)};
   request.activations = engine::FileInput{.path = "/a/x.npy", .tensor = "x"};
   request.weights = engine::FileInput{.path = "w.safetensors", .tensor = "e.{}.w"};
   request.routing.distribution = engine::RoutingDistribution::File;
   request.routing.path = "splits.json";
   request.cublaslt_library = "/opt/libcublasLt.so";
-  texts.push_back(app::request_to_json(request, true));
+  texts.push_back(engine::to_json_text(request, true));
   return texts;
 }
 
@@ -50,11 +48,11 @@ std::vector<std::string> dictionary() {
                                     "\\ud800",
                                     "1e308",
                                     "-0",
-                                    "\"NaN\"",
-                                    "\"-Infinity\"",
+                                    "\"nan\"",
+                                    "\"-inf\"",
                                     "18446744073709551616",
                                     "9223372036854775807"};
-  add_words(*app::wire::RunRequest::descriptor(), words);
+  add_words(engine::kType<engine::RunRequest>, words);
   return words;
 }
 
@@ -63,11 +61,11 @@ std::vector<std::string> dictionary() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(bytes), size);
   const fuzz::CostLimit limit(size);
-  const auto request = app::request_from_json(text);
+  const auto request = engine::request_from_json(text);
   if (!fuzz::accepted(request)) return 0;
   fuzz::require(engine::validate(request.value()).ok(), "an accepted request is valid");
-  const std::string written = app::request_to_json(request.value());
-  const auto again = app::request_from_json(written);
+  const std::string written = engine::to_json_text(request.value());
+  const auto again = engine::request_from_json(written);
   fuzz::require(again.ok(), "what is written is read", again.ok() ? "" : again.error().message);
   fuzz::require(again.value() == request.value(), "a request comes back as it was", written);
   return 0;

@@ -15,7 +15,6 @@
 #include <memory>
 #include <set>
 
-#include "app/protocol/request_json.h"
 #include "profiling/compare/comparison_csv.h"
 #include "profiling/compare/run_comparison.h"
 #include "profiling/compare/sweep_points.h"
@@ -70,7 +69,7 @@ std::string file_of(sqlite3* database) {
 std::string make_recording() {
   const std::string path = scratch_folder() + "/sound.session";
   {
-    auto writer = profiling::SessionWriter::create(path, app::request_codec());
+    auto writer = profiling::SessionWriter::create(path);
     require(writer.ok(), "a recording can be made");
     profiling::SessionWriter& to = *writer.value();
     for (const engine::Status& kept :
@@ -432,7 +431,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                                         .max_memory_bytes = fuzz::kMostMemory};
   const auto session = [&] {
     const fuzz::CostLimit limit(file.size(), 4 * fuzz::kMostMemory);
-    return profiling::open_session(path, app::request_codec(), limits);
+    return profiling::open_session(path, limits);
   }();
   if (!fuzz::accepted(session)) {
     fuzz::require(session.error().message.starts_with(path), "a refusal begins with the file",

@@ -3,8 +3,8 @@
 
 #include "app/controllers/tour_script.h"
 #include "app/gui/shell/settings.h"
-#include "app/protocol/request_json.h"
 #include "engine/input/json_text.h"
+#include "engine/input/value_json.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
@@ -21,7 +21,7 @@ std::vector<std::string> seeds() {
           R"( "select": {"timeline_ms": [0.5, 2], "values_log2": [-3, 4], "expert": 2}}]})",
           R"({"seed": "3", "caption": "one"})"
           "\n\n" +
-              app::request_to_json({}) + "\n",
+              engine::to_json_text(engine::RunRequest()) + "\n",
           content_of(settings)};
 }
 

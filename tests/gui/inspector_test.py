@@ -149,7 +149,7 @@ class Inspector(unittest.TestCase):
                  "gradients": (ROWS, COLUMNS, 64)}[self.operand]
         prefix = "linear." if self.operand == "gradients" else ""
         if self.operand == "gradients":
-            arguments += ("--passes", "FORWARD_BACKWARD")
+            arguments += ("--passes", "forward-backward")
         square = {"activations": "square_activation_blocks", "weights": "square_weight_blocks",
                   "gradients": "square_gradient_blocks"}[self.operand]
         compared = subprocess.run(

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <string>
 
-#include "app/protocol/request_json.h"
 #include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/session/session_file.h"
 
@@ -155,7 +154,7 @@ RecordedVisit stalled_visit() {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  auto writer = SessionWriter::create(argv[1], app::request_codec());
+  auto writer = SessionWriter::create(argv[1]);
   if (!writer.ok()) {
     fmt::print(stderr, "{}\n", writer.error().message);
     return 1;

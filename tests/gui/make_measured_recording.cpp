@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <string>
 
-#include "app/protocol/request_json.h"
 #include "profiling/session/session_file.h"
 
 namespace {
@@ -155,7 +154,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: make_measured_recording FILE\n");
     return 2;
   }
-  auto writer = SessionWriter::create(argv[1], app::request_codec());
+  auto writer = SessionWriter::create(argv[1]);
   engine::Status status;
   if (writer.ok()) {
     status = writer.value()->append(measured_run());

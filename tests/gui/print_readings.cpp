@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/gui/panels/recipes_model.h"
-#include "app/protocol/request_json.h"
 #include "profiling/session/session_file.h"
 
 namespace {
@@ -44,7 +43,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "print_readings RECORDING\n");
     return 2;
   }
-  const auto session = profiling::open_session(argv[1], app::request_codec());
+  const auto session = profiling::open_session(argv[1]);
   if (!session.ok()) {
     fmt::print(stderr, "{}\n", session.error().message);
     return 1;

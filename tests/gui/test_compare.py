@@ -31,7 +31,7 @@ def open_pair(open_window, program, tmp_path):
     """A recording of two runs that differ by recipe."""
     path = tmp_path / "pair.session"
     with open(tmp_path / "log.jsonl", "w") as file:
-        for scaling in ("FP8_BLOCK", "SCALING_BF16"):
+        for scaling in ("fp8-block", "bf16"):
             file.write('{"shape":{"num_experts":4,"tokens":256,"n":256,"k":256},'
                        '"recipe":{"scaling":"%s"},"launch":{"iterations":30}}\n' % scaling)
     subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),

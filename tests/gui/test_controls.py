@@ -83,7 +83,7 @@ def test_recipe_preset_and_routing(open_window):
     path = record(window, act)
     (last, text) = query(path, "SELECT run_id, request_json FROM runs ORDER BY run_id")[-1]
     request = json.loads(text)
-    assert request["recipe"]["scaling"] == "FP8_PER_TENSOR"
+    assert request["recipe"]["scaling"] == "fp8-per-tensor"
     assert request["shape"]["preset"] == "Laptop tiny"
     splits = [tokens for (tokens,) in
               query(path, f"SELECT tokens FROM splits WHERE run_id = {last} ORDER BY expert")]

@@ -69,7 +69,7 @@ def test_recorded_tour_by_mouse_without_a_worker(open_window):
 def test_request_log_is_a_tour(open_window, tmp_path):
     log = tmp_path / "two.jsonl"
     base = {"shape": {"num_experts": 4, "tokens": 256, "n": 256, "k": 256},
-            "backend": "CPU_REFERENCE", "launch": {"kind": "EAGER", "iterations": 3}}
+            "backend": "cpu-reference", "launch": {"kind": "eager", "iterations": 3}}
     log.write_text(json.dumps({**base, "caption": "A small one"}) + "\n"
                    + json.dumps({**base, "seed": 2}) + "\n")
     window = open_window(str(log))

@@ -208,7 +208,7 @@ class AgainstEachOther(Commands):
 
     def test_a_refused_side_is_named(self):
         a = self.request("a.json")
-        b = self.request("b.json", backend="CUBLASLT_GROUPED")
+        b = self.request("b.json", backend="cublaslt-grouped")
         error = self.refused(1, "ab", *CPU, "--a", a, "--b", b)
         self.assertIn("B cannot be measured", error)
         self.assertIn("even number", self.refused(1, "ab", *CPU, "--a", a, "--b", a, "--blocks", 5))

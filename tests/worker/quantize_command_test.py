@@ -108,7 +108,7 @@ class Quantize(CommandLine):
         for operand, field in (("activations", "activation_format"), ("gradients", "gradient_format")):
             got = self.dump(x, *self.write_splits(), "--operand", operand, f"--{field}", "e5m2")
             self.assertEqual(got["manifest"]["operand"], operand)
-            self.assertEqual(got["manifest"]["rowwise"]["format"], "E5M2")
+            self.assertEqual(got["manifest"]["rowwise"]["format"], "e5m2")
             self.assertEqual(got["manifest"]["shape"], list(x.shape))
         got = self.dump(x[None], "--operand", "weights")
         self.assertEqual(got["manifest"]["operand"], "weights")
@@ -194,7 +194,7 @@ class Compare(CommandLine):
                                  "--k", 256, "--timed_launches", 0, "--json"))
         self.assertIs(out["request"]["weights"], True)
         self.assertEqual([r["recipe"]["scaling"] for r in out["reports"]],
-                         ["FP8_BLOCK"] * 2 + ["FP8_PER_TENSOR"] * 2)
+                         ["fp8-block"] * 2 + ["fp8-per-tensor"] * 2)
         report = out["reports"][0]
         self.assertIs(report["recipe"]["pow2_scales"], False)
         self.assertEqual(report["times_ns"], [])

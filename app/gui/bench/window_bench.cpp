@@ -13,7 +13,6 @@
 
 #include "app/gui/bench/big_recording.h"
 #include "app/gui/bench/window_probes.h"
-#include "app/protocol/request_json.h"
 
 namespace app {
 namespace {
@@ -35,7 +34,7 @@ class TemporaryRecording {
   TemporaryRecording& operator=(const TemporaryRecording&) = delete;
 
   engine::Status write(std::size_t records) const {
-    auto writer = profiling::SessionWriter::create(path_, request_codec());
+    auto writer = profiling::SessionWriter::create(path_);
     if (!writer.ok()) return writer.error();
     return writer.value()->append(make_big_run(records));
   }

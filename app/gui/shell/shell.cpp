@@ -11,8 +11,8 @@
 
 #include "app/protocol/liveness.h"
 #include "app/protocol/paths.h"
-#include "app/protocol/request_json.h"
 #include "app/protocol/terminal_text.h"
+#include "engine/input/value_json.h"
 
 namespace app {
 namespace {
@@ -58,7 +58,7 @@ void Shell::begin() {
   SessionState& state = workbench_.runs.state;
   const bool guided = !options_.tour_folder.empty();
   if (!options_.initial_request_json.empty()) {
-    const auto request = request_from_json(options_.initial_request_json);
+    const auto request = engine::request_from_json(options_.initial_request_json);
     if (request.ok()) {
       workbench_.begin_with(request.value(), options_.initial_request_file, !guided);
     } else {

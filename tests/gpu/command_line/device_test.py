@@ -65,7 +65,7 @@ class Trust(OnDevice):
         with tempfile.TemporaryDirectory() as folder:
             marker = pathlib.Path(folder, "marker")
             request = pathlib.Path(folder, "request.json")
-            request.write_text(json.dumps({"backend": "CUBLASLT_GROUPED", "cublaslt_library": library}))
+            request.write_text(json.dumps({"backend": "cublaslt-grouped", "cublaslt_library": library}))
             for command in (["run"], ["doctor"]):
                 for options, loaded in (([], False), (["--allow-library", library], True)):
                     marker.unlink(missing_ok=True)
@@ -101,23 +101,23 @@ class Gallery(OnDevice):
 
 class Backends(OnDevice):
     def test_the_backend_that_was_asked_for_is_the_one_that_runs(self):
-        for backend in ("CUBLASLT_GROUPED", "CUBLASLT_PER_EXPERT"):
+        for backend in ("cublaslt-grouped", "cublaslt-per-expert"):
             with self.subTest(backend=backend):
-                result = self.run_json("--backend", backend, "--scaling", "FP8_PER_TENSOR")["result"]
+                result = self.run_json("--backend", backend, "--scaling", "fp8-per-tensor")["result"]
                 # A default is left out of the message.
-                self.assertEqual(result["effective"].get("backend", "CUBLASLT_GROUPED"), backend)
+                self.assertEqual(result["effective"].get("backend", "cublaslt-grouped"), backend)
                 self.assertNotIn("backend", [one["field"] for one in result.get("deviations", [])])
 
 
 class Measurements(OnDevice):
     def test_everything_that_was_asked_for_is_in_the_answer(self):
-        result = self.run_json("--backend", "CUBLASLT_GROUPED", "--launch.kind", "GRAPH_REPLAY", "--stamps", "true",
+        result = self.run_json("--backend", "cublaslt-grouped", "--launch.kind", "graph-replay", "--stamps", "true",
                                "--isolated", "true", "--observer", "true", "--ceilings", "true")["result"]
         measured = result["measurements"]
-        self.assertEqual({row["level"] for row in measured["observer"]}, {"TRACE_NODES", "TRACE_GRAPHS", "TRACE_OFF"})
+        self.assertEqual({row["level"] for row in measured["observer"]}, {"nodes", "graphs", "off"})
         methods = {(row["method"], row["stage"]) for row in measured["experts"]}
-        self.assertEqual(methods, {("EXPERT_STAMPS", "QUANTIZE"), ("EXPERT_ISOLATED", "QUANTIZE"),
-                                   ("EXPERT_ISOLATED", "FPROP")})
+        self.assertEqual(methods, {("stamps", "quantize"), ("isolated", "quantize"),
+                                   ("isolated", "fprop")})
         self.assertGreater(measured["ceilings"]["copy_bytes_per_s"], 1e11)
         self.assertEqual(result.get("deviations", []), [])
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "app/controllers/request_actions.h"
-#include "app/protocol/request_json.h"
+#include "engine/input/value_json.h"
 
 namespace app {
 namespace {
@@ -119,7 +119,7 @@ TEST_F(WorkbenchTest, RunsAreShownRecordedAndReadAgain) {
 
 TEST_F(WorkbenchTest, ARequestLogIsATourWhoseStepsSayWhatTheyRun) {
   open("");
-  workbench_->open_file(write("requests.jsonl", request_to_json({}) + "\n"));
+  workbench_->open_file(write("requests.jsonl", engine::to_json_text(engine::RunRequest()) + "\n"));
   ASSERT_TRUE(tick_until([&] { return tours().tour() != nullptr; }));
   EXPECT_EQ(tours().tour()->step().caption, summary_of({}));
 }

@@ -1,4 +1,4 @@
-#include "app/protocol/request_json.h"
+#include "app/protocol/recorded_run.h"
 
 #include <gtest/gtest.h>
 

@@ -6,33 +6,12 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "engine/model/values.h"
 #include "tests/unit/session/sample_parts.h"
 #include "tests/unit/session/sample_visit.h"
 
 namespace profiling {
-
-std::string SampleCodec::to_json(const engine::RunRequest& request) const {
-  return nlohmann::json(engine::leaf_texts(request)).dump();
-}
-
-engine::Result<engine::RunRequest> SampleCodec::from_json(const std::string& json) const {
-  const auto refuse = [](const std::string& why) {
-    return engine::Error{engine::ErrorCode::InvalidArgument, why};
-  };
-  const auto parsed = nlohmann::json::parse(json, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("seed")) return refuse("seed is missing");
-  engine::RunRequest request;
-  for (const auto& [path, text] : parsed.items()) {
-    if (!text.is_string() || !engine::set_leaf(engine::kType<engine::RunRequest>, &request, path,
-                                               text.get<std::string>())) {
-      return refuse(path + " is not known");
-    }
-  }
-  return request;
-}
 
 RecordedRun sample_run(int salt) {
   const double nan = std::nan("");

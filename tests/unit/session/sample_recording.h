@@ -1,5 +1,4 @@
-// A run in which every field has a distinct value, a codec for it, and a text form for comparing
-// runs.
+// A run in which every field has a distinct value, and a text form for comparing runs.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +7,6 @@
 #include "profiling/session/session_file.h"
 
 namespace profiling {
-
-/// Keeps every field; the program's own codec is tested with the protocol.
-class SampleCodec final : public RequestCodec {
- public:
-  std::string to_json(const engine::RunRequest& request) const override;
-  engine::Result<engine::RunRequest> from_json(const std::string& json) const override;
-};
 
 /// Values depend on `salt`, so that two runs never agree by accident.
 RecordedRun sample_run(int salt);

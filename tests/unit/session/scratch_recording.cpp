@@ -19,8 +19,7 @@ ScratchFolder::~ScratchFolder() {
 }
 
 std::string record(const std::string& path, int runs) {
-  const SampleCodec codec;
-  auto writer = SessionWriter::create(path, codec);
+  auto writer = SessionWriter::create(path);
   if (!writer.ok()) return writer.error().message;
   for (int i = 0; i < runs; ++i) {
     const engine::Status status = writer.value()->append(sample_run(i));

@@ -47,8 +47,7 @@ class RecordingChild {
 
  private:
   [[noreturn]] static void record_forever(const std::string& path, int to_parent) {
-    const SampleCodec codec;
-    auto writer = SessionWriter::create(path, codec);
+    auto writer = SessionWriter::create(path);
     for (int i = 0; writer.ok() && writer.value()->append(sample_run(i % 100)).ok(); ++i) {
       if (::write(to_parent, "+", 1) != 1) break;
     }
@@ -59,7 +58,6 @@ class RecordingChild {
 };
 
 TEST(SessionCrash, KeepsEveryRunWhoseAppendReturned) {
-  const SampleCodec codec;
   for (int round = 0; round < 10; ++round) {
     const ScratchFolder folder;
     const std::string path = folder.file("s");
@@ -74,7 +72,7 @@ TEST(SessionCrash, KeepsEveryRunWhoseAppendReturned) {
       appended += child.kill_now();
     }
     EXPECT_GT(std::filesystem::file_size(path + "-wal"), 0U) << "the crash left no log to read";
-    const auto session = open_session(path, codec);
+    const auto session = open_session(path);
     ASSERT_TRUE(session.ok()) << session.error().message;
     // One more may have been committed before its byte was sent.
     ASSERT_GE(session.value().runs.size(), static_cast<std::size_t>(appended));
@@ -87,11 +85,10 @@ TEST(SessionCrash, KeepsEveryRunWhoseAppendReturned) {
 
 TEST(SessionCrash, OpensWhileTheWriterLives) {
   const ScratchFolder folder;
-  const SampleCodec codec;
-  auto writer = SessionWriter::create(folder.file("s"), codec);
+  auto writer = SessionWriter::create(folder.file("s"));
   ASSERT_TRUE(writer.ok());
   ASSERT_TRUE(writer.value()->append(sample_run(0)).ok());
-  const auto session = open_session(folder.file("s"), codec);
+  const auto session = open_session(folder.file("s"));
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs.size(), 1U);
   EXPECT_TRUE(writer.value()->append(sample_run(1)).ok()) << "the reader blocked the writer";

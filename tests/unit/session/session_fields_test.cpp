@@ -102,8 +102,7 @@ class Tables {
     EXPECT_TRUE(status.ok()) << status.error().message << "\n" << sql;
   }
   engine::Status write(std::int64_t id, const void* record) {
-    return RecordWriter({.database = database_.get(), .path = path_}, layout_, &codec_)
-        .write(id, record);
+    return RecordWriter({.database = database_.get(), .path = path_}, layout_).write(id, record);
   }
   template <class Recorded>
   engine::Status read(std::vector<Recorded>& list) {
@@ -111,7 +110,6 @@ class Tables {
     MemoryBudget budget(limits.max_memory_bytes);
     const TableSource source{.database = database_.get(),
                              .path = path_,
-                             .codec = codec_,
                              .limits = limits,
                              .file_bytes = 1 << 20,
                              .budget = budget};
@@ -120,7 +118,6 @@ class Tables {
 
  private:
   const Layout& layout_;
-  const SampleCodec codec_;
   const std::string path_ = "memory";
   Database database_;
 };

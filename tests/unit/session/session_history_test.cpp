@@ -11,13 +11,13 @@ using testing::HasSubstr;
 
 class SessionHistory : public testing::Test {
  protected:
-  engine::Result<Session> open() const { return open_session(path_, codec_); }
+  engine::Result<Session> open() const { return open_session(path_); }
   std::string refusal() const {
     const auto session = open();
     return session.ok() ? "opened" : session.error().message;
   }
   engine::Status append(const std::vector<RecordedHistory>& histories) const {
-    auto writer = SessionWriter::create(path_, codec_);
+    auto writer = SessionWriter::create(path_);
     if (!writer.ok()) return writer.error();
     for (const RecordedHistory& history : histories) {
       if (engine::Status kept = writer.value()->append(history); !kept.ok()) return kept;
@@ -26,7 +26,6 @@ class SessionHistory : public testing::Test {
   }
 
   const ScratchFolder folder_;
-  const SampleCodec codec_;
   const std::string path_ = folder_.file("s");
 };
 

@@ -20,8 +20,7 @@ TEST(SessionRoundTrip, KeepsEveryField) {
   const ScratchFolder folder;
   const std::string path = folder.file("a b%20ü?#.expertscope");  // a path that a URI must escape
   ASSERT_EQ(record(path, 3), "");
-  const SampleCodec codec;
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().path, path);
   ASSERT_EQ(session.value().runs.size(), 3U);
@@ -34,10 +33,9 @@ TEST(SessionRoundTrip, KeepsEveryField) {
 
 TEST(SessionRoundTrip, KeepsComparisonsAlongsideRuns) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   const std::string path = folder.file("s");
   {
-    auto writer = SessionWriter::create(path, codec);
+    auto writer = SessionWriter::create(path);
     ASSERT_TRUE(writer.ok());
     for (int i = 0; i < 2; ++i) {
       const engine::Status kept = writer.value()->append(sample_comparison(i));
@@ -51,7 +49,7 @@ TEST(SessionRoundTrip, KeepsComparisonsAlongsideRuns) {
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message, HasSubstr("sample.rows is 2; 2 elements with 2 codes"));
   }
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs.size(), 2U);
   ASSERT_EQ(session.value().comparisons.size(), 3U);
@@ -65,7 +63,6 @@ TEST(SessionRoundTrip, KeepsComparisonsAlongsideRuns) {
 // A file of an older or newer program has a table or a column more or less.
 TEST(SessionRoundTrip, AFileWithoutATableOrAColumnHasTheirDefaults) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   const std::string path = folder.file("s");
   ASSERT_EQ(record(path, 2), "");
   alter(
@@ -74,7 +71,7 @@ TEST(SessionRoundTrip, AFileWithoutATableOrAColumnHasTheirDefaults) {
       "= -1; UPDATE memory_events SET iteration = -1; ALTER TABLE runs DROP COLUMN device_blas; "
       "ALTER TABLE runs DROP COLUMN watch_p99_us; ALTER TABLE power_samples DROP COLUMN power_w; "
       "ALTER TABLE comparison_reports DROP COLUMN high_precision");
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   RecordedRun expected = sample_run(1);
   expected.result.iterations.clear();
@@ -94,7 +91,6 @@ TEST(SessionRoundTrip, AFileWithoutATableOrAColumnHasTheirDefaults) {
 
 TEST(SessionRoundTrip, ForeignTablesAndColumnsAreIgnored) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   const std::string path = folder.file("s");
   ASSERT_EQ(record(path, 1), "");
   alter(path,
@@ -104,7 +100,7 @@ TEST(SessionRoundTrip, ForeignTablesAndColumnsAreIgnored) {
         "CREATE VIEW slow AS SELECT * FROM records WHERE end_ns - start_ns > 1000000; "
         "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END; "
         "ALTER TABLE experts ADD COLUMN twice INTEGER AS (tokens * 2); DROP TABLE stages");
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(describe(session.value().runs.at(0)), describe(sample_run(0)));
 }
@@ -112,8 +108,7 @@ TEST(SessionRoundTrip, ForeignTablesAndColumnsAreIgnored) {
 // Written by a worker that knows more enumerators, or by a hostile one.
 TEST(SessionRoundTrip, RefusesAnEnumeratorWithoutAName) {
   const ScratchFolder folder;
-  const SampleCodec codec;
-  auto writer = SessionWriter::create(folder.file("s"), codec);
+  auto writer = SessionWriter::create(folder.file("s"));
   ASSERT_TRUE(writer.ok());
   RecordedRun broken = sample_run(0);
   broken.activity.host_events[0].kind = static_cast<HostEventKind>(77);
@@ -126,18 +121,17 @@ TEST(SessionRoundTrip, RefusesAnEnumeratorWithoutAName) {
 
 TEST(SessionRoundTrip, KeepsAnEmptyRunAndAnEmptySession) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   ASSERT_EQ(record(folder.file("empty"), 0), "");
-  const auto empty = open_session(folder.file("empty"), codec);
+  const auto empty = open_session(folder.file("empty"));
   ASSERT_TRUE(empty.ok()) << empty.error().message;
   EXPECT_TRUE(empty.value().runs.empty());
   {
-    auto writer = SessionWriter::create(folder.file("bare"), codec);
+    auto writer = SessionWriter::create(folder.file("bare"));
     ASSERT_TRUE(writer.ok());
     const engine::Status status = writer.value()->append(RecordedRun{});
     ASSERT_TRUE(status.ok()) << status.error().message;
   }
-  const auto bare = open_session(folder.file("bare"), codec);
+  const auto bare = open_session(folder.file("bare"));
   ASSERT_TRUE(bare.ok()) << bare.error().message;
   EXPECT_EQ(describe(bare.value().runs.at(0)), describe(RecordedRun{}));
 }
@@ -171,10 +165,9 @@ TEST(SessionRoundTrip, RefusesAMissingFolder) {
 
 TEST(SessionRoundTrip, RefusesARunThatTheReaderWouldRefuseAndContinues) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   const std::string path = folder.file("s");
   {
-    auto writer = SessionWriter::create(path, codec);
+    auto writer = SessionWriter::create(path);
     ASSERT_TRUE(writer.ok());
     RecordedRun broken = sample_run(0);
     broken.activity.records[1].name = 3;
@@ -183,7 +176,7 @@ TEST(SessionRoundTrip, RefusesARunThatTheReaderWouldRefuseAndContinues) {
     EXPECT_THAT(status.error().message, HasSubstr("record name is 3; it must be between 0 and 2"));
     EXPECT_TRUE(writer.value()->append(sample_run(1)).ok());
   }
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   ASSERT_EQ(session.value().runs.size(), 1U);
   EXPECT_EQ(describe(session.value().runs[0]), describe(sample_run(1)));
@@ -191,15 +184,14 @@ TEST(SessionRoundTrip, RefusesARunThatTheReaderWouldRefuseAndContinues) {
 
 TEST(SessionRoundTrip, ReplacesANote) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   {
-    auto writer = SessionWriter::create(folder.file("s"), codec);
+    auto writer = SessionWriter::create(folder.file("s"));
     ASSERT_TRUE(writer.ok());
     EXPECT_TRUE(writer.value()->set_note("comment", "first").ok());
     EXPECT_TRUE(writer.value()->set_note("comment", "second").ok());
     EXPECT_FALSE(writer.value()->set_note("comment", "\xff").ok());
   }
-  const auto session = open_session(folder.file("s"), codec);
+  const auto session = open_session(folder.file("s"));
   ASSERT_TRUE(session.ok());
   ASSERT_EQ(session.value().notes.size(), 1U);
   EXPECT_EQ(session.value().notes[0].second, "second");

@@ -21,10 +21,9 @@ constexpr int kRounds = 25;
 
 TEST(SessionVisit, RandomValuesRoundTrip) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   const std::string path = folder.file("s");
   {
-    auto writer = SessionWriter::create(path, codec);
+    auto writer = SessionWriter::create(path);
     ASSERT_TRUE(writer.ok());
     for (int i = 0; i < kRounds; ++i) {
       RecordedRun run = sample_run(i);
@@ -36,7 +35,7 @@ TEST(SessionVisit, RandomValuesRoundTrip) {
     const engine::Status bare = writer.value()->append(RecordedVisit{});
     ASSERT_TRUE(bare.ok()) << bare.error().message;
   }
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   ASSERT_EQ(session.value().visits.size(), kRounds + 1U);
   for (int i = 0; i < kRounds; ++i) {
@@ -88,8 +87,7 @@ TEST(SessionVisit, AnswersWhichNodesAreAffected) {
 
 std::string refusal(const RecordedVisit& visit) {
   const ScratchFolder folder;
-  const SampleCodec codec;
-  auto writer = SessionWriter::create(folder.file("s"), codec);
+  auto writer = SessionWriter::create(folder.file("s"));
   const engine::Status status = writer.value()->append(visit);
   return status.ok() ? "recorded" : status.error().message;
 }
@@ -130,13 +128,12 @@ TEST(SessionVisit, TenThousandNodesWithAllTheirParameters) {
     if (n > 0) graph.edges.push_back({.from = n - 1, .to = n});
   }
   const ScratchFolder folder;
-  const SampleCodec codec;
   const auto start = std::chrono::steady_clock::now();
-  auto writer = SessionWriter::create(folder.file("s"), codec);
+  auto writer = SessionWriter::create(folder.file("s"));
   ASSERT_TRUE(writer.value()->append(visit).ok());
   writer = engine::Error{};
   const auto written = std::chrono::steady_clock::now();
-  const auto session = open_session(folder.file("s"), codec);
+  const auto session = open_session(folder.file("s"));
   const auto read = std::chrono::steady_clock::now();
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_TRUE(session.value().visits[0].report == visit.report);

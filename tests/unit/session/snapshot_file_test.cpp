@@ -19,16 +19,14 @@ constexpr const char* kDot =
     "\n// a remark\ndigraph dot {\n\"a\"[shape=\"octagon\" label=\"0\n_Z1fv\n\"];\n}\n";
 
 std::string refusal(const std::string& path) {
-  const SampleCodec codec;
-  const auto snapshots = open_snapshot(path, codec);
+  const auto snapshots = open_snapshot(path);
   return snapshots.ok() ? "opened" : snapshots.error().message;
 }
 
 TEST(SnapshotFile, ARecordingGivesRunsThenVisits) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   ASSERT_EQ(record(folder.file("s.dot"), 2), "");
-  const auto snapshots = open_snapshot(folder.file("s.dot"), codec);
+  const auto snapshots = open_snapshot(folder.file("s.dot"));
   ASSERT_TRUE(snapshots.ok()) << snapshots.error().message;
   ASSERT_EQ(snapshots.value().size(), 3U);
   EXPECT_TRUE(snapshots.value()[1].snapshot == sample_snapshot(1));
@@ -42,9 +40,8 @@ TEST(SnapshotFile, ARecordingGivesRunsThenVisits) {
 
 TEST(SnapshotFile, ADotFileUnderAnyName) {
   const ScratchFolder folder;
-  const SampleCodec codec;
   std::ofstream(folder.file("graph.session")) << kDot;
-  const auto snapshots = open_snapshot(folder.file("graph.session"), codec);
+  const auto snapshots = open_snapshot(folder.file("graph.session"));
   ASSERT_TRUE(snapshots.ok()) << snapshots.error().message;
   ASSERT_EQ(snapshots.value().size(), 1U);
   EXPECT_EQ(snapshots.value()[0].title, "graph.session");

@@ -1,0 +1,33 @@
+// Files of requests: one as JSON (engine/input/value_json.h), or a log with one per line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+/// The maximum size of a request, a request log or a tour.
+inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
+
+/// An error names the file.
+engine::Result<engine::RunRequest> read_request(const std::string& path);
+
+/// A line of a request log: one JSON request, as `expertscope run --requests` runs it and the
+/// window plays it as a tour. It may have a "caption", which is not part of the request.
+struct LoggedRequest {
+  engine::RunRequest request;
+  std::string caption;  // empty = none
+};
+
+/// Empty lines are skipped. An error names the file and the line.
+engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path);
+/// The same for text that was read from the file `path`.
+engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,
+                                                             const std::string& path);
+
+}  // namespace app

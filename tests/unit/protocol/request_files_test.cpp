@@ -1,0 +1,67 @@
+// Files of requests, also those that earlier versions wrote.
+#include "app/protocol/request_files.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include "app/protocol/convert.h"
+#include "engine/input/value_json.h"
+#include "engine/model/values.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// As versions before JSON had the command line's names wrote it: Protobuf's JSON form, with the
+/// wire's names of enumerators and with 64-bit integers as texts.
+std::string earlier_json(const engine::RunRequest& request) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  EXPECT_TRUE(google::protobuf::util::MessageToJsonString(to_wire(request), &text, options).ok());
+  return text;
+}
+
+TEST(RequestFiles, RequestsOfEarlierVersionsAreRead) {
+  for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<engine::RunRequest>)) {
+    if (leaf.type.kind != engine::Kind::Enum) continue;
+    for (const engine::EnumName& name : leaf.type.names) {
+      engine::RunRequest request;
+      request.seed = 0xFFFFFFFFFFFFFFFFU;
+      ASSERT_TRUE(
+          engine::set_leaf(engine::kType<engine::RunRequest>, &request, leaf.path, name.name));
+      if (!engine::validate(request).ok()) continue;  // needs another field as well
+      const std::string text = earlier_json(request);
+      const auto again = engine::request_from_json(text);
+      ASSERT_TRUE(again.ok()) << again.error().message << "\n" << text;
+      EXPECT_EQ(again.value(), request) << leaf.path << " " << name.name << "\n" << text;
+    }
+  }
+}
+
+TEST(RequestFiles, ALogHasOneRequestPerLineWithItsCaption) {
+  const auto log = parse_request_log(
+      "{\"seed\": 7, \"caption\": \"First\"}\n\n  \r\n{\"recipe\": {\"scaling\": \"bf16\"}}", "a");
+  ASSERT_TRUE(log.ok()) << log.error().message;
+  ASSERT_EQ(log.value().size(), 2U);
+  EXPECT_EQ(log.value()[0].caption, "First");
+  EXPECT_EQ(log.value()[0].request.seed, 7U);
+  EXPECT_EQ(log.value()[1].caption, "");
+  EXPECT_EQ(log.value()[1].request.recipe.scaling, engine::Scaling::None);
+}
+
+TEST(RequestFiles, AnErrorOfALogNamesItsLine) {
+  const auto log = parse_request_log("{}\n{\"sead\": 7}\n", "requests.jsonl");
+  ASSERT_FALSE(log.ok());
+  EXPECT_THAT(log.error().message, HasSubstr("requests.jsonl line 2: the document has no field"));
+  EXPECT_THAT(log.error().message, HasSubstr("did you mean 'seed'?"));
+  const auto empty = parse_request_log("\n", "requests.jsonl");
+  ASSERT_FALSE(empty.ok());
+  EXPECT_THAT(empty.error().message, HasSubstr("holds no request"));
+}
+
+}  // namespace
+}  // namespace app
