@@ -63,6 +63,7 @@ void Tour::show(Seconds now, std::string trouble) {
   phase_ = Phase::Show;
   shown_at_ = now;
   trouble_ = std::move(trouble);
+  if (!trouble_.empty()) pause();
 }
 
 bool Tour::advance(Seconds now) {
@@ -190,13 +191,17 @@ bool TourController::tick() {
   }
   switch (tour_->phase()) {
     case Tour::Phase::Begin:
-      // The first greeting may still choose the backend.
-      if (pictures_ && !parts_.runs.link.hello()) return changed;
+      // A worker that was started answers first; a tour of recordings needs none.
+      if (pictures_ && parts_.runs.link.started() && !parts_.runs.link.hello()) return changed;
       begin_step();
       return true;
     case Tour::Phase::Wait:
       return wait_for_result() || changed;
     case Tour::Phase::Show:
+      if (run_was_replaced()) {
+        tour_->show(now_seconds(), "another run is on screen");
+        return true;
+      }
       return pictures_ ? true : tour_->advance(now_seconds()) || changed;
     case Tour::Phase::Done:
       break;
@@ -220,17 +225,15 @@ bool TourController::wait_for_result() {
   return true;
 }
 
-engine::Result<engine::RunRequest> TourController::request_of_step() const {
-  // From the start each time, so that Back gives what was there before.
-  engine::RunRequest request = before_.request;
-  for (std::size_t i = 0; i <= tour_->index(); ++i) {
-    const TourStep& step = tour_->script().steps[i];
-    if (step.request_patch.empty()) continue;
-    auto patched = patched_request(request, step, parts_.presets);
-    if (!patched.ok()) return patched.error();
-    request = std::move(patched).value();
-  }
-  return request;
+bool TourController::run_was_replaced() const {
+  return to_user() && tour_->phase() == Tour::Phase::Show && tour_->trouble().empty() &&
+         parts_.runs.state.shown() != run_of_step_;
+}
+
+void TourController::toggle() {
+  if (tour_->trouble().empty()) return tour_->toggle();
+  tour_->play();
+  begin_step();
 }
 
 void TourController::begin_step() {
@@ -239,7 +242,6 @@ void TourController::begin_step() {
   if (pictures_) {
     parts_.notices.clear();
     set_deadline(step.seconds);
-    if (tour_->at_first()) before_.request = state.requested;
   }
   state.last_error.clear();
   commands_.push_back(ShowPage{step.page, step.view});
@@ -256,7 +258,7 @@ void TourController::begin_step() {
 void TourController::begin_run() {
   RunsController& runs = parts_.runs;
   SessionState& state = runs.state;
-  auto request = request_of_step();
+  auto request = request_of_step(tour_->script(), tour_->index(), parts_.presets);
   if (!request.ok()) return fail_step(request.error().message);
   state.requested = std::move(request).value();
   state.back_to_live();
@@ -276,8 +278,6 @@ void TourController::begin_run() {
   parts_.libraries.consent.named(library, tour_->script().path);
   if (!parts_.libraries.may_load(library, runs.link, RepeatTourStep{})) {
     if (pictures_) return;  // refused: tick() says so
-    // The tour must not continue before the answer.
-    tour_->pause();
     return fail_step("it names a library, and waits for your answer above");
   }
   runs.submit();
@@ -294,6 +294,7 @@ void TourController::show_step() {
     pictures_->frames = 0;
     set_deadline(tour_->step().seconds);
   }
+  run_of_step_ = parts_.runs.state.shown();
   tour_->show(now_seconds());
 }
 
@@ -324,7 +325,9 @@ void TourController::set_deadline(double seconds) {
 
 std::string TourController::overdue() const {
   if (tour_->phase() == Tour::Phase::Done || Clock::now() < pictures_->deadline) return {};
-  if (!parts_.runs.link.hello()) return "the worker did not answer in time";
+  if (parts_.runs.link.started() && !parts_.runs.link.hello()) {
+    return "the worker did not answer in time";
+  }
   return fmt::format("step {} did not finish within {:.0f} s", tour_->step().name,
                      tour_->step().seconds);
 }

@@ -45,6 +45,7 @@ class Tour {
   bool at_first() const { return index_ == 0; }
   bool at_last() const { return index_ + 1 == script_.steps.size(); }
   void toggle() { playing_ = !playing_; }
+  void play() { playing_ = true; }
   void pause() { playing_ = false; }
   void back();
   void next();
@@ -53,6 +54,7 @@ class Tour {
 
   /// For the run with this id, or for a recording (0).
   void wait_for(std::uint64_t run_id);
+  /// A step in trouble pauses the tour: its caption is about something that is not on screen.
   void show(Seconds now, std::string trouble = {});
   /// After the time to read the caption: goes to the next step, or pauses at the last. True =
   /// changed.
@@ -110,7 +112,8 @@ class TourController {
   bool to_pictures() const { return pictures_.has_value(); }
   void back() { tour_->back(); }
   void next() { tour_->next(); }
-  void toggle() { tour_->toggle(); }
+  /// Pauses, goes on, or tries again a step that is in trouble.
+  void toggle();
   /// Ends a tour to the user and restores what was on screen before.
   void stop();
   /// The library that the step waits for was refused.
@@ -170,7 +173,7 @@ class TourController {
   void set_deadline(double seconds);
   std::string overdue() const;
   std::string picture_path() const;
-  engine::Result<engine::RunRequest> request_of_step() const;
+  bool run_was_replaced() const;
 
   const Parts parts_;
   using Found = engine::Result<Named>;  // or why it cannot be played
@@ -181,6 +184,7 @@ class TourController {
   std::optional<Pictures> pictures_;
   Before before_;
   PageState on_screen_;
+  SessionState::Run run_of_step_;  // on screen when the step was shown
   std::vector<Command> commands_;
   std::optional<End> end_;
 };

@@ -99,6 +99,7 @@ engine::Result<TourScript> load_tour(const std::string& path) {
       step.page = *page;
       step.title = entry.value("title", std::string());
       step.view = entry.value("view", std::string());
+      step.panel = entry.value("panel", std::string());
       step.preset = entry.value("preset", std::string());
       if (entry.contains("request")) step.request_patch = entry["request"].dump();
       step.open_sample = entry.value("open_sample", false);
@@ -141,6 +142,7 @@ std::string tour_text(const TourScript& script) {
     };
     add("title", step.title);
     add("view", step.view);
+    add("panel", step.panel);
     add("preset", step.preset);
     add("recording", step.recording);
     if (!step.request_patch.empty()) {
@@ -163,22 +165,25 @@ std::string tour_text(const TourScript& script) {
          "\n";
 }
 
-engine::Result<engine::RunRequest> patched_request(
-    const engine::RunRequest& request, const TourStep& step,
-    const std::vector<engine::ShapePreset>& presets) {
-  engine::RunRequest base = request;
-  if (!step.preset.empty()) {
-    const auto shape = engine::find_preset(presets, step.preset);
-    if (!shape.ok()) {
-      return engine::Error{shape.error().code,
-                           "tour step " + step.name + ": " + shape.error().message};
+engine::Result<engine::RunRequest> request_of_step(
+    const TourScript& script, std::size_t index, const std::vector<engine::ShapePreset>& presets) {
+  engine::RunRequest request;
+  for (std::size_t i = 0; i <= index; ++i) {
+    const TourStep& step = script.steps[i];
+    if (step.request_patch.empty()) continue;
+    const auto refuse = [&](const engine::Error& error) {
+      return engine::Error{error.code, "tour step " + step.name + ": " + error.message};
+    };
+    if (!step.preset.empty()) {
+      const auto shape = engine::find_preset(presets, step.preset);
+      if (!shape.ok()) return refuse(shape.error());
+      request.shape = shape.value();
     }
-    base.shape = shape.value();
+    auto patched = engine::request_from_json(step.request_patch, request);
+    if (!patched.ok()) return refuse(patched.error());
+    request = std::move(patched).value();
   }
-  engine::Result<engine::RunRequest> patched = engine::request_from_json(step.request_patch, base);
-  if (patched.ok()) return patched;
-  return engine::Error{patched.error().code,
-                       "tour step " + step.name + ": " + patched.error().message};
+  return request;
 }
 
 }  // namespace app

@@ -17,8 +17,9 @@ struct TourStep {
   std::string caption;
   Page page = Page::Performance;
   std::string view;           // of the page: "recipes", "replays", "topology", "memory", "doctor"
+  std::string panel;          // the caption is about: "performance.timeline"; outlined
   std::string preset;         // shape preset; empty = as it is
-  std::string request_patch;  // JSON merged into the request; empty = no run is asked for
+  std::string request_patch;  // JSON: what differs from the step before; empty = nothing is run
   bool open_sample = false;   // show the recording that ships
   std::string recording;      // or this one: a path, or a name in assets/sessions
   std::optional<Selection> selection{};  // made when the result is on screen
@@ -43,9 +44,9 @@ bool is_tour_file(const std::string& path);
 /// Seconds that it takes to read the caption.
 double reading_seconds(const TourStep& step);
 
-/// The request of a step: the preset's shape, then the patch.
-engine::Result<engine::RunRequest> patched_request(const engine::RunRequest& request,
-                                                   const TourStep& step,
+/// The request of a step: a default request, changed by this step and those before it, each by its
+/// preset's shape and then its patch. The error names the step.
+engine::Result<engine::RunRequest> request_of_step(const TourScript& script, std::size_t index,
                                                    const std::vector<engine::ShapePreset>& presets);
 
 }  // namespace app

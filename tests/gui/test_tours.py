@@ -1,7 +1,17 @@
 """Tours: played, stepped and stopped with real keys and mouse; the user's own request survives."""
 import json
+import os
 import pathlib
 import shutil
+import subprocess
+
+import pytest
+
+from window_driver import Display
+
+np = pytest.importorskip("numpy")
+
+TOURS = pathlib.Path(__file__).resolve().parents[2] / "assets" / "tours"
 
 
 def tour_state(current):
@@ -228,3 +238,86 @@ def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
 
 def selected_part(value):
     return [part for part in value.split(";") if part.startswith("selected_")]
+
+
+def caption(current):
+    return next((c["value"] for c in current["controls"] if c["id"] == "tour.caption"), "")
+
+
+def test_a_tour_begins_with_the_defaults_even_where_x_is_a_file(open_window, tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.ones((1024, 512), np.float32))
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"activations": {"file": {"path": str(path)}}, "layers": 2,
+                                   "recipe": {"scaling": "mxfp8"}}))
+    window = open_window("--request", str(request))
+    window.wait_for_link("responsive")
+    play(window, "Power-of-two")
+    for step in (1, 2, 3, 4, 5):
+        current = at_step(window, step)
+        assert tour_state(current)["trouble"] == ""
+        window.key("Right")
+    assert window.control("engine.layers")["value"] == "1"
+
+
+def test_a_tour_stops_at_a_step_that_fails(open_window, tmp_path):
+    tour = tmp_path / "fails.json"
+    tour.write_text(json.dumps({"title": "Fails", "steps": [
+        {"name": "1", "caption": "Never true.", "page": "numerics", "panel": "numerics.snr",
+         "request": {"activations": {"file": {"path": str(tmp_path / "absent.npy")}}}},
+        {"name": "2", "caption": "Later.", "page": "performance", "request": {"seed": 2}}]}))
+    window = open_window(str(tour))
+    current = window.wait("the reason", lambda m: tour_state(m).get("trouble"), 60)
+    assert "Stopped: " in caption(current) and "absent.npy" in caption(current)
+    assert "Never true." not in caption(current), "the caption is about a run that is not there"
+    assert tour_state(current)["playing"] == "false"
+    assert not any(c["id"] == "tour.outline" for c in current["controls"])
+    assert window.control("tour.pause")["label"] == "Retry"
+    np.save(tmp_path / "absent.npy", np.ones((1024, 512), np.float32))
+    window.key("space")
+    current = window.wait("the step", lambda m: tour_state(m).get("shown") == "true"
+                          and not tour_state(m)["trouble"], 60)
+    assert "Never true." in caption(current) and tour_state(current)["playing"] == "true"
+
+
+def test_a_caption_goes_when_another_run_is_on_screen(open_window):
+    window = open_window()
+    window.wait_for_result()
+    play(window, "Power-of-two")
+    at_step(window, 1)
+    window.click("run.now")
+    current = window.wait("the reason", lambda m: tour_state(m).get("trouble"), 60)
+    assert caption(current).endswith("Stopped: another run is on screen")
+    window.key("space")
+    current = window.wait("the step again", lambda m: tour_state(m).get("trouble") == "", 60)
+    assert "E4M3" not in caption(current) and "1x128" in caption(current)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TOURS.glob("*.json")))
+def test_every_step_outlines_the_panel_it_speaks_of(open_window, name):
+    steps = json.loads((TOURS / name).read_text())["steps"]
+    window = open_window(str(TOURS / name))
+    for number, step in enumerate(steps, 1):
+        at_step(window, number)
+        window.wait(f"the outline of {step['panel']}", lambda m, step=step: any(
+            c["id"] == "tour.outline" and c["value"] == step["panel"] for c in m["controls"]))
+        window.key("Right")
+
+
+def test_pictures_of_a_tour_show_no_tooltip(program, tmp_path):
+    """A mouse that was left over a title changes no pixel."""
+    pictures = []
+    display = Display(1440, 900)
+    environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1",
+                       XDG_CONFIG_HOME=str(tmp_path / "config"))
+    try:
+        for place in ((1439, 899), (420, 230)):
+            folder = tmp_path / str(len(pictures))
+            subprocess.run(["xdotool", "mousemove", *map(str, place)], env=environment, check=True)
+            subprocess.run([program, "open", "--no-worker", str(TOURS / "workspace_bug.json"), "--tour",
+                            str(folder)], env=environment, check=True, timeout=120)
+            pictures.append({path.name: path.read_bytes() for path in folder.glob("*.png")})
+    finally:
+        display.close()
+    assert len(pictures[0]) == 4
+    assert pictures[0] == pictures[1]

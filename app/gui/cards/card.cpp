@@ -21,10 +21,16 @@ using plot::text_size;
 
 namespace {
 
-/// "performance.timeline_card" -> "performance-timeline".
-std::string file_stem(std::string id) {
+/// "performance.timeline_card" -> "performance.timeline", "memory.card" -> "memory".
+std::string_view panel_name(std::string_view id) {
   constexpr std::string_view kCard = "_card";
-  if (id.ends_with(kCard)) id.resize(id.size() - kCard.size());
+  const bool card = id.ends_with(kCard) || id.ends_with(".card");
+  return id.substr(0, id.size() - (card ? kCard.size() : 0));
+}
+
+/// "performance-timeline".
+std::string file_stem(std::string_view card) {
+  std::string id(panel_name(card));
   std::ranges::replace(id, '.', '-');
   std::ranges::replace(id, '_', '-');
   return id;
@@ -105,6 +111,21 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
   ImGui::PopTextWrapPos();
 }
 
+/// Inside the card, so that neighbours do not cover it.
+void draw_outline(const PanelContext& context, const Area& area) {
+  const float width = context.theme.px(3);
+  const float inset = width / 2;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  // The card's own clip rectangle leaves out its padding.
+  draw->PushClipRect(area.at, area.end());
+  draw->AddRect({area.at.x + inset, area.at.y + inset},
+                {area.end().x - inset, area.end().y - inset}, context.theme.colors.accent,
+                context.theme.px(4), ImDrawFlags_None, width);
+  draw->PopClipRect();
+  controls::record(context, "tour.outline", "outline", "text", std::string(context.outlined),
+                   area.at, area.end());
+}
+
 /// The title, the caller's widgets and the menu. Leaves the cursor where the content begins.
 void draw_header(const PanelContext& context, const CardSpec& spec) {
   const Theme& theme = context.theme;
@@ -162,6 +183,9 @@ void draw_card(const PanelContext& context, const Area& area, const CardSpec& sp
   if (read_out.id != nullptr) {
     controls::record(context, read_out.id, read_out.label, read_out.kind, read_out.value(), room.at,
                      room.end());
+  }
+  if (!context.outlined.empty() && panel_name(spec.id) == context.outlined) {
+    draw_outline(context, area);
   }
   ImGui::EndChild();
 }

@@ -5,6 +5,7 @@
 #include <imgui.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,7 @@ struct PanelContext {
   ControlMap& controls;
   NumberEdit& number_edit;
   PlotKeys keys{};
+  std::string_view outlined{};  // the panel that a tour speaks of: "performance.timeline"
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
@@ -29,14 +30,14 @@ ImU32 severity_color(const Palette& colors, Severity severity) {
 class Banner {
  public:
   Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& text,
-         float buttons_width);
+         float buttons_width, ImFont* font = nullptr);
   ~Banner() { ImGui::EndChild(); }
   Banner(const Banner&) = delete;
   Banner& operator=(const Banner&) = delete;
 };
 
 Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& words,
-               float buttons_width) {
+               float buttons_width, ImFont* font) {
   // A banner must leave room for what it is about.
   const std::string text = engine::shown_text(words, 1000);
   const Theme& theme = context.theme;
@@ -47,7 +48,11 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
   // Large text leaves no room beside the buttons: they go below it.
   const bool below = beside < theme.px(120);
   const float wrap = below ? width - theme.px(4) - 2 * padding : beside;
-  const float text_height = shown_size(text, wrap).y;
+  if (font == nullptr) font = theme.fonts.body;
+  const float text_height = [&] {
+    const FontScope measured(font);
+    return shown_size(text, wrap).y;
+  }();
   const float row = theme.px(kRowHeight);
   const float gap = theme.px(kGapSmall);
   const float height = (below ? text_height + gap + row : std::max(text_height, row)) + 2 * gap;
@@ -58,9 +63,12 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + theme.px(4), at.y + height}, color,
                                             theme.px(2));
   ImGui::SetCursorPos({theme.px(4) + padding, below ? gap : (height - text_height) / 2});
-  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
-  show_text(text);
-  ImGui::PopTextWrapPos();
+  {
+    const FontScope shown(font);
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
+    show_text(text);
+    ImGui::PopTextWrapPos();
+  }
   const ImVec2 low = ImGui::GetItemRectMin();
   controls::record(context, id, "notice", "text", text, low, ImGui::GetItemRectMax());
   ImGui::SetCursorPos({std::max(theme.px(4) + padding, width - buttons_width - padding),
@@ -153,19 +161,21 @@ void draw_tour(const PanelContext& context, const Workbench& workbench) {
   if (tour == nullptr) return;
   const Theme& theme = context.theme;
   const TourStep& step = tour->step();
+  const bool shown = tour->trouble().empty();
   if (workbench.tours.to_pictures()) {
-    const Banner caption(context, "tour.caption", theme.colors.accent, step.caption, 0);
+    const Banner caption(context, "tour.caption", theme.colors.accent, step.caption, 0,
+                         theme.fonts.title);
     return;
   }
   const std::size_t count = tour->script().steps.size();
-  std::string text =
-      fmt::format("{}  ·  {} of {}{}\n{}", tour->script().title, tour->index() + 1, count,
-                  step.title.empty() ? "" : "  ·  " + step.title, step.caption);
+  std::string text = fmt::format("{}  ·  {} of {}{}\n", tour->script().title, tour->index() + 1,
+                                 count, step.title.empty() ? "" : "  ·  " + step.title);
+  // A caption that describes something else than what is on screen would mislead.
+  text += shown ? step.caption : "Stopped: " + tour->trouble();
   if (tour->phase() == Tour::Phase::Wait) text += "\nWorking on it ...";
-  if (!tour->trouble().empty()) text += "\nNot shown: " + tour->trouble();
   const float width = theme.px(62);
-  const Banner banner(context, "tour.caption", theme.colors.accent, text,
-                      4 * width + 3 * theme.px(kGapSmall));
+  const Banner banner(context, "tour.caption", shown ? theme.colors.accent : theme.colors.warn,
+                      text, 4 * width + 3 * theme.px(kGapSmall), theme.fonts.title);
   const auto button = [&](Action action, const char* id, const char* label, const char* tooltip) {
     const std::string why = workbench.refusal(action);
     if (controls::button(
@@ -176,8 +186,11 @@ void draw_tour(const PanelContext& context, const Workbench& workbench) {
     ImGui::SameLine(0, theme.px(kGapSmall));
   };
   button(Action::TourBack, "tour.back", "Back", "The previous step (left arrow)");
-  button(Action::TourPause, "tour.pause", tour->playing() ? "Pause" : "Play",
-         "Continue by itself, or stay here (Space)");
+  button(Action::TourPause, "tour.pause",
+         !shown            ? "Retry"
+         : tour->playing() ? "Pause"
+                           : "Play",
+         shown ? "Continue by itself, or stay here (Space)" : "This step again (Space)");
   button(Action::TourNext, "tour.next", "Next", "The next step (right arrow)");
   button(Action::TourStop, "tour.stop", "Stop", "Back to what was here before the tour (Esc)");
   controls::record(

@@ -41,6 +41,8 @@ class Shell {
   /// A worker on this machine times iterations: drawing now would disturb the measurement.
   bool timing() const { return workbench_.runs.timing(); }
   bool touring() const { return workbench_.tours.to_user(); }
+  /// Nobody is at the mouse: a tour writes its pictures.
+  bool unattended() const { return workbench_.tours.to_pictures(); }
   const SessionState& state() const { return workbench_.runs.state; }
   /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }

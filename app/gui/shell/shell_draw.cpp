@@ -47,6 +47,14 @@ class ThemeSpacing {
   ThemeSpacing& operator=(const ThemeSpacing&) = delete;
 };
 
+/// The panel that the caption of a tour speaks of, while what it describes is on screen.
+std::string_view outlined_panel(const TourController& tours) {
+  const Tour* tour = tours.tour();
+  const bool shown =
+      tour != nullptr && tour->phase() == Tour::Phase::Show && tour->trouble().empty();
+  return shown ? std::string_view(tour->step().panel) : std::string_view();
+}
+
 constexpr ImGuiWindowFlags kFixed =
     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
@@ -63,7 +71,8 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   pressed.export_trace |= ordered.export_trace;
   pressed.export_records |= ordered.export_records;
   std::vector<Command> commands;
-  const PanelContext context{now, commands, theme, controls_, number_edit_, pressed};
+  const PanelContext context{
+      now, commands, theme, controls_, number_edit_, pressed, outlined_panel(workbench_.tours)};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -257,13 +258,17 @@ struct Moment {
 };
 
 /// The events of one frame. ImGui's backend has run and has asked where the mouse is now, which may
-/// be ahead of the events.
-void feed_input(GLFWwindow* window, Input& input) {
+/// be ahead of the events. Without a pointer nothing is hovered or clicked.
+void feed_input(GLFWwindow* window, Input& input, bool pointed) {
   ImGuiIO& io = ImGui::GetIO();
   Feed feed(window, input);
   for (const InputEvent& event : input.queue.next_frame()) std::visit(feed, event);
   if (ImGui::IsMousePosValid(&io.MousePos) && input.cursor) io.MousePos = *input.cursor;
   std::ranges::copy(input.buttons, io.MouseDown);
+  if (!pointed) {
+    io.MousePos = {-FLT_MAX, -FLT_MAX};
+    std::ranges::fill(io.MouseDown, false);
+  }
 }
 
 FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input& input,
@@ -271,7 +276,8 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input
   const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
-  feed_input(window, input);
+  // A picture of an unattended tour must not show the tooltip under a mouse that was left there.
+  feed_input(window, input, /*pointed=*/!shell.unattended());
   for (const Action action : std::exchange(input.actions, {})) shell.carry_out(action);
   if (probe != nullptr) probe->feed(shell);
   ImGui::NewFrame();

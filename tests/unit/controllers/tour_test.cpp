@@ -42,9 +42,9 @@ TEST(Tour, GoesOnByItselfOnlyAfterTheCaptionCouldBeRead) {
 TEST(Tour, APausedStepStaysAndTroubleGoesWithItsStep) {
   Tour tour = tour_of(2);
   tour.show(0, "no worker");
-  tour.pause();
   EXPECT_FALSE(tour.advance(1e6));
   EXPECT_EQ(tour.trouble(), "no worker");
+  EXPECT_FALSE(tour.playing()) << "a step in trouble stops the tour";
   tour.next();
   EXPECT_EQ(tour.trouble(), "");
 }
