@@ -1,22 +1,27 @@
 // `expertscope quantize`: codes, scales and amax of a user's tensor as .npy files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
+#include "app/cli/run_summary.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
+#include "engine/model/text.h"
 
 namespace app::cli {
 namespace {
 
 struct QuantizeOptions {
   WorkerChoice worker;
-  RequestOptions request;  // its recipe, seed and number of experts; the file gives the shape
+  RequestOptions request;  // its recipe, seed and number of experts; the file gives the shape.
+                           // Scales per tensor are exact by default, as in `compare`.
   std::string input;
   std::string tensor;
   std::string splits;
@@ -29,6 +34,24 @@ engine::Error invalid_argument(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
 }
 
+std::string no_such_tensor(const QuantizeOptions& options,
+                           const std::vector<engine::TensorEntry>& tensors) {
+  constexpr std::size_t kListed = 20;
+  std::vector<std::string> names;
+  for (const engine::TensorEntry& tensor : tensors) names.push_back(tensor.name);
+  const std::string nearest = engine::suggestion(options.tensor, names);
+  const std::string more =
+      names.size() > kListed ? fmt::format(" and {} more", names.size() - kListed) : "";
+  names.resize(std::min(names.size(), kListed));
+  const std::string listed = fmt::format("it has {}{}", fmt::join(names, ", "), more);
+  if (options.tensor.empty()) {
+    return fmt::format("'{}' has several tensors; name one with --tensor: {}", options.input,
+                       listed);
+  }
+  return fmt::format("'{}' has no tensor '{}'{}; {}", options.input, options.tensor, nearest,
+                     listed);
+}
+
 engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) {
   ENGINE_ASSIGN(std::vector<engine::TensorEntry> tensors, engine::inspect_file(options.input));
   for (const engine::TensorEntry& tensor : tensors) {
@@ -37,9 +60,7 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
       return invalid_argument(fmt::format("'{}': {}", options.input, tensor.reason));
     return tensor;
   }
-  return engine::Error{engine::ErrorCode::NotFound,
-                       fmt::format("'{}' has no tensor '{}'; name one with --tensor", options.input,
-                                   options.tensor)};
+  return engine::Error{engine::ErrorCode::NotFound, no_such_tensor(options, tensors)};
 }
 
 /// The number of experts in a file of splits. Its values are checked where they are used.
@@ -66,6 +87,10 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   defaults.shape.num_experts = 1;
   ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve(std::move(defaults)));
   request.shape.preset.clear();  // its sizes are the file's
+  if (!options.request.given_field("recipe.pow2_scales") && options.request.file().empty()) {
+    request.recipe.pow2_scales =
+        request.recipe.pow2_scales && !engine::traits_of(request.recipe).per_tensor();
+  }
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
     if (!options.splits.empty()) {
@@ -116,6 +141,11 @@ int quantize(const QuantizeOptions& options) {
   const auto done = started.value()->perform<QuantizeDone>(order);
   if (!done.ok()) return report(done.error());
   for (const std::string& file : done.value().files) print("{}\n", file);
+  for (const QuantizationLoss& loss : done.value().losses) {
+    print("{:<12}{}, {} lost (finite values that decode to inf or NaN)\n",
+          loss.columnwise ? "columnwise" : "rowwise",
+          loss_text(loss.snr_db, loss.saturated, loss.underflowed, loss.elements), loss.lost);
+  }
   return kExitOk;
 }
 

@@ -26,10 +26,12 @@ class RequestOptions {
   std::string library_file() const;
   /// The first of its options that was given, "--recipe"; empty = none.
   std::string given() const;
+  /// Whether this field has an option of its own on the command line.
+  bool given_field(std::string_view name) const;
+  /// The request file; empty = none.
+  const std::string& file() const { return request_file_; }
 
  private:
-  bool given_field(std::string_view name) const;
-
   struct Field {
     std::string expected;
     std::string name;  // dotted path of the field

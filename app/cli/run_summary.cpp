@@ -16,13 +16,20 @@
 #include "profiling/trace/statistics.h"
 
 namespace app::cli {
+
+std::string loss_text(double snr_db, std::uint64_t saturated, std::uint64_t underflowed,
+                      std::uint64_t elements) {
+  return fmt::format("SNR {}, {} of {} saturated, {} underflowed", decibels(snr_db, " dB"),
+                     saturated, elements, underflowed);
+}
+
 namespace {
 
 constexpr std::size_t kShownExperts = 32;  // a screenful; --json has all of them
 
 void print_operand(const char* name, const engine::OperandStatistics& operand) {
-  print("{:<12}SNR {}, {} of {} saturated, {} underflowed\n", name, decibels(operand.snr_db, " dB"),
-        operand.saturated, operand.elements, operand.underflowed);
+  print("{:<12}{}\n", name,
+        loss_text(operand.snr_db, operand.saturated, operand.underflowed, operand.elements));
 }
 
 void print_algorithms(const engine::RunResult& result) {

@@ -89,13 +89,34 @@ struct RunDone {
   }
 };
 
-/// Files of a finished quantize order, on the worker's machine.
+/// What quantizing an operand in one direction cost.
+struct QuantizationLoss {
+  bool columnwise = false;
+  std::uint64_t elements = 0;
+  std::uint64_t saturated = 0;    // |x * scale| above the format's largest finite value
+  std::uint64_t underflowed = 0;  // x != 0 became 0
+  std::uint64_t lost = 0;         // finite x whose code decodes to inf or NaN; not in the SNR
+  double snr_db = 0;              // of the others; +inf if exact, NaN if there are none
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&QuantizationLoss::columnwise>(),
+                      engine::field<&QuantizationLoss::elements>(engine::kCount),
+                      engine::field<&QuantizationLoss::saturated>(engine::kCount),
+                      engine::field<&QuantizationLoss::underflowed>(engine::kCount),
+                      engine::field<&QuantizationLoss::lost>(engine::kCount),
+                      engine::field<&QuantizationLoss::snr_db>()};
+  }
+};
+
+/// Files of a finished quantize order, on the worker's machine, and one loss per direction.
 struct QuantizeDone {
   std::uint64_t id = 0;
   std::vector<std::string> files;
+  std::vector<QuantizationLoss> losses;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&QuantizeDone::files>();
+    return std::array{engine::field<&QuantizeDone::files>(),
+                      engine::field<&QuantizeDone::losses>({.most = 2})};
   }
 };
 

@@ -14,12 +14,15 @@
 
 #include "app/protocol/paths.h"
 #include "app/worker/handlers.h"
+#include "engine/backend/cpu/machine.h"
 #include "engine/input/free_output.h"
 #include "engine/input/json_text.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/input/value_json.h"
+#include "engine/model/out_of_memory.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
@@ -37,6 +40,15 @@ struct Operand {
   kernels::GroupedInput input;
 };
 
+/// Of the operand, its codes and scales, and the plain arrays of which its errors are measured.
+engine::Status check_memory(std::int64_t elements, std::int64_t element_bytes) {
+  const std::int64_t wanted = elements * (element_bytes + 1 + 1 + 1 + 4 + 4);
+  const std::int64_t available = engine::available_memory_bytes();
+  if (available == 0 || wanted <= available) return {};
+  return engine::out_of_memory("quantizing this tensor needs", wanted, available,
+                               "quantize a part of its rows at a time");
+}
+
 engine::Result<Operand> load(const QuantizeOrder& order) {
   ENGINE_ASSIGN(engine::GroupedShape shape, engine::resolve_shape(order.request));
   ENGINE_ASSIGN(std::unique_ptr<engine::TensorSource> opened,
@@ -52,6 +64,7 @@ engine::Result<Operand> load(const QuantizeOrder& order) {
   std::partial_sum(operand.splits.begin(), operand.splits.end(), operand.row_offsets.begin() + 1);
   const std::int64_t rows = operand.row_offsets.back();
   const auto elements = static_cast<std::size_t>(rows * source.columns());
+  ENGINE_TRY(check_memory(rows * source.columns(), engine::element_bytes(source.element())));
   // FP16 values are converted to FP32: no FP16 magnitude is small enough for the two to scale
   // differently.
   const bool as_bf16 = source.element() == engine::ElementType::Bf16;
@@ -198,10 +211,26 @@ std::string decode_note(const engine::OperandLayout& layout) {
       value, kernels::kHadamardSigns);
 }
 
+QuantizationLoss measure_loss(const Operand& operand, const engine::CpuQuantizer& quantizer) {
+  const engine::OperandLayout& layout = quantizer.layout();
+  engine::UnpackedOperand unpacked;
+  engine::unpack_operand(quantizer.view(), unpacked);
+  engine::QuantizationReport report;
+  const std::vector<float>& amax = quantizer.amax();
+  engine::measure_report(operand.input, layout, quantizer.view(), operand.splits, unpacked,
+                         amax.empty() ? nullptr : amax.data(), report);
+  return {.columnwise = layout.direction == kernels::Direction::Columnwise,
+          .elements = report.statistics.elements,
+          .saturated = report.statistics.saturated,
+          .underflowed = report.statistics.underflowed,
+          .lost = engine::lost_elements(operand.input, unpacked),
+          .snr_db = report.statistics.snr_db};
+}
+
 /// Quantizes in one direction and writes its arrays; their description goes into the manifest.
-void dump_direction(const QuantizeOrder& order, const Operand& operand,
-                    kernels::Direction direction, Folder& folder,
-                    nlohmann::ordered_json& manifest) {
+QuantizationLoss dump_direction(const QuantizeOrder& order, const Operand& operand,
+                                kernels::Direction direction, Folder& folder,
+                                nlohmann::ordered_json& manifest) {
   const engine::Recipe& recipe = order.request.recipe;
   engine::CpuQuantizer quantizer({.recipe = recipe,
                                   .role = order.operand,
@@ -248,6 +277,9 @@ void dump_direction(const QuantizeOrder& order, const Operand& operand,
       {"format", layout.e2m1() ? "e2m1" : engine::name_of(layout.format)},
       {"decode", decode_note(layout)},
       {"scale_layout", scale_note(layout)}};
+  const QuantizationLoss loss = measure_loss(operand, quantizer);
+  manifest[columnwise ? "columnwise" : "rowwise"]["loss"] = engine::to_json(loss);
+  return loss;
 }
 
 }  // namespace
@@ -279,15 +311,16 @@ engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used
   manifest["program"] = fmt::format("expertscope {}", kProgramVersion);
   manifest["operand"] = engine::name_of(order.operand);
   manifest["shape"] = {operand.input.capacity_rows, operand.input.columns};
+  std::vector<QuantizationLoss> losses;
   for (const kernels::Direction direction : directions) {
-    dump_direction(order, operand, direction, folder, manifest);
+    losses.push_back(dump_direction(order, operand, direction, folder, manifest));
   }
   folder.array("splits.npy", "<i8", "int64", {static_cast<std::int64_t>(operand.splits.size())},
                operand.splits, "rows of every expert");
   manifest["request"] = engine::to_json(order.request);
   folder.manifest(std::move(manifest));
   ENGINE_ASSIGN(std::vector<std::string> files, folder.take());
-  return Answer(QuantizeDone{.files = std::move(files)});
+  return Answer(QuantizeDone{.files = std::move(files), .losses = std::move(losses)});
 }
 
 }  // namespace app

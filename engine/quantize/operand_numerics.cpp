@@ -223,6 +223,17 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
   return errors;
 }
 
+std::uint64_t lost_elements(const kernels::GroupedInput& input, const UnpackedOperand& operand) {
+  const std::int64_t elements = input.row_offsets[input.num_groups] * input.columns;
+  const float* decoded = operand.decoded.get();
+  std::uint64_t lost = 0;
+#pragma omp parallel for reduction(+ : lost)
+  for (std::int64_t i = 0; i < elements; ++i) {
+    lost += std::isfinite(element_value(input, i)) && !std::isfinite(decoded[i]) ? 1 : 0;
+  }
+  return lost;
+}
+
 void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report) {

@@ -5,6 +5,7 @@ Usage: quantize_command_test.py EXPERTSCOPE   (the worker is next to it)
 
 import json
 import os
+import struct
 import shutil
 import unittest
 
@@ -158,6 +159,65 @@ class Quantize(CommandLine):
         self.assertEqual(sorted(os.listdir(self.path("out"))), before)
         self.refused(1, "quantize", *CPU, "--input", "/nowhere", "--dump", self.path("new"))
         self.assertFalse(os.path.exists(self.path("new")), "a refused order left a folder")
+
+    def test_the_loss_is_printed_and_in_the_manifest(self):
+        x = self.x()
+        x[3, 7] = np.inf  # its block, and with one scale per expert its expert, is lost
+        np.save(self.path("x.npy"), x)
+        for recipe, rows, columns in (("fp8-block", slice(3, 4), slice(0, 128)),
+                                      ("fp8-per-tensor", slice(0, self.splits[0]), slice(None))):
+            out = self.path(f"out-{recipe}")
+            text = self.ok("quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits(), "--recipe", recipe,
+                           "--pow2_scales", "false", "--dump", out)
+            load = {name: np.load(f"{out}/{name}.npy") for name in ("codes", "scale_inv")}
+            codes = load["codes"].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+            if recipe == "fp8-block":
+                scales = np.repeat(load["scale_inv"], 128, axis=1)[:, :x.shape[1]].astype(np.float64)
+            else:
+                scales = np.repeat(load["scale_inv"], self.splits)[:, None].astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                decoded = codes * scales
+            finite = np.isfinite(x) & np.isfinite(decoded)
+            wanted = {"elements": x.size, "lost": int(np.sum(np.isfinite(x) & ~np.isfinite(decoded))),
+                      "underflowed": int(np.sum((x != 0) & np.isfinite(x) & (decoded == 0)))}
+            with open(f"{out}/manifest.json") as file:
+                loss = json.load(file)["rowwise"]["loss"]
+            self.assertEqual({name: loss[name] for name in wanted}, wanted)
+            noise = np.sum((x[finite] - decoded[finite]) ** 2)
+            snr = 10 * np.log10(np.sum(x[finite].astype(np.float64) ** 2) / noise)
+            self.assertAlmostEqual(loss["snr_db"], snr, places=5)
+            self.assertIn(f"{wanted['lost']} lost", text)
+            self.assertIn(f"SNR {snr:.2f} dB", text)
+
+    def test_scales_per_tensor_are_exact_unless_asked_otherwise(self):
+        np.save(self.path("x.npy"), self.x())
+        for name, arguments, pow2 in (("default", [], False), ("asked", ["--pow2_scales", "true"], True)):
+            out = self.path(name)
+            self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--recipe", "fp8-per-tensor", *arguments,
+                    "--dump", out)
+            with open(f"{out}/manifest.json") as file:
+                self.assertIs(json.load(file)["request"]["recipe"]["pow2_scales"], pow2)
+
+    def test_a_tensor_that_does_not_fit_is_refused_before_it_is_read(self):
+        rows, columns = 1 << 22, 1 << 14
+        np.lib.format.open_memmap(self.path("huge.npy"), "w+", np.float32, (rows, columns))  # a sparse file
+        said = self.refused(2, "quantize", *CPU, "--input", self.path("huge.npy"), "--dump", self.path("out"))
+        self.assertIn(f"{rows * columns * 15 / 2**30:.1f} GiB", said)
+        self.assertIn("GiB of memory are available", said)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_a_wrong_tensor_name_lists_the_names(self):
+        header = {f"layers.{i}.x": {"dtype": "F32", "shape": [16, 16], "data_offsets": [1024 * i, 1024 * (i + 1)]}
+                  for i in range(25)}
+        text = json.dumps(header).encode()
+        with open(self.path("x.safetensors"), "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + bytes(25 * 1024))
+        base = ["quantize", *CPU, "--input", self.path("x.safetensors"), "--dump", self.path("out")]
+        said = self.refused(1, *base, "--tensor", "layers.7.y")
+        self.assertIn("(did you mean 'layers.7.x'?)", said)
+        self.assertIn("layers.0.x, ", said)
+        self.assertIn("and 6 more", said)  # with the list layers.{}.x
+        self.assertIn("name one with --tensor: it has layers.0.x", self.refused(1, *base))
 
     def test_mistakes_are_named(self):
         np.save(self.path("x.npy"), self.x())
