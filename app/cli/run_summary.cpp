@@ -94,10 +94,15 @@ void print_times(const engine::RunResult& result) {
   for (const engine::Iteration& iteration : result.iterations) {
     durations.push_back(static_cast<double>(iteration.duration_ns));
   }
+  const std::string precision = profiling::median_precision(durations);
   const profiling::Distribution time = profiling::summarize(std::move(durations));
   if (time.n == 0) return;
-  print("{:<12}median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
-        time.median / 1e6, time.p5 / 1e6, time.p95 / 1e6, time.n, result.iteration_method);
+  print("{:<12}median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
+        time.median / 1e6, precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
+        time.n, result.iteration_method);
+  if (const std::string end = profiling::iteration_end_text(result); !end.empty()) {
+    print("{:<12}{}\n", "median", end);
+  }
   const plot::Quantity rate = plot::flop_rate(1e9 * result.flop / time.median);
   print("{:<12}{} at the median\n", "rate", rate.text());
 }

@@ -167,11 +167,13 @@ std::string first_words(const RunRequest& request) {
         choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
   }
   if (traits.chooses_pow2() && request.recipe.pow2_scales) recipe += " pow-2";
+  const engine::LaunchMode& launch = request.launch;
   return fmt::format(
-      "{} · {} · {} · {} ×{}", what, recipe,
+      "{} · {} · {} · {} {}", what, recipe,
       choice_label("routing.distribution", static_cast<std::int64_t>(request.routing.distribution)),
-      request.launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
-      request.launch.iterations);
+      launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
+      launch.median_within == 0 ? fmt::format("×{}", launch.iterations)
+                                : fmt::format("to ±{} %", launch.median_within));
 }
 
 std::string joined(std::string summary, const std::vector<std::string>& others) {

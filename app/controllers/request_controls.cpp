@@ -262,6 +262,11 @@ constexpr RequestControl kControls[] = {
              .gated = true}),
     control("Engine", "engine.iterations", "launch.iterations", Number, "Iterations",
             {.tooltip = "Timed repetitions: the n of every time on screen"}),
+    control("Engine", "engine.median_within", "launch.median_within", Number, "Until median ± %",
+            {.tooltip = "Iterations go on until the 95 % interval of their median is this narrow, "
+                        "or the time is up. 0 = as many as above"}),
+    control("Engine", "engine.time_limit", "launch.time_limit_s", Number, "Time limit, s",
+            {.tooltip = "Of iterations that go on until their median is known"}),
     control("Engine", "engine.deadline_factor", "launch.deadline_factor", Number, "Deadline x",
             {.tooltip =
                  "A replay that takes this many times the 99th percentile of those before it, and "

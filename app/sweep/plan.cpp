@@ -196,6 +196,7 @@ engine::Result<std::vector<PlannedRun>> plan_interleaved(const InterleavedOrder&
                         {.request = order.b, .label = "B", .refused = {}}};
   for (PlannedRun& side : sides) {
     side.request.launch.iterations = order.iterations;
+    side.request.launch.median_within = 0;  // blocks of one length
     if (const std::string refused = refusal_of(side.request, hello); !refused.empty()) {
       return engine::Error{engine::ErrorCode::Unsupported,
                            fmt::format("{} cannot be measured: {}", side.label, refused)};

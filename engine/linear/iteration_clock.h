@@ -27,6 +27,7 @@ class IterationClock {
   Status finish();
 
   int finished() const { return static_cast<int>(iterations_.size()); }
+  const std::vector<Iteration>& so_far() const { return iterations_; }
   std::vector<Iteration> take() { return std::move(iterations_); }
 
  private:

@@ -171,7 +171,12 @@ constexpr auto enum_names(LaunchKind) {
 
 struct LaunchMode {
   LaunchKind kind = LaunchKind::Eager;
-  int iterations = 10;  // eager repetitions, or replays of the captured graph
+  int iterations = 10;  // eager repetitions, or replays of the captured graph; the fewest, if
+                        // median_within is not 0
+  /// Iterations go on until the 95 % interval of their median ends within this many percent of it,
+  /// or for time_limit_s, or to kMaxIterations; 0 = `iterations` are run, whatever their spread.
+  double median_within = 0.0;
+  double time_limit_s = 10.0;
   /// A replay that takes this many times the 99th percentile of the previous ones is a stall, with
   /// the floor and the longer first deadlines of engine/model/replay_deadline.h; 2..10000, 0 = no
   /// deadline.
@@ -185,6 +190,9 @@ struct LaunchMode {
     return std::array{
         engine::field<&LaunchMode::kind>(),
         engine::field<&LaunchMode::iterations>({.low = 1, .high = kMaxIterations}),
+        engine::field<&LaunchMode::median_within>(
+            {.low = 0.01, .high = 50, .allow_zero = true, .unit = "%"}),
+        engine::field<&LaunchMode::time_limit_s>({.low = 0.1, .high = 3600, .unit = "s"}),
         engine::field<&LaunchMode::deadline_factor>(
             {.low = kMinDeadlineFactor, .high = kMaxDeadlineFactor, .allow_zero = true}),
         engine::field<&LaunchMode::markers>()};

@@ -212,6 +212,17 @@ struct ExpertResult {
 };
 
 /// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
+/// What ended the timed iterations (LaunchMode::median_within).
+enum class IterationEnd : std::uint8_t {
+  Number,     // as many as were asked for
+  Known,      // their median is known as well as was asked for
+  TimeLimit,  // it is not, within the time limit
+  Most,       // it is not, after kMaxIterations
+};
+constexpr auto enum_names(IterationEnd) {
+  return std::to_array<std::string_view>({"number", "known", "time-limit", "most"});
+}
+
 struct Iteration {
   std::int64_t start_ns = 0;  // since the run's first iteration
   std::int64_t duration_ns = 0;
@@ -331,6 +342,7 @@ struct RunResult {
   Measurements measurements = {};
   std::vector<Iteration> iterations;
   std::vector<ReplayCheck> replay_checks;
+  IterationEnd iteration_end = IterationEnd::Number;
   std::string
       iteration_method;  // "CUDA events around each graph launch", "steady clock around each step"
   std::string activity_method;  // "CUPTI activity records", "steady clock per expert and stage", or
@@ -358,6 +370,7 @@ struct RunResult {
         engine::field<&RunResult::measurements>(),
         engine::field<&RunResult::iterations>({.most = kMaxIterations}),
         engine::field<&RunResult::replay_checks>({.most = 1'000'000}),
+        engine::field<&RunResult::iteration_end>(),
         engine::field<&RunResult::iteration_method>(),
         engine::field<&RunResult::activity_method>(),
         engine::field<&RunResult::dropped_records>(kCount),

@@ -14,26 +14,7 @@
 
 namespace profiling {
 
-// Both computations are exact: a binomial tail, and a count over all rank permutations.
 namespace {
-
-/// Largest r with 2 P(Binomial(n, 1/2) <= r - 1) <= wrong; 0 = none.
-std::size_t rank_of_interval(std::size_t n, double wrong) {
-  const double size = static_cast<double>(n);
-  // Below this the tail is under 1e-80 and negligible.
-  const double start = std::max(0.0, std::floor(0.5 * size - 10.0 * std::sqrt(size)));
-  double k = start;
-  double log_share = std::lgamma(size + 1.0) - std::lgamma(k + 1.0) - std::lgamma(size - k + 1.0) -
-                     size * std::numbers::ln2;
-  double tail = 0.0;
-  while (k <= size) {
-    tail += std::exp(log_share);
-    if (2.0 * tail > wrong) break;
-    log_share += std::log((size - k) / (k + 1.0));
-    k += 1.0;
-  }
-  return static_cast<std::size_t>(k);
-}
 
 /// Twice the midranks, so that ties stay integers.
 std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
@@ -51,18 +32,6 @@ std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<cons
 }
 
 }  // namespace
-
-Interval median_interval(std::span<const double> samples, double confidence) {
-  const std::size_t n = samples.size();
-  if (n == 0 || std::ranges::any_of(samples, [](double one) { return std::isnan(one); })) {
-    return {kNaN, kNaN};
-  }
-  const std::size_t rank = rank_of_interval(n, 1.0 - confidence);
-  if (rank == 0) return {kNaN, kNaN};
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  return {sorted[rank - 1], sorted[n - rank]};
-}
 
 double rank_sum_p(std::span<const double> a, std::span<const double> b) {
   const std::size_t n = a.size() + b.size();

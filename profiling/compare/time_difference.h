@@ -1,9 +1,6 @@
 // Which of two sets of durations is shorter, and whether the difference is significant. No CUDA.
 //
-// Interval of a median: the order statistics x(r) and x(n+1-r) hold the population's median with
-// probability 1 - 2 P(Binomial(n, 1/2) <= r - 1), whatever the distribution (H. A. David and H. N.
-// Nagaraja, Order Statistics, 3rd edition, section 7.1; the same as R's and SciPy's sign-test
-// interval). Interval of the ratio: each median takes half of the error (Bonferroni), so that
+// Interval of the ratio of two medians: each median takes half of the error (Bonferroni), so that
 // [low B / high A, high B / low A] holds the ratio with at least kConfidence. It is exact for
 // independent samples, needs no random numbers, and is wider than a bootstrap's, never narrower.
 //
@@ -26,26 +23,19 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/median_interval.h"
+
 namespace profiling {
 
-// Exact, distribution-free statistics from the order of samples alone. No CUDA.
-
-struct Interval {
-  double low = 0.0;
-  double high = 0.0;
-  bool contains(double value) const { return low <= value && value <= high; }
-};
-
-/// Both ends NaN if there are too few `samples` for the confidence (fewer than 7 at 0.975) or one
-/// is NaN. The samples need not be sorted.
-Interval median_interval(std::span<const double> samples, double confidence);
+using engine::Interval;
+using engine::median_interval;
 
 /// Two-sided exact p of the rank-sum test between two small groups; ties get midranks and are
 /// counted exactly. 1 if a group is empty or the two together exceed kMaxRankedBlocks.
 inline constexpr std::size_t kMaxRankedBlocks = 64;
 double rank_sum_p(std::span<const double> a, std::span<const double> b);
 
-inline constexpr double kConfidence = 0.95;  // of the interval that is shown
+using engine::kConfidence;
 /// Largest probability that equal settings are called faster or slower: for a step, and for all
 /// rows of one table together.
 /// spread_difference() makes no such promise.

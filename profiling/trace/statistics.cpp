@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/model/median_interval.h"
 #include "engine/model/run_request.h"
 
 namespace profiling {
@@ -184,6 +185,30 @@ double quantile(std::span<const double> samples, double q) {
   if (std::ranges::any_of(samples, [](double sample) { return std::isnan(sample); })) return kNaN;
   std::vector<double> reordered(samples.begin(), samples.end());
   return selected_quantile(reordered, q);
+}
+
+std::string iteration_end_text(const engine::RunResult& result) {
+  const engine::LaunchMode& launch = result.effective.launch;
+  const std::string within = fmt::format("known within ±{} %", launch.median_within);
+  switch (result.iteration_end) {
+    case engine::IterationEnd::Number:
+      break;
+    case engine::IterationEnd::Known:
+      return within;
+    case engine::IterationEnd::TimeLimit:
+      return fmt::format("not {} after {} s", within, launch.time_limit_s);
+    case engine::IterationEnd::Most:
+      return fmt::format("not {} after {} iterations", within, engine::kMaxIterations);
+  }
+  return {};
+}
+
+std::string median_precision(std::span<const double> samples) {
+  const engine::Interval interval = engine::median_interval(samples);
+  const double median = summarize({samples.begin(), samples.end()}).median;
+  if (std::isnan(interval.low) || !(median > 0)) return {};
+  const double reach = std::max(interval.high - median, median - interval.low) / median;
+  return fmt::format("±{:.2g} %", 100 * reach);
 }
 
 Distribution summarize(std::vector<double> samples) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/run_result.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
@@ -93,6 +94,14 @@ struct Distribution {
   double median = 0, p5 = 0, p95 = 0, minimum = 0, maximum = 0, sum = 0;
 };
 Distribution summarize(std::vector<double> samples);
+
+/// "±0.8 %": how far the 95 % interval of the samples' median (engine/model/median_interval.h)
+/// reaches from it, on its wider side. Empty if there are too few samples, or the median is 0.
+std::string median_precision(std::span<const double> samples);
+
+/// Why iterations ended that went on until their median was known: "known within ±1 %", "not known
+/// within ±1 % after 10 s". Empty for a fixed number of them.
+std::string iteration_end_text(const engine::RunResult& result);
 
 /// One row of the kernel table: all records of one (name, stage).
 struct KernelSummary {

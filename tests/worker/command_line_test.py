@@ -28,6 +28,19 @@ class Run(CommandLine):
         self.assertGreater(out["result"]["activations"]["snr_db"], 20)
         self.assertGreater(out["records"], 0)
 
+    def test_iterations_go_on_until_the_median_is_known_or_the_time_is_up(self):
+        run = ["run", *CPU, *SMALL, "--iterations", 5]
+        result = json.loads(self.ok(*run, "--median_within", 40, "--json"))["result"]
+        self.assertEqual(result["iteration_end"], "known")
+        self.assertGreaterEqual(len(result["iterations"]), 6)
+        result = json.loads(self.ok(*run, "--median_within", 0.01, "--time_limit_s", 0.3, "--json"))["result"]
+        self.assertEqual(result["iteration_end"], "time-limit")
+        last = result["iterations"][-1]
+        self.assertGreater(last["start_ns"] + last["duration_ns"], 0.25e9)
+        self.assertRegex(self.ok(*run, "--median_within", 40), r"median [0-9.]+ ms ±[0-9.]+ %, .*\n.*"
+                         r"\nmedian      known within ±40 %\n")
+        self.assertIn("between 0.01 and 50", self.refused(1, *run, "--median_within", 60))
+
     def test_outputs_that_overflow_are_counted_as_lost(self):
         random = np.random.default_rng(7)
         x, w = ((200 * random.standard_normal((rows, 64))).astype(np.float16) for rows in (64, 32))

@@ -43,7 +43,9 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state);
 
 /// Only measured values, each with its method as tooltip. `step_ns`: of the timed iterations of the
 /// run on screen, computed once per run, which may have a hundred thousand of them.
-void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns);
+/// `precision` of the median: "±0.8 %"; empty = unknown.
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
+                   const std::string& precision);
 
 /// The device between runs, as text for the status bar: its clock, power and temperature, or why
 /// they are not known. Rounded, so that noise does not change the text.

@@ -75,18 +75,25 @@ std::string drawn_text(int frames) {
 }
 
 std::vector<HeadlineFigure> figures(const engine::RunResult& result,
-                                    const profiling::Distribution& time, int frames,
+                                    const profiling::Distribution& time,
+                                    const std::string& precision, int frames,
                                     const Palette& colors) {
   std::vector<HeadlineFigure> list;
   if (time.n > 0) {
+    const std::string end = profiling::iteration_end_text(result);
+    const std::string reach =
+        precision.empty() ? "" : ", 95 % interval of the median " + precision + " at most";
     list.push_back(
         {.id = "headline.step",
          .value = three_digits(1e-6 * time.median),
          .unit = "ms",
-         .label = fmt::format("step, median of {}", time.n) + drawn_text(frames),
-         .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
+         .label = fmt::format("step, median of {}{}{}", time.n, precision.empty() ? "" : " · ",
+                              precision) +
+                  drawn_text(frames),
+         .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms{}{}{}",
                                 result.iteration_method, time.n, three_digits(1e-6 * time.median),
-                                three_digits(1e-6 * time.p5), three_digits(1e-6 * time.p95)),
+                                three_digits(1e-6 * time.p5), three_digits(1e-6 * time.p95), reach,
+                                end.empty() ? "" : "; ", end),
          .color = colors.text,
          .exact = time.median,
          .exact_unit = "ns"});
@@ -161,7 +168,8 @@ void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
 
 }  // namespace
 
-void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns) {
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
+                   const std::string& precision) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   if (view.run == nullptr) {
@@ -175,7 +183,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
   for (const HeadlineFigure& figure :
-       figures(result, step_ns, view.frames_while_timing, theme.colors)) {
+       figures(result, step_ns, precision, view.frames_while_timing, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);

@@ -94,6 +94,7 @@ class Shell {
   NumberEdit number_edit_;
   RunNames run_names_;
   profiling::Distribution step_ns_;  // of the run on screen
+  std::string step_precision_;       // of its median: "±0.8 %"
   std::uint64_t step_generation_ = 0;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
   bool screenshot_wanted_ = false;

@@ -172,12 +172,14 @@ void Shell::draw_main(const PanelContext& context, float height) {
   draw_banners(context);
   if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
     step_generation_ = context.view.run_generation;
-    step_ns_ = profiling::summarize(durations_ns(context.view.run->result));
+    const std::vector<double> durations = durations_ns(context.view.run->result);
+    step_precision_ = profiling::median_precision(durations);
+    step_ns_ = profiling::summarize(durations);
   }
   {
     const ChildScope headline("##headline", {width, theme.px(kHeadlineHeight)}, theme.colors.panel,
                               {theme.px(kPanelPadding), theme.px(6)}, kFixed);
-    draw_headline(context, step_ns_);
+    draw_headline(context, step_ns_, step_precision_);
   }
   const ImVec2 size = {width, ImGui::GetContentRegionAvail().y};
   {

@@ -18,6 +18,7 @@
 #include "engine/model/backend_traits.h"
 #include "engine/model/out_of_memory.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/model/stopping_rule.h"
 
 namespace engine {
 namespace {
@@ -117,7 +118,7 @@ class CpuBackend final : public Backend {
         (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
     result.flop = shape.flop() * request.layers * products;
 
-    context.progress.iterations.store(request.launch.iterations);
+    context.progress.iterations.store(StoppingRule(request.launch).expected());
     context.progress.iteration.store(-1);
     context.progress.timed_since_ns.store(0);
     context.progress.stage.store(static_cast<int>(Stage::Memory));
@@ -136,7 +137,7 @@ class CpuBackend final : public Backend {
     const bool measure_last = traits_of(result.effective.recipe).remembers_amax();
     Status status = measure_last ? Status() : measure_statistics(step, result);
     if (status.ok()) status = step.prepare();
-    if (status.ok()) status = run_iterations(step, iterations, context, result);
+    if (status.ok()) status = run_iterations(step, context, result);
     if (status.ok() && measure_last) {
       context.progress.iteration.store(-1);
       status = measure_statistics(step, result);
@@ -171,13 +172,16 @@ class CpuBackend final : public Backend {
     return {};
   }
 
-  static Status run_iterations(CpuStep& step, int iterations, RunContext& context,
-                               RunResult& result) {
+  static Status run_iterations(CpuStep& step, RunContext& context, RunResult& result) {
+    StoppingRule rule(result.effective.launch);
+    const std::int64_t begun_ns = steady_ns();
     std::int64_t first_ns = 0;
     const HostConditions conditions(result.effective.measure);
-    for (int iteration = 0; iteration < iterations; ++iteration) {
+    for (int iteration = 0; rule.goes_on(iteration, result.iterations, steady_ns() - begun_ns);
+         ++iteration) {
       conditions.before();
       context.progress.iteration.store(iteration);
+      context.progress.iterations.store(rule.expected());
       if (iteration == 0) context.progress.timed_since_ns.store(steady_ns());
       context.observer.begin_iteration(iteration);
       const std::int64_t reading_ns = step.reading_ns();
@@ -191,6 +195,7 @@ class CpuBackend final : public Backend {
           {.start_ns = start_ns - first_ns,
            .duration_ns = end_ns - start_ns - (step.reading_ns() - reading_ns)});
     }
+    result.iteration_end = rule.end();
     return {};
   }
 

@@ -19,6 +19,7 @@
 #include "engine/linear/step_numerics.h"
 #include "engine/model/clock.h"
 #include "engine/model/out_of_memory.h"
+#include "engine/model/stopping_rule.h"
 #include "engine/observe/scopes.h"
 
 namespace engine {
@@ -233,11 +234,12 @@ class CudaRun {
     ENGINE_ASSIGN(const IterationConditions conditions,
                   IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
-    const int iterations = request_.launch.iterations;
+    StoppingRule rule(request_.launch);
     const int micro_batches = request_.linear.micro_batches;
-    context_.progress.iterations.store(iterations);
+    context_.progress.iterations.store(rule.expected());
+    const std::int64_t begun_ns = steady_ns();
     Status status;
-    for (int i = 0; i < iterations && status.ok(); ++i) {
+    for (int i = 0; status.ok() && rule.goes_on(i, clock.so_far(), steady_ns() - begun_ns); ++i) {
       status = poll_cancel();
       if (!status.ok()) break;
       if (i == request_.measure.traced_iterations) {
@@ -257,12 +259,14 @@ class CudaRun {
       status = launch();
       ENGINE_TRY(clock.end(resources_.stream));
       context_.progress.iteration.store(clock.finished());
-      context_.progress.fraction.store(kUploadShare + (kTimedShare - kUploadShare) *
-                                                          clock.finished() / iterations);
+      context_.progress.iterations.store(rule.expected());
+      const double done = rule.fraction(clock.finished(), steady_ns() - begun_ns);
+      context_.progress.fraction.store(kUploadShare + (kTimedShare - kUploadShare) * done);
     }
     ENGINE_TRY(clock.finish());
     ENGINE_TRY(status);
     result_.iterations = clock.take();
+    result_.iteration_end = rule.end();
     return {};
   }
 

@@ -1,0 +1,37 @@
+// When the timed iterations of a run end: after a number, or once their median is known well
+// enough or the time is up. No clock of its own, so that it is tested without waiting.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/model/run_request.h"
+#include "engine/model/run_result.h"
+
+namespace engine {
+
+class StoppingRule {
+ public:
+  explicit StoppingRule(const LaunchMode& mode) : mode_(mode), next_check_(mode.iterations) {}
+
+  /// Whether iteration number `begun` (from 0) is to be run. `finished` are the samples at hand,
+  /// fewer than `begun` while iterations are in flight; `elapsed_ns` is since the first began.
+  bool goes_on(int begun, std::span<const Iteration> finished, std::int64_t elapsed_ns);
+
+  /// How many there will be, as far as the samples tell.
+  int expected() const { return expected_ > 0 ? expected_ : mode_.iterations; }
+  /// Share of the run that is done, 0 to 1; never falls while iterations and time rise.
+  double fraction(int finished, std::int64_t elapsed_ns) const;
+  /// Why it ended; once goes_on() was false.
+  IterationEnd end() const { return end_; }
+
+ private:
+  bool known(std::span<const Iteration> finished);
+
+  LaunchMode mode_;
+  int next_check_;
+  int expected_ = 0;
+  IterationEnd end_ = IterationEnd::Number;
+};
+
+}  // namespace engine
