@@ -17,6 +17,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/library_versions.h"
+#include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
 #include "app/protocol/request_json.h"
@@ -161,9 +162,9 @@ engine::Status check_files(const DoctorOptions& options) {
   return {};
 }
 
-/// The rules on every snapshot of a file, without a worker and without a GPU.
+/// Every snapshot of a file, without a worker and without a GPU.
 int examine_file(const DoctorOptions& options) {
-  const auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
+  auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
   if (!snapshots.ok()) return could_not_run(snapshots.error());
   const bool one_file = !options.report.empty() || !options.record.empty();
   if (one_file && snapshots.value().size() > 1) {
@@ -174,13 +175,10 @@ int examine_file(const DoctorOptions& options) {
   const auto facts = shipped_facts();
   if (!facts.ok()) return could_not_run(facts.error());
   int code = kHealthy;
-  for (const profiling::OpenedSnapshot& opened : snapshots.value()) {
-    profiling::DoctorReport report;
-    report.snapshot = opened.snapshot;
-    if (report.snapshot.subject.empty()) report.snapshot.subject = opened.title;
-    report.findings = profiling::diagnose(report.snapshot, facts.value());
-    report.conclusion = conclusion_of(report);
-    code = std::max(code, finish_report(options, {}, report));
+  for (profiling::OpenedSnapshot& opened : snapshots.value()) {
+    const engine::RunRequest request = opened.request;
+    code = std::max(code,
+                    finish_report(options, request, report_of(std::move(opened), facts.value())));
   }
   return code;
 }
@@ -268,8 +266,8 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   CLI::Option* snapshot =
       command
           .add_option("--snapshot", options->snapshot,
-                      "Apply the rules to the snapshots of a recording or to a file of "
-                      "cudaGraphDebugDotPrint; needs no GPU")
+                      "Examine the graphs in a recording or in a file of cudaGraphDebugDotPrint: "
+                      "what a recorded visit has proved, else what the rules find; needs no GPU")
           ->option_text("FILE")
           ->excludes(hazard);
   command.add_flag("--list", options->list, "List the cases of the gallery");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/doctor/library_versions.h"
+#include "app/doctor/opened_report.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/request_json.h"
@@ -24,10 +25,8 @@ std::string subject_text(const VisitOrder& order) {
 engine::Result<DoctorState::Report> by_the_rules(profiling::Snapshot snapshot) {
   const Facts facts = shipped_facts();
   if (!facts.ok()) return facts.error();
-  profiling::DoctorReport report;
-  report.snapshot = std::move(snapshot);
-  report.findings = profiling::diagnose(report.snapshot, facts.value());
-  return std::make_shared<const profiling::DoctorReport>(std::move(report));
+  return std::make_shared<const profiling::DoctorReport>(
+      report_by_rules(std::move(snapshot), facts.value()));
 }
 
 profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
@@ -141,7 +140,11 @@ void DoctorController::open(const std::string& path) {
   file_task_.start([path]() -> Examined {
     auto opened = profiling::open_snapshot(path, request_codec());
     if (!opened.ok()) return opened.error();
-    return by_the_rules(std::move(opened.value().front().snapshot));
+    const Facts facts = shipped_facts();
+    if (!facts.ok()) return facts.error();
+    profiling::OpenedSnapshot& shown = opened.value()[most_certain(opened.value())];
+    return std::make_shared<const profiling::DoctorReport>(
+        report_of(std::move(shown), facts.value()));
   });
 }
 

@@ -33,7 +33,7 @@ class DoctorController {
   void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);
   /// The rules on the snapshot of the run on screen; the newest request wins.
   void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
-  /// The rules on the first snapshot of a recording or a dot file.
+  /// The rules on a dot file; of a recording, what a visit has proved, else its first graph.
   void open(const std::string& path);
 
   /// Takes in what has ended; true when there is something to draw.

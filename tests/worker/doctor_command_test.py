@@ -5,7 +5,9 @@ Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker is next to t
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -57,17 +59,52 @@ class Visits(Doctor):
             message = self.refused("--worker-backend", "cpu", *prove)
             self.assertIn("CUDA device", message)
 
-    def test_rules_on_graphs_captured_on_an_h200(self):
+    def recordings_of_an_h200(self):
+        """Recorded visits: exit code with what the experiments have shown, rules of the findings."""
         here = os.path.dirname(os.path.abspath(__file__))
         shipped = os.path.join(here, "../../assets/sessions/workspace_bug.session")
-        for session, code, rules in [(shipped, FINDINGS, ["shared-workspace"]),
-                                     (os.path.join(here, "sessions/flag_not_reset.session"), FINDINGS,
-                                      ["unreset-counter"]),
-                                     (os.path.join(here, "sessions/healthy_step.session"), HEALTHY, [])]:
-            report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
-            reports = report if isinstance(report, list) else [report]
-            found = [(finding["rule"], finding["confidence"]) for one in reports for finding in one["findings"]]
+        return [(shipped, FINDINGS, ["shared-workspace"]),
+                (os.path.join(here, "sessions/flag_not_reset.session"), HANG, ["unreset-counter"]),
+                (os.path.join(here, "sessions/healthy_step.session"), HEALTHY, [])]
+
+    def findings_of(self, code, session):
+        report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
+        return report, [(finding["rule"], finding["confidence"]) for finding in report["findings"]]
+
+    def test_a_recorded_proof_stays_proved(self):
+        for session, code, rules in self.recordings_of_an_h200():
+            report, found = self.findings_of(code, session)
+            self.assertEqual(found, [(rule, "proved") for rule in rules], session)
+            self.assertGreater(len(report["experiments"]), 2)
+            self.assertEqual(report["conclusion"].startswith("Proved: "), bool(rules))
+        shown = self.call(FINDINGS, "--snapshot", self.recordings_of_an_h200()[0][0]).stdout
+        self.assertIn("PROVED  shared-workspace", shown)
+
+    def test_rules_on_graphs_captured_on_an_h200(self):
+        """The same graphs, had nothing been tried on them."""
+        for session, _, rules in self.recordings_of_an_h200():
+            bare = self.path(os.path.basename(session))
+            shutil.copyfile(session, bare)
+            with sqlite3.connect(bare) as file:
+                tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                for table in tables:
+                    if table.startswith(("experiment", "finding", "proof", "smallest")):
+                        file.execute(f'DELETE FROM "{table}"')
+                file.execute("UPDATE visits SET conclusion = ''")
+            report, found = self.findings_of(FINDINGS if rules else HEALTHY, bare)
             self.assertEqual(found, [(rule, "likely") for rule in rules], session)
+            self.assertEqual(report["experiments"], [])
+
+    def test_a_recorded_visit_is_recorded_again_with_its_proof(self):
+        session, code, rules = self.recordings_of_an_h200()[0]
+        again = self.path("again.session")
+        self.call(code, "--snapshot", session, "--record", again)
+        _, found = self.findings_of(code, again)
+        self.assertEqual(found, [(rule, "proved") for rule in rules])
+        with sqlite3.connect(session) as one, sqlite3.connect(again) as other:
+            query = "SELECT request_json FROM visits"
+            self.assertEqual(json.loads(one.execute(query).fetchone()[0])["shape"],
+                             json.loads(other.execute(query).fetchone()[0])["shape"])
 
     def test_the_gallery_is_listed(self):
         lines = self.call(HEALTHY, "--list").stdout.splitlines()

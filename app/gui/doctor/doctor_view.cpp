@@ -31,15 +31,6 @@ const std::vector<plot::Column> kExperimentColumns = {
     {"median", 66, true, "Median duration of a replay, by CUDA events"},
     {"took", 58, true, "Wall time of its process, including its start"}};
 
-/// For a graph that has not been examined yet.
-std::string by_rules(std::size_t findings) {
-  if (findings == 0) {
-    return "By the rules alone: no fault. Only replays of a live graph can say more.";
-  }
-  return fmt::format("By the rules alone: {} fault{}. Prove shows by experiment which are real.",
-                     findings, findings == 1 ? "" : "s");
-}
-
 ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   switch (verdict) {
     case profiling::Verdict::Right:
@@ -72,8 +63,7 @@ void wrapped(const std::string& text, ImU32 color) {
 std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report,
                         const profiling::GraphSnapshot* graph) {
   const Theme& theme = context.theme;
-  const std::string conclusion =
-      report.conclusion.empty() ? by_rules(report.findings.size()) : report.conclusion;
+  const std::string conclusion = report.conclusion;
   wrapped(conclusion, theme.colors.text);
   if (const std::string cost = marker_cost_text(report); !cost.empty()) {
     const ImVec2 cost_at = ImGui::GetCursorScreenPos();

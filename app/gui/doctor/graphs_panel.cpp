@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "app/doctor/opened_report.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/controls/widgets.h"
@@ -82,8 +83,14 @@ void ReportSources::follow(const SessionView& view) {
   const std::size_t visits = std::exchange(visits_, view.visits.size());
   if (view.visits.size() > visits && !another_session) {
     key_ = fmt::format("visit {}", view.visits.size());
-  } else if (another_session && news.run_report == nullptr && !view.visits.empty()) {
-    key_ = "visit 1";
+  } else if (another_session && !view.visits.empty()) {
+    // A proof says more than the rules can about any run's graph.
+    const auto proved = std::ranges::find_if(
+        view.visits, [](const auto& visit) { return holds_proof(visit->report); });
+    const bool any = proved != view.visits.end();
+    if (any || news.run_report == nullptr) {
+      key_ = fmt::format("visit {}", any ? proved - view.visits.begin() + 1 : 1);
+    }
   }
   if (std::exchange(files_opened_, news.files_opened) != news.files_opened) key_ = "file";
   if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) key_ = "now";
