@@ -69,6 +69,30 @@ def test_findings_of_a_recorded_visit(open_window, recording):
     assert window.control("graphs.node")["value"].startswith("node=4;addresses=2")
 
 
+SHARED_WORKSPACE = pathlib.Path(__file__).resolve().parents[2] / "assets/sessions/workspace_bug.session"
+
+
+def test_the_conclusion_comes_first_then_the_cure_then_the_evidence(open_window):
+    """A visit that was made on an H200: three products share a workspace, moving one is enough."""
+    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+    window.wait("the cure", lambda m: any(c["id"] == "doctor.fix" for c in m["controls"]))
+    assert window.control("doctor.conclusion")["value"].startswith("Proved: 3 grouped matmuls")
+    assert "workspace of its own" in window.control("doctor.fix")["value"]
+    assert window.control("doctor.smallest_cure")["value"] == (
+        'Smallest cure: separate memory for dgrad, layer 0 in place of "workspace of all products".')
+    assert "cublasLtMatmul(" in window.control("doctor.code")["value"]
+    window.click("doctor.library.1")
+    window.wait("PyTorch's code", lambda m: any(
+        c["id"] == "doctor.code" and "torch.cuda.graph" in c["value"] for c in m["controls"]))
+    # From left to right and from top to bottom.
+    read = ["doctor.conclusion", "doctor.fix", "doctor.finding.0", "doctor.proof.0"]
+    corners = [(window.control(one)["rect"][1] // 100, window.control(one)["rect"][0]) for one in read]
+    assert corners == sorted(corners)
+    # After: the search found that moving less than the finding's own cure suffices.
+    assert window.control("doctor.proof.0")["value"] == "before: replayed: wrong from replay 2 on"
+    assert window.control("doctor.proof.1")["value"] == "after: memory moved of dgrad, layer 0: right"
+
+
 def test_topology_zooms_pans_and_finds(open_window, recording):
     window = opened(open_window(str(recording())))
     show(window, 1)
@@ -84,6 +108,75 @@ def test_topology_zooms_pans_and_finds(open_window, recording):
     assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "1")
     window.click("topology.next")
     assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "3")
+
+
+def zoomed(window, steps):
+    """Over the middle of the topology."""
+    x, y = window.centre("graphs.topology")
+    for _ in range(steps):
+        window.xdotool("mousemove", x, y, "click", 4)
+    return wait_fields(window, "graphs.topology", lambda f: True)
+
+
+def test_topology_marks_what_the_finding_names_and_explains_its_colours(open_window):
+    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+    show(window, 1)
+    start = wait_fields(window, "graphs.topology", lambda f: f["named"] == "3")
+    assert window.control("topology.key")["value"] == (
+        "offsets; quantize; fprop; dgrad; wgrad; waits for; named by shared-workspace")
+    window.click("topology.colors.1")
+    window.wait("the key of findings", lambda m: any(
+        c["id"] == "topology.key" and c["value"].startswith("likely or proved; possible") for c in m["controls"]))
+    # Letters grow with the boxes.
+    window.xdotool("mousemove", 5, 5)
+    zoomed(window, 4)
+    wait_fields(window, "graphs.topology", lambda f: float(f["text"]) > 1.3 * float(start["text"]))
+    window.click("topology.search")
+    window.xdotool("type", "--delay", 30, "tile_kernel")
+    for operand in ("X", "W", "dY"):
+        window.click("topology.next")
+        window.wait(f"the node that quantizes {operand}", lambda m: any(
+            c["id"] == "graphs.node" and c["value"].endswith(f";operand={operand}") for c in m["controls"]))
+    # Without the finding nothing is marked.
+    window.click("graphs.view.3")
+    window.click("doctor.finding.0")
+    window.click("graphs.view.1")
+    wait_fields(window, "graphs.topology", lambda f: f["named"] == "0")
+    assert "named" not in window.control("topology.key")["value"]
+
+
+def test_memory_marks_what_the_finding_names(open_window):
+    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+    show(window, 2)
+    wait_fields(window, "graphs.memory", lambda f: f["rows"] == "39" and f["named"] == "1")
+    assert window.control("memory.key")["value"] == (
+        "named by shared-workspace; address that it names; address held; certainly written; lifetime; capture")
+    # What it names is the first row, whatever its role.
+    rows = saved_csv(window, "memory.card")
+    assert rows[1][0] == "workspace of all products"
+    # With another role there is none.
+    window.choose("memory.role", "splits")
+    wait_fields(window, "graphs.memory", lambda f: f["named"] == "0")
+
+
+def test_byte_numbers_are_whole_and_grouped(open_window):
+    """1648 and 1656 of a product's argument bytes: the table of the chosen node."""
+    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+    window.click("doctor.node.0")
+    show(window, 1)
+    window.wait("the node", lambda m: any(
+        c["id"] == "graphs.node" and c["value"].startswith("node=4;") for c in m["controls"]))
+    places = [row[0] for row in saved_csv(window, "node.card")[1:]]
+    assert "parameter byte 1 648" in places and "parameter byte 1 656" in places
+
+
+def test_the_deadline_says_what_it_is_of(open_window):
+    window = open_window("--no-worker")
+    show(window, 3)
+    window.wait("the label", lambda m: any(c["id"] == "doctor.deadline_label" for c in m["controls"]))
+    label, choice = (window.control(one)["rect"] for one in ("doctor.deadline_label", "doctor.deadline.0"))
+    assert window.control("doctor.deadline_label")["label"] == "Replay deadline"
+    assert label[2] < choice[0] and label[1] < choice[3] and label[3] > choice[1]
 
 
 def test_memory_shows_unordered_nodes(open_window, recording):

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/doctor/proof_records.h"
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
@@ -65,12 +66,6 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
   const Theme& theme = context.theme;
   const std::string conclusion = report.conclusion;
   wrapped(conclusion, theme.colors.text);
-  if (const std::string cost = marker_cost_text(report); !cost.empty()) {
-    const ImVec2 cost_at = ImGui::GetCursorScreenPos();
-    wrapped(cost, theme.colors.dim_text);
-    controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
-                     ImGui::GetItemRectMax());
-  }
   if (const int code =
           report.snapshot.graphs.empty() ? 0 : report.snapshot.graphs.front().failure.code;
       code != 0) {
@@ -89,13 +84,11 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
                record.outcome.stall.front().nodes, graph);
     break;
   }
-  if (!report.smallest_cure.empty()) {
-    std::string cure = "Smallest cure, memory that must move:";
-    for (const profiling::MovedMemory& moved : report.smallest_cure) {
-      cure += fmt::format(" {} of node {};", moved.owner, moved.node.node);
-    }
-    cure.back() = '.';
-    wrapped(cure, theme.colors.text);
+  if (const std::string cost = marker_cost_text(report); !cost.empty()) {
+    const ImVec2 cost_at = ImGui::GetCursorScreenPos();
+    wrapped(cost, theme.colors.dim_text);
+    controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
+                     ImGui::GetItemRectMax());
   }
   return conclusion;
 }
@@ -119,6 +112,8 @@ void draw_proofs(const PanelContext& context, const Area& room,
     plot::draw_text(ImGui::GetWindowDrawList(), font, areas[i].at,
                     verdict_color(theme, made.outcome.verdict),
                     plot::fitted(font, text, room.size.x));
+    controls::record(context, fmt::format("doctor.proof.{}", i).c_str(), proofs[i].when, "text",
+                     text, areas[i].at, areas[i].end());
     const Area grid = areas[i].below(line);
     ImGui::SetCursorScreenPos(grid.at);
     draw_checks_grid(context, fmt::format("##doctor.grid{}", i).c_str(),
@@ -299,26 +294,29 @@ CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& s
 void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene,
                             bool narrow) {
   const float gap = context.theme.px(kGap);
-  std::vector<Area> places;  // state, findings, chosen, experiments, before and after
-  if (narrow) {
-    places = rows_of(cards, gap, {0.13F, 0.2F, 0.3F, 0.18F, 0.19F});
-  } else {
-    const std::vector<Area> rows = rows_of(cards, gap, {0.62F, 0.38F});
-    const std::vector<Area> upper = columns_of(rows[0], gap, {0.42F, 0.58F});
-    places = rows_of(upper[0], gap, {0.4F, 0.6F});
-    places.push_back(upper[1]);
-    for (const Area& area : columns_of(rows[1], gap, {0.62F, 0.38F})) places.push_back(area);
-  }
+  // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
+  // from top to bottom.
+  const std::vector<Area> places =
+      narrow ? rows_of(cards, gap, {0.12F, 0.2F, 0.14F, 0.24F, 0.15F, 0.15F})
+             : grid_by_rows(cards, gap,
+                            {{.share = 0.31F, .parts = {0.42F, 0.58F}},
+                             {.share = 0.33F, .parts = {0.42F, 0.58F}},
+                             {.share = 0.36F, .parts = {0.62F, 0.38F}}});
   draw_card(context, places[0], state_card(context, scene));
-  findings_.draw_list(context, places[1], scene);
+  findings_.draw_list(context, places[2], scene);
   const profiling::HazardCase* one = bar_.gallery_case();
   if (one != nullptr && scene.finding() < 0) {
-    findings_.draw_case(context, places[2], *one, bar_.healthy());
+    const Area& first = places[1];
+    const Area& last = narrow ? first : places[3];
+    findings_.draw_case(context, {first.at, ImVec2(first.size.x, last.end().y - first.at.y)}, *one,
+                        bar_.healthy());
+    if (narrow) findings_.draw_chosen(context, places[3], scene, bar_);
   } else {
-    findings_.draw_chosen(context, places[2], scene, bar_);
+    cure_.draw(context, places[1], scene);
+    findings_.draw_chosen(context, places[3], scene, bar_);
   }
-  draw_card(context, places[3], experiments_card(context, scene));
-  draw_card(context, places[4], proof_card(context, scene));
+  draw_card(context, places[4], experiments_card(context, scene));
+  draw_card(context, places[5], proof_card(context, scene));
 }
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
@@ -329,7 +327,7 @@ void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene&
   // After choosing another case the user wants to read about it.
   if (bar_.gallery_case() != explained) scene.choose_finding(-1);
   const CardGround ground(context, "##doctor.cards", area.below(used),
-                          {.width = kNarrow, .height = 460, .stacked_height = 900});
+                          {.width = kNarrow, .height = 560, .stacked_height = 1050});
   draw_cards(context, ground.area(), scene, ground.stacked());
 }
 

@@ -1,5 +1,5 @@
-// The graph doctor's workspace: what to examine, what is in progress, findings, experiments and the
-// conclusion.
+// The graph doctor's workspace, in the order in which it is read: what to examine, the conclusion
+// or what is in progress, the cure, the findings with their evidence, the experiments.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/doctor/cure_view.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
 #include "app/gui/graph/graph_scene.h"
@@ -29,6 +30,7 @@ class DoctorView {
   void follow(const PanelContext& context, const GraphScene& scene);
 
   ExamineBar bar_;
+  CureView cure_;
   FindingView findings_;
   plot::TableState table_;
   std::vector<plot::TableRow> rows_;

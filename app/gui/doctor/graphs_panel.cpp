@@ -209,7 +209,7 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
   // Large text leaves no room for two cards side by side.
   const bool narrow = area.size.x < context.theme.px(620);
   const std::vector<Area> parts =
-      narrow ? rows_of(area, gap, {0.6F, 0.4F}) : columns_of(area, gap, {0.68F, 0.32F});
+      narrow ? rows_of(area, gap, {0.6F, 0.4F}) : columns_of(area, gap, {0.65F, 0.35F});
   if (view_ == 1) {
     const ReportSource* source = sources_.chosen();
     const bool live = source != nullptr && source->key == "now";
