@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -69,12 +70,16 @@ def test_findings_of_a_recorded_visit(open_window, recording):
     assert window.control("graphs.node")["value"].startswith("node=4;addresses=2")
 
 
-SHARED_WORKSPACE = pathlib.Path(__file__).resolve().parents[2] / "assets/sessions/workspace_bug.session"
+@pytest.fixture
+def shared_workspace(tmp_path):
+    """A visit that was made on an H200: three products share a workspace, moving one is enough. A copy: the window
+    saves next to what it has opened."""
+    shipped = pathlib.Path(__file__).resolve().parents[2] / "assets/sessions/workspace_bug.session"
+    return shutil.copy(shipped, tmp_path / shipped.name)
 
 
-def test_the_conclusion_comes_first_then_the_cure_then_the_evidence(open_window):
-    """A visit that was made on an H200: three products share a workspace, moving one is enough."""
-    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+def test_the_conclusion_comes_first_then_the_cure_then_the_evidence(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
     window.wait("the cure", lambda m: any(c["id"] == "doctor.fix" for c in m["controls"]))
     assert window.control("doctor.conclusion")["value"].startswith("Proved: 3 grouped matmuls")
     assert "workspace of its own" in window.control("doctor.fix")["value"]
@@ -118,8 +123,8 @@ def zoomed(window, steps):
     return wait_fields(window, "graphs.topology", lambda f: True)
 
 
-def test_topology_marks_what_the_finding_names_and_explains_its_colours(open_window):
-    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+def test_topology_marks_what_the_finding_names_and_explains_its_colours(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
     show(window, 1)
     start = wait_fields(window, "graphs.topology", lambda f: f["named"] == "3")
     assert window.control("topology.key")["value"] == (
@@ -145,8 +150,8 @@ def test_topology_marks_what_the_finding_names_and_explains_its_colours(open_win
     assert "named" not in window.control("topology.key")["value"]
 
 
-def test_memory_marks_what_the_finding_names(open_window):
-    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+def test_memory_marks_what_the_finding_names(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
     show(window, 2)
     wait_fields(window, "graphs.memory", lambda f: f["rows"] == "39" and f["named"] == "1")
     assert window.control("memory.key")["value"] == (
@@ -159,9 +164,9 @@ def test_memory_marks_what_the_finding_names(open_window):
     wait_fields(window, "graphs.memory", lambda f: f["named"] == "0")
 
 
-def test_byte_numbers_are_whole_and_grouped(open_window):
+def test_byte_numbers_are_whole_and_grouped(open_window, shared_workspace):
     """1648 and 1656 of a product's argument bytes: the table of the chosen node."""
-    window = opened(open_window(str(SHARED_WORKSPACE), "--no-worker"))
+    window = opened(open_window(shared_workspace, "--no-worker"))
     window.click("doctor.node.0")
     show(window, 1)
     window.wait("the node", lambda m: any(

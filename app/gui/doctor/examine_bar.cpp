@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/iterations_card.h"
+#include "app/gui/theme/text.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/trace/statistics.h"
 
@@ -74,8 +76,7 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
-  // A narrow window has no room for it after the deadline.
-  if (narrow) draw_markers(context);
+  draw_markers(context);
   if (kind_ != 1) return;
   std::vector<std::string> titles;
   for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
@@ -105,6 +106,14 @@ void ExamineBar::draw_markers(const PanelContext& context) {
 void ExamineBar::draw_deadline(const PanelContext& context) {
   const Theme& theme = context.theme;
   const double p99 = p99_seconds(context);
+  {
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::AlignTextToFramePadding();
+    show_text("Replay deadline");
+  }
+  controls::record(context, "doctor.deadline_label", "Replay deadline", "text", "",
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  ImGui::SameLine(0, theme.px(kGap));
   controls::segmented(
       context, "doctor.deadline", deadline_, {"automatic", "k x p99", "seconds"},
       {.tooltip = "How long one replay may take before it counts as hung", .width = theme.px(230)},
@@ -143,7 +152,6 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   if (narrow) {
     ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (2.0F + gallery) * row));
   } else {
-    draw_markers(context);
     ImGui::SameLine(0, theme.px(kGapSection));
   }
   const auto next = [&] { ImGui::SameLine(0, theme.px(kGap)); };
