@@ -47,6 +47,37 @@ int could_not_run(const engine::Error& error) {
   return kCouldNotRun;
 }
 
+engine::Status check_files(const std::string& recording, const std::string& report) {
+  std::error_code error;
+  if (!recording.empty() && std::filesystem::exists(recording, error)) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{} already exists; choose another file", recording)};
+  }
+  for (const std::string& path : {recording, report}) {
+    if (path.empty()) continue;
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    if (folder.empty()) folder = ".";
+    if (::access(folder.c_str(), W_OK) != 0) {
+      return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
+    }
+  }
+  return {};
+}
+
+int exit_code_of(const profiling::DoctorReport& report) {
+  switch (health_of(report)) {
+    case Health::Healthy:
+      return kHealthy;
+    case Health::Findings:
+      return kFindings;
+    case Health::Hang:
+      return kHang;
+    case Health::NotRun:
+      break;
+  }
+  return kCouldNotRun;
+}
+
 namespace {
 
 struct DoctorOptions {
@@ -81,20 +112,6 @@ engine::Status record(const std::string& path, const engine::RunRequest& request
            profiling::RecordedVisit{
                .request = request, .report = report, .wall_clock_ms = profiling::unix_time_ms()});
   return kept.ok() ? close_recording(writer.value().get()) : kept;
-}
-
-int exit_code_of(const profiling::DoctorReport& report) {
-  switch (health_of(report)) {
-    case Health::Healthy:
-      return kHealthy;
-    case Health::Findings:
-      return kFindings;
-    case Health::Hang:
-      return kHang;
-    case Health::NotRun:
-      break;
-  }
-  return kCouldNotRun;
 }
 
 /// Prints the report, writes the requested files, and returns the exit code.
@@ -144,24 +161,6 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
                        .healthy = options.healthy};
 }
 
-/// A file that cannot be written must be reported before the visit, not after it.
-engine::Status check_files(const DoctorOptions& options) {
-  std::error_code error;
-  if (!options.record.empty() && std::filesystem::exists(options.record, error)) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("{} already exists; choose another file", options.record)};
-  }
-  for (const std::string& path : {options.record, options.report}) {
-    if (path.empty()) continue;
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
-    if (::access(folder.c_str(), W_OK) != 0) {
-      return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
-    }
-  }
-  return {};
-}
-
 /// Every snapshot of a file, without a worker and without a GPU.
 int examine_file(const DoctorOptions& options) {
   auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
@@ -185,7 +184,8 @@ int examine_file(const DoctorOptions& options) {
 
 int examine(const DoctorOptions& options) {
   if (options.list) return list_cases();
-  if (engine::Status files = check_files(options); !files.ok()) return could_not_run(files.error());
+  if (engine::Status files = check_files(options.record, options.report); !files.ok())
+    return could_not_run(files.error());
   if (!options.snapshot.empty()) return examine_file(options);
   const engine::Result<DoctorSubject> subject = subject_of(options);
   if (!subject.ok()) return could_not_run(subject.error());
@@ -303,6 +303,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->option_text("FILE");
   options->worker.add_to(command);
   options->request.add_to(command);
+  add_gallery_command(command, chosen);
   add_matrix_command(command, chosen);
   add_fetch_command(command, chosen);
   command.callback([options, &command, &chosen] {

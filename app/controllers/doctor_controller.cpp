@@ -71,7 +71,8 @@ DoctorController::DoctorController(std::function<void()> wake)
       visit_task_(wake_),
       stall_task_(wake_),
       run_task_(wake_),
-      file_task_(wake_) {}
+      file_task_(wake_),
+      gallery_task_(wake_) {}
 
 DoctorController::~DoctorController() { *cancel_ = true; }
 
@@ -148,6 +149,23 @@ void DoctorController::open(const std::string& path) {
   });
 }
 
+void DoctorController::show_recorded(const std::string& gallery_case) {
+  wanted_case_ = gallery_case;
+  state_.file_error.clear();
+  if (gallery_) return show_wanted_case();
+  if (!gallery_task_.running()) gallery_task_.start([] { return open_gallery(shipped_gallery()); });
+}
+
+void DoctorController::show_wanted_case() {
+  const auto found = gallery_->visits.find(wanted_case_);
+  if (found == gallery_->visits.end()) {
+    state_.file_error = gallery_->path + " holds no visit to " + wanted_case_;
+    return;
+  }
+  state_.recorded_case = found->second;
+  ++state_.recorded_shown;
+}
+
 bool DoctorController::tick() {
   bool changed = false;
   {
@@ -189,6 +207,15 @@ bool DoctorController::tick() {
       ++state_.files_opened;
     } else {
       state_.file_error = report->error().message;
+    }
+  }
+  if (auto gallery = gallery_task_.take()) {
+    changed = true;
+    if (gallery->ok()) {
+      gallery_ = std::move(*gallery).value();
+      show_wanted_case();
+    } else {
+      state_.file_error = gallery->error().message;
     }
   }
   return changed;

@@ -75,7 +75,7 @@ def shared_workspace(tmp_path):
     """A visit that was made on an H200: three products share a workspace, moving one is enough. A copy: the window
     saves next to what it has opened."""
     shipped = pathlib.Path(__file__).resolve().parents[2] / "assets/sessions/workspace_bug.session"
-    return shutil.copy(shipped, tmp_path / shipped.name)
+    return str(shutil.copy(shipped, tmp_path / shipped.name))
 
 
 def test_the_conclusion_comes_first_then_the_cure_then_the_evidence(open_window, shared_workspace):
@@ -212,6 +212,75 @@ def test_gallery_explains_its_cases_without_a_gpu(open_window):
     window.wait("the case", lambda m: any(c["id"] == "doctor.case_text" for c in m["controls"]))
     assert window.control("doctor.case_text")["value"] == "shared-workspace"
     assert not window.control("doctor.examine")["enabled"]
+
+
+ASSETS = pathlib.Path(__file__).resolve().parents[2] / "assets"
+
+
+@pytest.fixture
+def gallery(tmp_path, monkeypatch):
+    """The program's assets with another recording of the gallery, which lacks the named cases; with None there is
+    no recording."""
+    assets = tmp_path / "assets"
+
+    def make(without):
+        (assets / "sessions").mkdir(parents=True)
+        for folder in ASSETS.iterdir():
+            if folder.name != "sessions":
+                (assets / folder.name).symlink_to(folder)
+        if without is not None:
+            maker = os.environ.get("DOCTOR_RECORDING_MAKER")
+            if not maker:
+                pytest.skip("DOCTOR_RECORDING_MAKER does not name the built program")
+            path = assets / "sessions" / "gallery.session"
+            subprocess.run([maker, path, "gallery", *without], check=True, timeout=60)
+        monkeypatch.setenv("EXPERTSCOPE_ASSETS", str(assets))
+
+    return make
+
+
+def shows_recorded(window, title):
+    window.wait(f"the recorded visit: {title}", lambda m: any(
+        c["id"] == "graphs.source" and c["value"] == f"recorded on NVIDIA H200: {title}" for c in m["controls"]))
+    window.wait("its cure", lambda m: any(c["id"] == "doctor.code" for c in m["controls"]))
+    assert window.control("doctor.conclusion")["value"].startswith("Proved: ")
+    assert window.control("doctor.finding.0")["value"].startswith("proved ")
+
+
+def test_recorded_visits_of_the_gallery_are_seen_without_a_gpu(open_window, gallery):
+    gallery([])
+    window = open_window("--no-worker")
+    show(window, 1)
+    window.click("graphs.recorded")
+    shows_recorded(window, "Two grouped matmuls share one workspace")
+    # Another case: its visit follows.
+    window.choose("doctor.case", "A counter that no replay resets")
+    shows_recorded(window, "A counter that no replay resets")
+    assert window.control("doctor.finding.0")["value"] == "proved unreset-counter"
+    assert fields(window.control("doctor.experiments_made"))["n"] == "2"
+    assert window.control("doctor.proof.1")["value"].startswith("after: ")
+    show(window, 1)
+    wait_fields(window, "graphs.topology", lambda f: f["nodes"] == "24" and f["named"] == "2")
+    show(window, 2)
+    wait_fields(window, "graphs.memory", lambda f: f["rows"] == "4" and f["named"] == "1")
+    # A healthy twin has none.
+    show(window, 3)
+    window.click("doctor.healthy")
+    window.wait("no recorded visit to it", lambda m: any(
+        c["id"] == "doctor.show_recorded" and not c["enabled"] for c in m["controls"]))
+
+
+@pytest.mark.parametrize("without, why", [
+    (None, "there are no recorded visits to the gallery at"), (["shared-workspace"], "holds no visit to shared-workspace")])
+def test_a_missing_visit_is_said_to_be_missing(open_window, gallery, without, why):
+    gallery(without)
+    window = open_window("--no-worker")
+    show(window, 3)
+    window.click("doctor.see_recorded")
+    window.wait("the reason", lambda m: any(
+        c["value"].startswith("Not opened: ") and why in c["value"] for c in m["controls"]))
+    # The gallery's own words are there all the same.
+    assert window.control("doctor.case_text")["value"] == "shared-workspace"
 
 
 def test_a_dot_file_is_examined_without_a_gpu(open_window):

@@ -13,6 +13,8 @@
 namespace app {
 namespace {
 
+constexpr float kCopyRoom = 64.0F;  // grid pixels, for the button after the libraries
+
 /// The search found it for this finding, or for wrong replays that no finding explains.
 std::string smallest_of(const profiling::DoctorReport& report, const profiling::Finding* finding) {
   if (finding != nullptr && !explains_smallest_cure(report, *finding)) return "";
@@ -32,7 +34,8 @@ void show_recorded(const PanelContext& context, const char* id, const char* labe
 void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix) {
   controls::segmented(context, "doctor.library", library_,
                       {"cuBLASLt", "PyTorch", "Transformer Engine"},
-                      {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x)});
+                      {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x -
+                                                                    context.theme.px(kCopyRoom))});
   const std::string& code = library_ == 0   ? fix.cublaslt
                             : library_ == 1 ? fix.pytorch
                                             : fix.transformer_engine;

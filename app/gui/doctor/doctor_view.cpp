@@ -226,11 +226,20 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
     conclusion = draw_report(context, *scene.report(), scene.graph());
   } else {
     conclusion = visit_refusal(news, context.view.link, context.view.hello);
-    wrapped(conclusion.empty() ? "Nothing examined yet." : conclusion, theme.colors.dim_text);
+    draw_nothing_examined(context, conclusion);
   }
   controls::record(context, "doctor.conclusion", "conclusion", "text", conclusion, at,
                    ImGui::GetItemRectMax());
   ImGui::EndChild();
+}
+
+void DoctorView::draw_nothing_examined(const PanelContext& context, const std::string& why) {
+  wrapped(why.empty() ? "Nothing examined yet." : why, context.theme.colors.dim_text);
+  if (accent_button(context, "doctor.see_recorded", "See a recorded visit",
+                    {.tooltip = "To a program of the gallery, made on a GPU: conclusion, cure, "
+                                "evidence, graph and memory"})) {
+    show_gallery(context);
+  }
 }
 
 CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphScene& scene) {
@@ -321,11 +330,15 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
-  const bool narrow = area.size.x < theme.px(kNarrow);
   const profiling::HazardCase* explained = bar_.gallery_case();
-  const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
-  // After choosing another case the user wants to read about it.
-  if (bar_.gallery_case() != explained) scene.choose_finding(-1);
+  const float used = bar_.draw(context, area.at, area.size.x, scene) + theme.px(kGapSmall);
+  if (bar_.gallery_case() != explained) {
+    // After choosing another case the user wants to read about it, or goes through the recorded
+    // ones.
+    scene.choose_finding(-1);
+    const auto& recorded = context.view.doctor.recorded_case;
+    if (recorded != nullptr && scene.report() == &recorded->report) bar_.show_recorded(context);
+  }
   const CardGround ground(context, "##doctor.cards", area.below(used),
                           {.width = kNarrow, .height = 560, .stacked_height = 1050});
   draw_cards(context, ground.area(), scene, ground.stacked());

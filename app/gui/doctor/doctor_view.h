@@ -19,11 +19,14 @@ class DoctorView {
  public:
   /// A gallery case chosen in the bar is explained until a finding is chosen.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+  /// The recorded visit to its first case.
+  void show_gallery(const PanelContext& context) { bar_.show_gallery(context); }
 
  private:
   void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
   CardSpec state_card(const PanelContext& context, GraphScene& scene);
   void draw_conclusion(const PanelContext& context, ImVec2 room, const GraphScene& scene);
+  void draw_nothing_examined(const PanelContext& context, const std::string& why);
   void draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene);
   CardSpec experiments_card(const PanelContext& context, const GraphScene& scene);
   CardSpec proof_card(const PanelContext& context, const GraphScene& scene);

@@ -24,7 +24,7 @@ namespace app {
 namespace {
 
 struct ReportSource {
-  std::string key;    // "run", "file", "now", "visit 3": stable as long as the source exists
+  std::string key;    // "run", "file", "recorded", "now", "visit 3": stable as long as it exists
   std::string label;  // as displayed
   GraphScene::Report report;
   GraphScene::Run run;          // supplies node durations; null = not known
@@ -48,6 +48,7 @@ class ReportSources {
   std::size_t visits_ = 0;
   std::string session_path_;
   int files_opened_ = 0;
+  int recorded_shown_ = 0;
   bool busy_ = false;
 };
 
@@ -76,6 +77,13 @@ void ReportSources::follow(const SessionView& view) {
     all_.push_back({"file", "file: " + news.file_report->snapshot.subject, news.file_report,
                     nullptr, nullptr});
   }
+  if (news.recorded_case != nullptr) {
+    const profiling::DoctorReport& report = news.recorded_case->report;
+    all_.push_back(
+        {"recorded",
+         fmt::format("recorded on {}: {}", report.snapshot.device, report.snapshot.subject),
+         GraphScene::Report(news.recorded_case, &report), nullptr, nullptr});
+  }
   if (news.busy && news.so_far != nullptr) {
     all_.push_back({"now", "in progress: " + news.subject, news.so_far, nullptr, nullptr});
   }
@@ -93,6 +101,7 @@ void ReportSources::follow(const SessionView& view) {
     }
   }
   if (std::exchange(files_opened_, news.files_opened) != news.files_opened) key_ = "file";
+  if (std::exchange(recorded_shown_, news.recorded_shown) != news.recorded_shown) key_ = "recorded";
   if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) key_ = "now";
 }
 
@@ -185,13 +194,16 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
 
 void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
   std::string sentence =
-      "A run with graph replay on a GPU captures one, and so does a visit to the doctor. A file of "
-      "cudaGraphDebugDotPrint() or a recording can be opened without a GPU.";
+      "A run with graph replay on a GPU captures one, and so does a visit to the doctor. Without a "
+      "GPU a file of cudaGraphDebugDotPrint(), a recording, and the recorded visits to the gallery "
+      "can be opened: choose Doctor.";
   if (context.view.run != nullptr && !context.view.run->activity.nodes.empty()) {
     sentence = "This recording was made before snapshots were recorded. " + sentence;
   }
-  if (draw_empty(context, size, "No captured graph", sentence, "graphs.open_graph", "Open graph")) {
-    context.commands.push_back(AskPath{FilePurpose::OpenGraph});
+  if (draw_empty(context, size, "No captured graph", sentence, "graphs.recorded",
+                 "See a recorded visit")) {
+    doctor_.show_gallery(context);
+    view_ = 3;
   }
 }
 
