@@ -17,6 +17,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/library_versions.h"
+#include "app/doctor/opened_report.h"
 #include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
 #include "engine/gemm/library_file.h"
@@ -42,6 +43,37 @@ WorkerRunner::Options runner_options(const WorkerChoice& worker) {
 
 int could_not_run(const engine::Error& error) {
   report(error);
+  return kCouldNotRun;
+}
+
+engine::Status check_files(const std::string& recording, const std::string& report) {
+  std::error_code error;
+  if (!recording.empty() && std::filesystem::exists(recording, error)) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{} already exists; choose another file", recording)};
+  }
+  for (const std::string& path : {recording, report}) {
+    if (path.empty()) continue;
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    if (folder.empty()) folder = ".";
+    if (::access(folder.c_str(), W_OK) != 0) {
+      return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
+    }
+  }
+  return {};
+}
+
+int exit_code_of(const profiling::DoctorReport& report) {
+  switch (health_of(report)) {
+    case Health::Healthy:
+      return kHealthy;
+    case Health::Findings:
+      return kFindings;
+    case Health::Hang:
+      return kHang;
+    case Health::NotRun:
+      break;
+  }
   return kCouldNotRun;
 }
 
@@ -79,20 +111,6 @@ engine::Status record(const std::string& path, const engine::RunRequest& request
            profiling::RecordedVisit{
                .request = request, .report = report, .wall_clock_ms = profiling::unix_time_ms()});
   return kept.ok() ? close_recording(writer.value().get()) : kept;
-}
-
-int exit_code_of(const profiling::DoctorReport& report) {
-  switch (health_of(report)) {
-    case Health::Healthy:
-      return kHealthy;
-    case Health::Findings:
-      return kFindings;
-    case Health::Hang:
-      return kHang;
-    case Health::NotRun:
-      break;
-  }
-  return kCouldNotRun;
 }
 
 /// Prints the report, writes the requested files, and returns the exit code.
@@ -142,27 +160,9 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
                        .healthy = options.healthy};
 }
 
-/// A file that cannot be written must be reported before the visit, not after it.
-engine::Status check_files(const DoctorOptions& options) {
-  std::error_code error;
-  if (!options.record.empty() && std::filesystem::exists(options.record, error)) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("{} already exists; choose another file", options.record)};
-  }
-  for (const std::string& path : {options.record, options.report}) {
-    if (path.empty()) continue;
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
-    if (::access(folder.c_str(), W_OK) != 0) {
-      return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
-    }
-  }
-  return {};
-}
-
-/// The rules on every snapshot of a file, without a worker and without a GPU.
+/// Every snapshot of a file, without a worker and without a GPU.
 int examine_file(const DoctorOptions& options) {
-  const auto snapshots = profiling::open_snapshot(options.snapshot);
+  auto snapshots = profiling::open_snapshot(options.snapshot);
   if (!snapshots.ok()) return could_not_run(snapshots.error());
   const bool one_file = !options.report.empty() || !options.record.empty();
   if (one_file && snapshots.value().size() > 1) {
@@ -173,20 +173,18 @@ int examine_file(const DoctorOptions& options) {
   const auto facts = shipped_facts();
   if (!facts.ok()) return could_not_run(facts.error());
   int code = kHealthy;
-  for (const profiling::OpenedSnapshot& opened : snapshots.value()) {
-    profiling::DoctorReport report;
-    report.snapshot = opened.snapshot;
-    if (report.snapshot.subject.empty()) report.snapshot.subject = opened.title;
-    report.findings = profiling::diagnose(report.snapshot, facts.value());
-    report.conclusion = conclusion_of(report);
-    code = std::max(code, finish_report(options, {}, report));
+  for (profiling::OpenedSnapshot& opened : snapshots.value()) {
+    const engine::RunRequest request = opened.request;
+    code = std::max(code,
+                    finish_report(options, request, report_of(std::move(opened), facts.value())));
   }
   return code;
 }
 
 int examine(const DoctorOptions& options) {
   if (options.list) return list_cases();
-  if (engine::Status files = check_files(options); !files.ok()) return could_not_run(files.error());
+  if (engine::Status files = check_files(options.record, options.report); !files.ok())
+    return could_not_run(files.error());
   if (!options.snapshot.empty()) return examine_file(options);
   const engine::Result<DoctorSubject> subject = subject_of(options);
   if (!subject.ok()) return could_not_run(subject.error());
@@ -267,8 +265,8 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   CLI::Option* snapshot =
       command
           .add_option("--snapshot", options->snapshot,
-                      "Apply the rules to the snapshots of a recording or to a file of "
-                      "cudaGraphDebugDotPrint; needs no GPU")
+                      "Examine the graphs in a recording or in a file of cudaGraphDebugDotPrint: "
+                      "what a recorded visit has proved, else what the rules find; needs no GPU")
           ->option_text("FILE")
           ->excludes(hazard);
   command.add_flag("--list", options->list, "List the cases of the gallery");
@@ -304,6 +302,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->option_text("FILE");
   options->worker.add_to(command);
   options->request.add_to(command);
+  add_gallery_command(command, chosen);
   add_matrix_command(command, chosen);
   add_fetch_command(command, chosen);
   command.callback([options, &command, &chosen] {

@@ -84,15 +84,15 @@ std::string finding_text(const DoctorReport& report, const Finding& finding) {
   std::string text = fmt::format("{}  {} (hazard {})\n", upper(name_of(finding.confidence)),
                                  finding.rule, finding.hazard);
   text += wrapped(finding.title, "  ");
+  text += labelled("fix", finding.fix.words);
+  text += labelled("cuBLASLt", finding.fix.cublaslt);
+  text += labelled("PyTorch", finding.fix.pytorch);
+  text += labelled("TE", finding.fix.transformer_engine);
   text += labelled("why", finding.explanation);
   text += labelled("nodes", fmt::format("{}", fmt::join(nodes, "\n")));
   text += labelled("order", finding.missing_order);
   text += labelled("evidence", fmt::format("{}", fmt::join(finding.evidence, "\n")));
   text += labelled("test", finding.proof.words);
-  text += labelled("fix", finding.fix.words);
-  text += labelled("cuBLASLt", finding.fix.cublaslt);
-  text += labelled("PyTorch", finding.fix.pytorch);
-  text += labelled("TE", finding.fix.transformer_engine);
   return text;
 }
 
@@ -231,11 +231,8 @@ std::string report_text(const DoctorReport& report) {
   std::string text = head(report.snapshot);
   for (const Finding& finding : report.findings) text += '\n' + finding_text(report, finding);
   if (!report.experiments.empty()) text += '\n' + experiments_text(report);
-  if (!report.smallest_cure.empty()) {
-    text += "\nthe smallest set of moves that cures it:\n";
-    for (const profiling::MovedMemory& moved : report.smallest_cure) {
-      text += fmt::format("  {}: {}\n", node_title(report.snapshot, moved.node), moved.owner);
-    }
+  if (const std::string cure = smallest_cure_text(report); !cure.empty()) {
+    text += '\n' + wrapped(cure, "");
   }
   if (const std::string cost = marker_cost_text(report); !cost.empty()) {
     text += '\n' + wrapped(cost, "");

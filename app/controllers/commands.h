@@ -148,6 +148,10 @@ struct UseLibrary {
   std::string path;
 };
 struct CancelVisit {};
+/// A recorded visit to a case of the gallery, on the Graphs page.
+struct ShowRecordedCase {
+  std::string id;
+};
 
 struct ShowPage {
   Page page = Page::Performance;
@@ -170,10 +174,10 @@ struct StatusMessage {
 using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
                  SelectExpert, SetNotes, engine::ComparisonRequest, engine::AmaxHistoryRequest,
-                 VisitOrder, CancelVisit, SweepOrder, InterleavedOrder, OpenFile, UseTensor,
-                 AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles,
-                 FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select, PlayTour, RepeatTourStep,
-                 StatusMessage>;
+                 VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
+                 UseTensor, AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder,
+                 CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select,
+                 PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

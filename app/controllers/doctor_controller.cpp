@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/doctor/library_versions.h"
+#include "app/doctor/opened_report.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 #include "engine/model/backend_traits.h"
@@ -23,10 +24,8 @@ std::string subject_text(const VisitOrder& order) {
 engine::Result<DoctorState::Report> by_the_rules(profiling::Snapshot snapshot) {
   const Facts facts = shipped_facts();
   if (!facts.ok()) return facts.error();
-  profiling::DoctorReport report;
-  report.snapshot = std::move(snapshot);
-  report.findings = profiling::diagnose(report.snapshot, facts.value());
-  return std::make_shared<const profiling::DoctorReport>(std::move(report));
+  return std::make_shared<const profiling::DoctorReport>(
+      report_by_rules(std::move(snapshot), facts.value()));
 }
 
 profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
@@ -71,7 +70,8 @@ DoctorController::DoctorController(std::function<void()> wake)
       visit_task_(wake_),
       stall_task_(wake_),
       run_task_(wake_),
-      file_task_(wake_) {}
+      file_task_(wake_),
+      gallery_task_(wake_) {}
 
 DoctorController::~DoctorController() { *cancel_ = true; }
 
@@ -140,8 +140,29 @@ void DoctorController::open(const std::string& path) {
   file_task_.start([path]() -> Examined {
     auto opened = profiling::open_snapshot(path);
     if (!opened.ok()) return opened.error();
-    return by_the_rules(std::move(opened.value().front().snapshot));
+    const Facts facts = shipped_facts();
+    if (!facts.ok()) return facts.error();
+    profiling::OpenedSnapshot& shown = opened.value()[most_certain(opened.value())];
+    return std::make_shared<const profiling::DoctorReport>(
+        report_of(std::move(shown), facts.value()));
   });
+}
+
+void DoctorController::show_recorded(const std::string& gallery_case) {
+  wanted_case_ = gallery_case;
+  state_.file_error.clear();
+  if (gallery_) return show_wanted_case();
+  if (!gallery_task_.running()) gallery_task_.start([] { return open_gallery(shipped_gallery()); });
+}
+
+void DoctorController::show_wanted_case() {
+  const auto found = gallery_->visits.find(wanted_case_);
+  if (found == gallery_->visits.end()) {
+    state_.file_error = gallery_->path + " holds no visit to " + wanted_case_;
+    return;
+  }
+  state_.recorded_case = found->second;
+  ++state_.recorded_shown;
 }
 
 bool DoctorController::tick() {
@@ -185,6 +206,15 @@ bool DoctorController::tick() {
       ++state_.files_opened;
     } else {
       state_.file_error = report->error().message;
+    }
+  }
+  if (auto gallery = gallery_task_.take()) {
+    changed = true;
+    if (gallery->ok()) {
+      gallery_ = std::move(*gallery).value();
+      show_wanted_case();
+    } else {
+      state_.file_error = gallery->error().message;
     }
   }
   return changed;

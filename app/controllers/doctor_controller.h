@@ -13,6 +13,7 @@
 
 #include "app/controllers/background.h"
 #include "app/controllers/session_view.h"
+#include "app/doctor/recorded_gallery.h"
 #include "app/protocol/worker_command.h"
 
 namespace app {
@@ -33,8 +34,11 @@ class DoctorController {
   void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);
   /// The rules on the snapshot of the run on screen; the newest request wins.
   void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
-  /// The rules on the first snapshot of a recording or a dot file.
+  /// The rules on a dot file; of a recording, what a visit has proved, else its first graph.
   void open(const std::string& path);
+
+  /// The visit to this case of the gallery that ships with the program. The file is read once.
+  void show_recorded(const std::string& gallery_case);
 
   /// Takes in what has ended; true when there is something to draw.
   bool tick();
@@ -52,6 +56,8 @@ class DoctorController {
   using VisitResult = engine::Result<profiling::RecordedVisit>;
   using Examined = engine::Result<DoctorState::Report>;
 
+  void show_wanted_case();
+
   std::function<void()> wake_;
   DoctorState state_;
   std::shared_ptr<const profiling::RecordedRun> examined_run_;
@@ -62,6 +68,9 @@ class DoctorController {
   BackgroundTask<VisitResult> stall_task_;
   BackgroundTask<Examined> run_task_;
   BackgroundTask<Examined> file_task_;
+  BackgroundTask<engine::Result<RecordedGallery>> gallery_task_;
+  std::optional<RecordedGallery> gallery_;
+  std::string wanted_case_;  // of the gallery; empty = none
 };
 
 }  // namespace app

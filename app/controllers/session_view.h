@@ -62,6 +62,9 @@ struct DoctorState {
   Report file_report;      // of the newest opened file
   int files_opened = 0;
   std::string file_error;
+  /// A visit to a case of the gallery that was recorded elsewhere; null = none was asked for.
+  std::shared_ptr<const profiling::RecordedVisit> recorded_case;
+  int recorded_shown = 0;  // how often one was asked for and is there
 };
 
 /// The newest fetch of a cuBLASLt library in this window.

@@ -292,6 +292,24 @@ Health health_of(const DoctorReport& report) {
   return not_replayed ? Health::NotRun : Health::Healthy;
 }
 
+std::string smallest_cure_text(const DoctorReport& report) {
+  std::vector<std::string> owners;
+  for (const profiling::MovedMemory& moved : report.smallest_cure) {
+    if (std::ranges::find(owners, moved.owner) == owners.end()) owners.push_back(moved.owner);
+  }
+  std::string text;
+  for (const std::string& owner : owners) {
+    std::vector<profiling::NodeRef> nodes;
+    for (const profiling::MovedMemory& moved : report.smallest_cure) {
+      if (moved.owner == owner) nodes.push_back(moved.node);
+    }
+    text += fmt::format("{}separate memory for {} in place of \"{}\".",
+                        text.empty() ? "Smallest cure: " : "\nAnd ", listed(report.snapshot, nodes),
+                        owner);
+  }
+  return text;
+}
+
 std::string marker_cost_text(const DoctorReport& report) {
   for (const ExperimentRecord& record : report.experiments) {
     const profiling::MarkerCost& cost = record.outcome.marker_cost;

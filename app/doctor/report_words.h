@@ -22,6 +22,10 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
 /// smallest cure without a proved finding is one that no rule explains.
 std::string conclusion_of(const profiling::DoctorReport& report);
 
+/// "Smallest cure: separate memory for dgrad, layer 0 in place of "workspace of all products"."; a
+/// line for each piece of memory; empty if none was found.
+std::string smallest_cure_text(const profiling::DoctorReport& report);
+
 /// "Markers cost 15.0 % of a replay: 53.7 us with them, 46.7 us without (medians of 16 each,
 /// interleaved)."; empty if no experiment has measured it.
 std::string marker_cost_text(const profiling::DoctorReport& report);

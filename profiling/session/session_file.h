@@ -210,15 +210,16 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
 // Opens a file with captured graphs: a recording, or the output of cudaGraphDebugDotPrint().
 
 struct OpenedSnapshot {
-  std::string title = {};  // "run 2: <subject>", "visit 1: <subject>", or the file's name
-  Snapshot snapshot = {};
-  int run = -1;    // index into Session::runs, -1 = not of a run
-  int visit = -1;  // index into Session::visits, -1 = not of a visit
+  std::string title = {};           // "run 2: <subject>", "visit 1: <subject>", or the file's name
+  DoctorReport report = {};         // of a visit: as recorded; otherwise nothing but a snapshot
+  engine::RunRequest request = {};  // what was captured; of a dot file or a gallery case: defaults
+  int run = -1;                     // index into Session::runs, -1 = not of a run
+  int visit = -1;                   // index into Session::visits, -1 = not of a visit
 };
 
-/// Never empty: a recording gives the snapshots of its runs, then of its visits, a dot file gives
-/// one, which is degraded. Told apart by content, not by name. Errors: NotFound, and
-/// InvalidArgument for a file that is neither, is damaged, or holds no captured graph.
+/// Never empty: a recording gives the snapshots of its runs, then its visits, a dot file gives one,
+/// which is degraded. Told apart by content, not by name. Errors: NotFound, and InvalidArgument for
+/// a file that is neither, is damaged, or holds no captured graph.
 engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path);
 
 }  // namespace profiling

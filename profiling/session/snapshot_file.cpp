@@ -29,20 +29,26 @@ engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path
   ENGINE_ASSIGN(Session opened, open_session(path));
   Session& session = opened;
   std::vector<OpenedSnapshot> snapshots;
-  const auto add = [&](std::string_view kind, std::size_t index, Snapshot& snapshot) {
+  const auto add = [&](std::string_view kind, std::size_t index, OpenedSnapshot found) {
+    const Snapshot& snapshot = found.report.snapshot;
     if (snapshot.graphs.empty()) return;
-    const bool is_run = kind == "run";
-    const int number = static_cast<int>(index);
-    std::string title = fmt::format("{} {}", kind, index + 1);
-    if (!snapshot.subject.empty()) title += ": " + snapshot.subject;
-    snapshots.push_back({.title = std::move(title),
-                         .snapshot = std::move(snapshot),
-                         .run = is_run ? number : -1,
-                         .visit = is_run ? -1 : number});
+    found.title = fmt::format("{} {}", kind, index + 1);
+    if (!snapshot.subject.empty()) found.title += ": " + snapshot.subject;
+    snapshots.push_back(std::move(found));
   };
-  for (std::size_t i = 0; i < session.runs.size(); ++i) add("run", i, session.runs[i].snapshot);
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    RecordedRun& run = session.runs[i];
+    add("run", i,
+        {.report = {.snapshot = std::move(run.snapshot)},
+         .request = std::move(run.request),
+         .run = static_cast<int>(i)});
+  }
   for (std::size_t i = 0; i < session.visits.size(); ++i) {
-    add("visit", i, session.visits[i].report.snapshot);
+    RecordedVisit& visit = session.visits[i];
+    add("visit", i,
+        {.report = std::move(visit.report),
+         .request = std::move(visit.request),
+         .visit = static_cast<int>(i)});
   }
   if (snapshots.empty()) return refuse_snapshots(path, "this recording holds no captured graph");
   return snapshots;
@@ -79,8 +85,8 @@ engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& pat
   ENGINE_ASSIGN(Snapshot snapshot, import_dot(text, path));
   std::vector<OpenedSnapshot> snapshots(1);
   snapshots[0].title = engine::shown_text(std::filesystem::path(path).filename().string());
-  snapshots[0].snapshot = std::move(snapshot);
-  snapshots[0].snapshot.subject = snapshots[0].title;
+  snapshots[0].report.snapshot = std::move(snapshot);
+  snapshots[0].report.snapshot.subject = snapshots[0].title;
   return snapshots;
 }
 

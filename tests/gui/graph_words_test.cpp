@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/doctor/examine_bar.h"
-#include "app/gui/doctor/finding_view.h"
 
 namespace app {
 namespace {
@@ -36,22 +35,30 @@ TEST(GraphWords, StallSaysWhereAndWhy) {
             "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
 }
 
+TEST(GraphWords, NumbersOfPlacesAreGrouped) {
+  EXPECT_EQ(place_words("parameter byte 1648"), "parameter byte 1 648");
+  EXPECT_EQ(place_words("parameter byte 64"), "parameter byte 64");
+  EXPECT_EQ(place_words("memset target"), "memset target");
+  EXPECT_EQ(place_words("byte 99999999999999999999 of 12345"),
+            "byte 99999999999999999999 of 12 345");
+}
+
+TEST(GraphWords, ANodeSaysWhichOperandItQuantizes) {
+  profiling::GraphSnapshot graph;
+  graph.nodes.resize(2);
+  graph.nodes[1] = {.name = "tile_kernel", .stage = engine::Stage::Quantize};
+  GraphFacts facts;
+  facts.operands = {"", "dY"};
+  EXPECT_EQ(node_title(graph, 1, &facts), "1  quantize dY  tile_kernel");
+  EXPECT_EQ(node_title(graph, 1), "1  tile_kernel");
+  EXPECT_EQ(node_title(graph, 0, &facts), "0  unknown");
+  EXPECT_EQ(node_title(graph, 7, &facts), "node 7");
+}
+
 TEST(GraphWords, DeadlineFollowsItsMode) {
   EXPECT_EQ(deadline_of(DeadlineMode::Automatic, 20, 5, 0.1), 0.0);
   EXPECT_DOUBLE_EQ(deadline_of(DeadlineMode::Percentile, 20, 5, 0.1), 2.0);
   EXPECT_EQ(deadline_of(DeadlineMode::Seconds, 20, 5, 0.1), 5.0);
-}
-
-TEST(GraphWords, ExperimentsOfAProofAreFoundWithAnyDeadline) {
-  profiling::DoctorReport report;
-  report.findings.resize(1);
-  report.findings[0].proof.cures.free_on_launch = true;
-  report.experiments.resize(2);
-  report.experiments[0].experiment.deadline_seconds = 4;
-  report.experiments[1].experiment.free_on_launch = true;
-  EXPECT_EQ(records_of(report, 0).shows, 0);
-  EXPECT_EQ(records_of(report, 0).cures, 1);
-  EXPECT_EQ(records_of(report, 1).shows, -1);
 }
 
 }  // namespace

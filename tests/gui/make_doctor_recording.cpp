@@ -1,12 +1,17 @@
 // Writes a recording with visits to the graph doctor, for the window tests: a shared workspace that
-// was proved, a stall, and, if a number is given, a graph with that many nodes.
+// was proved, a stall, and, if a number is given, a graph with that many nodes. With "gallery"
+// instead of a number: a proved visit to every case of the gallery but those named after it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/session/session_file.h"
 
@@ -150,6 +155,19 @@ RecordedVisit stalled_visit() {
   return visit;
 }
 
+std::vector<RecordedVisit> gallery_visits(const std::vector<std::string>& without) {
+  std::vector<RecordedVisit> visits;
+  for (const HazardCase& one : hazard_cases()) {
+    if (std::ranges::find(without, one.id) != without.end()) continue;
+    RecordedVisit& visit = visits.emplace_back(proved_visit());
+    visit.request = {};
+    visit.report.snapshot.subject = subject_title({.id = one.id});
+    visit.report.findings[0].rule = one.rule;
+    visit.report.conclusion = "Proved: " + one.mistake;
+  }
+  return visits;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -160,7 +178,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::vector<RecordedVisit> visits = {proved_visit(), stalled_visit()};
-  if (argc > 2) {
+  if (argc > 2 && std::string_view(argv[2]) == "gallery") {
+    visits = gallery_visits({argv + 3, argv + argc});
+  } else if (argc > 2) {
     visits.emplace_back();
     visits.back().wall_clock_ms = 1'790'000'200'000;
     visits.back().report.snapshot = snapshot_of("large", std::atoi(argv[2]), 8);

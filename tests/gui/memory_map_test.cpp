@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace app {
 namespace {
 
@@ -47,6 +49,47 @@ TEST(MemoryMap, PartsOfDifferentExpertsDoNotClash) {
 
 TEST(MemoryMap, ScratchClashesAsAWhole) {
   EXPECT_EQ(map_of(two_memsets(engine::AllocationRole::Workspace, 1024, false)).clashes, 1);
+}
+
+/// A kernel of this stage that holds the first address of each allocation.
+Snapshot one_kernel(engine::Stage stage, const std::vector<engine::Allocation>& memory) {
+  Snapshot snapshot{.ledger = memory};
+  profiling::KernelNode launch;
+  launch.parameters.resize(8 * memory.size());
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    snapshot.ledger[i].id = i + 1;
+    snapshot.ledger[i].address = kAddress + 4096 * i;
+    snapshot.ledger[i].bytes = 4096;
+    std::memcpy(launch.parameters.data() + 8 * i, &snapshot.ledger[i].address, 8);
+    launch.slots.push_back({.offset = static_cast<std::uint32_t>(8 * i), .bytes = 8});
+  }
+  snapshot.graphs.resize(1);
+  snapshot.graphs[0].nodes.push_back(
+      {.type = NodeType::Kernel, .stage = stage, .parameters = std::move(launch)});
+  return snapshot;
+}
+
+std::string operand_of(engine::Stage stage, const std::vector<engine::Allocation>& memory) {
+  const Snapshot snapshot = one_kernel(stage, memory);
+  return operands_of(snapshot, snapshot.graphs[0], map_of(snapshot)).at(0);
+}
+
+TEST(Operands, AreKnownByTheQuantizedMemoryThatANodeHolds) {
+  using engine::AllocationRole;
+  using engine::Stage;
+  const engine::Allocation input = {.role = AllocationRole::Input, .owner = "activations"};
+  const engine::Allocation codes = {.role = AllocationRole::Quantized, .owner = "X: rowwise codes"};
+  const engine::Allocation weights = {.role = AllocationRole::Tickets,
+                                      .owner = "W, layer 0: tickets"};
+  EXPECT_EQ(operand_of(Stage::Quantize, {input, codes}), "X");
+  EXPECT_EQ(operand_of(Stage::Amax, {weights}), "W");
+  EXPECT_EQ(operand_of(Stage::Quantize, {codes, weights, codes}), "W and X");
+  // The offsets of its rows are written into X's memory by a node that quantizes nothing.
+  EXPECT_EQ(operand_of(Stage::Offsets, {codes}), "");
+  EXPECT_EQ(operand_of(Stage::Quantize, {input}), "");
+  EXPECT_EQ(
+      operand_of(Stage::Quantize, {{.role = AllocationRole::Quantized, .owner = "partial amax"}}),
+      "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -69,6 +70,34 @@ def test_findings_of_a_recorded_visit(open_window, recording):
     assert window.control("graphs.node")["value"].startswith("node=4;addresses=2")
 
 
+@pytest.fixture
+def shared_workspace(tmp_path):
+    """A visit that was made on an H200: three products share a workspace, moving one is enough. A copy: the window
+    saves next to what it has opened."""
+    shipped = pathlib.Path(__file__).resolve().parents[2] / "assets/sessions/workspace_bug.session"
+    return str(shutil.copy(shipped, tmp_path / shipped.name))
+
+
+def test_the_conclusion_comes_first_then_the_cure_then_the_evidence(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
+    window.wait("the cure", lambda m: any(c["id"] == "doctor.fix" for c in m["controls"]))
+    assert window.control("doctor.conclusion")["value"].startswith("Proved: 3 grouped matmuls")
+    assert "workspace of its own" in window.control("doctor.fix")["value"]
+    assert window.control("doctor.smallest_cure")["value"] == (
+        'Smallest cure: separate memory for dgrad, layer 0 in place of "workspace of all products".')
+    assert "cublasLtMatmul(" in window.control("doctor.code")["value"]
+    window.click("doctor.library.1")
+    window.wait("PyTorch's code", lambda m: any(
+        c["id"] == "doctor.code" and "torch.cuda.graph" in c["value"] for c in m["controls"]))
+    # From left to right and from top to bottom.
+    read = ["doctor.conclusion", "doctor.fix", "doctor.finding.0", "doctor.proof.0"]
+    corners = [(window.control(one)["rect"][1] // 100, window.control(one)["rect"][0]) for one in read]
+    assert corners == sorted(corners)
+    # After: the search found that moving less than the finding's own cure suffices.
+    assert window.control("doctor.proof.0")["value"] == "before: replayed: wrong from replay 2 on"
+    assert window.control("doctor.proof.1")["value"] == "after: memory moved of dgrad, layer 0: right"
+
+
 def test_topology_zooms_pans_and_finds(open_window, recording):
     window = opened(open_window(str(recording())))
     show(window, 1)
@@ -84,6 +113,75 @@ def test_topology_zooms_pans_and_finds(open_window, recording):
     assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "1")
     window.click("topology.next")
     assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "3")
+
+
+def zoomed(window, steps):
+    """Over the middle of the topology."""
+    x, y = window.centre("graphs.topology")
+    for _ in range(steps):
+        window.xdotool("mousemove", x, y, "click", 4)
+    return wait_fields(window, "graphs.topology", lambda f: True)
+
+
+def test_topology_marks_what_the_finding_names_and_explains_its_colours(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
+    show(window, 1)
+    start = wait_fields(window, "graphs.topology", lambda f: f["named"] == "3")
+    assert window.control("topology.key")["value"] == (
+        "offsets; quantize; fprop; dgrad; wgrad; waits for; named by shared-workspace")
+    window.click("topology.colors.1")
+    window.wait("the key of findings", lambda m: any(
+        c["id"] == "topology.key" and c["value"].startswith("likely or proved; possible") for c in m["controls"]))
+    # Letters grow with the boxes.
+    window.xdotool("mousemove", 5, 5)
+    zoomed(window, 4)
+    wait_fields(window, "graphs.topology", lambda f: float(f["text"]) > 1.3 * float(start["text"]))
+    window.click("topology.search")
+    window.xdotool("type", "--delay", 30, "tile_kernel")
+    for operand in ("X", "W", "dY"):
+        window.click("topology.next")
+        window.wait(f"the node that quantizes {operand}", lambda m: any(
+            c["id"] == "graphs.node" and c["value"].endswith(f";operand={operand}") for c in m["controls"]))
+    # Without the finding nothing is marked.
+    window.click("graphs.view.3")
+    window.click("doctor.finding.0")
+    window.click("graphs.view.1")
+    wait_fields(window, "graphs.topology", lambda f: f["named"] == "0")
+    assert "named" not in window.control("topology.key")["value"]
+
+
+def test_memory_marks_what_the_finding_names(open_window, shared_workspace):
+    window = opened(open_window(shared_workspace, "--no-worker"))
+    show(window, 2)
+    wait_fields(window, "graphs.memory", lambda f: f["rows"] == "39" and f["named"] == "1")
+    assert window.control("memory.key")["value"] == (
+        "named by shared-workspace; address that it names; address held; certainly written; lifetime; capture")
+    # What it names is the first row, whatever its role.
+    rows = saved_csv(window, "memory.card")
+    assert rows[1][0] == "workspace of all products"
+    # With another role there is none.
+    window.choose("memory.role", "splits")
+    wait_fields(window, "graphs.memory", lambda f: f["named"] == "0")
+
+
+def test_byte_numbers_are_whole_and_grouped(open_window, shared_workspace):
+    """1648 and 1656 of a product's argument bytes: the table of the chosen node."""
+    window = opened(open_window(shared_workspace, "--no-worker"))
+    window.click("doctor.node.0")
+    show(window, 1)
+    window.wait("the node", lambda m: any(
+        c["id"] == "graphs.node" and c["value"].startswith("node=4;") for c in m["controls"]))
+    places = [row[0] for row in saved_csv(window, "node.card")[1:]]
+    assert "parameter byte 1 648" in places and "parameter byte 1 656" in places
+
+
+def test_the_deadline_says_what_it_is_of(open_window):
+    window = open_window("--no-worker")
+    show(window, 3)
+    window.wait("the label", lambda m: any(c["id"] == "doctor.deadline_label" for c in m["controls"]))
+    label, choice = (window.control(one)["rect"] for one in ("doctor.deadline_label", "doctor.deadline.0"))
+    assert window.control("doctor.deadline_label")["label"] == "Replay deadline"
+    assert label[2] < choice[0] and label[1] < choice[3] and label[3] > choice[1]
 
 
 def test_memory_shows_unordered_nodes(open_window, recording):
@@ -116,11 +214,80 @@ def test_gallery_explains_its_cases_without_a_gpu(open_window):
     assert not window.control("doctor.examine")["enabled"]
 
 
+ASSETS = pathlib.Path(__file__).resolve().parents[2] / "assets"
+
+
+@pytest.fixture
+def gallery(tmp_path, monkeypatch):
+    """The program's assets with another recording of the gallery, which lacks the named cases; with None there is
+    no recording."""
+    assets = tmp_path / "assets"
+
+    def make(without):
+        (assets / "sessions").mkdir(parents=True)
+        for folder in ASSETS.iterdir():
+            if folder.name != "sessions":
+                (assets / folder.name).symlink_to(folder)
+        if without is not None:
+            maker = os.environ.get("DOCTOR_RECORDING_MAKER")
+            if not maker:
+                pytest.skip("DOCTOR_RECORDING_MAKER does not name the built program")
+            path = assets / "sessions" / "gallery.session"
+            subprocess.run([maker, path, "gallery", *without], check=True, timeout=60)
+        monkeypatch.setenv("EXPERTSCOPE_ASSETS", str(assets))
+
+    return make
+
+
+def shows_recorded(window, title):
+    window.wait(f"the recorded visit: {title}", lambda m: any(
+        c["id"] == "graphs.source" and c["value"] == f"recorded on NVIDIA H200: {title}" for c in m["controls"]))
+    window.wait("its cure", lambda m: any(c["id"] == "doctor.code" for c in m["controls"]))
+    assert window.control("doctor.conclusion")["value"].startswith("Proved: ")
+    assert window.control("doctor.finding.0")["value"].startswith("proved ")
+
+
+def test_recorded_visits_of_the_gallery_are_seen_without_a_gpu(open_window, gallery):
+    gallery([])
+    window = open_window("--no-worker")
+    show(window, 1)
+    window.click("graphs.recorded")
+    shows_recorded(window, "Two grouped matmuls share one workspace")
+    # Another case: its visit follows.
+    window.choose("doctor.case", "A counter that no replay resets")
+    shows_recorded(window, "A counter that no replay resets")
+    assert window.control("doctor.finding.0")["value"] == "proved unreset-counter"
+    assert fields(window.control("doctor.experiments_made"))["n"] == "2"
+    assert window.control("doctor.proof.1")["value"].startswith("after: ")
+    show(window, 1)
+    wait_fields(window, "graphs.topology", lambda f: f["nodes"] == "24" and f["named"] == "2")
+    show(window, 2)
+    wait_fields(window, "graphs.memory", lambda f: f["rows"] == "4" and f["named"] == "1")
+    # A healthy twin has none.
+    show(window, 3)
+    window.click("doctor.healthy")
+    window.wait("no recorded visit to it", lambda m: any(
+        c["id"] == "doctor.show_recorded" and not c["enabled"] for c in m["controls"]))
+
+
+@pytest.mark.parametrize("without, why", [
+    (None, "there are no recorded visits to the gallery at"), (["shared-workspace"], "holds no visit to shared-workspace")])
+def test_a_missing_visit_is_said_to_be_missing(open_window, gallery, without, why):
+    gallery(without)
+    window = open_window("--no-worker")
+    show(window, 3)
+    window.click("doctor.see_recorded")
+    window.wait("the reason", lambda m: any(
+        c["value"].startswith("Not opened: ") and why in c["value"] for c in m["controls"]))
+    # The gallery's own words are there all the same.
+    assert window.control("doctor.case_text")["value"] == "shared-workspace"
+
+
 def test_a_dot_file_is_examined_without_a_gpu(open_window):
     plain = pathlib.Path(__file__).parent.parent / "unit/graph/dot/plain.dot"
     window = open_window(str(plain), "--no-worker")
     window.wait("its conclusion", lambda m: any(
-        c["id"] == "doctor.conclusion" and "By the rules alone" in c["value"]
+        c["id"] == "doctor.conclusion" and "The rules find nothing wrong" in c["value"]
         for c in m["controls"]))
     assert "plain" in window.control("graphs.source")["value"]
 

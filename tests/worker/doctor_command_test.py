@@ -5,7 +5,9 @@ Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker is next to t
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import unittest
 FAKE_WORKER = sys.argv.pop(2)
 PROGRAM = sys.argv.pop(1)
 HEALTHY, FINDINGS, HANG, COULD_NOT_RUN = range(4)
+ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../assets")
 
 
 class Doctor(unittest.TestCase):
@@ -57,17 +60,52 @@ class Visits(Doctor):
             message = self.refused("--worker-backend", "cpu", *prove)
             self.assertIn("CUDA device", message)
 
-    def test_rules_on_graphs_captured_on_an_h200(self):
+    def recordings_of_an_h200(self):
+        """Recorded visits: exit code with what the experiments have shown, rules of the findings."""
         here = os.path.dirname(os.path.abspath(__file__))
-        shipped = os.path.join(here, "../../assets/sessions/workspace_bug.session")
-        for session, code, rules in [(shipped, FINDINGS, ["shared-workspace"]),
-                                     (os.path.join(here, "sessions/flag_not_reset.session"), FINDINGS,
-                                      ["unreset-counter"]),
-                                     (os.path.join(here, "sessions/healthy_step.session"), HEALTHY, [])]:
-            report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
-            reports = report if isinstance(report, list) else [report]
-            found = [(finding["rule"], finding["confidence"]) for one in reports for finding in one["findings"]]
+        shipped = os.path.join(ASSETS, "sessions/workspace_bug.session")
+        return [(shipped, FINDINGS, ["shared-workspace"]),
+                (os.path.join(here, "sessions/flag_not_reset.session"), HANG, ["unreset-counter"]),
+                (os.path.join(here, "sessions/healthy_step.session"), HEALTHY, [])]
+
+    def findings_of(self, code, session):
+        report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
+        return report, [(finding["rule"], finding["confidence"]) for finding in report["findings"]]
+
+    def test_a_recorded_proof_stays_proved(self):
+        for session, code, rules in self.recordings_of_an_h200():
+            report, found = self.findings_of(code, session)
+            self.assertEqual(found, [(rule, "proved") for rule in rules], session)
+            self.assertGreater(len(report["experiments"]), 2)
+            self.assertEqual(report["conclusion"].startswith("Proved: "), bool(rules))
+        shown = self.call(FINDINGS, "--snapshot", self.recordings_of_an_h200()[0][0]).stdout
+        self.assertIn("PROVED  shared-workspace", shown)
+
+    def test_rules_on_graphs_captured_on_an_h200(self):
+        """The same graphs, had nothing been tried on them."""
+        for session, _, rules in self.recordings_of_an_h200():
+            bare = self.path(os.path.basename(session))
+            shutil.copyfile(session, bare)
+            with sqlite3.connect(bare) as file:
+                tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                for table in tables:
+                    if table.startswith(("experiment", "finding", "proof", "smallest")):
+                        file.execute(f'DELETE FROM "{table}"')
+                file.execute("UPDATE visits SET conclusion = ''")
+            report, found = self.findings_of(FINDINGS if rules else HEALTHY, bare)
             self.assertEqual(found, [(rule, "likely") for rule in rules], session)
+            self.assertEqual(report["experiments"], [])
+
+    def test_a_recorded_visit_is_recorded_again_with_its_proof(self):
+        session, code, rules = self.recordings_of_an_h200()[0]
+        again = self.path("again.session")
+        self.call(code, "--snapshot", session, "--record", again)
+        _, found = self.findings_of(code, again)
+        self.assertEqual(found, [(rule, "proved") for rule in rules])
+        with sqlite3.connect(session) as one, sqlite3.connect(again) as other:
+            query = "SELECT request_json FROM visits"
+            self.assertEqual(json.loads(one.execute(query).fetchone()[0])["shape"],
+                             json.loads(other.execute(query).fetchone()[0])["shape"])
 
     def test_the_gallery_is_listed(self):
         lines = self.call(HEALTHY, "--list").stdout.splitlines()
@@ -108,6 +146,72 @@ class Visits(Doctor):
         self.assertEqual(visit.returncode, COULD_NOT_RUN)
         self.assertIn(b"cancelled", errors)
         self.no_worker_is_left("hang-in-setup")
+
+
+class Gallery(Doctor):
+    """Recorded visits to the gallery: shown without a device, recorded with one."""
+
+    def cases(self):
+        return [line.split()[0] for line in self.call(HEALTHY, "--list").stdout.splitlines()[1:]]
+
+    def recorded(self, code, *arguments):
+        """By a worker on which every replay is right: nothing can be proved."""
+        path = self.path("made.session")
+        done = self.call(code, "gallery", "--record", path, *self.worker("captures"), *arguments)
+        self.no_worker_is_left("captures")
+        return path, done
+
+    def test_every_case_is_visited_and_recorded(self):
+        shipped = os.path.join(ASSETS, "sessions", "workspace_bug.session")
+        path, done = self.recorded(FINDINGS, "--take", f"shared-workspace={shipped}")
+        self.assertIn(f"15 of 15 visits in {path}", done.stdout)
+        lines = {line.split()[0]: line for line in self.call(HEALTHY, "gallery", "--file", path).stdout.splitlines()[1:]}
+        self.assertEqual(list(lines), self.cases())
+        self.assertRegex(lines["shared-workspace"], r"NVIDIA H200 +proved +Two grouped matmuls")
+        self.assertRegex(lines["flag-not-reset"], r"flag-not-reset +not proved +A counter")
+        # The visit that was taken has kept what it has shown.
+        shown = self.call(FINDINGS, "gallery", "--file", path, "shared-workspace").stdout
+        self.assertIn("PROVED  shared-workspace", shown)
+        self.assertIn("Smallest cure: separate memory for dgrad, layer 0", shown)
+        report = json.loads(self.call(HEALTHY, "gallery", "--file", path, "--json", "flag-not-reset").stdout)
+        self.assertEqual(report["snapshot"]["subject"], "A counter that no replay resets")
+        self.assertGreater(len(report["experiments"]), 2)
+
+    def test_what_cannot_be_recorded_is_named(self):
+        path, done = self.recorded(COULD_NOT_RUN, "shared-workspace", "scalar-baked")
+        self.assertIn("needs cuBLASLt 13.5.1.27 or 13.6.0.2", done.stderr)
+        self.assertIn("not recorded: shared-workspace", done.stderr)
+        self.assertIn("1 of 2 visits", done.stdout)
+        self.assertIn("no visit to shared-workspace", self.refused("gallery", "--file", path, "shared-workspace"))
+        self.assertIn("not recorded", self.call(HEALTHY, "gallery", "--file", path).stdout)
+
+    def test_wrong_arguments_are_refused(self):
+        absent = self.path("absent.session")
+        self.assertIn("--record FILE", self.refused("gallery", "--file", absent))
+        healthy = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sessions", "healthy_step.session")
+        for arguments, why in ((["nope"], "nope"), (["--take", "a=b"], "--record"),
+                               (["--record", healthy], "exists"),
+                               (["--record", absent, "--take", "nope=x"], "nope=x"),
+                               (["--record", absent, "--take", f"shared-workspace={healthy}"], "has proved"),
+                               (["--record", absent, "--take", f"shared-workspace={absent}"], "absent.session")):
+            with self.subTest(arguments):
+                self.assertIn(why, self.refused("gallery", *arguments))
+                self.assertFalse(os.path.exists(absent))
+
+    def test_without_a_device_it_says_so(self):
+        path = self.path("made.session")
+        done = self.call(COULD_NOT_RUN, "gallery", "--record", path, "--worker-backend", "cpu", "scalar-baked")
+        self.assertIn("CUDA device", done.stderr)
+        self.assertFalse(os.path.exists(path))
+
+    def test_the_shipped_visits_prove_every_case(self):
+        path = os.path.join(ASSETS, "sessions", "gallery.session")
+        if not os.path.exists(path):
+            self.skipTest(f"there is no recording of: {', '.join(self.cases())}")
+        lines = self.call(HEALTHY, "gallery").stdout.splitlines()[1:]
+        self.assertEqual([line.split()[0] for line in lines if " proved " not in line], [])
+        self.assertEqual([line.split()[0] for line in lines], self.cases())
+        self.assertLessEqual(os.path.getsize(path), 3_000_000)
 
 
 class Matrix(Doctor):

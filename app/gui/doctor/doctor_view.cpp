@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/doctor/proof_records.h"
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
@@ -30,15 +31,6 @@ const std::vector<plot::Column> kExperimentColumns = {
     {"replays", 54, true, "Number of requested replays"},
     {"median", 66, true, "Median duration of a replay, by CUDA events"},
     {"took", 58, true, "Wall time of its process, including its start"}};
-
-/// For a graph that has not been examined yet.
-std::string by_rules(std::size_t findings) {
-  if (findings == 0) {
-    return "By the rules alone: no fault. Only replays of a live graph can say more.";
-  }
-  return fmt::format("By the rules alone: {} fault{}. Prove shows by experiment which are real.",
-                     findings, findings == 1 ? "" : "s");
-}
 
 ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   switch (verdict) {
@@ -72,15 +64,8 @@ void wrapped(const std::string& text, ImU32 color) {
 std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report,
                         const profiling::GraphSnapshot* graph) {
   const Theme& theme = context.theme;
-  const std::string conclusion =
-      report.conclusion.empty() ? by_rules(report.findings.size()) : report.conclusion;
+  const std::string conclusion = report.conclusion;
   wrapped(conclusion, theme.colors.text);
-  if (const std::string cost = marker_cost_text(report); !cost.empty()) {
-    const ImVec2 cost_at = ImGui::GetCursorScreenPos();
-    wrapped(cost, theme.colors.dim_text);
-    controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
-                     ImGui::GetItemRectMax());
-  }
   if (const int code =
           report.snapshot.graphs.empty() ? 0 : report.snapshot.graphs.front().failure.code;
       code != 0) {
@@ -99,13 +84,11 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
                record.outcome.stall.front().nodes, graph);
     break;
   }
-  if (!report.smallest_cure.empty()) {
-    std::string cure = "Smallest cure, memory that must move:";
-    for (const profiling::MovedMemory& moved : report.smallest_cure) {
-      cure += fmt::format(" {} of node {};", moved.owner, moved.node.node);
-    }
-    cure.back() = '.';
-    wrapped(cure, theme.colors.text);
+  if (const std::string cost = marker_cost_text(report); !cost.empty()) {
+    const ImVec2 cost_at = ImGui::GetCursorScreenPos();
+    wrapped(cost, theme.colors.dim_text);
+    controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
+                     ImGui::GetItemRectMax());
   }
   return conclusion;
 }
@@ -129,6 +112,8 @@ void draw_proofs(const PanelContext& context, const Area& room,
     plot::draw_text(ImGui::GetWindowDrawList(), font, areas[i].at,
                     verdict_color(theme, made.outcome.verdict),
                     plot::fitted(font, text, room.size.x));
+    controls::record(context, fmt::format("doctor.proof.{}", i).c_str(), proofs[i].when, "text",
+                     text, areas[i].at, areas[i].end());
     const Area grid = areas[i].below(line);
     ImGui::SetCursorScreenPos(grid.at);
     draw_checks_grid(context, fmt::format("##doctor.grid{}", i).c_str(),
@@ -241,11 +226,20 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
     conclusion = draw_report(context, *scene.report(), scene.graph());
   } else {
     conclusion = visit_refusal(news, context.view.link, context.view.hello);
-    wrapped(conclusion.empty() ? "Nothing examined yet." : conclusion, theme.colors.dim_text);
+    draw_nothing_examined(context, conclusion);
   }
   controls::record(context, "doctor.conclusion", "conclusion", "text", conclusion, at,
                    ImGui::GetItemRectMax());
   ImGui::EndChild();
+}
+
+void DoctorView::draw_nothing_examined(const PanelContext& context, const std::string& why) {
+  wrapped(why.empty() ? "Nothing examined yet." : why, context.theme.colors.dim_text);
+  if (accent_button(context, "doctor.see_recorded", "See a recorded visit",
+                    {.tooltip = "To a program of the gallery, made on a GPU: conclusion, cure, "
+                                "evidence, graph and memory"})) {
+    show_gallery(context);
+  }
 }
 
 CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphScene& scene) {
@@ -309,37 +303,44 @@ CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& s
 void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene,
                             bool narrow) {
   const float gap = context.theme.px(kGap);
-  std::vector<Area> places;  // state, findings, chosen, experiments, before and after
-  if (narrow) {
-    places = rows_of(cards, gap, {0.13F, 0.2F, 0.3F, 0.18F, 0.19F});
-  } else {
-    const std::vector<Area> rows = rows_of(cards, gap, {0.62F, 0.38F});
-    const std::vector<Area> upper = columns_of(rows[0], gap, {0.42F, 0.58F});
-    places = rows_of(upper[0], gap, {0.4F, 0.6F});
-    places.push_back(upper[1]);
-    for (const Area& area : columns_of(rows[1], gap, {0.62F, 0.38F})) places.push_back(area);
-  }
+  // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
+  // from top to bottom.
+  const std::vector<Area> places =
+      narrow ? rows_of(cards, gap, {0.12F, 0.2F, 0.14F, 0.24F, 0.15F, 0.15F})
+             : grid_by_rows(cards, gap,
+                            {{.share = 0.31F, .parts = {0.42F, 0.58F}},
+                             {.share = 0.33F, .parts = {0.42F, 0.58F}},
+                             {.share = 0.36F, .parts = {0.62F, 0.38F}}});
   draw_card(context, places[0], state_card(context, scene));
-  findings_.draw_list(context, places[1], scene);
+  findings_.draw_list(context, places[2], scene);
   const profiling::HazardCase* one = bar_.gallery_case();
   if (one != nullptr && scene.finding() < 0) {
-    findings_.draw_case(context, places[2], *one, bar_.healthy());
+    const Area& first = places[1];
+    const Area& last = narrow ? first : places[3];
+    findings_.draw_case(context, {first.at, ImVec2(first.size.x, last.end().y - first.at.y)}, *one,
+                        bar_.healthy());
+    if (narrow) findings_.draw_chosen(context, places[3], scene, bar_);
   } else {
-    findings_.draw_chosen(context, places[2], scene, bar_);
+    cure_.draw(context, places[1], scene);
+    findings_.draw_chosen(context, places[3], scene, bar_);
   }
-  draw_card(context, places[3], experiments_card(context, scene));
-  draw_card(context, places[4], proof_card(context, scene));
+  draw_card(context, places[4], experiments_card(context, scene));
+  draw_card(context, places[5], proof_card(context, scene));
 }
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
-  const bool narrow = area.size.x < theme.px(kNarrow);
   const profiling::HazardCase* explained = bar_.gallery_case();
-  const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
-  // After choosing another case the user wants to read about it.
-  if (bar_.gallery_case() != explained) scene.choose_finding(-1);
+  const float used = bar_.draw(context, area.at, area.size.x, scene) + theme.px(kGapSmall);
+  if (bar_.gallery_case() != explained) {
+    // After choosing another case the user wants to read about it, or goes through the recorded
+    // ones.
+    scene.choose_finding(-1);
+    const auto& recorded = context.view.doctor.recorded_case;
+    if (recorded != nullptr && scene.report() == &recorded->report) bar_.show_recorded(context);
+  }
   const CardGround ground(context, "##doctor.cards", area.below(used),
-                          {.width = kNarrow, .height = 460, .stacked_height = 900});
+                          {.width = kNarrow, .height = 560, .stacked_height = 1050});
   draw_cards(context, ground.area(), scene, ground.stacked());
 }
 

@@ -1,5 +1,5 @@
-// The graph doctor's workspace: what to examine, what is in progress, findings, experiments and the
-// conclusion.
+// The graph doctor's workspace, in the order in which it is read: what to examine, the conclusion
+// or what is in progress, the cure, the findings with their evidence, the experiments.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/doctor/cure_view.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
 #include "app/gui/graph/graph_scene.h"
@@ -18,17 +19,21 @@ class DoctorView {
  public:
   /// A gallery case chosen in the bar is explained until a finding is chosen.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+  /// The recorded visit to its first case.
+  void show_gallery(const PanelContext& context) { bar_.show_gallery(context); }
 
  private:
   void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
   CardSpec state_card(const PanelContext& context, GraphScene& scene);
   void draw_conclusion(const PanelContext& context, ImVec2 room, const GraphScene& scene);
+  void draw_nothing_examined(const PanelContext& context, const std::string& why);
   void draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene);
   CardSpec experiments_card(const PanelContext& context, const GraphScene& scene);
   CardSpec proof_card(const PanelContext& context, const GraphScene& scene);
   void follow(const PanelContext& context, const GraphScene& scene);
 
   ExamineBar bar_;
+  CureView cure_;
   FindingView findings_;
   plot::TableState table_;
   std::vector<plot::TableRow> rows_;

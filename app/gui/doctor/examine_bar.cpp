@@ -4,12 +4,20 @@
 
 #include <algorithm>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/iterations_card.h"
+#include "app/gui/theme/text.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
+namespace {
+
+constexpr float kTwoRows = 830.0F;  // grid pixels that the longer row takes
+
+}  // namespace
+
 double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_seconds) {
   switch (mode) {
     case DeadlineMode::Automatic:
@@ -74,8 +82,7 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
-  // A narrow window has no room for it after the deadline.
-  if (narrow) draw_markers(context);
+  if (kind_ != 1 || narrow) draw_markers(context);
   if (kind_ != 1) return;
   std::vector<std::string> titles;
   for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
@@ -84,7 +91,7 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   } else {
     ImGui::SameLine(0, theme.px(kGap));
   }
-  const float kept = theme.px(130);
+  const float kept = theme.px(narrow ? 250 : 350);
   controls::combo(
       context, "doctor.case", "##case", case_, titles,
       {.tooltip = "Small programs with one known mistake each",
@@ -92,6 +99,27 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   ImGui::SameLine(0, theme.px(kGap));
   controls::checkbox(context, "doctor.healthy", "healthy twin", healthy_,
                      {.tooltip = "The same program without the mistake"});
+  ImGui::SameLine(0, theme.px(kGap));
+  if (controls::button(context, "doctor.show_recorded", "Recorded visit",
+                       {.enabled = !healthy_,
+                        .reason = "Only visits to the faulty programs are recorded",
+                        .tooltip = "The visit to this case that ships with the program, made on a "
+                                   "GPU: needs none"})) {
+    show_recorded(context);
+  }
+  if (!narrow) draw_markers(context);
+}
+
+void ExamineBar::show_gallery(const PanelContext& context) {
+  kind_ = 1;
+  healthy_ = false;
+  show_recorded(context);
+}
+
+void ExamineBar::show_recorded(const PanelContext& context) const {
+  if (const profiling::HazardCase* one = gallery_case()) {
+    context.commands.push_back(ShowRecordedCase{one->id});
+  }
 }
 
 void ExamineBar::draw_markers(const PanelContext& context) {
@@ -105,6 +133,14 @@ void ExamineBar::draw_markers(const PanelContext& context) {
 void ExamineBar::draw_deadline(const PanelContext& context) {
   const Theme& theme = context.theme;
   const double p99 = p99_seconds(context);
+  {
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::AlignTextToFramePadding();
+    show_text("Replay deadline");
+  }
+  controls::record(context, "doctor.deadline_label", "Replay deadline", "text", "",
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  ImGui::SameLine(0, theme.px(kGap));
   controls::segmented(
       context, "doctor.deadline", deadline_, {"automatic", "k x p99", "seconds"},
       {.tooltip = "How long one replay may take before it counts as hung", .width = theme.px(230)},
@@ -127,26 +163,9 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
   }
 }
 
-float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
-                       bool narrow) {
-  const Theme& theme = context.theme;
-  const float row = theme.px(kRowHeight + kGapSmall);
-  const float gallery = kind_ == 1 ? 1.0F : 0.0F;
-  const float rows = narrow ? 3.0F + gallery : 2.0F;
+void ExamineBar::draw_buttons(const PanelContext& context, const GraphScene& scene) {
   const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::BeginChild("##doctor.bar", ImVec2(width, rows * row), false,
-                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_subject(context, row, narrow);
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (narrow ? 1.0F + gallery : 1.0F) * row));
-  draw_deadline(context);
-  if (narrow) {
-    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (2.0F + gallery) * row));
-  } else {
-    draw_markers(context);
-    ImGui::SameLine(0, theme.px(kGapSection));
-  }
-  const auto next = [&] { ImGui::SameLine(0, theme.px(kGap)); };
+  const auto next = [&] { ImGui::SameLine(0, context.theme.px(kGap)); };
   const auto starter = [&](const char* id, const char* label, const char* tooltip, bool prove) {
     if (controls::button(context, id, label,
                          {.enabled = why.empty(), .reason = why, .tooltip = tooltip})) {
@@ -177,6 +196,27 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
                         .tooltip = "As Markdown or JSON, depending on the file name"})) {
     context.commands.push_back(ExportReport{scene.shared_report()});
   }
+}
+
+float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width,
+                       const GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const bool narrow = width < theme.px(kTwoRows);
+  const float row = theme.px(kRowHeight + kGapSmall);
+  const float gallery = kind_ == 1 ? 1.0F : 0.0F;
+  const float rows = narrow ? 3.0F + gallery : 2.0F;
+  ImGui::SetCursorScreenPos(at);
+  ImGui::BeginChild("##doctor.bar", ImVec2(width, rows * row), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  draw_subject(context, row, narrow);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (narrow ? 1.0F + gallery : 1.0F) * row));
+  draw_deadline(context);
+  if (narrow) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (2.0F + gallery) * row));
+  } else {
+    ImGui::SameLine(0, theme.px(kGapSection));
+  }
+  draw_buttons(context, scene);
   ImGui::EndChild();
   return rows * row;
 }

@@ -17,9 +17,12 @@ double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_
 
 class ExamineBar {
  public:
-  /// Draws two rows of controls, three or four in a narrow window; returns the height used.
-  float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
-             bool narrow);
+  /// Draws two rows of controls, three or four where they have no room; returns the height used.
+  float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene);
+  /// Chooses the gallery, and shows the recorded visit to its case.
+  void show_gallery(const PanelContext& context);
+  /// The recorded visit to the chosen case, if one of the gallery is chosen.
+  void show_recorded(const PanelContext& context) const;
   /// The subject as currently chosen, with experiments for findings of these rules (empty = all).
   VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
   /// For findings of one rule in the report on screen, whatever is currently chosen: its own case
@@ -33,6 +36,7 @@ class ExamineBar {
  private:
   void draw_subject(const PanelContext& context, float row, bool narrow);
   void draw_deadline(const PanelContext& context);
+  void draw_buttons(const PanelContext& context, const GraphScene& scene);
   /// Drawn after the previous control.
   void draw_markers(const PanelContext& context);
   /// Of the run on screen; computed once per run.

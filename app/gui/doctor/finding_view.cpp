@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
@@ -34,25 +35,6 @@ std::string finding_list(const profiling::DoctorReport& report) {
 }
 
 }  // namespace
-
-ProofRecords records_of(const profiling::DoctorReport& report, int finding) {
-  ProofRecords records;
-  if (finding < 0 || static_cast<std::size_t>(finding) >= report.findings.size()) return records;
-  const profiling::Proof& proof = report.findings[static_cast<std::size_t>(finding)].proof;
-  // The deadline of a visit is part of its experiments and changes nothing else.
-  const auto same = [](profiling::Experiment made, const profiling::Experiment& wanted) {
-    made.deadline_seconds = wanted.deadline_seconds;
-    return made == wanted;
-  };
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    const profiling::Experiment& made = report.experiments[i].experiment;
-    if (records.shows < 0 && same(made, proof.shows)) records.shows = static_cast<int>(i);
-    if (proof.needs_cure && records.cures < 0 && same(made, proof.cures)) {
-      records.cures = static_cast<int>(i);
-    }
-  }
-  return records;
-}
 
 void confidence_chip(const PanelContext& context, profiling::Confidence confidence) {
   const Theme& theme = context.theme;
@@ -152,9 +134,11 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
   for (std::size_t i = 0; i < std::min(finding.nodes.size(), kNodesShown); ++i) {
     const profiling::NodeRef node = finding.nodes[i];
     const auto index = static_cast<std::size_t>(node.graph);
-    const std::string label = node.graph >= 0 && index < snapshot.graphs.size()
-                                  ? node_title(snapshot.graphs[index], node.node)
-                                  : fmt::format("node {}", node.node);
+    const std::string label =
+        node.graph >= 0 && index < snapshot.graphs.size()
+            ? node_title(snapshot.graphs[index], node.node,
+                         node.graph == scene.graph_index() ? scene.facts() : nullptr)
+            : fmt::format("node {}", node.node);
     const std::string cut =
         plot::fitted(context.theme.fonts.body, label, room - context.theme.px(20));
     const float width = plot::text_size(context.theme.fonts.body, cut).x + context.theme.px(16);
@@ -170,52 +154,24 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
   }
 }
 
-void FindingView::draw_fix(const PanelContext& context, const profiling::Finding& finding) {
-  heading(context, "Fix");
-  if (!finding.fix.words.empty()) show_wrapped(finding.fix.words);
-  controls::segmented(context, "doctor.library", library_,
-                      {"cuBLASLt", "PyTorch", "Transformer Engine"},
-                      {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x)});
-  const std::string& code = library_ == 0   ? finding.fix.cublaslt
-                            : library_ == 1 ? finding.fix.pytorch
-                                            : finding.fix.transformer_engine;
-  if (code.empty()) {
-    show_wrapped("There is nothing specific to this library.");
-    return;
-  }
-  ImGui::SameLine(0, context.theme.px(kGap));
-  if (controls::button(context, "doctor.copy_fix", "Copy")) ImGui::SetClipboardText(code.c_str());
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float pad = context.theme.px(6);
-  const ImFont* mono = context.theme.fonts.mono;
-  const float wrap = ImGui::GetContentRegionAvail().x - 2.0F * pad;
-  const ImVec2 size = shown_size(mono, code, wrap);
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  const ImVec2 end(at.x + wrap + 2.0F * pad, at.y + size.y + 2.0F * pad);
-  draw->AddRectFilled(at, end, context.theme.colors.raised, context.theme.px(kRounding));
-  draw_shown(draw, mono, ImVec2(at.x + pad, at.y + pad), context.theme.colors.text, code, wrap);
-  ImGui::Dummy(ImVec2(end.x - at.x, end.y - at.y));
-}
-
 void FindingView::draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
                               const ExamineBar& bar) {
   const profiling::DoctorReport* report = scene.report();
-  const auto index = static_cast<std::size_t>(scene.finding());
   const bool any = report != nullptr && !report->findings.empty();
-  const profiling::Finding* finding = any && scene.finding() >= 0 && index < report->findings.size()
-                                          ? &report->findings[index]
-                                          : nullptr;
+  const profiling::Finding* finding = scene.chosen_finding();
   CardSpec spec{.id = "doctor.finding_card",
-                .title = finding != nullptr ? finding->rule : "Finding",
-                .question = "Why is it suspected, what would prove it, and how is it fixed?",
-                .note = finding != nullptr ? fmt::format("hazard {}", finding->hazard) : "",
+                .title = "Evidence",
+                .question = "Why is it suspected, where is it, and what would prove it?",
+                .note = finding != nullptr
+                            ? fmt::format("{}, hazard {}", finding->rule, finding->hazard)
+                            : "",
                 .measured =
                     "The rule that made it and the facts it relies on; facts carry their source "
                     "and date.",
                 .empty = [report, any, finding]() -> EmptyState {
                   if (finding != nullptr) return {};
                   if (report == nullptr) return {"Not examined", "A finding is explained here."};
-                  if (any) return {"No finding chosen", "Click one on the left."};
+                  if (any) return {"No finding chosen", "Click one in the list of findings."};
                   return {"No finding", "There is nothing to explain."};
                 },
                 .draw =
@@ -230,29 +186,8 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
   draw_card(context, area, spec);
 }
 
-void FindingView::draw_finding(const PanelContext& context, GraphScene& scene,
-                               const profiling::Finding& finding, const ExamineBar& bar) {
-  confidence_chip(context, finding.confidence);
-  show_wrapped(finding.title);
-  heading(context, "Why that breaks replays");
-  show_wrapped(finding.explanation);
-  if (!finding.missing_order.empty()) show_wrapped(finding.missing_order);
-  if (!finding.nodes.empty()) draw_nodes(context, scene, finding);
-  if (!finding.accesses.empty()) {
-    heading(context, "Memory");
-    for (std::size_t i = 0; i < std::min(finding.accesses.size(), kNodesShown); ++i) {
-      const profiling::Access& access = finding.accesses[i];
-      show_wrapped(fmt::format("node {}, {}: {} + {:#x}", access.node.node, access.place,
-                               access.owner.empty() ? "unknown memory" : access.owner,
-                               access.offset));
-    }
-  }
-  if (!finding.evidence.empty()) {
-    heading(context, "Evidence");
-    for (const std::string& line : finding.evidence) show_wrapped("- " + line);
-  }
-  heading(context, "Proof");
-  if (!finding.proof.words.empty()) show_wrapped(finding.proof.words);
+void FindingView::draw_prove(const PanelContext& context, const GraphScene& scene,
+                             const profiling::Finding& finding, const ExamineBar& bar) {
   const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
   const bool of_gallery = profiling::gallery_subject(scene.report()->snapshot.subject).has_value();
   if (controls::button(
@@ -270,7 +205,34 @@ void FindingView::draw_finding(const PanelContext& context, GraphScene& scene,
                      "in the rail and runs the experiments for findings of this rule only"})) {
     context.commands.push_back(bar.order_for(context, scene, finding.rule));
   }
-  draw_fix(context, finding);
+}
+
+void FindingView::draw_finding(const PanelContext& context, GraphScene& scene,
+                               const profiling::Finding& finding, const ExamineBar& bar) {
+  confidence_chip(context, finding.confidence);
+  ImGui::SameLine(0, context.theme.px(kGap));
+  draw_prove(context, scene, finding, bar);
+  show_wrapped(finding.title);
+  if (!finding.nodes.empty()) draw_nodes(context, scene, finding);
+  heading(context, "Why that breaks replays");
+  show_wrapped(finding.explanation);
+  if (!finding.missing_order.empty()) show_wrapped(finding.missing_order);
+  if (!finding.accesses.empty()) {
+    heading(context, "Memory");
+    for (std::size_t i = 0; i < std::min(finding.accesses.size(), kNodesShown); ++i) {
+      const profiling::Access& access = finding.accesses[i];
+      const std::string owner = access.owner.empty() ? "unknown memory" : access.owner;
+      show_wrapped(fmt::format("{}, {}: {} + {} B",
+                               node_title(scene.report()->snapshot, access.node),
+                               place_words(access.place), owner, plot::count_text(access.offset)));
+    }
+  }
+  if (!finding.evidence.empty()) {
+    heading(context, "Evidence");
+    for (const std::string& line : finding.evidence) show_wrapped("- " + line);
+  }
+  heading(context, "Proof");
+  if (!finding.proof.words.empty()) show_wrapped(finding.proof.words);
 }
 
 void FindingView::draw_fetch(const PanelContext& context, const std::string& version) {

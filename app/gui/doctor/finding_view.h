@@ -1,5 +1,4 @@
-// The findings of a report and the chosen one in full: why, where, the evidence, how to fix it in
-// each library.
+// The findings of a report, and the evidence for the chosen one: why, where, and how it is proved.
 #pragma once
 
 #include <optional>
@@ -11,14 +10,6 @@
 #include "app/gui/graph/graph_scene.h"
 
 namespace app {
-
-/// Indices, in the report's experiments, of the experiment that shows a finding's fault and of the
-/// one that removes it; -1 = not run.
-struct ProofRecords {
-  int shows = -1;
-  int cures = -1;
-};
-ProofRecords records_of(const profiling::DoctorReport& report, int finding);
 
 class FindingView {
  public:
@@ -34,13 +25,12 @@ class FindingView {
   void draw_entry(const PanelContext& context, GraphScene& scene, int index);
   void draw_finding(const PanelContext& context, GraphScene& scene,
                     const profiling::Finding& finding, const ExamineBar& bar);
-  void draw_fix(const PanelContext& context, const profiling::Finding& finding);
   /// The button that fetches a cuBLASLt, and the state of the download.
   void draw_fetch(const PanelContext& context, const std::string& version);
+  void draw_prove(const PanelContext& context, const GraphScene& scene,
+                  const profiling::Finding& finding, const ExamineBar& bar);
   void draw_nodes(const PanelContext& context, GraphScene& scene,
                   const profiling::Finding& finding);
-
-  int library_ = 0;
 };
 
 /// A filled label: "proved", "likely", ... Advances the cursor on the same line.

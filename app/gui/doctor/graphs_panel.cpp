@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "app/doctor/opened_report.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/controls/widgets.h"
@@ -23,7 +24,7 @@ namespace app {
 namespace {
 
 struct ReportSource {
-  std::string key;    // "run", "file", "now", "visit 3": stable as long as the source exists
+  std::string key;    // "run", "file", "recorded", "now", "visit 3": stable as long as it exists
   std::string label;  // as displayed
   GraphScene::Report report;
   GraphScene::Run run;          // supplies node durations; null = not known
@@ -47,6 +48,7 @@ class ReportSources {
   std::size_t visits_ = 0;
   std::string session_path_;
   int files_opened_ = 0;
+  int recorded_shown_ = 0;
   bool busy_ = false;
 };
 
@@ -75,6 +77,13 @@ void ReportSources::follow(const SessionView& view) {
     all_.push_back({"file", "file: " + news.file_report->snapshot.subject, news.file_report,
                     nullptr, nullptr});
   }
+  if (news.recorded_case != nullptr) {
+    const profiling::DoctorReport& report = news.recorded_case->report;
+    all_.push_back(
+        {"recorded",
+         fmt::format("recorded on {}: {}", report.snapshot.device, report.snapshot.subject),
+         GraphScene::Report(news.recorded_case, &report), nullptr, nullptr});
+  }
   if (news.busy && news.so_far != nullptr) {
     all_.push_back({"now", "in progress: " + news.subject, news.so_far, nullptr, nullptr});
   }
@@ -82,10 +91,17 @@ void ReportSources::follow(const SessionView& view) {
   const std::size_t visits = std::exchange(visits_, view.visits.size());
   if (view.visits.size() > visits && !another_session) {
     key_ = fmt::format("visit {}", view.visits.size());
-  } else if (another_session && news.run_report == nullptr && !view.visits.empty()) {
-    key_ = "visit 1";
+  } else if (another_session && !view.visits.empty()) {
+    // A proof says more than the rules can about any run's graph.
+    const auto proved = std::ranges::find_if(
+        view.visits, [](const auto& visit) { return holds_proof(visit->report); });
+    const bool any = proved != view.visits.end();
+    if (any || news.run_report == nullptr) {
+      key_ = fmt::format("visit {}", any ? proved - view.visits.begin() + 1 : 1);
+    }
   }
   if (std::exchange(files_opened_, news.files_opened) != news.files_opened) key_ = "file";
+  if (std::exchange(recorded_shown_, news.recorded_shown) != news.recorded_shown) key_ = "recorded";
   if (!std::exchange(busy_, news.busy && news.so_far != nullptr) && busy_) key_ = "now";
 }
 
@@ -178,13 +194,16 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
 
 void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
   std::string sentence =
-      "A run with graph replay on a GPU captures one, and so does a visit to the doctor. A file of "
-      "cudaGraphDebugDotPrint() or a recording can be opened without a GPU.";
+      "A run with graph replay on a GPU captures one, and so does a visit to the doctor. Without a "
+      "GPU a file of cudaGraphDebugDotPrint(), a recording, and the recorded visits to the gallery "
+      "can be opened: choose Doctor.";
   if (context.view.run != nullptr && !context.view.run->activity.nodes.empty()) {
     sentence = "This recording was made before snapshots were recorded. " + sentence;
   }
-  if (draw_empty(context, size, "No captured graph", sentence, "graphs.open_graph", "Open graph")) {
-    context.commands.push_back(AskPath{FilePurpose::OpenGraph});
+  if (draw_empty(context, size, "No captured graph", sentence, "graphs.recorded",
+                 "See a recorded visit")) {
+    doctor_.show_gallery(context);
+    view_ = 3;
   }
 }
 
@@ -202,7 +221,7 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
   // Large text leaves no room for two cards side by side.
   const bool narrow = area.size.x < context.theme.px(620);
   const std::vector<Area> parts =
-      narrow ? rows_of(area, gap, {0.6F, 0.4F}) : columns_of(area, gap, {0.68F, 0.32F});
+      narrow ? rows_of(area, gap, {0.6F, 0.4F}) : columns_of(area, gap, {0.65F, 0.35F});
   if (view_ == 1) {
     const ReportSource* source = sources_.chosen();
     const bool live = source != nullptr && source->key == "now";

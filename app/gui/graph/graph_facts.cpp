@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "profiling/hazards/snapshot/reachability.h"
@@ -253,6 +254,33 @@ MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::Graph
   std::stable_sort(map.rows.begin(), map.rows.end(),
                    [&](const MemoryRow& a, const MemoryRow& b) { return rank(a) < rank(b); });
   return map;
+}
+
+std::vector<std::string> operands_of(const profiling::Snapshot& snapshot,
+                                     const profiling::GraphSnapshot& graph, const MemoryMap& map) {
+  using engine::AllocationRole;
+  using engine::Stage;
+  std::vector<std::string> operands(graph.nodes.size());
+  std::vector<std::set<std::string>> names(graph.nodes.size());
+  for (const Touch& touch : map.touches) {
+    if (touch.allocation < 0) continue;
+    const Stage stage = graph.nodes[at(touch.node)].stage;
+    if (stage != Stage::Amax && stage != Stage::Quantize && stage != Stage::Dequantize) continue;
+    const engine::Allocation& memory = snapshot.ledger[at(touch.allocation)];
+    if (memory.role != AllocationRole::Quantized && memory.role != AllocationRole::Tickets)
+      continue;
+    // The ledger's scopes: "X: rowwise codes", "W, layer 0: tickets".
+    const std::size_t scope = memory.owner.find(": ");
+    if (scope == std::string::npos) continue;
+    const std::string operand = memory.owner.substr(0, std::min(scope, memory.owner.find(',')));
+    names[at(touch.node)].insert(operand);
+  }
+  for (std::size_t node = 0; node < names.size(); ++node) {
+    for (const std::string& name : names[node]) {
+      operands[node] += (operands[node].empty() ? "" : " and ") + name;
+    }
+  }
+  return operands;
 }
 
 }  // namespace app

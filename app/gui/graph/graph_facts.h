@@ -59,11 +59,17 @@ struct MemoryMap {
 /// two touches clash when one is known to write and their ranges overlap.
 MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::GraphSnapshot& graph);
 
+/// The operand that each node prepares for the products, "X", "W" or "dY", by the quantized memory
+/// whose addresses it holds; empty = none, or not known.
+std::vector<std::string> operands_of(const profiling::Snapshot& snapshot,
+                                     const profiling::GraphSnapshot& graph, const MemoryMap& map);
+
 /// Derived from one graph of a report.
 struct GraphFacts {
   GraphLayout layout;
   MemoryMap memory;
-  std::vector<double> node_us;  // median duration of each node, NaN = not known
+  std::vector<std::string> operands = {};  // of each node
+  std::vector<double> node_us = {};        // median duration of each node, NaN = not known
   double longest_us = 0.0;
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -89,6 +90,7 @@ void GraphScene::restart() {
   ++generation_;
   facts_.reset();
   suspicion_.clear();
+  find_named_accesses();
   const profiling::GraphSnapshot* shown = graph();
   if (shown == nullptr) return;
   suspicion_.assign(shown->nodes.size(), -1);
@@ -105,7 +107,8 @@ void GraphScene::restart() {
   }
   task_.start([report = report_, run = run_, index = static_cast<std::size_t>(graph_)] {
     const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
-    GraphFacts facts{lay_out(graph), map_memory(report->snapshot, graph), {}, 0.0};
+    GraphFacts facts{.layout = lay_out(graph), .memory = map_memory(report->snapshot, graph)};
+    facts.operands = operands_of(report->snapshot, graph, facts.memory);
     if (run != nullptr) add_durations(graph, run->activity, facts);
     return std::make_shared<const GraphFacts>(std::move(facts));
   });
@@ -131,18 +134,48 @@ void GraphScene::choose_finding(int finding) {
 
 const profiling::NodeRef* GraphScene::take_finding(int finding) {
   finding_ = finding;
-  if (report_ == nullptr || finding < 0) return nullptr;
-  if (static_cast<std::size_t>(finding) >= report_->findings.size()) return nullptr;
-  const auto& nodes = report_->findings[static_cast<std::size_t>(finding)].nodes;
-  if (nodes.empty()) return nullptr;
-  show_graph(nodes.front().graph);
-  return &nodes.front();
+  find_named_accesses();
+  const profiling::Finding* chosen = chosen_finding();
+  if (chosen == nullptr || chosen->nodes.empty()) return nullptr;
+  show_graph(chosen->nodes.front().graph);
+  return &chosen->nodes.front();
+}
+
+void GraphScene::find_named_accesses() {
+  named_.clear();
+  const profiling::Finding* chosen = chosen_finding();
+  const profiling::GraphSnapshot* shown = graph();
+  if (chosen == nullptr || shown == nullptr || chosen->accesses.empty()) return;
+  const profiling::AllocationIndex index(report_->snapshot, *shown);
+  for (const profiling::Access& access : chosen->accesses) {
+    if (access.node.graph != graph_) continue;
+    const int allocation = index.find(access.word);
+    if (allocation < 0) continue;
+    named_.push_back({.allocation = allocation, .node = access.node.node, .offset = access.offset});
+  }
+  std::ranges::stable_sort(named_, {}, &NamedAccess::allocation);
+}
+
+bool GraphScene::names_memory(int allocation) const {
+  return std::ranges::binary_search(named_, allocation, {}, &NamedAccess::allocation);
+}
+
+bool GraphScene::names_access(int allocation, int node) const {
+  const auto [first, last] =
+      std::ranges::equal_range(named_, allocation, {}, &NamedAccess::allocation);
+  return std::any_of(first, last, [node](const NamedAccess& one) { return one.node == node; });
+}
+
+const profiling::Finding* GraphScene::chosen_finding() const {
+  if (report_ == nullptr || finding_ < 0) return nullptr;
+  const auto index = static_cast<std::size_t>(finding_);
+  return index < report_->findings.size() ? &report_->findings[index] : nullptr;
 }
 
 bool GraphScene::of_chosen_finding(int node) const {
-  if (report_ == nullptr || finding_ < 0) return false;
-  if (static_cast<std::size_t>(finding_) >= report_->findings.size()) return false;
-  const auto& nodes = report_->findings[static_cast<std::size_t>(finding_)].nodes;
+  const profiling::Finding* chosen = chosen_finding();
+  if (chosen == nullptr) return false;
+  const auto& nodes = chosen->nodes;
   return std::find(nodes.begin(), nodes.end(), profiling::NodeRef{graph_, node}) != nodes.end();
 }
 

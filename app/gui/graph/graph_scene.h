@@ -17,6 +17,13 @@
 
 namespace app {
 
+/// An address that the chosen finding names: held by a node of the graph shown.
+struct NamedAccess {
+  int allocation = -1;  // index into Snapshot::ledger
+  int node = 0;
+  std::uint64_t offset = 0;  // bytes into the allocation
+};
+
 class GraphScene {
  public:
   /// `wake` is called from a background thread when tick() would find a result.
@@ -49,9 +56,16 @@ class GraphScene {
   int node() const { return node_; }
   void choose_node(int node);
   int finding() const { return finding_; }
+  /// Null if none is chosen.
+  const profiling::Finding* chosen_finding() const;
   /// Shows the graph that holds the first of the finding's nodes.
   void choose_finding(int finding);
   bool of_chosen_finding(int node) const;
+  /// The memory that the chosen finding names, as the graph shown holds it; ascending by
+  /// allocation.
+  const std::vector<NamedAccess>& named_accesses() const { return named_; }
+  bool names_memory(int allocation) const;
+  bool names_access(int allocation, int node) const;
   /// Confidence of the most certain finding that names the node.
   std::optional<profiling::Confidence> suspicion(int node) const;
   /// Median duration in microseconds; NaN = not known.
@@ -62,6 +76,7 @@ class GraphScene {
   void restart();
   /// Shows the finding's graph; returns the first of its nodes, null = none.
   const profiling::NodeRef* take_finding(int finding);
+  void find_named_accesses();
 
   Report report_;
   Run run_;
@@ -74,6 +89,7 @@ class GraphScene {
   std::uint64_t report_generation_ = 0;
   std::shared_ptr<const GraphFacts> facts_;
   std::vector<int> suspicion_;  // per node, -1 = none
+  std::vector<NamedAccess> named_;
   BackgroundTask<std::shared_ptr<const GraphFacts>> task_;
 };
 

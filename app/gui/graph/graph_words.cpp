@@ -10,14 +10,32 @@
 
 namespace app {
 
-std::string node_title(const profiling::GraphSnapshot& graph, int node) {
+std::string node_title(const profiling::GraphSnapshot& graph, int node, const GraphFacts* facts) {
   if (node < 0 || static_cast<std::size_t>(node) >= graph.nodes.size()) {
     return fmt::format("node {}", node);
   }
   const profiling::SnapshotNode& one = graph.nodes[static_cast<std::size_t>(node)];
   const std::string name = one.name.empty() ? std::string(profiling::name_of(one.type))
                                             : plot::short_kernel_name(one.name);
-  return fmt::format("{}  {}", node, name);
+  const auto index = static_cast<std::size_t>(node);
+  const bool known = facts != nullptr && index < facts->operands.size();
+  if (!known || facts->operands[index].empty()) return fmt::format("{}  {}", node, name);
+  return fmt::format("{}  {} {}  {}", node, engine::stage_name(one.stage), facts->operands[index],
+                     name);
+}
+
+std::string place_words(const std::string& place) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string words;
+  for (auto at = place.begin(); at != place.end();) {
+    const auto end = std::find_if_not(at, place.end(), is_digit);
+    const std::string digits(at, end);
+    // Beyond 19 digits it is no number of ours.
+    words += digits.empty() || digits.size() > 19 ? digits : plot::count_text(std::stoull(digits));
+    at = end;
+    for (; at != place.end() && !is_digit(*at); ++at) words += *at;
+  }
+  return words;
 }
 
 std::string launch_text(const profiling::SnapshotNode& node) {
@@ -66,7 +84,7 @@ std::string target_text(const profiling::Snapshot& snapshot, const profiling::To
   const std::string name =
       memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
   const std::uint64_t offset = touch.word - memory.address;
-  return (offset == 0 ? name : fmt::format("{} + {:#x}", name, offset)) +
+  return (offset == 0 ? name : fmt::format("{} + {} B", name, plot::count_text(offset))) +
          (memory.live() ? "" : " (freed)");
 }
 

@@ -13,14 +13,18 @@
 
 namespace app {
 
-/// "12  quantize_rows": its index and short name.
-std::string node_title(const profiling::GraphSnapshot& graph, int node);
+/// "4  nvjet_sm90_qqtst": its index and short name; "1  quantize X  tile_kernel" where `facts` know
+/// the operand. Null = not derived yet.
+std::string node_title(const profiling::GraphSnapshot& graph, int node,
+                       const GraphFacts* facts = nullptr);
+/// The numbers in it in groups of three digits: "parameter byte 1 648".
+std::string place_words(const std::string& place);
 /// "grid 132 x 1 x 1, block 384"; empty if it is not a kernel or not known.
 std::string launch_text(const profiling::SnapshotNode& node);
 /// What a node other than a kernel does: "memset 4 096 B to 0", "copy 64 B from pageable host to
 /// device".
 std::string work_text(const profiling::SnapshotNode& node);
-/// "workspace of fprop, layer 0 + 0x400".
+/// "workspace of fprop, layer 0 + 1 024 B".
 std::string target_text(const profiling::Snapshot& snapshot, const profiling::Touch& touch);
 /// The touches of one node; they are ascending by node.
 std::vector<profiling::Touch> touches_of(const MemoryMap& memory, int node);

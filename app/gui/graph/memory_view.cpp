@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
@@ -18,6 +19,24 @@ namespace {
 constexpr int kRoles = static_cast<int>(enum_names(engine::AllocationRole{}).size());
 constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
+constexpr float kSign = 10.0F;  // grid pixels, of the mark of what a finding names
+
+/// "shared-workspace, proved: at 0 B, 64 B": the bytes of this memory that it names.
+std::string named_bytes(const GraphScene& scene, int allocation) {
+  std::set<std::uint64_t> offsets;
+  for (const NamedAccess& access : scene.named_accesses()) {
+    if (access.allocation == allocation) offsets.insert(access.offset);
+  }
+  const profiling::Finding& finding = *scene.chosen_finding();
+  std::string text =
+      fmt::format("{}, {}: at", finding.rule, profiling::name_of(finding.confidence));
+  std::size_t shown = 0;
+  for (const std::uint64_t offset : offsets) {
+    if (++shown > kPlacesInReadOut) return text + " and others";
+    text += fmt::format("{} {} B", shown == 1 ? "" : ",", plot::count_text(offset));
+  }
+  return text;
+}
 
 const engine::Allocation& memory_of(const GraphScene& scene, const MemoryRow& row) {
   return scene.report()->snapshot.ledger[static_cast<std::size_t>(row.allocation)];
@@ -45,6 +64,10 @@ void MemoryView::follow(const GraphScene& scene) {
     if (role_ > 0 && static_cast<int>(memory_of(scene, all[i]).role) != role_ - 1) continue;
     rows_.push_back(static_cast<int>(i));
   }
+  const auto others = std::ranges::stable_partition(rows_, [&](int row) {
+    return scene.names_memory(all[static_cast<std::size_t>(row)].allocation);
+  });
+  named_ = static_cast<int>(others.begin() - rows_.begin());
 }
 
 float MemoryView::x_of(double node, const Columns& columns) const {
@@ -67,7 +90,8 @@ void MemoryView::draw_header(const PanelContext& context, const GraphScene& scen
                       .tooltip = "Only memory that two nodes may touch at the same time"});
 }
 
-void MemoryView::draw_titles(const PanelContext& context, const Columns& columns, float y) const {
+void MemoryView::draw_titles(const PanelContext& context, const GraphScene& scene,
+                             const Columns& columns, float y) const {
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
@@ -76,10 +100,41 @@ void MemoryView::draw_titles(const PanelContext& context, const Columns& columns
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
   plot::draw_text(draw, font, ImVec2(columns.life, y), color,
                   plot::fitted(font, "lifetime", columns.cells - columns.life));
-  plot::draw_text(draw, font, ImVec2(columns.cells, y), color,
-                  fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_))));
-  plot::draw_text_right(draw, font, ImVec2(columns.end, y), color,
-                        fmt::format("{:.0f}", std::floor(last_)));
+  const std::string first = fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_)));
+  const int last = static_cast<int>(std::floor(last_));
+  plot::draw_text(draw, font, ImVec2(columns.cells, y), color, first);
+  float right = columns.end;
+  if (!scene.of_chosen_finding(last)) {  // else its number is drawn above its column
+    plot::draw_text_right(draw, font, ImVec2(right, y), color, std::to_string(last));
+    right -= plot::text_size(font, std::to_string(last)).x + theme.px(kGapSmall);
+  }
+  draw_named_nodes(context, scene, columns, y,
+                   columns.cells + plot::text_size(font, first).x + theme.px(kGapSmall), right);
+}
+
+/// A sign above the column of each node that the finding names, and its number where there is room
+/// between `left` and `right`.
+void MemoryView::draw_named_nodes(const PanelContext& context, const GraphScene& scene,
+                                  const Columns& columns, float y, float left, float right) const {
+  const profiling::Finding* finding = scene.chosen_finding();
+  if (finding == nullptr) return;
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  float signed_to = columns.cells;
+  for (const profiling::NodeRef& node : finding->nodes) {
+    if (node.graph != scene.graph_index()) continue;
+    const float x = x_of(node.node, columns);
+    const float side = theme.px(kSign);
+    if (x < signed_to || x > columns.end) continue;
+    draw_warning(draw, theme, ImVec2(x - 0.5F * side, y + font->FontSize + theme.px(1)), side);
+    signed_to = x + side;
+    const std::string number = std::to_string(node.node);
+    const float half = 0.5F * plot::text_size(font, number).x;
+    if (x - half < left || x + half > right) continue;
+    plot::draw_text_centered(draw, font, ImVec2(x, y), theme.colors.text, number);
+    left = x + half + theme.px(kGapSmall);
+  }
 }
 
 void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
@@ -90,17 +145,34 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
   const ImFont* font = theme.fonts.label;
   const engine::Allocation& memory = memory_of(scene, row);
   const float text_y = y + 0.5F * (height - font->FontSize);
-  const float size_room = theme.px(58);
+  float x = columns.label;
+  if (scene.names_memory(row.allocation)) {
+    const float side = theme.px(kSign);
+    draw->AddRectFilled(ImVec2(columns.label - theme.px(2), y),
+                        ImVec2(columns.bytes + theme.px(4), y + height - 1.0F), theme.colors.raised,
+                        theme.px(2));
+    draw_warning(draw, theme, ImVec2(x, y + 0.5F * (height - 1.0F - side)), side);
+    x += side + theme.px(kGapSmall);
+  }
+  const std::string size = bytes_text(memory.bytes);
+  const float label_end = columns.bytes - plot::text_size(font, size).x - theme.px(kGap);
   plot::draw_text(
-      draw, font, ImVec2(columns.label, text_y),
+      draw, font, ImVec2(x, text_y),
       row.red                        ? theme.colors.bad
       : engine::foreign(memory.role) ? theme.colors.dim_text
                                      : theme.colors.text,
       plot::fitted(font, fmt::format("{} ({})", owner_of(memory), profiling::name_of(memory.role)),
-                   columns.bytes - size_room - columns.label));
-  plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text,
-                        bytes_text(memory.bytes));
+                   label_end - x));
+  plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text, size);
+  draw_lifetime(context, scene, memory, columns, y, height);
+  draw_cells(context, scene, row, columns, y, height);
+}
 
+void MemoryView::draw_lifetime(const PanelContext& context, const GraphScene& scene,
+                               const engine::Allocation& memory, const Columns& columns, float y,
+                               float height) const {
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
   const profiling::Snapshot& snapshot = scene.report()->snapshot;
   const float life_end = columns.cells - theme.px(kGapLarge);
   const auto clock = static_cast<float>(std::max<std::uint64_t>(snapshot.ledger_clock, 1));
@@ -127,7 +199,13 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
                y + height - inset),
         memory.live() ? theme.colors.dim_text : theme.colors.warn);
   }
+}
 
+void MemoryView::draw_cells(const PanelContext& context, const GraphScene& scene,
+                            const MemoryRow& row, const Columns& columns, float y,
+                            float height) const {
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(ImVec2(columns.cells, y), ImVec2(columns.end, y + height - 1.0F),
                       theme.colors.raised);
   const auto width = static_cast<float>(1.0 / (last_ - first_)) * (columns.end - columns.cells);
@@ -147,11 +225,49 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
                                         : plot::faded(theme.colors.accent, 0.55F));
     }
   }
+  if (!scene.names_memory(row.allocation)) return;
+  for (const MemoryCell& cell : row.cells) {
+    if (!scene.names_access(row.allocation, cell.node)) continue;
+    const float x = x_of(cell.node - 0.5, columns);
+    const float end = x + std::max(width - 1.0F, 4.0F);
+    if (end < columns.cells || x > columns.end) continue;
+    draw->AddRect(ImVec2(std::max(x, columns.cells), y),
+                  ImVec2(std::min(end, columns.end), y + height - 1.0F), theme.colors.text, 0.0F, 0,
+                  theme.px(1.5F));
+  }
+}
+
+std::vector<KeyEntry> MemoryView::key_of(const PanelContext& context,
+                                         const GraphScene& scene) const {
+  using Mark = KeyEntry::Mark;
+  const Palette& colors = context.theme.colors;
+  std::vector<KeyEntry> key;
+  if (named_ > 0) {
+    key.push_back({"named by " + scene.chosen_finding()->rule, colors.bad, Mark::Named});
+    key.push_back({"address that it names", colors.text, Mark::Outlined});
+  }
+  key.push_back({"address held", plot::faded(colors.accent, 0.55F)});
+  key.push_back({"certainly written", colors.accent});
+  if (scene.facts()->memory.clashes > 0) {
+    key.push_back({"no order between two nodes", colors.bad});
+  }
+  bool freed = false;
+  bool foreign = false;
+  for (const engine::Allocation& memory : scene.report()->snapshot.ledger) {
+    freed = freed || !memory.live();
+    foreign = foreign || engine::foreign(memory.role);
+  }
+  key.push_back({"lifetime", colors.dim_text});
+  if (freed) key.push_back({"freed", colors.warn});
+  if (foreign) key.push_back({"lifetime not known", colors.dim_text, Mark::Outlined});
+  if (scene.graph()->capture_ended != 0) key.push_back({"capture", colors.line});
+  return key;
 }
 
 void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& scene,
                                const MemoryRow& row, int node) const {
   const engine::Allocation& memory = memory_of(scene, row);
+  const bool named = scene.names_memory(row.allocation);
   std::vector<plot::ReadOutLine> lines = {
       {"role",
        fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space))},
@@ -162,19 +278,24 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
        : memory.live() ? fmt::format("since step {} of the ledger", memory.allocated_at)
                        : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
        memory.live() ? 0 : context.theme.colors.warn},
-      {"nodes", std::to_string(row.cells.size())}};
+      {"nodes", plot::count_text(row.cells.size())}};
+  if (named) {
+    lines.insert(lines.begin(),
+                 {"finding", named_bytes(scene, row.allocation), context.theme.colors.bad});
+  }
   const auto cell = std::find_if(row.cells.begin(), row.cells.end(),
                                  [node](const MemoryCell& one) { return one.node == node; });
   if (cell != row.cells.end()) {
-    lines.push_back({"node", node_title(*scene.graph(), node)});
+    lines.push_back({"node", node_title(*scene.graph(), node, scene.facts())});
     std::size_t places = 0;
     for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node)) {
       if (touch.allocation != row.allocation || ++places > kPlacesInReadOut) continue;
-      lines.push_back(
-          {profiling::place_text(touch), fmt::format("offset {:#x}", touch.word - memory.address)});
+      lines.push_back({place_words(profiling::place_text(touch)),
+                       fmt::format("at {} B", plot::count_text(touch.word - memory.address))});
     }
     if (cell->unordered_with >= 0) {
-      lines.push_back({"no order with", node_title(*scene.graph(), cell->unordered_with),
+      lines.push_back({"no order with",
+                       node_title(*scene.graph(), cell->unordered_with, scene.facts()),
                        context.theme.colors.bad});
     }
   }
@@ -235,7 +356,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
       .question =
           "Which node holds addresses of which memory, and may two of them touch the "
           "same memory at the same time?",
-      .note = complete ? fmt::format("{} allocations, {} unordered", rows_.size(),
+      .note = complete ? fmt::format("{} allocations, {} unordered", plot::count_text(rows_.size()),
                                      scene.facts()->memory.clashes)
                        : "",
       .measured =
@@ -260,7 +381,11 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
 void MemoryView::draw_rows(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   const ImVec2 at = area.at;
-  const ImVec2 room = area.size;
+  const std::vector<KeyEntry> key = key_of(context, scene);
+  const float under_rows = theme.px(kGapSmall) + key_height(theme, area.size.x, key);
+  const ImVec2 room(area.size.x, area.size.y - under_rows);
+  draw_key(context, "memory.key", ImVec2(at.x, at.y + room.y + theme.px(kGapSmall)), area.size.x,
+           key);
   const float label_room = std::min(theme.px(330), 0.34F * room.x);
   Columns columns;
   columns.label = at.x;
@@ -268,8 +393,9 @@ void MemoryView::draw_rows(const PanelContext& context, const Area& area, GraphS
   columns.life = columns.bytes + theme.px(kGapLarge);
   columns.cells = columns.life + std::min(theme.px(80), 0.08F * room.x) + theme.px(kGapLarge);
   columns.end = at.x + room.x - theme.px(14);
-  const float title = theme.fonts.label->FontSize + theme.px(kGapSmall);
-  draw_titles(context, columns, at.y);
+  const float title = theme.fonts.label->FontSize +
+                      theme.px(scene.chosen_finding() != nullptr ? kSign + kGapSmall : kGapSmall);
+  draw_titles(context, scene, columns, at.y);
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + title));
   const float height = std::floor(theme.fonts.label->FontSize + theme.px(5));
   const bool over_cells = ImGui::IsMouseHoveringRect(ImVec2(columns.cells, at.y + title),
@@ -320,8 +446,8 @@ void MemoryView::draw_rows(const PanelContext& context, const Area& area, GraphS
   ImGui::PopStyleVar();
   controls::record(
       context, "graphs.memory", "allocations by node", "plot",
-      fmt::format("rows={};unordered={};first={:.1f};last={:.1f};selected={}", rows_.size(),
-                  scene.facts()->memory.clashes, first_, last_, scene.node()),
+      fmt::format("rows={};unordered={};first={:.1f};last={:.1f};selected={};named={}",
+                  rows_.size(), scene.facts()->memory.clashes, first_, last_, scene.node(), named_),
       at, area.end());
 }
 

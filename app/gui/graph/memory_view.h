@@ -1,5 +1,6 @@
 // The workspace map on screen: one row per allocation, one column per node, a mark where the node
-// holds an address of it, red where nothing orders two nodes that may touch the same memory.
+// holds an address of it, red where nothing orders two nodes that may touch the same memory. What
+// the chosen finding names comes first, and is marked.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/graph/graph_key.h"
 #include "app/gui/graph/graph_scene.h"
 
 namespace app {
@@ -27,9 +29,18 @@ class MemoryView {
 
   void follow(const GraphScene& scene);
   void draw_header(const PanelContext& context, const GraphScene& scene, float width);
-  void draw_titles(const PanelContext& context, const Columns& columns, float y) const;
+  void draw_titles(const PanelContext& context, const GraphScene& scene, const Columns& columns,
+                   float y) const;
+  void draw_named_nodes(const PanelContext& context, const GraphScene& scene,
+                        const Columns& columns, float y, float left, float right) const;
+  std::vector<KeyEntry> key_of(const PanelContext& context, const GraphScene& scene) const;
   void draw_row(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
                 const Columns& columns, float y, float height) const;
+  void draw_lifetime(const PanelContext& context, const GraphScene& scene,
+                     const engine::Allocation& memory, const Columns& columns, float y,
+                     float height) const;
+  void draw_cells(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
+                  const Columns& columns, float y, float height) const;
   void draw_read_out(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
                      int node) const;
   void take_input(const PanelContext& context, const Columns& columns, int nodes);
@@ -42,6 +53,7 @@ class MemoryView {
   int role_ = 0;  // 0 = all, then AllocationRole + 1
   bool only_red_ = false;
   std::vector<int> rows_;  // indices into MemoryMap::rows that pass the filter
+  int named_ = 0;          // the first of them, which the chosen finding names
   double first_ = 0.0;     // node at the left end
   double last_ = 0.0;
 };

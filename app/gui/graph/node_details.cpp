@@ -16,7 +16,7 @@ namespace app {
 namespace {
 
 const std::vector<plot::Column> kAddressColumns = {
-    {"place", 104, false, "Where in the node's parameters the address is"},
+    {"place", 128, false, "Where in the node's parameters the address is"},
     {"memory", 0, false, "Allocation that contains it and the offset, from the ledger"},
     {"role", 58, false, "What the allocation is for"}};
 
@@ -34,6 +34,12 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
   return text.empty() ? "none" : text;
 }
 
+/// Of the chosen node; empty = none, or not known.
+std::string operand_of(const GraphScene& scene) {
+  const auto index = static_cast<std::size_t>(scene.node());
+  return scene.facts() == nullptr ? "" : scene.facts()->operands[index];
+}
+
 void line(const PanelContext& context, const char* label, const std::string& value) {
   if (value.empty()) return;
   {
@@ -46,11 +52,16 @@ void line(const PanelContext& context, const char* label, const std::string& val
 
 }  // namespace
 
-void NodeDetails::follow(const GraphScene& scene) {
+void NodeDetails::follow(const PanelContext& context, const GraphScene& scene) {
   const bool complete = scene.facts() != nullptr;
-  if (shown_ == scene.generation() && node_ == scene.node() && complete_ == complete) return;
+  if (shown_ == scene.generation() && node_ == scene.node() && finding_ == scene.finding() &&
+      theme_ == context.theme.kind && complete_ == complete) {
+    return;
+  }
   shown_ = scene.generation();
   node_ = scene.node();
+  finding_ = scene.finding();
+  theme_ = context.theme.kind;
   complete_ = complete;
   ++generation_;
   rows_.clear();
@@ -64,20 +75,23 @@ void NodeDetails::follow(const GraphScene& scene) {
                     snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role))
               : "";
     const std::string target = target_text(snapshot, touch);
-    rows_.push_back(
-        {.cells = {{.text = profiling::place_text(touch)}, {.text = target}, {.text = role}},
-         .chip = 0,
-         .tooltip = fmt::format("{} ({:#x})", target, touch.word)});
+    const bool named = scene.names_access(touch.allocation, node_);
+    rows_.push_back({.cells = {{.text = place_words(profiling::place_text(touch))},
+                               {.text = target},
+                               {.text = role}},
+                     .chip = named ? context.theme.colors.bad : 0,
+                     .tooltip = fmt::format("{} ({:#x}){}", target, touch.word,
+                                            named ? ", named by the finding" : "")});
   }
 }
 
 void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
-  follow(scene);
+  follow(context, scene);
   const profiling::GraphSnapshot* graph = scene.graph();
   const bool chosen = graph != nullptr && scene.node() >= 0;
   draw_card(context, area,
             {.id = "node.card",
-             .title = chosen ? node_title(*graph, scene.node()) : "Node",
+             .title = chosen ? node_title(*graph, scene.node(), scene.facts()) : "Node",
              .question = "What does the chosen node do, and which memory does it hold?",
              .measured = "Argument bytes of the captured node, matched word by word with the "
                          "allocations that the worker's ledger knew when it captured.",
@@ -91,19 +105,21 @@ void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene
                           .label = "chosen node",
                           .value =
                               [&] {
-                                return chosen ? fmt::format("node={};addresses={}", scene.node(),
-                                                            rows_.size())
-                                              : "none";
+                                if (!chosen) return std::string("none");
+                                return fmt::format("node={};addresses={};operand={}", scene.node(),
+                                                   rows_.size(), operand_of(scene));
                               },
                           .kind = "text"}});
 }
 
 void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene) {
   const profiling::GraphSnapshot& graph = *scene.graph();
+  const std::string operand = operand_of(scene);
   const profiling::SnapshotNode& node = graph.nodes[static_cast<std::size_t>(scene.node())];
-  line(context, "kind",
-       fmt::format("{}, {}, layer {}, id {}", profiling::name_of(node.type),
-                   engine::stage_name(node.stage), node.layer, node.id));
+  line(
+      context, "kind",
+      fmt::format("{}, {}{}{}, layer {}", profiling::name_of(node.type),
+                  engine::stage_name(node.stage), operand.empty() ? "" : " ", operand, node.layer));
   line(context, "launch", launch_text(node));
   line(context, "work", work_text(node));
   if (const double us = scene.node_us(scene.node()); !std::isnan(us)) {
@@ -112,10 +128,12 @@ void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene
   line(context, "waits for", list_of(graph, scene.node(), true));
   line(context, "followed by", list_of(graph, scene.node(), false));
   if (const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters)) {
-    line(context, "arguments",
-         kernel->parameters.empty() ? std::string("not known")
-                                    : fmt::format("{} bytes, {} parameters",
-                                                  kernel->parameters.size(), kernel->slots.size()));
+    line(
+        context, "arguments",
+        kernel->parameters.empty()
+            ? std::string("not known")
+            : fmt::format("{} bytes in {} parameter{}", plot::count_text(kernel->parameters.size()),
+                          kernel->slots.size(), kernel->slots.size() == 1 ? "" : "s"));
   }
   if (rows_.empty()) return line(context, "memory", "no address of known memory");
   plot::draw_table(context, "##node.touches", kAddressColumns, rows_, generation_,

@@ -14,11 +14,13 @@ class NodeDetails {
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
 
  private:
-  void follow(const GraphScene& scene);
+  void follow(const PanelContext& context, const GraphScene& scene);
   void draw_node(const PanelContext& context, const GraphScene& scene);
 
   std::uint64_t shown_ = 0;
   int node_ = -2;
+  int finding_ = -2;
+  ThemeKind theme_ = ThemeKind::Dark;
   bool complete_ = false;
   std::uint64_t generation_ = 0;
   std::vector<plot::TableRow> rows_;

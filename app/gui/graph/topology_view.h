@@ -7,6 +7,7 @@
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/graph/graph_key.h"
 #include "app/gui/graph/graph_scene.h"
 
 namespace app {
@@ -39,6 +40,10 @@ class TopologyView {
   void draw_edges(const PanelContext& context, const GraphScene& scene, const Canvas& canvas) const;
   void draw_nodes(const PanelContext& context, const GraphScene& scene, const Canvas& canvas,
                   const std::vector<profiling::NodeState>& board);
+  /// What the colours mean now, then edges and outlines.
+  std::vector<KeyEntry> key_of(const PanelContext& context, const GraphScene& scene,
+                               bool replaying) const;
+  void follow(const GraphScene& scene);
   void draw_read_out(const PanelContext& context, const GraphScene& scene, int node) const;
   ImU32 color_of(const PanelContext& context, const GraphScene& scene, int node) const;
 
@@ -49,7 +54,13 @@ class TopologyView {
   int followed_node_ = -1;
   int colors_ = 0;
   std::string search_;
-  int drawn_ = 0;
+  int drawn_ = 0;  // nodes, of the newest frame
+  int named_ = 0;
+  float text_size_ = 0.0F;  // pixels
+  // In the graph shown, ascending.
+  std::uint64_t known_for_ = 0;
+  std::vector<engine::Stage> stages_;
+  std::vector<profiling::EdgeKind> edge_kinds_;
 };
 
 }  // namespace app

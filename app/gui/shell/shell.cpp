@@ -148,6 +148,7 @@ void Shell::carry_out(const Command& command) {
             workbench_.examine(order);
           },
           [&](const CancelVisit&) { workbench_.doctor.cancel(); },
+          [&](const ShowRecordedCase& order) { workbench_.doctor.show_recorded(order.id); },
           [&](const SweepOrder& order) { runs.start(order); },
           [&](const InterleavedOrder& order) { runs.start(order); },
           [&](const OpenFile& order) { workbench_.open_file(order.path); },

@@ -63,6 +63,12 @@ void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, st
   draw->AddText(font, font->FontSize, at, color, shown.begin, shown.end, wrap);
 }
 
+void draw_scaled(ImDrawList* draw, const ImFont* font, float size, ImVec2 at, ImU32 color,
+                 std::string_view text) {
+  const Shown shown(text);
+  draw->AddText(font, size, at, color, shown.begin, shown.end);
+}
+
 std::string fitted(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;

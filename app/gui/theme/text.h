@@ -27,6 +27,10 @@ ImVec2 shown_size(std::string_view text, float wrap = 0);
 void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, std::string_view text,
                 float wrap = 0);
 
+/// In a size other than the font's own, in one line: for what the user can zoom.
+void draw_scaled(ImDrawList* draw, const ImFont* font, float size, ImVec2 at, ImU32 color,
+                 std::string_view text);
+
 /// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 

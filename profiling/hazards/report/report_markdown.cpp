@@ -68,7 +68,12 @@ void write_subject(Document& document, const Snapshot& snapshot) {
 void write_finding(Document& document, const Snapshot& snapshot, std::size_t number,
                    const Finding& finding) {
   document.line("### {}. {} ({})\n", number, finding.title, name_of(finding.confidence));
-  document.line("Rule `{}`, hazard {}.\n\n{}\n", finding.rule, finding.hazard, finding.explanation);
+  document.line("Rule `{}`, hazard {}.\n", finding.rule, finding.hazard);
+  document.line("**What to do.** {}\n", finding.fix.words);
+  document.code("cuBLASLt", "cpp", finding.fix.cublaslt);
+  document.code("PyTorch", "python", finding.fix.pytorch);
+  document.code("Transformer Engine", "python", finding.fix.transformer_engine);
+  document.line("**Why.** {}\n", finding.explanation);
   if (!finding.missing_order.empty()) document.line("Missing: {}.\n", finding.missing_order);
   for (const std::string& evidence : finding.evidence) document.line("- {}", evidence);
   if (!finding.evidence.empty()) document.blank();
@@ -85,10 +90,6 @@ void write_finding(Document& document, const Snapshot& snapshot, std::size_t num
     document.blank();
   }
   document.line("How it is tested: {}\n", finding.proof.words);
-  document.line("**What to do.** {}\n", finding.fix.words);
-  document.code("cuBLASLt", "cpp", finding.fix.cublaslt);
-  document.code("PyTorch", "python", finding.fix.pytorch);
-  document.code("Transformer Engine", "python", finding.fix.transformer_engine);
 }
 
 /// "right" or the outputs with wrong parts; "-" = the replay was not reached.
@@ -185,6 +186,14 @@ std::string to_markdown(const DoctorReport& report) {
   Document document;
   document.line("# Graph doctor\n");
   if (!report.conclusion.empty()) document.line("{}\n", report.conclusion);
+  if (!report.smallest_cure.empty()) {
+    document.line("Smallest cure: separate memory for\n");
+    for (const MovedMemory& moved : report.smallest_cure) {
+      document.line("- {}, in place of \"{}\"", node_text(report.snapshot, moved.node),
+                    moved.owner);
+    }
+    document.blank();
+  }
   write_subject(document, report.snapshot);
   document.line("## Findings\n");
   if (report.findings.empty()) document.line("None.\n");
@@ -195,13 +204,6 @@ std::string to_markdown(const DoctorReport& report) {
     write_experiments(document, report.experiments);
     write_stalls(document, report);
     write_wrong_parts(document, report.experiments);
-  }
-  if (!report.smallest_cure.empty()) {
-    document.line("Smallest cure: separate memory for\n");
-    for (const MovedMemory& moved : report.smallest_cure) {
-      document.line("- {}, in place of \"{}\"", node_text(report.snapshot, moved.node),
-                    moved.owner);
-    }
   }
   return document.text;
 }

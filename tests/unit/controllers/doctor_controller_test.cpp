@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "app/controllers/files_controller.h"
+
 namespace app {
 namespace {
 
@@ -45,6 +47,16 @@ TEST_F(DoctorControllerTest, ARunWithoutAGraphDoesNotGetTheReportOfTheRunBeforeI
   doctor_.examine(run(0));
   wait_for_wakes(1);
   EXPECT_EQ(doctor_.state().run_report, nullptr);
+}
+
+TEST_F(DoctorControllerTest, AnOpenedRecordingShowsWhatItsVisitHasProved) {
+  doctor_.open(shipped_recording("workspace_bug.session"));
+  wait_for_wakes(1);
+  ASSERT_NE(doctor_.state().file_report, nullptr) << doctor_.state().file_error;
+  const profiling::DoctorReport& report = *doctor_.state().file_report;
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].confidence, profiling::Confidence::Proved);
+  EXPECT_FALSE(report.experiments.empty());
 }
 
 }  // namespace

@@ -29,11 +29,13 @@ TEST(SnapshotFile, ARecordingGivesRunsThenVisits) {
   const auto snapshots = open_snapshot(folder.file("s.dot"));
   ASSERT_TRUE(snapshots.ok()) << snapshots.error().message;
   ASSERT_EQ(snapshots.value().size(), 3U);
-  EXPECT_TRUE(snapshots.value()[1].snapshot == sample_snapshot(1));
+  EXPECT_TRUE(snapshots.value()[1].report == DoctorReport{.snapshot = sample_snapshot(1)});
   EXPECT_EQ(snapshots.value()[1].title, "run 2: " + sample_snapshot(1).subject);
   EXPECT_EQ(snapshots.value()[1].run, 1);
   EXPECT_EQ(snapshots.value()[1].visit, -1);
-  EXPECT_TRUE(snapshots.value()[2].snapshot == sample_visit(0).report.snapshot);
+  // With what its experiments have shown.
+  EXPECT_TRUE(snapshots.value()[2].report == sample_visit(0).report);
+  EXPECT_TRUE(snapshots.value()[2].request == sample_visit(0).request);
   EXPECT_EQ(snapshots.value()[2].visit, 0);
   EXPECT_EQ(snapshots.value()[2].run, -1);
 }
@@ -45,7 +47,7 @@ TEST(SnapshotFile, ADotFileUnderAnyName) {
   ASSERT_TRUE(snapshots.ok()) << snapshots.error().message;
   ASSERT_EQ(snapshots.value().size(), 1U);
   EXPECT_EQ(snapshots.value()[0].title, "graph.session");
-  EXPECT_EQ(snapshots.value()[0].snapshot.graphs.at(0).nodes.at(0).name, "f");
+  EXPECT_EQ(snapshots.value()[0].report.snapshot.graphs.at(0).nodes.at(0).name, "f");
 }
 
 TEST(SnapshotFile, ALargeDotFileIsReadToItsEnd) {

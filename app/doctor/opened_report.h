@@ -1,0 +1,28 @@
+// What is known of captured graphs that come from a file instead of a visit.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "profiling/hazards/model/doctor_report.h"
+#include "profiling/hazards/rules/diagnosis.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+/// The rules' findings for a graph that has not been experimented on.
+profiling::DoctorReport report_by_rules(profiling::Snapshot snapshot,
+                                        const std::vector<profiling::LibraryFact>& facts);
+
+/// A visit with experiments keeps what they have shown, which no rule can repeat; the rules examine
+/// everything else, with the facts that are known today.
+profiling::DoctorReport report_of(profiling::OpenedSnapshot opened,
+                                  const std::vector<profiling::LibraryFact>& facts);
+
+/// Whether an experiment has proved one of its findings.
+bool holds_proof(const profiling::DoctorReport& report);
+
+/// The first that holds a proof, else the first. `opened` is not empty.
+std::size_t most_certain(const std::vector<profiling::OpenedSnapshot>& opened);
+
+}  // namespace app

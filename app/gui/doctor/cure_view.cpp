@@ -1,0 +1,100 @@
+#include "app/gui/doctor/cure_view.h"
+
+#include <algorithm>
+#include <string>
+
+#include "app/doctor/proof_records.h"
+#include "app/doctor/report_words.h"
+#include "app/gui/cards/card.h"
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
+
+namespace app {
+namespace {
+
+constexpr float kCopyRoom = 64.0F;  // grid pixels, for the button after the libraries
+
+/// The search found it for this finding, or for wrong replays that no finding explains.
+std::string smallest_of(const profiling::DoctorReport& report, const profiling::Finding* finding) {
+  if (finding != nullptr && !explains_smallest_cure(report, *finding)) return "";
+  return smallest_cure_text(report);
+}
+
+void show_recorded(const PanelContext& context, const char* id, const char* label,
+                   const std::string& text) {
+  if (text.empty()) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  show_wrapped(text);
+  controls::record(context, id, label, "text", text, at, ImGui::GetItemRectMax());
+}
+
+}  // namespace
+
+void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix) {
+  controls::segmented(context, "doctor.library", library_,
+                      {"cuBLASLt", "PyTorch", "Transformer Engine"},
+                      {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x -
+                                                                    context.theme.px(kCopyRoom))});
+  const std::string& code = library_ == 0   ? fix.cublaslt
+                            : library_ == 1 ? fix.pytorch
+                                            : fix.transformer_engine;
+  if (code.empty()) return show_wrapped("There is nothing specific to this library.");
+  ImGui::SameLine(0, context.theme.px(kGap));
+  if (controls::button(context, "doctor.copy_fix", "Copy")) ImGui::SetClipboardText(code.c_str());
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float pad = context.theme.px(6);
+  const ImFont* mono = context.theme.fonts.mono;
+  const float wrap = ImGui::GetContentRegionAvail().x - 2.0F * pad;
+  const ImVec2 size = shown_size(mono, code, wrap);
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImVec2 end(at.x + wrap + 2.0F * pad, at.y + size.y + 2.0F * pad);
+  draw->AddRectFilled(at, end, context.theme.colors.raised, context.theme.px(kRounding));
+  draw_shown(draw, mono, ImVec2(at.x + pad, at.y + pad), context.theme.colors.text, code, wrap);
+  ImGui::Dummy(ImVec2(end.x - at.x, end.y - at.y));
+  controls::record(context, "doctor.code", "the cure as code", "text", code, at, end);
+}
+
+void CureView::draw(const PanelContext& context, const Area& area, const GraphScene& scene) {
+  const profiling::DoctorReport* report = scene.report();
+  const profiling::Finding* finding = scene.chosen_finding();
+  const std::string smallest = report == nullptr ? "" : smallest_of(*report, finding);
+  CardSpec spec{
+      .id = "doctor.cure_card",
+      .title = "Cure",
+      .question = "What sets the replays right, and how is it written with each library?",
+      .note = finding != nullptr ? finding->rule : "",
+      .measured =
+          "Words and code belong to the rule. The smallest cure was searched by experiment: with "
+          "exactly this memory moved, replays were right.",
+      .empty = [report, finding, &smallest]() -> EmptyState {
+        if (finding != nullptr || !smallest.empty()) return {};
+        if (report == nullptr) return {"Not examined", "What cures a finding is shown here."};
+        if (report->findings.empty()) return {"No finding", "There is nothing to cure."};
+        return {"No finding chosen", "Click one in the list of findings."};
+      },
+      .draw =
+          [&](const Area& room) {
+            ImGui::BeginChild("##doctor.cure", room.size, false);
+            if (finding != nullptr) {
+              show_recorded(context, "doctor.fix", "the cure in words", finding->fix.words);
+            }
+            show_recorded(context, "doctor.smallest_cure", "smallest cure", smallest);
+            if (finding != nullptr) draw_code(context, finding->fix);
+            ImGui::EndChild();
+          }};
+  if (finding != nullptr) {
+    spec.text = [finding, &smallest] {
+      const profiling::Fix& fix = finding->fix;
+      std::string text;
+      for (const std::string* part :
+           {&fix.words, &smallest, &fix.cublaslt, &fix.pytorch, &fix.transformer_engine}) {
+        if (!part->empty()) text += *part + "\n";
+      }
+      return text;
+    };
+  }
+  draw_card(context, area, spec);
+}
+
+}  // namespace app

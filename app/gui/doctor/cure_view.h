@@ -1,0 +1,22 @@
+// What sets replays right again: in words, as code for each library, and the least that had to be
+// changed.
+#pragma once
+
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
+#include "app/gui/graph/graph_scene.h"
+
+namespace app {
+
+class CureView {
+ public:
+  /// Draws a separate card.
+  void draw(const PanelContext& context, const Area& area, const GraphScene& scene);
+
+ private:
+  void draw_code(const PanelContext& context, const profiling::Fix& fix);
+
+  int library_ = 0;
+};
+
+}  // namespace app
