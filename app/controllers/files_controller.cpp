@@ -1,6 +1,8 @@
 #include "app/controllers/files_controller.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,10 +25,25 @@ namespace {
 namespace fs = std::filesystem;
 
 using Written = WriteQueue::Outcome;
+using Done = WriteQueue::Done;
 
 Written refused(const char* what, engine::Error error) {
   error.message = what + error.message;
   return error;
+}
+
+/// Why a recording is not to be changed: it is not the user's own; empty = it is.
+std::string foreign(const std::string& path) {
+  std::error_code error;
+  const fs::path assets = fs::weakly_canonical(assets_folder(), error);
+  const fs::path file = fs::weakly_canonical(path, error);
+  const auto [end, ignored] = std::ranges::mismatch(assets, file);
+  if (end == assets.end()) return "ships with the program";
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid()) {
+    return "belongs to another user";
+  }
+  return {};
 }
 
 /// Written as a separate file, completely or not at all.
@@ -132,6 +149,7 @@ void FilesController::save_session(const SessionState& state, const std::string&
   });
   for (const SessionState::Run& run : state.live_results().runs) {
     saver_->set_notes(run, state.notes_of(run));
+    saver_->set_name(run, state.names.of(run));
   }
   saver_->finish();
 }
@@ -142,10 +160,25 @@ void FilesController::save_notes(const SessionState& state,
     if (recorder_ != nullptr) recorder_->set_notes(state.shown(), notes);
     return notices_.set_status("The notes belong to the run: Save or Record writes them");
   }
-  writes_.put([path = state.session_path(), index = state.run_index(), notes]() -> Written {
+  writes_.put([path = state.session_path(), index = state.recorded_index(), notes]() -> Written {
     const engine::Status status = profiling::store_time_notes(path, index, notes);
     if (!status.ok()) return refused("Notes not saved: ", status.error());
-    return "Notes saved in " + path;
+    return Done{"Notes saved in " + path, true};
+  });
+}
+
+void FilesController::save_name(const SessionState& state, const std::string& name) {
+  if (!state.from_file()) {
+    if (recorder_ != nullptr) recorder_->set_name(state.shown(), name);
+    return notices_.set_status("The name belongs to the run: Save or Record writes it");
+  }
+  writes_.put([path = state.session_path(), index = state.recorded_index(), name]() -> Written {
+    if (const std::string whose = foreign(path); !whose.empty()) {
+      return Done{"The name stays in this window: " + path + " " + whose, true};
+    }
+    const engine::Status status = profiling::store_run_name(path, index, name);
+    if (!status.ok()) return refused("Name not saved: ", status.error());
+    return Done{"Name saved in " + path, true};
   });
 }
 
@@ -154,7 +187,7 @@ void FilesController::save_text(const std::string& path, const std::string& text
   writes_.put([path, text, done]() -> Written {
     const engine::Status status = write_file(path, text);
     if (!status.ok()) return refused("Not saved: ", status.error());
-    return done;
+    return Done{done};
   });
 }
 
@@ -170,7 +203,7 @@ void FilesController::save_report(DoctorState::Report report, const std::string&
     const engine::Status status =
         write_file(path, json ? profiling::to_json(*report) : profiling::to_markdown(*report));
     if (!status.ok()) return refused("Not written: ", status.error());
-    return "Report written: " + path;
+    return Done{"Report written: " + path};
   });
 }
 
@@ -185,7 +218,7 @@ void FilesController::save_records(const SessionState::Run& run, const RecordsOr
     const engine::Status status = order.csv ? profiling::export_records_csv(session, path, choice)
                                             : profiling::export_chrome_trace(session, path, choice);
     if (!status.ok()) return refused("Not exported: ", status.error());
-    return "Exported: " + path;
+    return Done{"Exported: " + path};
   });
 }
 
@@ -246,11 +279,10 @@ bool FilesController::take_outcomes() {
     changed = true;
     if (!outcome->ok()) {
       notices_.add(Severity::Bad, outcome->error().message);
-    } else if (outcome->value().starts_with("Notes")) {
-      // Notes are saved while typing; only files get a notice.
-      notices_.set_status(outcome->value());
+    } else if (outcome->value().small) {
+      notices_.set_status(outcome->value().text);
     } else {
-      notices_.add(Severity::Good, outcome->value());
+      notices_.add(Severity::Good, outcome->value().text);
     }
   }
   return changed;

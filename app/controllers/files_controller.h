@@ -69,6 +69,9 @@ class FilesController {
   void save_session(const SessionState& state, const std::string& path);
   /// Into the recording that the run on screen is from, or with the live run.
   void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);
+  /// Likewise the name. A recording of somebody else, or one that ships, is not changed: the name
+  /// stays in the window.
+  void save_name(const SessionState& state, const std::string& name);
   void save_table(const CsvOrder& order);
   void save_report(DoctorState::Report report, const std::string& path);
   void save_records(const SessionState::Run& run, const RecordsOrder& order,

@@ -107,7 +107,12 @@ void RunsController::edit(const engine::RunRequest& request, std::uint64_t gestu
   notices_.set_status("");
   history_.changed(state.requested, request, gesture);
   state.requested = request;
-  if (state.live) submit();
+  run_if_live();
+}
+
+/// A change of the request must not take a recording off the screen.
+void RunsController::run_if_live() {
+  if (state.live && !state.from_file()) submit();
 }
 
 void RunsController::choose(const engine::RunRequest& request) {
@@ -120,14 +125,31 @@ void RunsController::show(const engine::RunRequest& request) {
   state.requested = request;
   // One process can load only one cuBLASLt.
   if (other_library) start_worker(request.cublaslt_library);
-  if (state.live) submit();
+  run_if_live();
 }
 
-void RunsController::undo(bool back) {
-  const std::optional<RequestHistory::Step> step = back ? history_.undo() : history_.redo();
-  if (!step) return;
-  notices_.set_status((back ? "Undone: " : "Redone: ") + step->words);
+void RunsController::take_over() {
+  if (!state.shows_recorded_request()) return;
+  const engine::RunRequest request = state.shown()->request;
+  history_.took_over(state.requested, request, {state.session_path(), state.recorded_index()});
+  state.back_to_live();
+  show(request);
+  notices_.set_status("The recorded request is yours now; Ctrl+Z goes back to the recording");
+}
+
+std::optional<RecordedPlace> RunsController::undo(bool back) {
+  std::optional<RequestHistory::Step> step = back ? history_.undo() : history_.redo();
+  if (!step) return std::nullopt;
+  notices_.set_status((back ? "Undone: " : "Redone: ") +
+                      (step->from ? "the recorded request was taken over" : step->words));
+  if (!back && step->from) state.back_to_live();
   show(step->request);
+  return back ? std::move(step->from) : std::nullopt;
+}
+
+void RunsController::back_to_live() {
+  state.back_to_live();
+  if (state.live && (state.shown() == nullptr || state.stale())) submit();
 }
 
 void RunsController::set_live(bool live) {

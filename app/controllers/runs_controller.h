@@ -63,8 +63,13 @@ class RunsController {
   void choose(const engine::RunRequest& request);
   /// Replaces the request without an undo step.
   void show(const engine::RunRequest& request);
-  void undo(bool back);
+  /// The request of the recorded run on screen becomes the user's, and the recording is left.
+  void take_over();
+  /// Returns the recorded run that is to be shown again, if the step had left one.
+  std::optional<RecordedPlace> undo(bool back);
   const RequestHistory& history() const { return history_; }
+  /// Leaves the recording; in Live mode the request is run if no run answers it.
+  void back_to_live();
   void set_live(bool live);
 
   /// Processes the worker's events and sends it what is next; true when there is something to draw.
@@ -107,6 +112,7 @@ class RunsController {
   void take(LogReport&& line);
   /// Answers to requests that only the command line makes.
   void take(auto&&) {}
+  void run_if_live();
   bool step_batches();
   bool local_worker() const;
 

@@ -234,8 +234,14 @@ class Window:
         current = self.wait(f"options of {name}",
                             lambda m: any(c["kind"] == "option" and c["id"].startswith(name + ".")
                                           for c in m["controls"]))
-        option = next(c for c in current["controls"]
-                      if c["id"].startswith(name + ".") and label in c["label"])
+        def found(current):
+            return next((c for c in current["controls"] if c["id"].startswith(name + ".")
+                         and c["kind"] == "option" and label in c["label"]), None)
+        if found(current) is None and self.control(f"{name}.filter"):
+            self.xdotool("type", "--delay", 30, "--", label)
+            current = self.wait(f"{label} among the options", found)
+        option = found(current)
+        assert option, f"{name} has no option {label}"
         self.settle()
         self.click(option["id"])
 

@@ -78,6 +78,8 @@ struct PanelContext {
   ControlMap& controls;
   NumberEdit& number_edit;
   PlotKeys keys{};
+  /// Why every control drawn with this shows its value but cannot be changed; empty = it can.
+  std::string read_only{};
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

@@ -133,13 +133,14 @@ void Shell::carry_out(const Command& command) {
           [&](const EditRequest& order) {
             const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
                                  ImGui::IsMouseReleased(ImGuiMouseButton_Left);
-            runs.edit(order.request, dragged ? gesture_ : 0);
+            workbench_.edit(order.request, dragged ? gesture_ : 0);
           },
-          [&](const ChooseRequest& order) { runs.choose(order.request); },
+          [&](const ChooseRequest& order) { workbench_.choose(order.request); },
           [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
           [&](const InspectFile& order) { runs.inspect_file(order.path); },
           [&](const SelectRun& order) { runs.state.select_run(order.index); },
           [&](const SelectExpert& order) { runs.state.expert = order.expert; },
+          [&](const NameRun& order) { workbench_.name_run(order.name); },
           [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
           [&](const engine::ComparisonRequest& order) { runs.compare(order); },
           [&](const engine::AmaxHistoryRequest& order) { runs.step_history(order); },
@@ -152,7 +153,7 @@ void Shell::carry_out(const Command& command) {
           [&](const InterleavedOrder& order) { runs.start(order); },
           [&](const OpenFile& order) { workbench_.open_file(order.path); },
           [&](const UseTensor& order) {
-            set_path_in_rail(FilePurpose::Activations, order.path);
+            if (!set_path_in_rail(FilePurpose::Activations, order.path)) return;
             workbench_.notices.set_status(std::filesystem::path(order.path).filename().string() +
                                           " gives the values of X; W and dY under Input, Step");
           },
@@ -321,14 +322,17 @@ void Shell::use_path(FilePurpose purpose, const std::string& path) {
     case FilePurpose::Weights:
     case FilePurpose::Gradients:
     case FilePurpose::Routing:
-      return set_path_in_rail(purpose, path);
+      set_path_in_rail(purpose, path);
+      return;
   }
 }
 
-void Shell::set_path_in_rail(FilePurpose purpose, const std::string& path) {
+bool Shell::set_path_in_rail(FilePurpose purpose, const std::string& path) {
   engine::RunRequest request = workbench_.runs.state.requested;
-  rail_.path_chosen(purpose, path, request);
-  workbench_.runs.edit(request, 0);
+  const bool changes = !workbench_.runs.state.shows_recorded_request();
+  if (changes) rail_.path_chosen(purpose, path, request);
+  workbench_.edit(request, 0);  // says why not
+  return changes;
 }
 
 }  // namespace app

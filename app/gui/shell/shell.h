@@ -55,8 +55,8 @@ class Shell {
   void show(const ShowPage& order);
   void ask_path(FilePurpose purpose);
   void use_path(FilePurpose purpose, const std::string& path);
-  /// A text field of the rail got a path from elsewhere.
-  void set_path_in_rail(FilePurpose purpose, const std::string& path);
+  /// A text field of the rail got a path from elsewhere; false = it shows a recorded request.
+  bool set_path_in_rail(FilePurpose purpose, const std::string& path);
   bool status_changed();
   void take_end_of_tour();
   SessionView view() const;
@@ -90,7 +90,7 @@ class Shell {
   bool help_ = false;
   ControlMap controls_;
   NumberEdit number_edit_;
-  RunNames run_names_;
+  RunPicker run_picker_;
   profiling::Distribution step_ns_;  // of the run on screen
   std::uint64_t step_generation_ = 0;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
