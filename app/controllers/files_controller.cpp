@@ -125,17 +125,40 @@ void FilesController::open_sample() {
 }
 
 void FilesController::toggle_recording() {
-  if (recorder_ != nullptr) return recorder_->finish();
+  if (recorder_ != nullptr) {
+    // What arrives from now on might miss the file.
+    stopping_ = true;
+    return recorder_->finish();
+  }
   record_to(dated_path("expertscope", ".session"));
 }
 
 void FilesController::record_to(const std::string& path) {
   recording_path_ = path;
+  stopping_ = false;
   recorder_ = std::make_unique<Recorder>(path, wake_);
 }
 
 void FilesController::move_recording(const std::string& path) {
   if (recorder_ != nullptr) recorder_->move_to(with_suffix(path, ".session"));
+}
+
+void FilesController::record(Recorder::Record record) {
+  if (recorder_ == nullptr || stopping_) return;
+  std::visit([this](const auto& one) { in_files_.insert(one); }, record);
+  recorder_->append(std::move(record));
+}
+
+std::size_t FilesController::unsaved(const SessionState& state) const {
+  std::size_t count = 0;
+  profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
+    for (const std::shared_ptr<const Recorded>& one : list) {
+      if (!in_files_.contains(std::weak_ptr<const void>(one))) ++count;
+    }
+  });
+  const SessionState::Run first = state.first_by_itself();
+  const bool counted = first != nullptr && !in_files_.contains(std::weak_ptr<const void>(first));
+  return counted ? count - 1 : count;
 }
 
 void FilesController::save_session(const SessionState& state, const std::string& path) {
@@ -145,7 +168,10 @@ void FilesController::save_session(const SessionState& state, const std::string&
   }
   saver_ = std::make_unique<Recorder>(with_suffix(path, ".session"), wake_);
   profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
-    for (const std::shared_ptr<const Recorded>& one : list) saver_->append(one);
+    for (const std::shared_ptr<const Recorded>& one : list) {
+      saver_->append(one);
+      being_saved_.insert(one);
+    }
   });
   for (const SessionState::Run& run : state.live_results().runs) {
     saver_->set_notes(run, state.notes_of(run));
@@ -312,7 +338,14 @@ bool FilesController::tick() {
   // Not short-circuited: each of them must run.
   bool changed = take_outcomes();
   changed = settle(recorder_, "recorded in", "The recording ended: ") || changed;
+  const bool saving = saver_ != nullptr;
+  const bool saved = saving && saver_->progress().error.empty();
   changed = settle(saver_, "saved in", "Not saved: ") || changed;
+  if (saving && saver_ == nullptr) {
+    if (saved) in_files_.merge(being_saved_);
+    being_saved_.clear();
+    std::erase_if(in_files_, [](const auto& one) { return one.expired(); });
+  }
   if (auto checked = checker_.take()) {
     checked_ = std::move(*checked);
     changed = true;

@@ -185,15 +185,20 @@ void RunsController::take(WorkerHello&& hello) {
     return std::ranges::any_of(
         hello.backends, [&](const BackendOffer& one) { return one.kind == kind && one.available; });
   };
-  if (!std::exchange(keep_backend_, true)) {
+  const bool keep = std::exchange(keep_backend_, true);
+  // One that was left on another machine, or before the device went away, may not be there.
+  const bool gone =
+      std::exchange(backend_remembered_, false) && !available(state.requested.backend);
+  if (!keep || gone) {
     state.requested.backend = available(engine::GemmBackend::CublasLtGrouped)
                                   ? engine::GemmBackend::CublasLtGrouped
                                   : engine::GemmBackend::CpuReference;
   }
-  const bool run = run_at_greeting_ || (state.live && !state.from_file() &&
-                                        (state.shown() == nullptr || state.stale()));
-  run_at_greeting_ = false;
-  if (run) submit();
+  if (std::exchange(run_at_greeting_, false)) return submit();
+  const bool first = state.live_results().runs.empty();
+  if (!state.live || state.from_file() || (state.shown() != nullptr && !state.stale())) return;
+  submit();
+  if (first) run_by_itself_ = link.newest_id();
 }
 
 void RunsController::take(RunDone&& done) {
@@ -206,6 +211,7 @@ void RunsController::take(RunDone&& done) {
   results_.emplace_back(state.add_live(std::move(run)));
   const int frames = std::exchange(frames_while_timing_, 0);
   if (local_worker()) state.set_frames_of_newest(frames);
+  if (id == run_by_itself_) state.set_made_by_itself();
   state.last_error.clear();
 }
 

@@ -35,6 +35,8 @@ class RunsController {
 
   /// The request in the rail keeps its backend when the first worker greets.
   void keep_backend() { keep_backend_ = true; }
+  /// Likewise, if that worker has it.
+  void remember_backend() { keep_backend_ = backend_remembered_ = true; }
   /// Runs the request as soon as a worker greets.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
@@ -127,6 +129,8 @@ class RunsController {
   std::optional<Stall> stall_;
   std::string asked_inspection_;  // the file that the present worker was asked about
   bool keep_backend_ = false;
+  bool backend_remembered_ = false;
+  std::uint64_t run_by_itself_ = 0;  // the order of a run that nobody asked for; 0 = none
   bool run_at_greeting_ = false;
   int frames_while_timing_ = 0;  // of the run in progress
 };

@@ -42,6 +42,10 @@ class SessionState {
   void select_run(std::size_t index);
   /// By its place in the open recording.
   void select_recorded(std::size_t run) { select_run(live_.runs.size() + run); }
+  /// The newest live run is one that nobody ordered.
+  void set_made_by_itself() { first_by_itself_ = live_.runs.back(); }
+  /// Null = none, or no longer kept.
+  Run first_by_itself() const { return first_by_itself_.lock(); }
   /// How often the window was drawn while the newest live run timed its iterations.
   void set_frames_of_newest(int frames) { frames_while_timing_[live_.runs.back()] = frames; }
   /// Of a run at hand: as recorded with it, or as changed since.
@@ -91,6 +95,7 @@ class SessionState {
   std::string second_path_;
   std::map<Run, std::vector<profiling::TimeNote>> changed_notes_;
   std::map<Run, int> frames_while_timing_;
+  std::weak_ptr<const profiling::RecordedRun> first_by_itself_;
   std::string session_path_;
   bool from_file_ = false;
   std::vector<Run> runs_;

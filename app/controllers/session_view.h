@@ -20,7 +20,9 @@
 namespace app {
 
 enum class Page { Performance, Numerics, Graphs, Compare };
-/// Names used in tours and in the control map.
+inline constexpr std::array kPages = {Page::Performance, Page::Numerics, Page::Graphs,
+                                      Page::Compare};
+/// Names used in tours, in the settings and in the control map.
 constexpr std::string_view page_name(Page page) {
   return std::array<std::string_view, 4>{"performance", "numerics", "graphs",
                                          "compare"}[static_cast<std::size_t>(page)];

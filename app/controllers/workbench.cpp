@@ -35,6 +35,14 @@ void Workbench::begin_with(const engine::RunRequest& request, const std::string&
   if (run) runs.run_at_greeting();
 }
 
+void Workbench::continue_with(const engine::RunRequest& request, const std::string& file,
+                              bool live) {
+  runs.state.requested = request;
+  runs.state.live = live;
+  libraries.consent.named(request.cublaslt_library, file);
+  runs.remember_backend();
+}
+
 void Workbench::open_file(const std::string& path) {
   switch (file_kind(path)) {
     case FileKind::Recording:

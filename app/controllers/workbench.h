@@ -44,6 +44,8 @@ class Workbench {
 
   /// Puts this request, which came from `file`, in the rail; `run`: as soon as there is a worker.
   void begin_with(const engine::RunRequest& request, const std::string& file, bool run);
+  /// Goes on with what an earlier window was left with; `file` holds it.
+  void continue_with(const engine::RunRequest& request, const std::string& file, bool live);
   /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them.
   void open_file(const std::string& path);
   /// Replaces the runs on screen.

@@ -75,6 +75,16 @@ struct StatusLine {
 };
 void draw_status_bar(const PanelContext& context, const StatusLine& line);
 
+/// Before the window is closed: what would be lost, and where it can go.
+struct CloseQuestion {
+  bool open = false;
+  bool saving = false;
+  std::size_t unsaved = 0;
+  std::string path;  // where Save writes
+};
+enum class CloseAnswer { None, Save, Discard, Stay };
+CloseAnswer draw_close_question(const PanelContext& context, const CloseQuestion& question);
+
 /// True when it was closed.
 bool draw_help(const PanelContext& context);
 

@@ -54,21 +54,43 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings,
   workbench_.runs.link.automatic = settings_.restart_automatically;
 }
 
-void Shell::begin() {
+/// One that was given wins over the one that the last window was left with; a tour and a benchmark
+/// begin alike for everybody.
+void Shell::begin_with_request() {
   SessionState& state = workbench_.runs.state;
   const bool guided = !options_.tour_folder.empty();
-  if (!options_.initial_request_json.empty()) {
-    const auto request = request_from_json(options_.initial_request_json);
+  const std::string& given = options_.initial_request_json;
+  const bool alike = guided || options_.probe != nullptr;
+  const std::string& left = alike ? std::string() : settings_.request;
+  if (!given.empty()) {
+    const auto request = request_from_json(given);
     if (request.ok()) {
-      workbench_.begin_with(request.value(), options_.initial_request_file, !guided);
-    } else {
-      workbench_.notices.add(Severity::Bad,
-                             "The request given at the start: " + request.error().message);
+      return workbench_.begin_with(request.value(), options_.initial_request_file, !guided);
     }
-  } else if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
+    return workbench_.notices.add(Severity::Bad,
+                                  "The request given at the start: " + request.error().message);
+  }
+  if (!left.empty()) {
+    const auto request = request_from_json(left);
+    if (request.ok()) {
+      return workbench_.continue_with(request.value(), settings_path(), settings_.live);
+    }
+    workbench_.notices.add(Severity::Warn, settings_path() + ": the request of the last window: " +
+                                               request.error().message + "; it is not used");
+  }
+  if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
     // Small enough that a first look shows real numbers at once, on any machine.
     state.requested.shape = preset->shape;
     state.live = true;
+  }
+}
+
+void Shell::begin() {
+  const bool guided = !options_.tour_folder.empty();
+  begin_with_request();
+  // A file that was named is shown where its kind is at home.
+  if (!guided && options_.probe == nullptr && options_.open_file.empty()) {
+    show({settings_.page, settings_.view});
   }
   const bool tour_named = guided && is_tour_file(options_.open_file);
   if (guided) {
@@ -82,8 +104,17 @@ void Shell::begin() {
   if (!options_.open_file.empty() && !tour_named) workbench_.open_file(options_.open_file);
 }
 
+void Shell::remember() {
+  const SessionState& state = workbench_.runs.state;
+  settings_.request = request_to_json(state.requested);
+  settings_.live = state.live;
+  settings_.page = page_;
+  settings_.view = page().view();
+}
+
 bool Shell::tick() {
   bool changed = workbench_.tick() || picture_.has_value();
+  changed = finish_closing() || changed;
   settings_.restart_automatically = workbench_.runs.link.automatic;
   for (const Command& command : workbench_.take_commands()) carry_out(command);
   for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
@@ -252,8 +283,7 @@ void Shell::act_on_window(Action action) {
     case Action::Close:
       return close_front();
     case Action::Quit:
-      exit_code_ = 0;
-      return;
+      return ask_to_close();
     default:
       return;
   }
@@ -261,7 +291,9 @@ void Shell::act_on_window(Action action) {
 
 void Shell::close_front() {
   workbench_.notices.set_status("");
-  if (palette_.is_open()) {
+  if (close_question_.open) {
+    answer_close(CloseAnswer::Stay);
+  } else if (palette_.is_open()) {
     palette_.close();
   } else if (dialog_.is_open()) {
     dialog_.close();
@@ -270,6 +302,39 @@ void Shell::close_front() {
   } else {
     workbench_.close_front();
   }
+}
+
+void Shell::ask_to_close() {
+  close_question_.unsaved = workbench_.files.unsaved(workbench_.runs.state);
+  if (close_question_.unsaved == 0) return close(0);
+  close_question_.open = true;
+  close_question_.path = workbench_.files.dated_path("expertscope", ".session");
+  palette_.close();
+  help_ = false;
+}
+
+void Shell::answer_close(CloseAnswer answer) {
+  switch (answer) {
+    case CloseAnswer::None:
+      return;
+    case CloseAnswer::Stay:
+      close_question_ = {};
+      return;
+    case CloseAnswer::Discard:
+      return close(0);
+    case CloseAnswer::Save:
+      workbench_.files.save_session(workbench_.runs.state, close_question_.path);
+      close_question_.saving = true;
+      return;
+  }
+}
+
+/// After Save: closes once everything is in the file; stays, with a notice, if it could not be.
+bool Shell::finish_closing() {
+  if (!close_question_.saving || workbench_.files.saving()) return false;
+  close_question_ = {};
+  if (workbench_.files.unsaved(workbench_.runs.state) == 0) close(0);
+  return true;
 }
 
 void Shell::ask_path(FilePurpose purpose) {

@@ -197,6 +197,7 @@ void Shell::draw_banners(const PanelContext& context) {
 void Shell::draw_overlays(const PanelContext& context) {
   if (const auto choice = dialog_.draw(context)) use_path(choice->purpose, choice->path);
   if (help_ && draw_help(context)) help_ = false;
+  if (close_question_.open) answer_close(draw_close_question(context, close_question_));
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));
 }
 

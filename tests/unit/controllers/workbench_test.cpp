@@ -237,6 +237,40 @@ TEST_F(WorkbenchTest, ARecordingThatShipsIsNotChangedByAName) {
   EXPECT_EQ(workbench_->view().name_of(state().shown()), "mine");
 }
 
+TEST_F(WorkbenchTest, ResultsAreUnsavedUntilTheyAreInAFile) {
+  open("good");
+  const auto unsaved = [&] { return workbench_->files.unsaved(state()); };
+  EXPECT_EQ(unsaved(), 0U);
+  ASSERT_TRUE(run_and_wait());
+  ASSERT_TRUE(run_and_wait());
+  EXPECT_EQ(unsaved(), 2U);
+  workbench_->files.save_session(state(), folder_ + "/saved.session");
+  ASSERT_TRUE(wait_for_notice("saved in "));
+  EXPECT_EQ(unsaved(), 0U);
+  workbench_->act(Action::ToggleRecording);
+  ASSERT_TRUE(run_and_wait());
+  EXPECT_EQ(unsaved(), 0U) << "it is recorded";
+  workbench_->act(Action::ToggleRecording);
+  ASSERT_TRUE(run_and_wait());
+  EXPECT_EQ(unsaved(), 1U);
+  workbench_->files.save_session(state(), folder_ + "/no/such/folder.session");
+  ASSERT_TRUE(wait_for_notice("Not saved: "));
+  EXPECT_EQ(unsaved(), 1U);
+}
+
+TEST_F(WorkbenchTest, TheRunThatAWindowMakesAtItsStartIsNotMissed) {
+  Workbench::Options options;
+  options.worker.program = FAKE_WORKER;
+  options.worker.arguments = {"good"};
+  workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_);
+  state().live = true;
+  runs().start_worker("");
+  ASSERT_TRUE(tick_until([&] { return state().shown() != nullptr; }));
+  EXPECT_EQ(workbench_->files.unsaved(state()), 0U);
+  ASSERT_TRUE(run_and_wait());
+  EXPECT_EQ(workbench_->files.unsaved(state()), 1U);
+}
+
 TEST_F(WorkbenchTest, ARequestLogIsATourWhoseStepsSayWhatTheyRun) {
   open("");
   workbench_->open_file(write("requests.jsonl", request_to_json({}) + "\n"));
