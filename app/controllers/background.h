@@ -118,8 +118,12 @@ class BackgroundTask {
 
 class WriteQueue {
  public:
-  /// Outcome of one piece of work: a sentence for the status bar, or why it failed.
-  using Outcome = engine::Result<std::string>;
+  /// What was done, as a sentence.
+  struct Done {
+    std::string text;
+    bool small = false;  // for the status bar only: written while the user types
+  };
+  using Outcome = engine::Result<Done>;
 
   explicit WriteQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
   /// Finishes every pending write.

@@ -30,6 +30,8 @@ enum class Action {
   PreviousRun,
   NextRun,
   BackToLive,
+  UseRecordedRequest,
+  CloseRecording,
   OpenRecording,
   OpenSample,
   SaveSession,
@@ -99,6 +101,10 @@ struct SelectRun {
 /// In the run on screen; -1 = none.
 struct SelectExpert {
   int expert = -1;
+};
+/// Of the run on screen; empty = it is called by its settings.
+struct NameRun {
+  std::string name;
 };
 /// Replaces the notes of the run on screen.
 struct SetNotes {
@@ -173,11 +179,11 @@ struct StatusMessage {
 
 using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
-                 SelectExpert, SetNotes, engine::ComparisonRequest, engine::AmaxHistoryRequest,
-                 VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
-                 UseTensor, AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder,
-                 CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select,
-                 PlayTour, RepeatTourStep, StatusMessage>;
+                 SelectExpert, NameRun, SetNotes, engine::ComparisonRequest,
+                 engine::AmaxHistoryRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
+                 InterleavedOrder, OpenFile, UseTensor, AskPath, ExportReport, RecordsOrder,
+                 CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary,
+                 ShowPage, Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

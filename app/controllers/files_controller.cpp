@@ -1,6 +1,8 @@
 #include "app/controllers/files_controller.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -22,10 +24,25 @@ namespace {
 namespace fs = std::filesystem;
 
 using Written = WriteQueue::Outcome;
+using Done = WriteQueue::Done;
 
 Written refused(const char* what, engine::Error error) {
   error.message = what + error.message;
   return error;
+}
+
+/// Why a recording is not to be changed: it is not the user's own; empty = it is.
+std::string foreign(const std::string& path) {
+  std::error_code error;
+  const fs::path assets = fs::weakly_canonical(assets_folder(), error);
+  const fs::path file = fs::weakly_canonical(path, error);
+  const auto [end, ignored] = std::ranges::mismatch(assets, file);
+  if (end == assets.end()) return "ships with the program";
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid()) {
+    return "belongs to another user";
+  }
+  return {};
 }
 
 /// Written as a separate file, completely or not at all.
@@ -107,17 +124,40 @@ void FilesController::open_sample() {
 }
 
 void FilesController::toggle_recording() {
-  if (recorder_ != nullptr) return recorder_->finish();
+  if (recorder_ != nullptr) {
+    // What arrives from now on might miss the file.
+    stopping_ = true;
+    return recorder_->finish();
+  }
   record_to(dated_path("expertscope", ".session"));
 }
 
 void FilesController::record_to(const std::string& path) {
   recording_path_ = path;
+  stopping_ = false;
   recorder_ = std::make_unique<Recorder>(path, wake_);
 }
 
 void FilesController::move_recording(const std::string& path) {
   if (recorder_ != nullptr) recorder_->move_to(with_suffix(path, ".session"));
+}
+
+void FilesController::record(Recorder::Record record) {
+  if (recorder_ == nullptr || stopping_) return;
+  std::visit([this](const auto& one) { in_files_.insert(one); }, record);
+  recorder_->append(std::move(record));
+}
+
+std::size_t FilesController::unsaved(const SessionState& state) const {
+  std::size_t count = 0;
+  profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
+    for (const std::shared_ptr<const Recorded>& one : list) {
+      if (!in_files_.contains(std::weak_ptr<const void>(one))) ++count;
+    }
+  });
+  const SessionState::Run first = state.first_by_itself();
+  const bool counted = first != nullptr && !in_files_.contains(std::weak_ptr<const void>(first));
+  return counted ? count - 1 : count;
 }
 
 void FilesController::save_session(const SessionState& state, const std::string& path) {
@@ -127,10 +167,14 @@ void FilesController::save_session(const SessionState& state, const std::string&
   }
   saver_ = std::make_unique<Recorder>(with_suffix(path, ".session"), wake_);
   profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
-    for (const std::shared_ptr<const Recorded>& one : list) saver_->append(one);
+    for (const std::shared_ptr<const Recorded>& one : list) {
+      saver_->append(one);
+      being_saved_.insert(one);
+    }
   });
   for (const SessionState::Run& run : state.live_results().runs) {
     saver_->set_notes(run, state.notes_of(run));
+    saver_->set_name(run, state.names.of(run));
   }
   saver_->finish();
 }
@@ -141,10 +185,25 @@ void FilesController::save_notes(const SessionState& state,
     if (recorder_ != nullptr) recorder_->set_notes(state.shown(), notes);
     return notices_.set_status("The notes belong to the run: Save or Record writes them");
   }
-  writes_.put([path = state.session_path(), index = state.run_index(), notes]() -> Written {
+  writes_.put([path = state.session_path(), index = state.recorded_index(), notes]() -> Written {
     const engine::Status status = profiling::store_time_notes(path, index, notes);
     if (!status.ok()) return refused("Notes not saved: ", status.error());
-    return "Notes saved in " + path;
+    return Done{"Notes saved in " + path, true};
+  });
+}
+
+void FilesController::save_name(const SessionState& state, const std::string& name) {
+  if (!state.from_file()) {
+    if (recorder_ != nullptr) recorder_->set_name(state.shown(), name);
+    return notices_.set_status("The name belongs to the run: Save or Record writes it");
+  }
+  writes_.put([path = state.session_path(), index = state.recorded_index(), name]() -> Written {
+    if (const std::string whose = foreign(path); !whose.empty()) {
+      return Done{"The name stays in this window: " + path + " " + whose, true};
+    }
+    const engine::Status status = profiling::store_run_name(path, index, name);
+    if (!status.ok()) return refused("Name not saved: ", status.error());
+    return Done{"Name saved in " + path, true};
   });
 }
 
@@ -153,7 +212,7 @@ void FilesController::save_text(const std::string& path, const std::string& text
   writes_.put([path, text, done]() -> Written {
     const engine::Status status = write_file(path, text);
     if (!status.ok()) return refused("Not saved: ", status.error());
-    return done;
+    return Done{done};
   });
 }
 
@@ -169,7 +228,7 @@ void FilesController::save_report(DoctorState::Report report, const std::string&
     const engine::Status status =
         write_file(path, json ? profiling::to_json(*report) : profiling::to_markdown(*report));
     if (!status.ok()) return refused("Not written: ", status.error());
-    return "Report written: " + path;
+    return Done{"Report written: " + path};
   });
 }
 
@@ -184,7 +243,7 @@ void FilesController::save_records(const SessionState::Run& run, const RecordsOr
     const engine::Status status = order.csv ? profiling::export_records_csv(session, path, choice)
                                             : profiling::export_chrome_trace(session, path, choice);
     if (!status.ok()) return refused("Not exported: ", status.error());
-    return "Exported: " + path;
+    return Done{"Exported: " + path};
   });
 }
 
@@ -245,11 +304,10 @@ bool FilesController::take_outcomes() {
     changed = true;
     if (!outcome->ok()) {
       notices_.add(Severity::Bad, outcome->error().message);
-    } else if (outcome->value().starts_with("Notes")) {
-      // Notes are saved while typing; only files get a notice.
-      notices_.set_status(outcome->value());
+    } else if (outcome->value().small) {
+      notices_.set_status(outcome->value().text);
     } else {
-      notices_.add(Severity::Good, outcome->value());
+      notices_.add(Severity::Good, outcome->value().text);
     }
   }
   return changed;
@@ -279,7 +337,14 @@ bool FilesController::tick() {
   // Not short-circuited: each of them must run.
   bool changed = take_outcomes();
   changed = settle(recorder_, "recorded in", "The recording ended: ") || changed;
+  const bool saving = saver_ != nullptr;
+  const bool saved = saving && saver_->progress().error.empty();
   changed = settle(saver_, "saved in", "Not saved: ") || changed;
+  if (saving && saver_ == nullptr) {
+    if (saved) in_files_.merge(being_saved_);
+    being_saved_.clear();
+    std::erase_if(in_files_, [](const auto& one) { return one.expired(); });
+  }
   if (auto checked = checker_.take()) {
     checked_ = std::move(*checked);
     changed = true;

@@ -42,6 +42,8 @@ void Recorder::set_notes(Run run, std::vector<profiling::TimeNote> notes) {
   put(NotesOf{std::move(run), std::move(notes)});
 }
 
+void Recorder::set_name(Run run, std::string name) { put(NameOf{std::move(run), std::move(name)}); }
+
 void Recorder::put(Entry entry) {
   const std::lock_guard lock(mutex_);
   if (!progress_.error.empty() && waiting_.size() >= kMaxWaiting) {
@@ -104,12 +106,19 @@ void Recorder::end(const std::string& error) {
   wake_();
 }
 
+std::optional<std::size_t> Recorder::place_of(const Run& run) const {
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? std::nullopt : std::optional(found->second);
+}
+
 engine::Status Recorder::write(profiling::SessionWriter& writer, const Entry& entry) {
   if (const auto* notes = std::get_if<NotesOf>(&entry)) {
-    const auto found = runs_.find(notes->run);
-    // Finished before the recording began: it is not in this file.
-    if (found == runs_.end()) return {};
-    return writer.set_time_notes(found->second, notes->notes);
+    const auto place = place_of(notes->run);
+    return place ? writer.set_time_notes(*place, notes->notes) : engine::Status();
+  }
+  if (const auto* name = std::get_if<NameOf>(&entry)) {
+    const auto place = place_of(name->run);
+    return place ? writer.set_run_name(*place, name->name) : engine::Status();
   }
   return std::visit(
       [&](const auto& record) {

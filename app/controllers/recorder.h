@@ -46,6 +46,8 @@ class Recorder {
   void append(Record record);
   /// Replaces the notes that the run was written with; only for runs appended before.
   void set_notes(Run run, std::vector<profiling::TimeNote> notes);
+  /// Likewise the name.
+  void set_name(Run run, std::string name);
   /// Copies what was recorded to this path and continues there.
   void move_to(std::string path);
   /// No entries follow: the file is closed after the last one is written.
@@ -59,13 +61,19 @@ class Recorder {
     Run run;
     std::vector<profiling::TimeNote> notes;
   };
-  using Entry = std::variant<Record, NotesOf>;
+  struct NameOf {
+    Run run;
+    std::string name;
+  };
+  using Entry = std::variant<Record, NotesOf, NameOf>;
   /// The place of a run in the file. Held weakly: a recording of hours must not keep every run in
   /// memory, and a run that the window has forgotten gets no more notes.
   using WrittenRuns = std::map<std::weak_ptr<const profiling::RecordedRun>, std::size_t,
                                std::owner_less<std::weak_ptr<const profiling::RecordedRun>>>;
 
   void put(Entry entry);
+  /// Its place in the file; nullopt = finished before the recording began, and not in it.
+  std::optional<std::size_t> place_of(const Run& run) const;
   void write_all();
   void write_until_finished(profiling::SessionWriter& writer);
   void keep_in_place(profiling::SessionWriter& writer);

@@ -132,9 +132,8 @@ void add_file(const char* label, const engine::InputSpec& input, std::vector<std
       fmt::format("{} {}{}{}", label, name, file->tensor.empty() ? "" : ":", file->tensor));
 }
 
-/// What is set otherwise than by default and has an effect, as the rail calls it.
-std::vector<std::string> other_settings(const RunRequest& request) {
-  static const RunRequest kDefaults;
+/// The files that the run's values come from.
+std::vector<std::string> data_words(const RunRequest& request) {
   std::vector<std::string> all;
   add_file("X", request.activations, all);
   add_file("W", request.weights, all);
@@ -144,6 +143,13 @@ std::vector<std::string> other_settings(const RunRequest& request) {
   if (!request.routing.path.empty()) {
     all.push_back("splits " + std::filesystem::path(request.routing.path).filename().string());
   }
+  return all;
+}
+
+/// What is set otherwise than by default and has an effect, as the rail calls it.
+std::vector<std::string> other_settings(const RunRequest& request) {
+  static const RunRequest kDefaults;
+  std::vector<std::string> all;
   for (const RequestControl& control : request_controls()) {
     if (std::ranges::find(kSummarized, control.field) != std::end(kSummarized)) continue;
     if (control_value(control, request) == control_value(control, kDefaults)) continue;
@@ -176,32 +182,46 @@ std::string first_words(const RunRequest& request) {
                                 : fmt::format("to ±{} %", launch.median_within));
 }
 
-std::string joined(std::string summary, const std::vector<std::string>& others) {
+/// The data first: it is what a person calls a run by.
+std::string joined(const std::vector<std::string>& data, const std::string& first,
+                   const std::vector<std::string>& others) {
+  std::string summary;
+  for (const std::string& file : data) summary += file + " · ";
+  summary += first;
   for (const std::string& other : others) summary += " · " + other;
   return summary;
+}
+
+/// Removes from each list what all of them have.
+void remove_shared(std::vector<std::vector<std::string>>& lists) {
+  if (lists.size() < 2) return;
+  const std::vector<std::string> candidates = lists.front();
+  for (const std::string& one : candidates) {
+    const bool shared = std::ranges::all_of(
+        lists, [&one](const auto& list) { return std::ranges::find(list, one) != list.end(); });
+    if (!shared) continue;
+    for (std::vector<std::string>& list : lists) std::erase(list, one);
+  }
 }
 
 }  // namespace
 
 std::string summary_of(const RunRequest& request) {
-  return joined(first_words(request), other_settings(request));
+  return joined(data_words(request), first_words(request), other_settings(request));
 }
 
 std::vector<std::string> summaries_of(std::span<const RunRequest* const> requests) {
+  std::vector<std::vector<std::string>> data;
   std::vector<std::vector<std::string>> others;
-  for (const RunRequest* request : requests) others.push_back(other_settings(*request));
-  const std::vector<std::string> candidates =
-      others.empty() ? std::vector<std::string>() : others.front();
-  for (const std::string& one : candidates) {
-    const bool shared = others.size() > 1 && std::ranges::all_of(others, [&one](const auto& all) {
-                          return std::ranges::find(all, one) != all.end();
-                        });
-    if (!shared) continue;
-    for (std::vector<std::string>& all : others) std::erase(all, one);
+  for (const RunRequest* request : requests) {
+    data.push_back(data_words(*request));
+    others.push_back(other_settings(*request));
   }
+  remove_shared(data);
+  remove_shared(others);
   std::vector<std::string> summaries;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    summaries.push_back(joined(first_words(*requests[i]), others[i]));
+    summaries.push_back(joined(data[i], first_words(*requests[i]), others[i]));
   }
   return summaries;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "engine/model/values.h"
 
@@ -42,28 +43,39 @@ void RequestHistory::changed(const engine::RunRequest& before, const engine::Run
   if (before == after) return;
   const bool continues = gesture != 0 && position_ > 0 && position_ == steps_.size() &&
                          steps_.back().gesture == gesture;
-  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(position_), steps_.end());
-  if (continues) {
-    steps_.back().after = after;
-    // Dragged there and back: nothing has changed.
-    if (steps_.back().before == after) steps_.pop_back();
-  } else {
-    steps_.push_back({before, after, gesture});
-    if (steps_.size() > kMaxSteps) steps_.pop_front();
-  }
+  if (!continues) return add({before, after, gesture});
+  steps_.back().after = after;
+  // Dragged there and back: nothing has changed.
+  if (steps_.back().before == after) steps_.pop_back();
   position_ = steps_.size();
+}
+
+void RequestHistory::took_over(const engine::RunRequest& before, const engine::RunRequest& recorded,
+                               RecordedPlace from) {
+  add({.before = before, .after = recorded, .from = std::move(from)});
+}
+
+void RequestHistory::add(Change change) {
+  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(position_), steps_.end());
+  steps_.push_back(std::move(change));
+  if (steps_.size() > kMaxSteps) steps_.pop_front();
+  position_ = steps_.size();
+}
+
+std::optional<RecordedPlace> RequestHistory::next_from() const {
+  return position_ == steps_.size() ? std::nullopt : steps_[position_].from;
 }
 
 std::optional<RequestHistory::Step> RequestHistory::undo() {
   if (position_ == 0) return std::nullopt;
   const Change& change = steps_[--position_];
-  return Step{change.before, request_difference(change.after, change.before)};
+  return Step{change.before, request_difference(change.after, change.before), change.from};
 }
 
 std::optional<RequestHistory::Step> RequestHistory::redo() {
   if (position_ == steps_.size()) return std::nullopt;
   const Change& change = steps_[position_++];
-  return Step{change.after, request_difference(change.before, change.after)};
+  return Step{change.after, request_difference(change.before, change.after), change.from};
 }
 
 }  // namespace app

@@ -13,17 +13,32 @@
 
 namespace app {
 
+/// A run of a recording.
+struct RecordedPlace {
+  std::string path;
+  std::size_t run = 0;
+  bool operator==(const RecordedPlace&) const = default;
+};
+
 class RequestHistory {
  public:
   struct Step {
     engine::RunRequest request;  // to be shown now
     std::string words;           // what that changes: "shape.tokens 512 → 1024"
+    /// The request was taken over from this run: undone, it is shown again, redone, left again.
+    std::optional<RecordedPlace> from{};
   };
 
   /// Changes of one non-zero `gesture` (a press of the mouse until its release) become one step.
   /// What was undone before is forgotten.
   void changed(const engine::RunRequest& before, const engine::RunRequest& after,
                std::uint64_t gesture);
+  /// The request of a recorded run became the user's: a step even if both are equal, because it
+  /// left the recording.
+  void took_over(const engine::RunRequest& before, const engine::RunRequest& recorded,
+                 RecordedPlace from);
+  /// Where the step that redo() would return was taken from.
+  std::optional<RecordedPlace> next_from() const;
   /// nullopt when there is nothing to undo or redo.
   std::optional<Step> undo();
   std::optional<Step> redo();
@@ -37,7 +52,9 @@ class RequestHistory {
     engine::RunRequest before;
     engine::RunRequest after;
     std::uint64_t gesture = 0;
+    std::optional<RecordedPlace> from{};
   };
+  void add(Change change);
   std::deque<Change> steps_;
   std::size_t position_ = 0;  // steps before it can be undone, from it on redone
 };

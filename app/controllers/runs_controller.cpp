@@ -107,7 +107,12 @@ void RunsController::edit(const engine::RunRequest& request, std::uint64_t gestu
   notices_.set_status("");
   history_.changed(state.requested, request, gesture);
   state.requested = request;
-  if (state.live) submit();
+  run_if_live();
+}
+
+/// A change of the request must not take a recording off the screen.
+void RunsController::run_if_live() {
+  if (state.live && !state.from_file()) submit();
 }
 
 void RunsController::choose(const engine::RunRequest& request) {
@@ -120,14 +125,31 @@ void RunsController::show(const engine::RunRequest& request) {
   state.requested = request;
   // One process can load only one cuBLASLt.
   if (other_library) start_worker(request.cublaslt_library);
-  if (state.live) submit();
+  run_if_live();
 }
 
-void RunsController::undo(bool back) {
-  const std::optional<RequestHistory::Step> step = back ? history_.undo() : history_.redo();
-  if (!step) return;
-  notices_.set_status((back ? "Undone: " : "Redone: ") + step->words);
+void RunsController::take_over() {
+  if (!state.shows_recorded_request()) return;
+  const engine::RunRequest request = state.shown()->request;
+  history_.took_over(state.requested, request, {state.session_path(), state.recorded_index()});
+  state.back_to_live();
+  show(request);
+  notices_.set_status("The recorded request is yours now; Ctrl+Z goes back to the recording");
+}
+
+std::optional<RecordedPlace> RunsController::undo(bool back) {
+  std::optional<RequestHistory::Step> step = back ? history_.undo() : history_.redo();
+  if (!step) return std::nullopt;
+  notices_.set_status((back ? "Undone: " : "Redone: ") +
+                      (step->from ? "the recorded request was taken over" : step->words));
+  if (!back && step->from) state.back_to_live();
   show(step->request);
+  return back ? std::move(step->from) : std::nullopt;
+}
+
+void RunsController::back_to_live() {
+  state.back_to_live();
+  if (state.live && (state.shown() == nullptr || state.stale())) submit();
 }
 
 void RunsController::set_live(bool live) {
@@ -163,15 +185,20 @@ void RunsController::take(WorkerHello&& hello) {
     return std::ranges::any_of(
         hello.backends, [&](const BackendOffer& one) { return one.kind == kind && one.available; });
   };
-  if (!std::exchange(keep_backend_, true)) {
+  const bool keep = std::exchange(keep_backend_, true);
+  // One that was left on another machine, or before the device went away, may not be there.
+  const bool gone =
+      std::exchange(backend_remembered_, false) && !available(state.requested.backend);
+  if (!keep || gone) {
     state.requested.backend = available(engine::GemmBackend::CublasLtGrouped)
                                   ? engine::GemmBackend::CublasLtGrouped
                                   : engine::GemmBackend::CpuReference;
   }
-  const bool run = run_at_greeting_ || (state.live && !state.from_file() &&
-                                        (state.shown() == nullptr || state.stale()));
-  run_at_greeting_ = false;
-  if (run) submit();
+  if (std::exchange(run_at_greeting_, false)) return submit();
+  const bool first = state.live_results().runs.empty();
+  if (!state.live || state.from_file() || (state.shown() != nullptr && !state.stale())) return;
+  submit();
+  if (first) run_by_itself_ = link.newest_id();
 }
 
 void RunsController::take(RunDone&& done) {
@@ -184,6 +211,7 @@ void RunsController::take(RunDone&& done) {
   results_.emplace_back(state.add_live(std::move(run)));
   const int frames = std::exchange(frames_while_timing_, 0);
   if (local_worker()) state.set_frames_of_newest(frames);
+  if (id == run_by_itself_) state.set_made_by_itself();
   state.last_error.clear();
 }
 

@@ -35,6 +35,8 @@ class RunsController {
 
   /// The request in the rail keeps its backend when the first worker greets.
   void keep_backend() { keep_backend_ = true; }
+  /// Likewise, if that worker has it.
+  void remember_backend() { keep_backend_ = backend_remembered_ = true; }
   /// Runs the request as soon as a worker greets.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
@@ -63,8 +65,13 @@ class RunsController {
   void choose(const engine::RunRequest& request);
   /// Replaces the request without an undo step.
   void show(const engine::RunRequest& request);
-  void undo(bool back);
+  /// The request of the recorded run on screen becomes the user's, and the recording is left.
+  void take_over();
+  /// Returns the recorded run that is to be shown again, if the step had left one.
+  std::optional<RecordedPlace> undo(bool back);
   const RequestHistory& history() const { return history_; }
+  /// Leaves the recording; in Live mode the request is run if no run answers it.
+  void back_to_live();
   void set_live(bool live);
 
   /// Processes the worker's events and sends it what is next; true when there is something to draw.
@@ -107,6 +114,7 @@ class RunsController {
   void take(LogReport&& line);
   /// Answers to requests that only the command line makes.
   void take(auto&&) {}
+  void run_if_live();
   bool step_batches();
   bool local_worker() const;
 
@@ -121,6 +129,8 @@ class RunsController {
   std::optional<Stall> stall_;
   std::string asked_inspection_;  // the file that the present worker was asked about
   bool keep_backend_ = false;
+  bool backend_remembered_ = false;
+  std::uint64_t run_by_itself_ = 0;  // the order of a run that nobody asked for; 0 = none
   bool run_at_greeting_ = false;
   int frames_while_timing_ = 0;  // of the run in progress
 };

@@ -41,6 +41,7 @@ std::shared_ptr<const Recorded> SessionState::add_live(Recorded recorded) {
   list.push_back(added);
   if constexpr (std::is_same_v<Recorded, profiling::RecordedRun>) {
     forget_oldest_runs();
+    list_runs();
     if (!from_file()) show_newest_run();
   } else if (list.size() > profiling::of_kind<Recorded>(kMaxLive)) {
     list.erase(list.begin());
@@ -57,16 +58,17 @@ template std::shared_ptr<const profiling::RecordedVisit> SessionState::add_live(
 
 void SessionState::show_newest_run() {
   const std::vector<Run>& runs = live_.runs;
-  if (runs.back()->group.kind != profiling::GroupKind::None && shown_ != nullptr) {
-    // Forgetting the oldest may have moved the shown one.
-    const auto at = std::find(runs.begin(), runs.end(), shown_);
-    if (at != runs.end()) {
-      index_ = static_cast<std::size_t>(at - runs.begin());
-      return;
-    }
-  }
+  const bool of_batch = runs.back()->group.kind != profiling::GroupKind::None;
+  if (of_batch && std::ranges::find(runs, shown_) != runs.end()) return;
   index_ = runs.size() - 1;
   show(runs.back());
+}
+
+void SessionState::list_runs() {
+  runs_ = live_.runs;
+  runs_.insert(runs_.end(), file_.runs.begin(), file_.runs.end());
+  const auto at = std::ranges::find(runs_, shown_);
+  if (at != runs_.end()) index_ = static_cast<std::size_t>(at - runs_.begin());
 }
 
 std::size_t SessionState::live_count() const {
@@ -75,12 +77,23 @@ std::size_t SessionState::live_count() const {
   return count;
 }
 
-void SessionState::open_recording(profiling::Session session) {
+void SessionState::open_recording(profiling::Session session, std::size_t run) {
+  forget_recorded();
   session_path_ = session.path;
-  for (const Run& run : file_.runs) changed_notes_.erase(run);
   file_ = shared(std::move(session));
-  index_ = 0;
-  show(file_.runs.empty() ? nullptr : file_.runs.front());
+  from_file_ = true;
+  list_runs();
+  index_ = live_.runs.size() + std::min(run, file_.runs.empty() ? 0 : file_.runs.size() - 1);
+  show(file_.runs.empty() ? nullptr : runs_[index_]);
+}
+
+void SessionState::forget_recorded() {
+  for (const Run& run : file_.runs) {
+    changed_notes_.erase(run);
+    names.forget(run);
+  }
+  file_ = {};
+  session_path_.clear();
 }
 
 void SessionState::open_second(profiling::Session session) {
@@ -90,16 +103,22 @@ void SessionState::open_second(profiling::Session session) {
 
 void SessionState::back_to_live() {
   if (!from_file()) return;
-  session_path_.clear();
-  file_ = {};
+  from_file_ = false;
   index_ = live_.runs.empty() ? 0 : live_.runs.size() - 1;
   show(live_.runs.empty() ? nullptr : live_.runs.back());
 }
 
+void SessionState::close_recording() {
+  back_to_live();
+  forget_recorded();
+  list_runs();
+}
+
 void SessionState::select_run(std::size_t index) {
-  if (index >= runs().size() || index == index_) return;
+  if (index >= runs_.size() || runs_[index] == shown_) return;
   index_ = index;
-  show(runs()[index]);
+  from_file_ = index >= live_.runs.size();
+  show(runs_[index]);
 }
 
 const std::vector<profiling::TimeNote>& SessionState::notes_of(const Run& run) const {
@@ -117,14 +136,17 @@ int SessionState::frames_while_timing() const {
 }
 
 SessionView SessionState::view() const {
-  return {.requested = requested,
+  return {.requested = shown_request(),
           .run = shown_,
           .run_generation = generation_,
           .expert = expert,
           .stale = stale(),
           .from_file = from_file(),
+          .recorded_request = shows_recorded_request(),
           .runs = runs(),
+          .live_runs = live_.runs.size(),
           .run_index = index_,
+          .names = &names,
           .session_path = session_path_,
           .comparisons = results().comparisons,
           .comparison_error = comparison_error,
@@ -148,6 +170,7 @@ void SessionState::forget_oldest_runs() {
   std::vector<Run>& runs = live_.runs;
   while (runs.size() > 1 && (runs.size() > kMaxLive.runs || record_count(runs) > kMaxLiveRecords)) {
     changed_notes_.erase(runs.front());
+    names.forget(runs.front());
     frames_while_timing_.erase(runs.front());
     runs.erase(runs.begin());
   }

@@ -1,5 +1,6 @@
-// What the window knows: the request in the rail, the runs at hand (live or of an opened
-// recording), and which of them is on screen. No drawing, no threads; changed only between frames.
+// What the window knows: the user's request, the runs at hand (of this window, then of the open
+// recording, in one list), and which of them is on screen. No drawing, no threads; changed only
+// between frames.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class SessionState {
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Records = profiling::Records<profiling::SharedListOf>;
 
-  engine::RunRequest requested;
+  engine::RunRequest requested;  // the user's own; the rail shows shown_request()
+  RunNamesGiven names;
   bool live = false;
   int expert = -1;               // selected, of the shown run; -1 = none
   std::string last_error;        // of the newest run or file; empty after a success
@@ -29,28 +31,49 @@ class SessionState {
   /// batch does not replace what is on screen.
   template <class Recorded>
   std::shared_ptr<const Recorded> add_live(Recorded recorded);
-  void open_recording(profiling::Session session);
+  /// Replaces an open recording and shows the `run`-th of its runs.
+  void open_recording(profiling::Session session, std::size_t run = 0);
   /// The recording that Compare shows beside the runs at hand.
   void open_second(profiling::Session session);
+  /// Shows the newest run of this window; the recording stays in the list.
   void back_to_live();
+  void close_recording();
+  /// By its place in runs().
   void select_run(std::size_t index);
+  /// By its place in the open recording.
+  void select_recorded(std::size_t run) { select_run(live_.runs.size() + run); }
+  /// The newest live run is one that nobody ordered.
+  void set_made_by_itself() { first_by_itself_ = live_.runs.back(); }
+  /// Null = none, or no longer kept.
+  Run first_by_itself() const { return first_by_itself_.lock(); }
   /// How often the window was drawn while the newest live run timed its iterations.
   void set_frames_of_newest(int frames) { frames_while_timing_[live_.runs.back()] = frames; }
   /// Of a run at hand: as recorded with it, or as changed since.
   const std::vector<profiling::TimeNote>& notes_of(const Run& run) const;
   void set_notes(const Run& run, std::vector<profiling::TimeNote> notes);
 
-  bool from_file() const { return !session_path_.empty(); }
+  /// What is on screen comes from the open recording.
+  bool from_file() const { return from_file_; }
+  /// Of the open recording, whether it is on screen or not; empty = none.
   const std::string& session_path() const { return session_path_; }
+  std::string path_on_screen() const { return from_file_ ? session_path_ : std::string(); }
   /// Of this window.
   const Records& live_results() const { return live_; }
-  /// Of the open recording, else of this window.
+  /// Of what is on screen: the open recording, else this window.
   const Records& results() const { return from_file() ? file_ : live_; }
-  const std::vector<Run>& runs() const { return results().runs; }
+  /// All at hand: those of this window, oldest first, then those of the open recording.
+  const std::vector<Run>& runs() const { return runs_; }
   /// Number of all live results.
   std::size_t live_count() const;
   std::size_t run_index() const { return index_; }
+  /// In the open recording, of the run on screen if it is from there.
+  std::size_t recorded_index() const { return index_ - live_.runs.size(); }
   Run shown() const { return shown_; }
+  /// A recorded run is on screen: the rail shows its request, which cannot be changed.
+  bool shows_recorded_request() const { return from_file() && shown_ != nullptr; }
+  const engine::RunRequest& shown_request() const {
+    return shows_recorded_request() ? shown_->request : requested;
+  }
   /// Whether the request in the rail differs from that of the run on screen.
   bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
 
@@ -60,7 +83,10 @@ class SessionState {
  private:
   void show(Run run);
   void forget_oldest_runs();
+  void forget_recorded();
   void show_newest_run();
+  /// After a change of the lists: joins them and finds the run on screen again.
+  void list_runs();
   int frames_while_timing() const;
 
   Records live_;
@@ -69,8 +95,11 @@ class SessionState {
   std::string second_path_;
   std::map<Run, std::vector<profiling::TimeNote>> changed_notes_;
   std::map<Run, int> frames_while_timing_;
+  std::weak_ptr<const profiling::RecordedRun> first_by_itself_;
   std::string session_path_;
-  std::size_t index_ = 0;
+  bool from_file_ = false;
+  std::vector<Run> runs_;
+  std::size_t index_ = 0;  // of the run on screen
   Run shown_;
   std::uint64_t generation_ = 0;
 };

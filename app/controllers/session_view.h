@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,9 @@
 namespace app {
 
 enum class Page { Performance, Numerics, Graphs, Compare };
-/// Names used in tours and in the control map.
+inline constexpr std::array kPages = {Page::Performance, Page::Numerics, Page::Graphs,
+                                      Page::Compare};
+/// Names used in tours, in the settings and in the control map.
 constexpr std::string_view page_name(Page page) {
   return std::array<std::string_view, 4>{"performance", "numerics", "graphs",
                                          "compare"}[static_cast<std::size_t>(page)];
@@ -96,20 +99,44 @@ struct BatchStatus {
 std::string visit_refusal(const DoctorState& doctor, const LinkStatus& link,
                           const std::optional<WorkerHello>& hello);
 
+/// Names that runs were given in this window, over those that they were recorded with.
+class RunNamesGiven {
+ public:
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+  const std::string& of(const Run& run) const {
+    const auto found = names_.find(run);
+    return found == names_.end() ? run->name : found->second;
+  }
+  void give(const Run& run, std::string name) {
+    names_[run] = std::move(name);
+    ++generation_;
+  }
+  void forget(const Run& run) { names_.erase(run); }
+  /// Changes whenever a name does.
+  std::uint64_t generation() const { return generation_; }
+
+ private:
+  std::map<Run, std::string> names_;
+  std::uint64_t generation_ = 0;
+};
+
 /// Read-only picture of the window's state for one frame.
 struct SessionView {
-  engine::RunRequest requested;  // what the rail shows
+  engine::RunRequest requested;  // what the rail shows: the user's, or that of the recorded run
   /// The run on screen; null = none yet. Immutable once published, so panels may cache what they
   /// derive from it, keyed by `run_generation`.
   std::shared_ptr<const profiling::RecordedRun> run;
   std::uint64_t run_generation = 0;  // changes whenever `run` does
   int expert = -1;                   // selected, in `run`; -1 = none
   bool stale = false;                // the rail asks for something newer than `run`
-  bool from_file = false;            // `run` comes from an opened recording
+  bool from_file = false;            // what is on screen comes from the open recording
+  bool recorded_request = false;     // `requested` is that of `run`, and cannot be changed
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
-      runs;  // all available runs, oldest first
+      runs;  // all at hand: of this window, oldest first, then of the open recording
+  std::size_t live_runs = 0;  // how many of them are of this window
   std::size_t run_index = 0;
-  std::string session_path;  // of the opened recording, empty = live
+  const RunNamesGiven* names = nullptr;  // since the runs were measured or read
+  std::string session_path;              // of the open recording, on screen or not; empty = none
   std::vector<std::shared_ptr<const profiling::RecordedComparison>>
       comparisons;               // of recipes, live or of the recording, oldest first
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
@@ -132,6 +159,13 @@ struct SessionView {
   std::string second_path{};  // empty = none
   LinkStatus link{};
   std::optional<WorkerHello> hello{};
+
+  /// As a person named it; empty = it is called by its settings.
+  const std::string& name_of(const std::shared_ptr<const profiling::RecordedRun>& one) const {
+    return names == nullptr ? one->name : names->of(one);
+  }
+  /// Of the recording on screen; empty = live.
+  std::string path_on_screen() const { return from_file ? session_path : std::string(); }
 };
 
 }  // namespace app

@@ -102,7 +102,7 @@ void TourController::begin(TourScript script) {
   before_ = {.request = state.requested,
              .live = state.live,
              .page = on_screen_,
-             .recording = state.session_path()};
+             .recording = state.path_on_screen()};
   // Every run of a tour is one of its steps.
   state.live = false;
   tour_.emplace(std::move(script));
@@ -152,7 +152,7 @@ void TourController::stop() {
   state.live = before_.live;
   if (before_.recording.empty()) {
     state.back_to_live();
-  } else if (before_.recording != state.session_path()) {
+  } else if (before_.recording != state.path_on_screen()) {
     parts_.files.open_recording(before_.recording);
   }
   const bool changed = state.requested != before_.request;
@@ -218,9 +218,9 @@ bool TourController::wait_for_result() {
   const std::string recording = recording_of(tour_->step());
   const bool arrived = recording.empty() ? state.shown() != nullptr && !state.from_file() &&
                                                state.shown()->result.id >= tour_->awaited_run()
-                                         : state.session_path() == recording;
+                                         : state.path_on_screen() == recording;
   if (!arrived) return false;
-  if (tour_->step().run >= 0) state.select_run(static_cast<std::size_t>(tour_->step().run));
+  if (tour_->step().run >= 0) state.select_recorded(static_cast<std::size_t>(tour_->step().run));
   show_step();
   return true;
 }
@@ -247,7 +247,7 @@ void TourController::begin_step() {
   commands_.push_back(ShowPage{step.page, step.view});
   if (const std::string recording = recording_of(step); !recording.empty()) {
     tour_->wait_for(0);
-    if (state.session_path() != recording) parts_.files.open_recording(recording);
+    if (state.path_on_screen() != recording) parts_.files.open_recording(recording);
   } else if (step.request_patch.empty()) {
     show_step();
   } else {
@@ -379,7 +379,7 @@ void TourController::add_step() {
     const fs::path path = state.session_path();
     const bool shipped = path == shipped_recording(path.filename().string());
     step.recording = shipped ? path.filename().string() : fs::absolute(path).string();
-    step.run = static_cast<int>(state.run_index());
+    step.run = static_cast<int>(state.recorded_index());
   } else {
     const SessionState::Run run = state.shown();
     step.request_patch = engine::to_json_text(run == nullptr ? state.requested : run->request);

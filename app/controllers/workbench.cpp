@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace app {
+namespace {
+
+constexpr const char* kRecordedRequest =
+    "The rail shows a recorded request: take it over with Use as my request, or go back to live";
+
+}  // namespace
 
 Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
     : options(std::move(opened)),
@@ -27,6 +33,14 @@ void Workbench::begin_with(const engine::RunRequest& request, const std::string&
   libraries.consent.named(request.cublaslt_library, file);
   runs.keep_backend();
   if (run) runs.run_at_greeting();
+}
+
+void Workbench::continue_with(const engine::RunRequest& request, const std::string& file,
+                              bool live) {
+  runs.state.requested = request;
+  runs.state.live = live;
+  libraries.consent.named(request.cublaslt_library, file);
+  runs.remember_backend();
 }
 
 void Workbench::open_file(const std::string& path) {
@@ -107,6 +121,39 @@ void Workbench::set_notes(const std::vector<profiling::TimeNote>& notes) {
   files.save_notes(runs.state, notes);
 }
 
+void Workbench::name_run(const std::string& name) {
+  const SessionState::Run run = runs.state.shown();
+  if (run == nullptr || name == runs.state.names.of(run)) return;
+  runs.state.names.give(run, name);
+  files.save_name(runs.state, name);
+}
+
+std::string Workbench::change_refusal() const {
+  return runs.state.shows_recorded_request() ? kRecordedRequest : "";
+}
+
+bool Workbench::refuse_change() {
+  const std::string why = change_refusal();
+  if (!why.empty()) notices.set_status(why);
+  return !why.empty();
+}
+
+void Workbench::edit(const engine::RunRequest& request, std::uint64_t gesture) {
+  if (!refuse_change()) runs.edit(request, gesture);
+}
+
+void Workbench::choose(const engine::RunRequest& request) {
+  if (!refuse_change()) runs.choose(request);
+}
+
+void Workbench::undo(bool back) {
+  const std::optional<RecordedPlace> left = runs.undo(back);
+  if (!left) return;
+  if (runs.state.session_path() == left->path) return runs.state.select_recorded(left->run);
+  returning_to_ = left;
+  files.open_recording(left->path);
+}
+
 bool Workbench::act(Action action) {
   SessionState& state = runs.state;
   switch (action) {
@@ -124,7 +171,7 @@ bool Workbench::act(Action action) {
       return true;
     case Action::Undo:
     case Action::Redo:
-      runs.undo(action == Action::Undo);
+      undo(action == Action::Undo);
       return true;
     case Action::PreviousRun:
       state.select_run(state.run_index() - 1);
@@ -133,7 +180,14 @@ bool Workbench::act(Action action) {
       state.select_run(state.run_index() + 1);
       return true;
     case Action::BackToLive:
-      state.back_to_live();
+      runs.back_to_live();
+      return true;
+    case Action::UseRecordedRequest:
+      runs.take_over();
+      return true;
+    case Action::CloseRecording:
+      runs.back_to_live();
+      state.close_recording();
       return true;
     case Action::OpenSample:
       files.open_sample();
@@ -180,8 +234,12 @@ std::string Workbench::refusal(Action action) const {
   const LinkStatus link = runs.link.status();
   const Tour* tour = tours.to_user() ? tours.tour() : nullptr;
   constexpr const char* kNoTour = "No tour is on screen";
+  const std::string leave = "go back to live first";
   switch (action) {
+    case Action::ToggleLive:
+      return change_refusal();
     case Action::Run: {
+      if (state.shows_recorded_request()) return kRecordedRequest;
       const engine::Status status = engine::validate(state.requested);
       if (!status.ok()) return status.error().message;
       return link.state == LinkState::Lost ? "There is no worker: " + link.reason : "";
@@ -193,15 +251,23 @@ std::string Workbench::refusal(Action action) const {
     case Action::ReplaceWorker:
       return options.no_worker ? "This window was opened without a worker" : "";
     case Action::Undo:
+      if (state.shows_recorded_request()) return "Undo changes your own request: " + leave;
       return runs.history().undo_depth() > 0 ? "" : "Nothing to undo: no control was changed yet";
     case Action::Redo:
+      if (state.shows_recorded_request() && !runs.history().next_from()) {
+        return "Redo changes your own request: " + leave;
+      }
       return runs.history().redo_depth() > 0 ? "" : "Nothing to redo";
     case Action::PreviousRun:
       return state.run_index() > 0 ? "" : "There is no run before this one";
     case Action::NextRun:
       return state.run_index() + 1 < state.runs().size() ? "" : "There is no run after this one";
     case Action::BackToLive:
-      return state.from_file() ? "" : "No recording is open";
+      return state.from_file() ? "" : "No recording is on screen";
+    case Action::UseRecordedRequest:
+      return state.shows_recorded_request() ? "" : "No recorded run is on screen";
+    case Action::CloseRecording:
+      return state.session_path().empty() ? "No recording is open" : "";
     case Action::SaveSession:
       return state.live_count() == 0 ? "No run of this window to save yet" : "";
     case Action::ExportTrace:
@@ -245,8 +311,10 @@ bool Workbench::take_recordings() {
     if (loaded->ok()) {
       profiling::Session session = std::move(*loaded).value();
       libraries.note(session);
-      runs.state.open_recording(std::move(session));
-      if (runs.state.runs().empty() && !runs.state.results().visits.empty()) {
+      const auto back_to = std::exchange(returning_to_, std::nullopt);
+      const bool returns = back_to && back_to->path == session.path;
+      runs.state.open_recording(std::move(session), returns ? back_to->run : 0);
+      if (runs.state.results().runs.empty() && !runs.state.results().visits.empty()) {
         commands_.push_back(ShowPage{Page::Graphs});
       }
     } else {

@@ -1,8 +1,11 @@
 // Everything the window does except drawing: owns the controllers and passes results between them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/controllers/commands.h"
@@ -41,6 +44,8 @@ class Workbench {
 
   /// Puts this request, which came from `file`, in the rail; `run`: as soon as there is a worker.
   void begin_with(const engine::RunRequest& request, const std::string& file, bool run);
+  /// Goes on with what an earlier window was left with; `file` holds it.
+  void continue_with(const engine::RunRequest& request, const std::string& file, bool live);
   /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them.
   void open_file(const std::string& path);
   /// Replaces the runs on screen.
@@ -49,6 +54,10 @@ class Workbench {
   void examine(const VisitOrder& order);
   void use_library(const std::string& path);
   void set_notes(const std::vector<profiling::TimeNote>& notes);
+  void name_run(const std::string& name);
+  /// Changes of the user's request; refused while the rail shows a recorded one.
+  void edit(const engine::RunRequest& request, std::uint64_t gesture);
+  void choose(const engine::RunRequest& request);
   /// Escape, when the shell has nothing open itself.
   void close_front();
 
@@ -59,6 +68,8 @@ class Workbench {
   void answer_library(bool yes);
   const LibraryConsent::Question* library_question() const { return libraries.question(runs.link); }
 
+  /// Why the request in the rail cannot be changed; empty = it can.
+  std::string change_refusal() const;
   /// Why the action is not possible now; empty = it is. Always empty for actions of the shell.
   std::string refusal(Action action) const;
   /// For one frame; the shell adds what only the pages know.
@@ -70,11 +81,14 @@ class Workbench {
   std::vector<Command> take_commands() { return std::exchange(commands_, {}); }
 
  private:
+  bool refuse_change();
+  void undo(bool back);
   bool take_recordings();
   bool tick_doctor();
   void show_doctor();
 
   std::vector<Command> commands_;
+  std::optional<RecordedPlace> returning_to_;  // its recording is being read
 };
 
 }  // namespace app

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/model/text.h"
 #include "engine/model/values.h"
 
 namespace profiling {
@@ -233,6 +234,14 @@ engine::Status check(const std::vector<TimeNote>& notes) {
   Limits limits;
   check_notes(notes, limits);
   return limits.take();
+}
+
+engine::Status check_run_name(const std::string& name) {
+  if (engine::is_clean_text(name) && name.size() <= kMaxRunNameBytes) return {};
+  return engine::Error{engine::ErrorCode::InvalidArgument,
+                       fmt::format("the name has {} bytes; it must be UTF-8 text of at most {} "
+                                   "without control characters",
+                                   name.size(), kMaxRunNameBytes)};
 }
 
 engine::Status check(const RecordedRun& run) {

@@ -19,6 +19,7 @@ engine::Status check(const RecordedVisit& visit);
 
 /// Of notes alone, which may change after their run was written.
 engine::Status check(const std::vector<TimeNote>& notes);
+engine::Status check_run_name(const std::string& name);
 
 /// For limits computed from untrusted values: checks after a failed one do nothing, but their
 /// limits are still computed.

@@ -34,6 +34,8 @@ struct RecordedKind {
   std::string_view prefix = {};  // of the names of its other tables
 };
 
+inline constexpr std::size_t kMaxRunNameBytes = 200;
+
 /// One finished run, as the window holds it and the session file stores it.
 struct RecordedRun {
   static constexpr RecordedKind kKind = {.name = "run", .table = "runs"};
@@ -45,6 +47,7 @@ struct RecordedRun {
   PowerTrace power = {};
   RunGroup group = {};  // measured together with others
   std::vector<TimeNote> notes = {};
+  std::string name = {};  // given by a person; empty = it is called by its settings
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&RecordedRun::request>(),
@@ -54,7 +57,8 @@ struct RecordedRun {
                       engine::field<&RecordedRun::snapshot>(),
                       engine::field<&RecordedRun::power>(),
                       engine::field<&RecordedRun::group>(),
-                      engine::field<&RecordedRun::notes>({.most = kMaxTimeNotes})};
+                      engine::field<&RecordedRun::notes>({.most = kMaxTimeNotes}),
+                      engine::field<&RecordedRun::name>()};
   }
 };
 
@@ -161,6 +165,8 @@ class SessionWriter {
   engine::Status append(const Recorded& recorded);
   /// Replaces the notes of the `run`-th appended run; 0 = the first.
   engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes);
+  /// Replaces the name of the `run`-th appended run.
+  engine::Status set_run_name(std::size_t run, const std::string& name);
   engine::Status set_note(const std::string& key, const std::string& value);  // title, comment, ...
 
   /// Checks that the file still has its name. If it was deleted, moved or replaced, everything
@@ -178,6 +184,7 @@ class SessionWriter {
   std::string take_notice();
 
  private:
+  engine::Status check_appended(std::size_t run) const;
   engine::Status in_transaction(const std::function<engine::Status()>& work);
   template <class Recorded>
   engine::Status rehearse(const Recorded& recorded);
@@ -206,6 +213,8 @@ engine::Result<Session> open_session(const std::string& path, const SessionLimit
 /// Replaces the notes of a run in an existing file.
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes);
+/// Replaces the name of a run in an existing file.
+engine::Status store_run_name(const std::string& path, std::size_t run, const std::string& name);
 
 // Opens a file with captured graphs: a recording, or the output of cudaGraphDebugDotPrint().
 

@@ -62,5 +62,8 @@ engine::Status write_recorded(const Target& to, std::int64_t id, const Recorded&
 /// In place of the notes that the `run`-th run has; 0 = the first.
 engine::Status replace_time_notes(const Target& to, std::size_t run,
                                   const std::vector<TimeNote>& notes);
+/// In place of the name that the `run`-th run has. A file from before runs had names gets the
+/// column.
+engine::Status replace_run_name(const Target& to, std::size_t run, const std::string& name);
 
 }  // namespace profiling

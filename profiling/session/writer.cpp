@@ -292,11 +292,23 @@ engine::Status SessionWriter::in_transaction(const std::function<engine::Status(
   return profiling::in_transaction(state_->file.database(), path(), work);
 }
 
+engine::Status SessionWriter::check_appended(std::size_t run) const {
+  if (run < state_->counts.runs) return {};
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("{}: there is no run {}; it has {}", path(), run + 1, state_->counts.runs)};
+}
+
+engine::Status SessionWriter::set_run_name(std::size_t run, const std::string& name) {
+  ENGINE_TRY(check_appended(run));
+  ENGINE_TRY(check_run_name(name));
+  return in_transaction([&] {
+    return replace_run_name({.database = state_->file.database(), .path = path()}, run, name);
+  });
+}
+
 engine::Status SessionWriter::set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) {
-  if (run >= state_->counts.runs) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("{}: there is no run {} to attach notes to", path(), run + 1)};
-  }
+  ENGINE_TRY(check_appended(run));
   ENGINE_TRY(check(notes));
   return in_transaction([&] {
     return replace_time_notes({.database = state_->file.database(), .path = path()}, run, notes);

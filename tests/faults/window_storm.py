@@ -358,7 +358,8 @@ def main():
             all_of_it.most("rounds-without-order", living.missed, "rounds")
             if living.missed > options.faults // 10:
                 all_of_it.fail(index, kind.name, f"in {living.missed} rounds no order could be given")
-            window.key("Escape", "Escape", "ctrl+q")
+            window.key("Escape", "Escape")
+            window.quit()
             with contextlib.suppress(Exception):
                 window.process.wait(timeout=20 * options.patience)
             if window.process.poll() != 0:

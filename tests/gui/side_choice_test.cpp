@@ -43,6 +43,23 @@ TEST(SideChoice, FollowsTheLastTwoRunsUntilTheUserChooses) {
   EXPECT_EQ(sides.b().runs.size(), 1U);
 }
 
+TEST(SideChoice, LiveAndRecordedRunsAreBothOffered) {
+  SessionView view;
+  view.runs = {run_of(), run_of()};
+  view.live_runs = 1;
+  view.session_path = "/somewhere/h200.session";
+  app::RunNamesGiven names;
+  view.names = &names;
+  SideChoice sides;
+  sides.follow(view);
+  ASSERT_EQ(sides.offered().size(), 2U);
+  EXPECT_TRUE(sides.titles()[0].starts_with("1. "));
+  EXPECT_TRUE(sides.titles()[1].starts_with("h200: 1. "));
+  names.give(view.runs[1], "before the fix");
+  sides.follow(view);
+  EXPECT_EQ(sides.titles()[1], "h200: 1. before the fix");
+}
+
 TEST(SideChoice, ASecondRecordingBecomesB) {
   SessionView view;
   SideChoice sides;

@@ -70,9 +70,9 @@ class Window:
     def close(self):
         if SANITIZED and self.process.poll() is None:
             try:
-                self.key("ctrl+q")
+                self.quit()
                 self.process.wait(timeout=10 * PATIENCE)
-            except subprocess.SubprocessError:
+            except (AssertionError, subprocess.SubprocessError):
                 print("the window did not end on Ctrl+Q: its leaks are not known")
         if self.process.poll() is None:
             self.process.terminate()
@@ -84,9 +84,27 @@ class Window:
         self.log.close()
         self.display.close()
 
+    def quit(self):
+        """Ctrl+Q; results that are in no file are given up."""
+        self.key("ctrl+q")
+        end = time.monotonic() + 10 * PATIENCE
+        while self.process.poll() is None and time.monotonic() < end:
+            if self.control("close.discard"):
+                self.click_if_there("close.discard")
+                break
+            time.sleep(0.02)
+
+    def click_if_there(self, name):
+        """The last click of a window, which draws no frame after it."""
+        x0, y0, x1, y1 = self.control(name)["rect"]
+        x, y = round((x0 + x1) / 2), round((y0 + y1) / 2)
+        self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
+        self.seen("the pointer")
+        self.xdotool("mousedown", 1, "mouseup", 1)
+
     def close_politely(self):
         """Like a user: the window saves its settings."""
-        self.key("ctrl+q")
+        self.quit()
         self.process.wait(timeout=20 * PATIENCE)
         self.close()
 
@@ -234,8 +252,14 @@ class Window:
         current = self.wait(f"options of {name}",
                             lambda m: any(c["kind"] == "option" and c["id"].startswith(name + ".")
                                           for c in m["controls"]))
-        option = next(c for c in current["controls"]
-                      if c["id"].startswith(name + ".") and label in c["label"])
+        def found(current):
+            return next((c for c in current["controls"] if c["id"].startswith(name + ".")
+                         and c["kind"] == "option" and label in c["label"]), None)
+        if found(current) is None and self.control(f"{name}.filter"):
+            self.xdotool("type", "--delay", 30, "--", label)
+            current = self.wait(f"{label} among the options", found)
+        option = found(current)
+        assert option, f"{name} has no option {label}"
         self.settle()
         self.click(option["id"])
 

@@ -33,8 +33,8 @@ bool ComparePanel::draw_picker(const PanelContext& context, const char* id, cons
     titles.push_back(side.title);
   }
   const float name = shown_size(label).x + ImGui::GetStyle().ItemSpacing.x;
-  if (!controls::combo(context, id, label, index, titles,
-                       {.tooltip = side.title, .width = std::max(width - name, 1.0F)})) {
+  if (!controls::filtered_combo(context, id, label, index, {titles, {}, filter_},
+                                {.tooltip = side.title, .width = std::max(width - name, 1.0F)})) {
     return false;
   }
   if (index >= static_cast<int>(sides_.offered().size())) return false;

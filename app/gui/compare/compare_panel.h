@@ -40,6 +40,7 @@ class ComparePanel : public PagePanel {
   void draw_expert_bars(const PanelContext& context, ImVec2 size);
 
   SideChoice sides_;
+  std::string filter_;  // of the open list of sides
   CompareModel model_;
   FrontierView frontier_;
   int part_ = 0;  // 0 = A and B, 1 = frontier

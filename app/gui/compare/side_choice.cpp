@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include "app/controllers/request_actions.h"
@@ -21,15 +22,17 @@ const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
 }
 
-std::string title_of(const profiling::RecordedRun& run, const std::string& summary) {
+std::string title_of(const profiling::RecordedRun& run, const std::string& name,
+                     const std::string& summary) {
+  if (!name.empty()) return name;
   return run.group.kind == profiling::GroupKind::None ? summary : run.group.label + ": " + summary;
 }
 
 std::string title_of(const profiling::RecordedRun& run) {
-  return title_of(run, summary_of(run.request));
+  return title_of(run, run.name, summary_of(run.request));
 }
 
-void add_sides(const profiling::RunList& runs, const std::string& prefix,
+void add_sides(const SessionView& view, const profiling::RunList& runs, const std::string& prefix,
                std::vector<CompareSide>& sides) {
   std::vector<const engine::RunRequest*> requests;
   for (const auto& run : runs) requests.push_back(&run->request);
@@ -52,9 +55,9 @@ void add_sides(const profiling::RunList& runs, const std::string& prefix,
     }
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    sides.push_back(
-        {.title = fmt::format("{}{}. {}", prefix, i + 1, title_of(*runs[i], summaries[i])),
-         .runs = {runs[i]}});
+    sides.push_back({.title = fmt::format("{}{}. {}", prefix, i + 1,
+                                          title_of(*runs[i], view.name_of(runs[i]), summaries[i])),
+                     .runs = {runs[i]}});
   }
 }
 
@@ -75,18 +78,23 @@ CompareSide SideChoice::side_of(std::shared_ptr<const profiling::RecordedRun> ru
 
 void SideChoice::list(const SessionView& view) {
   offered_.clear();
-  add_sides(view.runs, "", offered_);
-  add_sides(view.second_runs, "second: ", offered_);
+  const auto recorded = view.runs.begin() + static_cast<std::ptrdiff_t>(view.live_runs);
+  const std::string file = std::filesystem::path(view.session_path).stem().string();
+  add_sides(view, {view.runs.begin(), recorded}, "", offered_);
+  add_sides(view, {recorded, view.runs.end()}, view.live_runs == 0 ? "" : file + ": ", offered_);
+  add_sides(view, view.second_runs, "second: ", offered_);
   titles_.clear();
   for (const CompareSide& side : offered_) titles_.push_back(side.title);
 }
 
 void SideChoice::follow(const SessionView& view) {
-  const bool same = first_count_ == view.runs.size() && last_run_ == last_of(view.runs) &&
-                    second_count_ == view.second_runs.size() &&
+  const std::uint64_t named = view.names == nullptr ? 0 : view.names->generation();
+  const bool same = named_ == named && first_count_ == view.runs.size() &&
+                    last_run_ == last_of(view.runs) && second_count_ == view.second_runs.size() &&
                     last_second_ == last_of(view.second_runs);
   if (!same) {
     const bool second_opened = last_second_ != last_of(view.second_runs);
+    named_ = named;
     first_count_ = view.runs.size();
     second_count_ = view.second_runs.size();
     last_run_ = last_of(view.runs);

@@ -2,6 +2,7 @@
 // and those of a second recording. A chosen side stays, even when its run is no longer in the list.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ class SideChoice {
   std::vector<std::string> titles_;
   CompareSide a_;
   CompareSide b_;
-  bool chosen_ = false;  // by the user
+  bool chosen_ = false;      // by the user
+  std::uint64_t named_ = 0;  // generation of the runs' names
   std::size_t first_count_ = 0;
   std::size_t second_count_ = 0;
   const void* last_run_ = nullptr;

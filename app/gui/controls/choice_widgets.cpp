@@ -1,7 +1,12 @@
 // Choices: combo with individually disabled items, and the segmented row of exclusive options.
 #include <algorithm>
+#include <cctype>
+#include <cfloat>
+#include <functional>
+#include <string_view>
 
 #include "app/gui/controls/row.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/text.h"
 
@@ -57,6 +62,138 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
     ImGui::PopID();
   }
   ImGui::EndCombo();
+  return changed;
+}
+
+namespace {
+
+/// A row of a filtered list: an item, or a heading.
+struct ListRow {
+  std::size_t at = 0;
+  bool heading = false;
+};
+
+bool contains_words(std::string_view text, std::string_view words) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (std::ranges::search(text, words.substr(0, end), same).empty() && end > 0) return false;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return true;
+}
+
+std::vector<ListRow> rows_of(const FilteredList& list) {
+  std::vector<ListRow> rows;
+  std::size_t heading = 0;
+  const auto ends_before = [&list](std::size_t at, std::size_t item) {
+    return at < list.headings.size() && list.headings[at].before <= item;
+  };
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    // Of two headings without an item between them, only the last counts.
+    bool due = false;
+    while (ends_before(heading, i)) due = ++heading > 0;
+    if (due) rows.push_back({heading - 1, true});
+    if (contains_words(list.items[i], list.filter)) rows.push_back({i, false});
+  }
+  // A heading that nothing matched below is left out.
+  std::vector<ListRow> kept;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool empty = rows[i].heading && (i + 1 == rows.size() || rows[i + 1].heading);
+    if (!empty) kept.push_back(rows[i]);
+  }
+  return kept;
+}
+
+constexpr std::size_t kMaxListRows = 16;
+constexpr float kListWidth = 560;
+
+/// Returns the item that was chosen; -1 = none.
+int draw_list(const PanelContext& context, const char* id, int index, const FilteredList& list) {
+  const Theme& theme = context.theme;
+  if (ImGui::IsWindowAppearing()) {
+    list.filter.clear();
+    ImGui::SetKeyboardFocusHere();
+  }
+  input_text(context, (std::string(id) + ".filter").c_str(), "##filter", list.filter,
+             {.hint = "Type to find", .width = ImGui::GetContentRegionAvail().x});
+  const bool entered = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
+  const std::vector<ListRow> rows = rows_of(list);
+  if (rows.empty()) {
+    show_dimmed("None of them has these words");
+    return -1;
+  }
+  const auto first = std::ranges::find(rows, false, &ListRow::heading);
+  if (entered && first != rows.end()) return static_cast<int>(first->at);
+  const float row = ImGui::GetTextLineHeightWithSpacing();
+  const float height = row * static_cast<float>(std::min(rows.size(), kMaxListRows));
+  const ChildScope area("##items", {0, height}, theme.colors.panel, {0, 0});
+  if (ImGui::IsWindowAppearing()) {
+    const auto at = std::ranges::find_if(rows, [index](const ListRow& one) {
+      return !one.heading && static_cast<int>(one.at) == index;
+    });
+    const auto above = static_cast<float>(at - rows.begin()) * row;
+    if (at != rows.end()) ImGui::SetScrollY(std::max(above - 0.5F * height, 0.0F));
+  }
+  int chosen = -1;
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(rows.size()), row);
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const ListRow& one = rows[static_cast<std::size_t>(i)];
+      if (one.heading) {
+        show_dimmed(list.headings[one.at].text);
+        continue;
+      }
+      const bool selected = static_cast<int>(one.at) == index;
+      ImGui::PushID(static_cast<int>(one.at));
+      const std::string shown =
+          fitted(ImGui::GetFont(), list.items[one.at], ImGui::GetContentRegionAvail().x);
+      if (ImGui::Selectable(shown.c_str(), selected)) chosen = static_cast<int>(one.at);
+      if (shown != list.items[one.at] && ImGui::IsItemHovered()) {
+        tooltip(context, list.items[one.at]);
+      }
+      record_item(context, {.id = option_id(id, one.at),
+                            .label = list.items[one.at],
+                            .kind = "option",
+                            .value = selected ? "true" : "false",
+                            .reason = {}});
+      ImGui::PopID();
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+bool filtered_combo(const PanelContext& context, const char* id, const char* label, int& index,
+                    const FilteredList& list, const Options& options,
+                    const std::function<void()>& below) {
+  int chosen = -1;
+  {
+    Row row(context, id, label, "combo", options, true);
+    const bool valid = index >= 0 && static_cast<std::size_t>(index) < list.items.size();
+    const std::string shown = valid ? list.items[static_cast<std::size_t>(index)] : "";
+    row.set_value(shown);
+    ImGui::SetNextItemWidth(row.width());
+    const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
+    // The child in it scrolls, the field above it and what is below it stay.
+    const float wide = std::max(row.width(), context.theme.px(kListWidth));
+    ImGui::SetNextWindowSizeConstraints({wide, 0}, {wide, FLT_MAX});
+    if (!ImGui::BeginCombo(row.item_id().c_str(), fitted(ImGui::GetFont(), shown, room).c_str())) {
+      return false;
+    }
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) ImGui::CloseCurrentPopup();
+    chosen = draw_list(context, id, index, list);
+    if (chosen >= 0) ImGui::CloseCurrentPopup();
+    if (below) below();
+    ImGui::EndCombo();
+  }
+  const bool changed = chosen >= 0 && chosen != index;
+  if (changed) index = chosen;
   return changed;
 }
 

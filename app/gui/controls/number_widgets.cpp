@@ -233,7 +233,7 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
                     .row = row,
                     .id = ImGui::GetID(row.item_id().c_str()),
                     .shown = std::to_string(value),
-                    .enabled = options.enabled,
+                    .enabled = row.enabled(),
                     .is_reset_value = value == reset};
   Gesture gesture = number_field(field, state);
   const auto low = static_cast<double>(minimum);
@@ -267,7 +267,7 @@ bool drag_float(const PanelContext& context, const char* id, const char* label, 
                     .row = row,
                     .id = ImGui::GetID(row.item_id().c_str()),
                     .shown = fmt::format("{:.4g}", value),
-                    .enabled = options.enabled,
+                    .enabled = row.enabled(),
                     .is_reset_value = value == reset};
   Gesture gesture = number_field(field, state);
   const double low = minimum > 0 ? static_cast<double>(minimum) : kSmallest;

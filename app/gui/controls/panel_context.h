@@ -80,6 +80,8 @@ struct PanelContext {
   NumberEdit& number_edit;
   PlotKeys keys{};
   std::string_view outlined{};  // the panel that a tour speaks of: "performance.timeline"
+  /// Why every control drawn with this shows its value but cannot be changed; empty = it can.
+  std::string read_only{};
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

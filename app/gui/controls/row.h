@@ -21,6 +21,8 @@ class Row {
   Row& operator=(const Row&) = delete;
 
   float width() const { return width_; }
+  /// By its options and by the context.
+  bool enabled() const { return options_.enabled && context_.read_only.empty(); }
   /// ImGui id of the item: hidden, stable.
   const std::string& item_id() const { return item_id_; }
   void set_value(std::string value) { value_ = std::move(value); }

@@ -17,6 +17,8 @@
 namespace app::controls {
 namespace {
 
+constexpr float kReadOnlyAlpha = 0.8F;
+
 bool inside_clip_rect(ImVec2 min, ImVec2 max) {
   const ImDrawList& list = *ImGui::GetWindowDrawList();
   const ImVec2 low = list.GetClipRectMin();
@@ -103,20 +105,28 @@ Row::Row(const PanelContext& context, const char* id, const char* label, const c
   }
   width_ = options.width > 0 ? options.width
                              : std::max((row - taken - mark) * options.share, context.theme.px(24));
-  ImGui::BeginDisabled(!options.enabled);
+  // What is only read stays legible.
+  const bool legible = options.enabled && !context.read_only.empty();
+  ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha,
+                      legible ? kReadOnlyAlpha : ImGui::GetStyle().DisabledAlpha);
+  ImGui::BeginDisabled(!enabled());
 }
 
 Row::~Row() {
   ImGui::EndDisabled();
+  ImGui::PopStyleVar();
+  const std::string& lock = context_.read_only;
+  const std::string reason = options_.enabled && !options_.hazardous ? lock : options_.reason;
   record_item(context_, {.id = id_,
                          .label = has_text(label_) ? label_ : id_,
                          .kind = kind_,
                          .value = std::move(value_),
-                         .enabled = options_.enabled,
-                         .reason = options_.enabled && !options_.hazardous ? "" : options_.reason});
+                         .enabled = enabled(),
+                         .reason = reason});
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
-    tooltip(context_,
-            !options_.enabled && !options_.reason.empty() ? options_.reason : options_.tooltip);
+    const bool refused = !options_.enabled && !options_.reason.empty();
+    const std::string& says = refused ? options_.reason : options_.tooltip;
+    tooltip(context_, says + (says.empty() || lock.empty() ? "" : "\n") + lock);
   }
   if (options_.hazardous) draw_warn_mark(context_, options_.reason);
 }

@@ -6,7 +6,9 @@
 
 #include <imgui.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,21 @@ bool checkbox(const PanelContext&, const char* id, const char* label, bool& valu
 bool combo(const PanelContext&, const char* id, const char* label, int& index,
            const std::vector<std::string>& items, const Options& = {},
            const std::vector<Options>& item_options = {});
+/// A combo over a long list: a text field above it keeps the items that contain every word typed,
+/// Enter takes the first of them. `headings` stand before the item of their index. `below` draws
+/// what else the open list offers.
+struct Heading {
+  std::size_t before = 0;
+  std::string text;
+};
+struct FilteredList {
+  const std::vector<std::string>& items;
+  std::vector<Heading> headings;
+  std::string& filter;  // kept by the caller, cleared when the list opens
+};
+bool filtered_combo(const PanelContext&, const char* id, const char* label, int& index,
+                    const FilteredList& list, const Options& = {},
+                    const std::function<void()>& below = {});
 /// Drag that also accepts typed expressions ("3*1024", "16k" = 16000, "16Ki" = 16384) after a
 /// click: Enter, Tab or a click elsewhere takes the text, Escape leaves the value, the arrow keys
 /// step. A drag stays within [minimum, maximum]; typed text that is no whole number within them is

@@ -87,7 +87,8 @@ void ReportSources::follow(const SessionView& view) {
   if (news.busy && news.so_far != nullptr) {
     all_.push_back({"now", "in progress: " + news.subject, news.so_far, nullptr, nullptr});
   }
-  const bool another_session = std::exchange(session_path_, view.session_path) != view.session_path;
+  const std::string path = view.path_on_screen();
+  const bool another_session = std::exchange(session_path_, path) != path;
   const std::size_t visits = std::exchange(visits_, view.visits.size());
   if (view.visits.size() > visits && !another_session) {
     key_ = fmt::format("visit {}", view.visits.size());
@@ -253,8 +254,9 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
     view_ = 3;
   }
   // A recording that has only visits has nothing else to show.
-  if (std::exchange(session_path_, context.view.session_path) != context.view.session_path &&
-      context.view.run == nullptr && !context.view.visits.empty()) {
+  const std::string path = context.view.path_on_screen();
+  if (std::exchange(session_path_, path) != path && context.view.run == nullptr &&
+      !context.view.visits.empty()) {
     view_ = 3;
   }
   const ReportSource* source = sources_.chosen();

@@ -17,16 +17,31 @@
 
 namespace app {
 
-/// Names of the runs in the top bar: made when a run is added or removed, not in every frame.
+/// Names of the runs at hand: made when a run is added, removed or named, not in every frame.
 class RunNames {
  public:
-  using Runs = std::vector<std::shared_ptr<const profiling::RecordedRun>>;
-  /// One name for each run, numbered from 1.
-  const std::vector<std::string>& of(const Runs& runs);
+  /// One for each run, numbered from 1 in this window and in the recording.
+  const std::vector<std::string>& of(const SessionView& view);
 
  private:
-  Runs runs_;
+  std::vector<std::shared_ptr<const profiling::RecordedRun>> runs_;
+  std::size_t live_ = 0;
+  std::uint64_t given_ = 0;
   std::vector<std::string> names_;
+};
+
+/// Chooses the run on screen from all runs at hand, and names it.
+class RunPicker {
+ public:
+  void draw(const PanelContext& context, float width);
+
+ private:
+  void draw_below(const PanelContext& context);
+
+  RunNames names_;
+  std::string filter_;
+  std::string name_;
+  std::uint64_t named_ = 0;  // generation of the run that `name_` is of
 };
 
 struct TopBarState {
@@ -34,12 +49,11 @@ struct TopBarState {
   bool recording = false;
   std::string recording_path;
   std::size_t recorded_runs = 0;
-  std::size_t live_results = 0;               // of every kind
-  const std::vector<std::string>& run_names;  // of SessionView::runs
+  std::size_t live_results = 0;  // of every kind
   std::vector<RecentFile> recent{};
   const std::vector<TourController::Named>& tours;
 };
-void draw_top_bar(const PanelContext& context, const TopBarState& state);
+void draw_top_bar(const PanelContext& context, const TopBarState& state, RunPicker& picker_of_runs);
 
 /// Only measured values, each with its method as tooltip. `step_ns`: of the timed iterations of the
 /// run on screen, computed once per run, which may have a hundred thousand of them.
@@ -62,6 +76,16 @@ struct StatusLine {
   std::string message;  // what was just done, or why it was not possible
 };
 void draw_status_bar(const PanelContext& context, const StatusLine& line);
+
+/// Before the window is closed: what would be lost, and where it can go.
+struct CloseQuestion {
+  bool open = false;
+  bool saving = false;
+  std::size_t unsaved = 0;
+  std::string path;  // where Save writes
+};
+enum class CloseAnswer { None, Save, Discard, Stay };
+CloseAnswer draw_close_question(const PanelContext& context, const CloseQuestion& question);
 
 /// True when it was closed.
 bool draw_help(const PanelContext& context);

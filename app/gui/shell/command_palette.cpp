@@ -162,7 +162,8 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
 }
 
 std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
-  const engine::RunRequest& requested = workbench.runs.state.requested;
+  const engine::RunRequest& requested = workbench.runs.state.shown_request();
+  const std::string locked = workbench.change_refusal();
   std::vector<PaletteEntry> entries;
   for (const ActionRow& row : action_table()) {
     if (row.action == Action::Palette || row.action == Action::Close) continue;
@@ -176,11 +177,12 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
   for (const RequestAction& one : request_actions(requested, workbench.options.presets)) {
     engine::RunRequest changed = requested;
     one.change(changed);
-    entries.push_back({.id = one.id,
-                       .group = one.group,
-                       .title = one.title,
-                       .refusal = refusal_of(one, requested, workbench.runs.link),
-                       .command = ChooseRequest{std::move(changed)}});
+    entries.push_back(
+        {.id = one.id,
+         .group = one.group,
+         .title = one.title,
+         .refusal = locked.empty() ? refusal_of(one, requested, workbench.runs.link) : locked,
+         .command = ChooseRequest{std::move(changed)}});
   }
   constexpr std::array<std::pair<const char*, const char*>, 4> kGraphsViews = {
       {{"replays", "Replays"},

@@ -84,7 +84,11 @@ void ControlRail::follow(const engine::RunRequest& request) {
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
                              engine::RunRequest& request, bool& live,
                              const std::string& last_error) {
-  context_ = &context;
+  PanelContext settings = context;
+  if (context.view.recorded_request) {
+    settings.read_only = "Recorded, and only shown. Use as my request, below, makes it yours";
+  }
+  context_ = &settings;
   link_ = &link;
   wishes_ = {};
   const engine::Status status = engine::validate(request);
@@ -112,6 +116,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     section("Measure");
     draw_controls("measure.trace", "measure.observer", request);
   }
+  context_ = &context;
   {
     const ChildScope foot("##rail_foot", {0, 0}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)},
@@ -129,6 +134,7 @@ void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
                               const std::string& last_error) {
   const Theme& theme = context_->theme;
   draw_deviations();
+  if (context_->view.recorded_request) return draw_take_over();
   if (!last_error.empty() || !problem_.message.empty()) {
     const TextColorScope color(theme.colors.bad);
     const std::string& text = problem_.message.empty() ? last_error : problem_.message;
@@ -165,6 +171,20 @@ void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
     wishes_.run = live && problem_.message.empty() && !link_->waiting() &&
                   (context_->view.run == nullptr || context_->view.run->request != request);
   }
+}
+
+void ControlRail::draw_take_over() {
+  const Theme& theme = context_->theme;
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.colors.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.colors.accent);
+  const TextColorScope color(theme.colors.window);
+  if (controls::button(*context_, "run.use_recorded", "Use as my request",
+                       {.tooltip = "Leaves the recording with this request in the rail, where it "
+                                   "can be changed and run; Ctrl+Z comes back",
+                        .width = -1})) {
+    context_->commands.push_back(Action::UseRecordedRequest);
+  }
+  ImGui::PopStyleColor(2);
 }
 
 void ControlRail::draw_deviations() {
@@ -218,8 +238,18 @@ void ControlRail::draw_deviations() {
 void ControlRail::section(const char* title) {
   const Theme& theme = context_->theme;
   if (ImGui::GetCursorPosY() > theme.px(kRowHeight)) ImGui::Dummy({0, theme.px(2)});
-  const FontScope font(theme.fonts.title);
-  show_text(title);
+  {
+    const FontScope font(theme.fonts.title);
+    show_text(title);
+  }
+  if (context_->read_only.empty()) return;
+  const FontScope font(theme.fonts.label);
+  const char* words = "recorded";
+  ImGui::SameLine();
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x -
+                       shown_size(words).x);
+  const TextColorScope color(theme.colors.accent);
+  show_text(words);
 }
 
 void ControlRail::row_label(const char* label) {
@@ -241,6 +271,11 @@ void ControlRail::error_under(std::string_view field) {
   show_wrapped(problem_.message);
   controls::record(*context_, fmt::format("error.{}", field).c_str(), std::string(field).c_str(),
                    "text", problem_.message, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+}
+
+bool ControlRail::gates_count(const RequestControl& control) const {
+  // What this worker supports says nothing about a run that was recorded elsewhere.
+  return control.options.gated && link_->hello() && context_->read_only.empty();
 }
 
 engine::Verdict ControlRail::verdict_on(const RequestControl& control, engine::RunRequest request,
@@ -308,7 +343,7 @@ void ControlRail::draw_segments(const RequestControl& control, engine::RunReques
   int index = chosen_index(control, request);
   std::vector<controls::Options> gates;
   for (const ControlChoice& choice : control.options.choices) {
-    if (!control.options.gated || !link_->hello()) break;
+    if (!gates_count(control)) break;
     const engine::Verdict verdict = verdict_on(control, request, choice.value);
     const bool chosen = std::ssize(gates) == index;
     gates.push_back(gate(verdict));
@@ -337,7 +372,7 @@ void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest&
   controls::Options options = options_of(control, request);
   bool on = control_number(control, request) != 0;
   // Only switching it on is gated: it can always be switched off.
-  if (control.options.gated && options.enabled && !on) {
+  if (gates_count(control) && options.enabled && !on) {
     const auto refused = [](const engine::Verdict& verdict) {
       return verdict.support == engine::Support::Refused;
     };

@@ -71,6 +71,8 @@ class ControlRail {
   void draw_cublaslt(engine::RunRequest& request);
   void draw_algorithm_gains();
   void draw_footer(const engine::RunRequest& request, bool& live, const std::string& last_error);
+  /// In place of Run and Live while the request is a recorded one.
+  void draw_take_over();
   void draw_deviations();
 
   /// The table's controls from `first` to `last`, both ids, in its order.
@@ -82,6 +84,7 @@ class ControlRail {
   void draw_number(const RequestControl& control, engine::RunRequest& request);
   /// Greyed out where the setting has no effect.
   controls::Options options_of(const RequestControl& control, const engine::RunRequest& request);
+  bool gates_count(const RequestControl& control) const;
   engine::Verdict verdict_on(const RequestControl& control, engine::RunRequest request,
                              std::int64_t value) const;
 

@@ -187,7 +187,9 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
     field = {.text = file.path, .inspected_path = file.path, .error = {}, .tensors = {}};
   }
   // Asked again until answered, because a worker may start after the path was chosen.
-  if (!file.path.empty() && field.tensors.empty() && field.error.empty()) {
+  // A recording does not decide which files the worker opens.
+  const bool own = context_->read_only.empty();
+  if (own && !file.path.empty() && field.tensors.empty() && field.error.empty()) {
     wishes_.inspect = file.path;
   }
   error_under(text.field);
@@ -255,7 +257,7 @@ void ControlRail::draw_backend(engine::RunRequest& request) {
   for (const ControlChoice& choice : backend.options.choices) {
     const auto kind = static_cast<engine::GemmBackend>(choice.value);
     controls::Options option;
-    option.reason = backend_refusal(kind, *link_);
+    if (context_->read_only.empty()) option.reason = backend_refusal(kind, *link_);
     option.enabled = option.reason.empty();
     if (const BackendOffer* offer = link_->offer(kind)) option.tooltip = offer->device.name;
     options.push_back(option);
@@ -292,6 +294,12 @@ void ControlRail::draw_cublaslt(engine::RunRequest& request) {
   int index = 0;
   for (std::size_t i = 0; i < libraries.size(); ++i) {
     if (libraries[i] == link_->cublaslt()) index = static_cast<int>(i) + 1;
+  }
+  if (!context_->read_only.empty()) {
+    const bool chosen = !request.cublaslt_library.empty();
+    names = {chosen ? request.cublaslt_library : names.front()};
+    libraries = names;
+    index = 0;
   }
   controls::Options options;
   options.enabled = !libraries.empty();

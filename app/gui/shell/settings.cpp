@@ -21,6 +21,14 @@ using nlohmann::json;
 constexpr std::size_t kMaxSettingsBytes = 1 << 20;
 constexpr int kMostPixels = 1'000'000;  // further away than any desktop, kNoPlace included
 
+/// The first page if no page has this name.
+Page page_named(std::string_view name) {
+  for (const Page page : kPages) {
+    if (page_name(page) == name) return page;
+  }
+  return Page::Performance;
+}
+
 engine::Result<Settings> from_json(const json& document) {
   const Settings fallback;
   Settings settings;
@@ -48,6 +56,13 @@ engine::Result<Settings> from_json(const json& document) {
   settings.files.folder = document.value("folder", std::string());
   settings.files.recent = document.value("recent", std::vector<std::string>());
   if (settings.files.recent.size() > kMaxRecentFiles) settings.files.recent.resize(kMaxRecentFiles);
+  // Read like any other request, when the window begins with it.
+  if (const auto request = document.find("request"); request != document.end()) {
+    settings.request = request->dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  settings.live = document.value("live", fallback.live);
+  settings.page = page_named(document.value("page", std::string()));
+  settings.view = document.value("view", std::string());
   return settings;
 }
 
@@ -82,17 +97,22 @@ LoadedSettings load_settings(const std::string& path) {
 }
 
 std::string save_settings(const std::string& path, const Settings& settings) {
-  const json document = {{"width", settings.width},
-                         {"height", settings.height},
-                         {"x", settings.x},
-                         {"y", settings.y},
-                         {"rail_width", settings.rail_width},
-                         {"text_scale", settings.text_scale},
-                         {"theme", settings.theme == ThemeKind::Light ? "light" : "dark"},
-                         {"restart_automatically", settings.restart_automatically},
-                         {"rail_hidden", settings.rail_hidden},
-                         {"folder", settings.files.folder},
-                         {"recent", settings.files.recent}};
+  json document = {{"width", settings.width},
+                   {"height", settings.height},
+                   {"x", settings.x},
+                   {"y", settings.y},
+                   {"rail_width", settings.rail_width},
+                   {"text_scale", settings.text_scale},
+                   {"theme", settings.theme == ThemeKind::Light ? "light" : "dark"},
+                   {"restart_automatically", settings.restart_automatically},
+                   {"rail_hidden", settings.rail_hidden},
+                   {"folder", settings.files.folder},
+                   {"recent", settings.files.recent},
+                   {"live", settings.live},
+                   {"page", page_name(settings.page)},
+                   {"view", settings.view}};
+  const engine::Result<json> request = engine::parse_json(settings.request);
+  if (!settings.request.empty() && request.ok()) document["request"] = request.value();
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   const std::string beside = path + "." + std::to_string(getpid());

@@ -22,6 +22,11 @@ struct Settings {
   bool restart_automatically = false;
   bool rail_hidden = false;
   RememberedFiles files{};
+  // What was on screen when the window was closed.
+  std::string request{};  // JSON, as on the command line; empty = none yet
+  bool live = false;
+  Page page = Page::Performance;
+  std::string view{};  // of the page
 
   bool operator==(const Settings&) const = default;
 };

@@ -54,21 +54,43 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings,
   workbench_.runs.link.automatic = settings_.restart_automatically;
 }
 
-void Shell::begin() {
+/// One that was given wins over the one that the last window was left with; a tour and a benchmark
+/// begin alike for everybody.
+void Shell::begin_with_request() {
   SessionState& state = workbench_.runs.state;
   const bool guided = !options_.tour_folder.empty();
-  if (!options_.initial_request_json.empty()) {
-    const auto request = engine::request_from_json(options_.initial_request_json);
+  const std::string& given = options_.initial_request_json;
+  const bool alike = guided || options_.probe != nullptr;
+  const std::string& left = alike ? std::string() : settings_.request;
+  if (!given.empty()) {
+    const auto request = engine::request_from_json(given);
     if (request.ok()) {
-      workbench_.begin_with(request.value(), options_.initial_request_file, !guided);
-    } else {
-      workbench_.notices.add(Severity::Bad,
-                             "The request given at the start: " + request.error().message);
+      return workbench_.begin_with(request.value(), options_.initial_request_file, !guided);
     }
-  } else if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
+    return workbench_.notices.add(Severity::Bad,
+                                  "The request given at the start: " + request.error().message);
+  }
+  if (!left.empty()) {
+    const auto request = engine::request_from_json(left);
+    if (request.ok()) {
+      return workbench_.continue_with(request.value(), settings_path(), settings_.live);
+    }
+    workbench_.notices.add(Severity::Warn, settings_path() + ": the request of the last window: " +
+                                               request.error().message + "; it is not used");
+  }
+  if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
     // Small enough that a first look shows real numbers at once, on any machine.
     state.requested.shape = preset->shape;
     state.live = true;
+  }
+}
+
+void Shell::begin() {
+  const bool guided = !options_.tour_folder.empty();
+  begin_with_request();
+  // A file that was named is shown where its kind is at home.
+  if (!guided && options_.probe == nullptr && options_.open_file.empty()) {
+    show({settings_.page, settings_.view});
   }
   const bool tour_named = guided && is_tour_file(options_.open_file);
   if (guided) {
@@ -82,8 +104,17 @@ void Shell::begin() {
   if (!options_.open_file.empty() && !tour_named) workbench_.open_file(options_.open_file);
 }
 
+void Shell::remember() {
+  const SessionState& state = workbench_.runs.state;
+  settings_.request = engine::to_json_text(state.requested);
+  settings_.live = state.live;
+  settings_.page = page_;
+  settings_.view = page().view();
+}
+
 bool Shell::tick() {
   bool changed = workbench_.tick() || picture_.has_value();
+  changed = finish_closing() || changed;
   settings_.restart_automatically = workbench_.runs.link.automatic;
   for (const Command& command : workbench_.take_commands()) carry_out(command);
   for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
@@ -133,13 +164,14 @@ void Shell::carry_out(const Command& command) {
           [&](const EditRequest& order) {
             const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
                                  ImGui::IsMouseReleased(ImGuiMouseButton_Left);
-            runs.edit(order.request, dragged ? gesture_ : 0);
+            workbench_.edit(order.request, dragged ? gesture_ : 0);
           },
-          [&](const ChooseRequest& order) { runs.choose(order.request); },
+          [&](const ChooseRequest& order) { workbench_.choose(order.request); },
           [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
           [&](const InspectFile& order) { runs.inspect_file(order.path); },
           [&](const SelectRun& order) { runs.state.select_run(order.index); },
           [&](const SelectExpert& order) { runs.state.expert = order.expert; },
+          [&](const NameRun& order) { workbench_.name_run(order.name); },
           [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
           [&](const engine::ComparisonRequest& order) { runs.compare(order); },
           [&](const engine::AmaxHistoryRequest& order) { runs.step_history(order); },
@@ -153,7 +185,7 @@ void Shell::carry_out(const Command& command) {
           [&](const InterleavedOrder& order) { runs.start(order); },
           [&](const OpenFile& order) { workbench_.open_file(order.path); },
           [&](const UseTensor& order) {
-            set_path_in_rail(FilePurpose::Activations, order.path);
+            if (!set_path_in_rail(FilePurpose::Activations, order.path)) return;
             workbench_.notices.set_status(std::filesystem::path(order.path).filename().string() +
                                           " gives the values of X; W and dY under Input, Step");
           },
@@ -252,8 +284,7 @@ void Shell::act_on_window(Action action) {
     case Action::Close:
       return close_front();
     case Action::Quit:
-      exit_code_ = 0;
-      return;
+      return ask_to_close();
     default:
       return;
   }
@@ -261,7 +292,9 @@ void Shell::act_on_window(Action action) {
 
 void Shell::close_front() {
   workbench_.notices.set_status("");
-  if (palette_.is_open()) {
+  if (close_question_.open) {
+    answer_close(CloseAnswer::Stay);
+  } else if (palette_.is_open()) {
     palette_.close();
   } else if (dialog_.is_open()) {
     dialog_.close();
@@ -270,6 +303,39 @@ void Shell::close_front() {
   } else {
     workbench_.close_front();
   }
+}
+
+void Shell::ask_to_close() {
+  close_question_.unsaved = workbench_.files.unsaved(workbench_.runs.state);
+  if (close_question_.unsaved == 0) return close(0);
+  close_question_.open = true;
+  close_question_.path = workbench_.files.dated_path("expertscope", ".session");
+  palette_.close();
+  help_ = false;
+}
+
+void Shell::answer_close(CloseAnswer answer) {
+  switch (answer) {
+    case CloseAnswer::None:
+      return;
+    case CloseAnswer::Stay:
+      close_question_ = {};
+      return;
+    case CloseAnswer::Discard:
+      return close(0);
+    case CloseAnswer::Save:
+      workbench_.files.save_session(workbench_.runs.state, close_question_.path);
+      close_question_.saving = true;
+      return;
+  }
+}
+
+/// After Save: closes once everything is in the file; stays, with a notice, if it could not be.
+bool Shell::finish_closing() {
+  if (!close_question_.saving || workbench_.files.saving()) return false;
+  close_question_ = {};
+  if (workbench_.files.unsaved(workbench_.runs.state) == 0) close(0);
+  return true;
 }
 
 void Shell::ask_path(FilePurpose purpose) {
@@ -322,14 +388,17 @@ void Shell::use_path(FilePurpose purpose, const std::string& path) {
     case FilePurpose::Weights:
     case FilePurpose::Gradients:
     case FilePurpose::Routing:
-      return set_path_in_rail(purpose, path);
+      set_path_in_rail(purpose, path);
+      return;
   }
 }
 
-void Shell::set_path_in_rail(FilePurpose purpose, const std::string& path) {
+bool Shell::set_path_in_rail(FilePurpose purpose, const std::string& path) {
   engine::RunRequest request = workbench_.runs.state.requested;
-  rail_.path_chosen(purpose, path, request);
-  workbench_.runs.edit(request, 0);
+  const bool changes = !workbench_.runs.state.shows_recorded_request();
+  if (changes) rail_.path_chosen(purpose, path, request);
+  workbench_.edit(request, 0);  // says why not
+  return changes;
 }
 
 }  // namespace app

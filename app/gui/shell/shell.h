@@ -38,6 +38,8 @@ class Shell {
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  /// Puts what is on screen into the settings, for the next start.
+  void remember();
   /// A worker on this machine times iterations: drawing now would disturb the measurement.
   bool timing() const { return workbench_.runs.timing(); }
   bool touring() const { return workbench_.tours.to_user(); }
@@ -46,6 +48,7 @@ class Shell {
   const SessionState& state() const { return workbench_.runs.state; }
   /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }
+  /// At once: results that are in no file are lost.
   void close(int exit_code) { exit_code_ = exit_code; }
   bool closing() const { return exit_code_.has_value(); }
   int exit_code() const { return exit_code_.value_or(0); }
@@ -54,11 +57,16 @@ class Shell {
   void act(Action action);
   void act_on_window(Action action);
   void close_front();
+  /// Asks first if results would be lost.
+  void ask_to_close();
+  void answer_close(CloseAnswer answer);
+  bool finish_closing();
+  void begin_with_request();
   void show(const ShowPage& order);
   void ask_path(FilePurpose purpose);
   void use_path(FilePurpose purpose, const std::string& path);
-  /// A text field of the rail got a path from elsewhere.
-  void set_path_in_rail(FilePurpose purpose, const std::string& path);
+  /// A text field of the rail got a path from elsewhere; false = it shows a recorded request.
+  bool set_path_in_rail(FilePurpose purpose, const std::string& path);
   bool status_changed();
   void take_end_of_tour();
   SessionView view() const;
@@ -90,9 +98,10 @@ class Shell {
   PlotKeys ordered_keys_;  // by name, for the next frame
   CommandPalette palette_;
   bool help_ = false;
+  CloseQuestion close_question_;
   ControlMap controls_;
   NumberEdit number_edit_;
-  RunNames run_names_;
+  RunPicker run_picker_;
   profiling::Distribution step_ns_;  // of the run on screen
   std::string step_precision_;       // of its median: "±0.8 %"
   std::uint64_t step_generation_ = 0;

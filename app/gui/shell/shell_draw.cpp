@@ -94,14 +94,15 @@ void Shell::draw_root(const PanelContext& context) {
                          {theme.px(kPanelPadding), theme.px((kTopBarHeight - kRowHeight) / 2)},
                          kFixed);
     const ThemeSpacing spacing(theme);
-    draw_top_bar(context, {.page = page_,
-                           .recording = files.recording(),
-                           .recording_path = files.recording_path(),
-                           .recorded_runs = files.recording_progress().written.runs,
-                           .live_results = state.live_count(),
-                           .run_names = run_names_.of(context.view.runs),
-                           .recent = files.recent(),
-                           .tours = workbench_.tours.shipped()});
+    draw_top_bar(context,
+                 {.page = page_,
+                  .recording = files.recording(),
+                  .recording_path = files.recording_path(),
+                  .recorded_runs = files.recording_progress().written.runs,
+                  .live_results = state.live_count(),
+                  .recent = files.recent(),
+                  .tours = workbench_.tours.shipped()},
+                 run_picker_);
   }
   ImGui::Dummy({0, 1});
   const float height = ImGui::GetContentRegionAvail().y - theme.px(kStatusHeight) - 1;
@@ -128,13 +129,19 @@ void Shell::draw_rail(const PanelContext& context, float height) {
   const float width = std::min(theme.px(settings_.rail_width), ImGui::GetWindowWidth() * 0.45F);
   const ChildScope rail("##rail", {width, height}, theme.colors.panel, {0, 0}, kFixed);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {theme.px(kGap), theme.px(kGapSmall)});
-  if (request_in_rail_ != state.requested) rail_.follow(state.requested);
-  request_in_rail_ = state.requested;
+  const engine::RunRequest& shown = context.view.requested;
+  if (request_in_rail_ != shown) rail_.follow(shown);
+  request_in_rail_ = shown;
   const RailWishes wishes =
       rail_.draw(context, workbench_.runs.link, request_in_rail_, state.live, state.last_error);
   ImGui::PopStyleVar();
   std::vector<Command>& commands = context.commands;
-  if (request_in_rail_ != state.requested) commands.push_back(EditRequest{request_in_rail_});
+  if (context.view.recorded_request) {
+    // A control clamps what it draws; a recorded request stays as it is.
+    request_in_rail_ = shown;
+    return;
+  }
+  if (request_in_rail_ != shown) commands.push_back(EditRequest{request_in_rail_});
   if (wishes.run) commands.push_back(Action::Run);
   if (wishes.cancel) commands.push_back(Action::Cancel);
   if (wishes.browse) commands.push_back(AskPath{*wishes.browse});
@@ -201,6 +208,7 @@ void Shell::draw_banners(const PanelContext& context) {
 void Shell::draw_overlays(const PanelContext& context) {
   if (const auto choice = dialog_.draw(context)) use_path(choice->purpose, choice->path);
   if (help_ && draw_help(context)) help_ = false;
+  if (close_question_.open) answer_close(draw_close_question(context, close_question_));
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));
 }
 

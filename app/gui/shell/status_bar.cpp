@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "app/gui/theme/text.h"
 #include "app/sweep/plan.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/moment.h"
 #include "engine/model/run_request.h"
 
 namespace app {
@@ -51,18 +53,25 @@ std::string state_words(const LinkStatus& link) {
   return link.pid == 0 && link.reason.starts_with("no worker") ? "no worker" : "worker lost";
 }
 
-/// Device, driver and library of the backend the rail asks for.
+/// "recorded 2026-11-22 14:03"
+std::string recorded_words(const SessionView& view) {
+  if (view.run == nullptr || view.run->wall_clock_ms <= 0) return "recording";
+  const auto seconds = static_cast<std::time_t>(view.run->wall_clock_ms / 1000);
+  return "recorded " + engine::local_time(seconds, "%Y-%m-%d %H:%M");
+}
+
+/// Device, driver and library of the recorded run on screen, else of the backend the rail asks for.
 std::vector<std::string> facts(const SessionView& view) {
   std::vector<std::string> parts;
-  if (!view.hello) return parts;
-  const BackendOffer* offer = offer_of(*view.hello, view.requested.backend);
-  if (offer == nullptr) return parts;
+  const BackendOffer* offer = view.hello ? offer_of(*view.hello, view.requested.backend) : nullptr;
+  if (offer == nullptr && !view.recorded_request) return parts;
   parts.emplace_back(engine::traits_of(view.requested.backend).label);
-  if (!offer->available) {
+  if (!view.recorded_request && !offer->available) {
     parts.push_back("not available: " + offer->reason);
     return parts;
   }
-  const engine::DeviceFacts& device = offer->device;
+  const engine::DeviceFacts& device =
+      view.recorded_request ? view.run->result.device : offer->device;
   if (!device.name.empty()) parts.push_back(device.name);
   if (!device.driver.empty()) parts.push_back("driver " + device.driver);
   if (!device.cublaslt_version.empty()) parts.push_back("cuBLASLt " + device.cublaslt_version);
@@ -151,7 +160,9 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
     line += fmt::format("  ·  {} records, {} dropped", view.run->activity.records.size(),
                         view.run->result.dropped_records);
   }
-  DeviceWords device = device_words(view.link, view.hello);
+  // Between runs means of the local worker.
+  DeviceWords device;
+  if (!view.from_file) device = device_words(view.link, view.hello);
   if (!device.line.empty()) device.line = "  ·  " + device.line;
   const float said = width(status.message) + theme.px(kGapLarge);
   const float wrong = width(status.last_error) + theme.px(kGapSection);
@@ -159,7 +170,9 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
   const float kept = std::min(
       (status.message.empty() ? 0 : said) + (status.last_error.empty() ? 0 : wrong), room * 2 / 3);
   draw_piece(context,
-             {.text = line,
+             {.id = "status.machine",
+              .label = view.from_file ? "The recorded machine" : "The worker's machine",
+              .text = line,
               .tooltip = view.run == nullptr ? std::string()
                                              : "Records: " + view.run->result.activity_method,
               .color = theme.colors.dim_text,
@@ -240,16 +253,21 @@ void draw_status_bar(const PanelContext& context, const StatusLine& status) {
   const float line_y = (ImGui::GetWindowHeight() - side) / 2;
   ImGui::SetCursorPosY(line_y);
   const ImVec2 dot = ImGui::GetCursorScreenPos();
-  ImGui::GetWindowDrawList()->AddCircleFilled({dot.x + side / 2, dot.y + side / 2}, theme.px(4),
-                                              state_color(theme.colors, view.link));
+  // A recording speaks for itself; of the worker only what it is doing matters then.
+  const bool recording = view.from_file && view.link.state != LinkState::Busy;
+  ImGui::GetWindowDrawList()->AddCircleFilled(
+      {dot.x + side / 2, dot.y + side / 2}, theme.px(4),
+      recording ? theme.colors.accent : state_color(theme.colors, view.link));
   ImGui::Dummy({side, side});
   ImGui::SameLine(0, theme.px(kGapSmall));
-  const std::string words = state_words(view.link);
+  const std::string words = recording ? recorded_words(view) : state_words(view.link);
   show_text(words);
   controls::record(context, "status.worker", "Worker", "text",
                    std::string(link_state_name(view.link.state)), ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());
-  if (ImGui::IsItemHovered() && view.hello) {
+  if (ImGui::IsItemHovered() && recording) {
+    controls::tooltip(context, view.session_path + "\nOn this machine: " + state_words(view.link));
+  } else if (ImGui::IsItemHovered() && view.hello) {
     controls::tooltip(context, fmt::format("{} on {}, process {}\n{}", view.hello->program_version,
                                            view.hello->host, view.link.pid, view.hello->tracing));
   }

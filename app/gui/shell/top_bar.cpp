@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "app/controllers/request_actions.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
@@ -13,19 +12,6 @@
 
 namespace app {
 namespace {
-
-void draw_run_picker(const PanelContext& context, const std::vector<std::string>& names,
-                     float width) {
-  const SessionView& view = context.view;
-  int index = static_cast<int>(view.run_index);
-  controls::Options options;
-  options.width = width;
-  options.tooltip =
-      view.from_file ? "Runs of " + view.session_path : "Runs of this window, newest last";
-  if (controls::combo(context, "top.run", "##run", index, names, options)) {
-    context.commands.push_back(SelectRun{static_cast<std::size_t>(index)});
-  }
-}
 
 /// The menu beside Open: files opened before (missing ones dimmed, with the reason), the shipped
 /// recording and tours.
@@ -90,20 +76,8 @@ void draw_view_menu(const PanelContext& context, float width) {
 
 }  // namespace
 
-const std::vector<std::string>& RunNames::of(const Runs& runs) {
-  if (runs == runs_) return names_;
-  runs_ = runs;
-  names_.clear();
-  std::vector<const engine::RunRequest*> requests;
-  for (const auto& run : runs) requests.push_back(&run->request);
-  const std::vector<std::string> summaries = summaries_of(requests);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    names_.push_back(fmt::format("{}. {}", i + 1, summaries[i]));
-  }
-  return names_;
-}
-
-void draw_top_bar(const PanelContext& context, const TopBarState& state) {
+void draw_top_bar(const PanelContext& context, const TopBarState& state,
+                  RunPicker& picker_of_runs) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   const float row_y = ImGui::GetCursorPosY();
@@ -119,7 +93,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   const bool brief = ImGui::GetContentRegionAvail().x < theme.px(760);
   const float back_width = theme.px(brief ? 48 : 96);
   const float live_width = view.from_file ? back_width + gap : 0;
-  const bool picker = view.runs.size() > 1 || (view.from_file && !view.runs.empty());
+  const bool picker = !view.runs.empty();
   const float picker_width = picker ? theme.px(120) : 0;
   const float files = open_width + recent_width + 1 + save_width + record_width + 2 * gap;
   const float around = theme.px(kGapLarge + kGapSection) + picker_width;
@@ -161,7 +135,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   const float start = ImGui::GetCursorPosX();
   if (picker && room > theme.px(60)) {
     ImGui::SetCursorPosY(row_y);
-    draw_run_picker(context, state.run_names, std::min(room, theme.px(460)));
+    picker_of_runs.draw(context, std::min(room, theme.px(460)));
     ImGui::SameLine();
   }
   ImGui::SetCursorPos({start + room + theme.px(kGapLarge), row_y});

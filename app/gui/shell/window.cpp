@@ -310,7 +310,13 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   bool held = false;
   double caret_drawn = 0;
   double drawn = 0;
-  while (glfwWindowShouldClose(window) == GLFW_FALSE && !shell.closing()) {
+  while (!shell.closing()) {
+    if (glfwWindowShouldClose(window) == GLFW_TRUE) {
+      glfwSetWindowShouldClose(window, GLFW_FALSE);
+      shell.carry_out(Action::Quit);
+      input.any = true;
+      continue;
+    }
     const bool probed = probe != nullptr && probe->wants_frame(shell);
     if (probed) frames_wanted = std::max(frames_wanted, 1);
     if (!input.queue.empty()) frames_wanted = touched = kFramesAfterEvent;
@@ -345,6 +351,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     cost.wall += after_news.wall - before_news.wall;
     if (probe != nullptr) probe->drawn(shell, cost);
   }
+  shell.remember();
   glfwGetWindowSize(window, &shell.settings().width, &shell.settings().height);
   glfwGetWindowPos(window, &shell.settings().x, &shell.settings().y);
   return shell.exit_code();

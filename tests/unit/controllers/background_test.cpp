@@ -60,7 +60,7 @@ TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
         std::this_thread::sleep_for(std::chrono::microseconds(200 - 2 * i));
         written.push_back(i);
         ++count;
-        return std::to_string(i);
+        return WriteQueue::Done{std::to_string(i)};
       });
     }
     ASSERT_TRUE(wait_until([&] { return count == 99; }));
@@ -69,7 +69,7 @@ TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
       std::optional<WriteQueue::Outcome> outcome;
       ASSERT_TRUE(wait_until([&] { return (outcome = queue.take()).has_value(); }));
       if (outcome->ok()) {
-        EXPECT_EQ(outcome->value(), std::to_string(i));
+        EXPECT_EQ(outcome->value().text, std::to_string(i));
       } else {
         EXPECT_EQ(outcome->error().message, "torn");
         ++failed;
@@ -78,7 +78,7 @@ TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
     EXPECT_EQ(failed, 1);
     queue.put([&]() -> WriteQueue::Outcome {
       written.push_back(100);
-      return std::string();
+      return WriteQueue::Done{};
     });
   }
   EXPECT_EQ(written.back(), 100) << "what was requested before the end is written";

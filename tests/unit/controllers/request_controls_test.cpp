@@ -101,7 +101,7 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   EXPECT_GT(changes, 30);
   RunRequest file = base;
   file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
-  EXPECT_THAT(summary_of(file), ::testing::HasSubstr("X acts.safetensors:mlp.x"));
+  EXPECT_THAT(summary_of(file), ::testing::StartsWith("X acts.safetensors:mlp.x · "));
   file = base;
   file.linear.gradients = engine::FileInput{.path = "dy.npy", .tensor = ""};
   EXPECT_THAT(summary_of(file), ::testing::HasSubstr("dY dy.npy"));

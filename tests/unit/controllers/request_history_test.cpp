@@ -52,6 +52,19 @@ TEST(RequestHistory, AChangeDropsWhatWasUndone) {
   EXPECT_EQ(history.undo()->request, with_tokens(16));
 }
 
+TEST(RequestHistory, ATakenOverRequestIsAStepEvenIfItWasTheSame) {
+  RequestHistory history;
+  const RecordedPlace place{"a.session", 3};
+  history.took_over(with_tokens(16), with_tokens(16), place);
+  ASSERT_EQ(history.undo_depth(), 1U);
+  EXPECT_EQ(history.next_from(), std::nullopt);
+  EXPECT_EQ(history.undo()->from, place);
+  EXPECT_EQ(history.next_from(), place);
+  EXPECT_EQ(history.redo()->from, place);
+  history.changed(with_tokens(16), with_tokens(32), 0);
+  EXPECT_EQ(history.undo()->from, std::nullopt);
+}
+
 TEST(RequestHistory, IsBounded) {
   RequestHistory history;
   const auto many = static_cast<std::int64_t>(RequestHistory::kMaxSteps) + 50;

@@ -25,6 +25,7 @@ RecordedRun sample_run(int salt) {
                .id = 1000 + salt,
                .position = salt,
                .label = "“B”"};
+  run.name = "run " + std::to_string(salt);
   run.notes = {{.begin_ns = -500, .end_ns = 1200, .text = "größer", .created_ms = 17 + salt},
                {.begin_ns = 7, .end_ns = 7, .text = "", .created_ms = 18}};
 

@@ -1,4 +1,4 @@
-// Notes pinned to time ranges: written with their run, changed later.
+// Notes pinned to time ranges, and names of runs: written with their run, changed later.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -62,6 +62,54 @@ TEST(TimeNotes, ATriggerOfTheFileDoesNotRun) {
   auto count = Statement::prepare(database.get(), path, "SELECT 1 FROM runs");
   ASSERT_TRUE(count.ok());
   EXPECT_TRUE(count.value().next().value());
+}
+
+TEST(RunName, ChangesWhileRecordingAndAfter) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("named.session");
+  const SampleCodec codec;
+  {
+    auto writer = SessionWriter::create(path, codec);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    ASSERT_TRUE(writer.value()->append(sample_run(1)).ok());
+    ASSERT_TRUE(writer.value()->append(sample_run(2)).ok());
+    EXPECT_TRUE(writer.value()->set_run_name(1, "größer").ok());
+    EXPECT_FALSE(writer.value()->set_run_name(2, "none").ok());
+    EXPECT_FALSE(writer.value()->set_run_name(0, std::string(201, 'x')).ok());
+  }
+  EXPECT_TRUE(store_run_name(path, 0, "first").ok());
+  EXPECT_FALSE(store_run_name(path, 7, "no such run").ok());
+  EXPECT_FALSE(store_run_name(path, 0, std::string("a\0b", 3)).ok());
+  const auto session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(session.value().runs[0].name, "first");
+  EXPECT_EQ(session.value().runs[1].name, "größer");
+  EXPECT_EQ(session.value().runs[0].notes, sample_run(1).notes);
+}
+
+TEST(RunName, AFileFromBeforeRunsHadNamesGetsThem) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("older.session");
+  const SampleCodec codec;
+  {
+    auto writer = SessionWriter::create(path, codec);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    ASSERT_TRUE(writer.value()->append(sample_run(1)).ok());
+  }
+  {
+    sqlite3* raw = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+    const Database database(raw);
+    ASSERT_TRUE(execute_sql(raw, path, "ALTER TABLE runs DROP COLUMN name").ok());
+  }
+  auto session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(session.value().runs[0].name, "");
+  const engine::Status stored = store_run_name(path, 0, "named later");
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(session.value().runs[0].name, "named later");
 }
 
 }  // namespace

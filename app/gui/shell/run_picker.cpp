@@ -1,0 +1,75 @@
+// The list of all runs at hand: of this window, then of the open recording.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "app/controllers/request_actions.h"
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/bars.h"
+#include "app/gui/theme/text.h"
+#include "engine/model/text.h"
+
+namespace app {
+
+const std::vector<std::string>& RunNames::of(const SessionView& view) {
+  const std::uint64_t given = view.names == nullptr ? 0 : view.names->generation();
+  if (view.runs == runs_ && view.live_runs == live_ && given == given_) return names_;
+  runs_ = view.runs;
+  live_ = view.live_runs;
+  given_ = given;
+  names_.clear();
+  std::vector<const engine::RunRequest*> requests;
+  for (const auto& run : runs_) requests.push_back(&run->request);
+  const std::vector<std::string> summaries = summaries_of(requests);
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const std::size_t number = i < live_ ? i + 1 : i - live_ + 1;
+    const std::string& name = view.name_of(runs_[i]);
+    names_.push_back(fmt::format("{}. {}", number, name.empty() ? summaries[i] : name));
+  }
+  return names_;
+}
+
+void RunPicker::draw(const PanelContext& context, float width) {
+  const SessionView& view = context.view;
+  std::vector<controls::Heading> headings;
+  if (view.live_runs > 0) headings.push_back({0, "This window"});
+  if (!view.session_path.empty()) {
+    headings.push_back(
+        {view.live_runs, std::filesystem::path(view.session_path).filename().string()});
+  }
+  int index = view.run == nullptr ? -1 : static_cast<int>(view.run_index);
+  const controls::FilteredList list{names_.of(view), std::move(headings), filter_};
+  const controls::Options options{
+      .tooltip = view.from_file ? "A run of " + view.session_path : "A run of this window",
+      .width = width};
+  if (controls::filtered_combo(context, "top.run", "", index, list, options,
+                               [&] { draw_below(context); })) {
+    context.commands.push_back(SelectRun{static_cast<std::size_t>(index)});
+  }
+}
+
+void RunPicker::draw_below(const PanelContext& context) {
+  const SessionView& view = context.view;
+  ImGui::Separator();
+  if (view.run != nullptr) {
+    if (named_ != view.run_generation) name_ = view.name_of(view.run);
+    named_ = view.run_generation;
+    controls::input_text(
+        context, "top.run_name", "Name", name_,
+        {.tooltip = "What the run on screen is called; empty = by its data and settings",
+         .hint = "by its data and settings"});
+    if (ImGui::IsItemDeactivatedAfterEdit()) {
+      context.commands.push_back(
+          NameRun{engine::shown_text(name_, profiling::kMaxRunNameBytes - 3)});
+    }
+  }
+  if (view.session_path.empty()) return;
+  if (controls::button(context, "top.close_recording", "Close the recording",
+                       {.tooltip = "Its runs leave the list", .width = -1})) {
+    context.commands.push_back(Action::CloseRecording);
+    ImGui::CloseCurrentPopup();
+  }
+}
+
+}  // namespace app

@@ -1,0 +1,119 @@
+"""What closing the window asks, what it keeps for the next start, and what wins over that."""
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+
+from window_driver import Window
+
+ICONIFY = os.environ.get("ICONIFY")
+
+
+def value(window, name):
+    control = window.control(name)
+    return None if control is None else control["value"]
+
+
+def shown(name):
+    return lambda m: any(c["id"] == name for c in m["controls"])
+
+
+def run_once_more(window):
+    before = window.wait_for_result()["state"]["shown_run_id"]
+    window.press("F5")
+    window.wait("another run", lambda m: m["state"]["shown_run_id"] > before)
+
+
+def ask(window):
+    window.key("ctrl+q")
+    window.wait("the question", shown("close"))
+    window.settle()
+
+
+def ended(window):
+    return window.process.wait(timeout=20)
+
+
+def test_a_window_that_was_only_looked_at_closes_at_once(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+q")
+    assert ended(window) == 0
+
+
+def test_results_in_no_file_are_asked_about_and_saved(open_window):
+    window = open_window()
+    run_once_more(window)
+    ask(window)
+    assert value(window, "close").startswith("unsaved=1;")
+    window.key("Escape")
+    window.wait("no question", lambda m: not shown("close")(m))
+    assert window.process.poll() is None
+    # The window manager's button asks like Ctrl+Q.
+    if ICONIFY:
+        subprocess.run([ICONIFY, "Expertscope", "close"], env=window.environment, check=True, timeout=20)
+    else:
+        window.key("ctrl+q")
+    window.wait("the question", shown("close.save"))
+    window.settle()
+    window.key("Return")
+    assert ended(window) == 0
+    saved = list(window.folder.glob("expertscope-*.session"))
+    assert len(saved) == 1
+    with sqlite3.connect(f"file:{saved[0]}?mode=ro", uri=True) as database:
+        assert database.execute("SELECT count(*) FROM runs").fetchone()[0] == 2
+
+
+def test_what_cannot_be_saved_keeps_the_window(open_window):
+    window = open_window()
+    run_once_more(window)
+    ask(window)
+    name = pathlib.Path(next(c["label"] for c in window.map()["controls"] if c["id"] == "close.path"))
+    (window.folder / name.name).write_text("already here")
+    window.click("close.save")
+    window.wait("the reason", lambda m: any(c["id"].startswith("notice.") and "Not saved" in c["value"]
+                                            for c in m["controls"]))
+    assert window.process.poll() is None and window.control("close") is None
+    window.quit()
+    assert ended(window) == 0
+
+
+def test_recorded_results_are_not_asked_about(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.record")
+    window.wait("the recording", lambda m: m["state"]["recording"])
+    run_once_more(window)
+    window.wait("it in the file", lambda m: any(c["label"] == "Stop (1)" for c in m["controls"]))
+    window.key("ctrl+q")
+    assert ended(window) == 0
+
+
+def test_request_page_and_live_are_as_they_were_left(open_window, program):
+    window = open_window()
+    window.wait_for_result()
+    window.click("run.live")
+    window.type_number("shape.tokens", "768")
+    window.wait("the number", lambda m: value(window, "shape.tokens") == "768")
+    window.key("ctrl+shift+2")
+    window.wait("the recipes", lambda m: m["state"]["recipes"])
+    window.close_politely()
+    settings = window.folder / "config" / "expertscope" / "settings.json"
+    assert json.loads(settings.read_text())["page"] == "numerics"
+    with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
+        again.wait("the page", lambda m: m["state"]["recipes"])
+        assert value(again, "shape.tokens") == "768" and value(again, "run.live") == "false"
+    # A request that was given wins.
+    request = window.folder / "given.json"
+    request.write_text(json.dumps({"shape": {"num_experts": 4, "tokens": 256, "n": 128, "k": 256}}))
+    with Window(program, window.folder, ["--worker-backend", "cpu", "--request", str(request)]) as given:
+        given.wait("its tokens", lambda m: value(given, "shape.tokens") == "256")
+    # A request that is no longer one is said, and the first one is used.
+    document = json.loads(settings.read_text())
+    document["request"] = {"no_such_field": 1}
+    settings.write_text(json.dumps(document))
+    with Window(program, window.folder, ["--worker-backend", "cpu"]) as broken:
+        broken.wait("the notice", lambda m: any(
+            c["id"].startswith("notice.") and "no_such_field" in c["value"] for c in m["controls"]))
+        assert value(broken, "shape.tokens") not in ("768", "256")

@@ -1,0 +1,100 @@
+"""A recording on screen: its request in the rail, its machine in the status bar, its runs in one list with the
+live ones."""
+import pathlib
+
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+
+
+def value(window, name):
+    control = window.control(name)
+    return None if control is None else control["value"]
+
+
+def shown(name):
+    return lambda m: any(c["id"] == name for c in m["controls"])
+
+
+def open_sample(window):
+    """Beside at least one live run."""
+    window.wait_for_result()
+    window.click("top.recent")
+    window.wait("the menu", shown("recent.sample"))
+    window.settle()
+    window.click("recent.sample")
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+    window.settle()
+
+
+def test_the_rail_shows_the_recorded_request_until_it_is_taken_over(open_window):
+    window = open_window()
+    window.wait_for_result()
+    mine = value(window, "shape.tokens")
+    open_sample(window)
+    tokens = window.control("shape.tokens")
+    assert tokens["value"] != mine and not tokens["enabled"] and "Recorded" in tokens["reason"]
+    assert window.control("run.now") is None and window.control("run.live") is None
+    # Neither the mouse nor the keyboard changes it, and nothing leaves the recording.
+    window.drag("shape.tokens", 60)
+    window.click("recipe.format.1")
+    window.press("ctrl", "r")
+    window.settle()
+    assert value(window, "shape.tokens") == tokens["value"] and window.state()["from_file"]
+    assert "Use as my request" in value(window, "status.says")
+    window.click("run.use_recorded")
+    window.wait("the live window", lambda m: not m["state"]["from_file"])
+    taken = window.control("shape.tokens")
+    assert taken["value"] == tokens["value"] and taken["enabled"]
+    window.press("ctrl", "z")
+    window.wait("the recording again", lambda m: m["state"]["from_file"])
+    assert not window.control("shape.tokens")["enabled"]
+    window.click("top.live")
+    window.wait("my own request", lambda m: value(window, "shape.tokens") == mine)
+
+
+def test_the_status_bar_speaks_of_the_recorded_machine(open_window):
+    window = open_window()
+    window.wait_for_result()
+    assert "CPU" in value(window, "status.machine")
+    open_sample(window)
+    machine = value(window, "status.machine")
+    assert "H200" in machine and "driver" in machine and "cuBLASLt" in machine, machine
+    assert "CPU" not in machine and window.control("status.device") is None
+
+
+def test_live_and_recorded_runs_are_found_and_named_in_one_list(open_window):
+    window = open_window()
+    open_sample(window)
+    runs = window.state()["runs"]
+    window.click("top.run")
+    window.wait("the list", shown("top.run.filter"))
+    window.settle()
+    # The live run first, then the recording under its own heading.
+    assert window.control("top.run.0") and runs > 2
+    window.xdotool("type", "--delay", 30, "laptop")
+    window.wait("the live run alone", lambda m: [c["id"] for c in m["controls"] if c["kind"] == "option"
+                                                and c["id"].startswith("top.run.")] == ["top.run.0"])
+    window.press("Return")
+    window.wait("the live run", lambda m: not m["state"]["from_file"])
+    assert window.state()["session_path"], "the recording stays in the list"
+    window.settle()
+    window.click("top.run")
+    window.wait("the list", shown("top.run_name"))
+    window.settle()
+    window.click("top.run_name")
+    window.xdotool("type", "--delay", 30, "before the fix")
+    window.press("Return")
+    window.wait("the name", lambda m: value(window, "top.run") == "1. before the fix")
+    window.key("Escape")
+    window.settle()
+    # The recorded run and the named live one are both offered on the Compare page.
+    window.key("ctrl+4")
+    window.wait("the page", shown("compare.a"))
+    window.choose("compare.a", "before the fix")
+    window.choose("compare.b", "h200: 1. Mixtral")
+    window.wait("their comparison", shown("compare.verdict"))
+    # What a closed recording had is gone from the list.
+    window.click("top.run")
+    window.wait("the list", shown("top.close_recording"))
+    window.settle()
+    window.click("top.close_recording")
+    window.wait("the live runs", lambda m: not m["state"]["session_path"] and m["state"]["runs"] < runs)
