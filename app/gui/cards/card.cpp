@@ -96,6 +96,12 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
   if (item("save_csv", "Save as CSV", csv != nullptr)) {
     context.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
   }
+  if (spec.fill_page) {
+    ImGui::Separator();
+    if (item("fill", spec.fills_page ? "Show all cards of the page" : "Fill the page with this")) {
+      spec.fill_page();
+    }
+  }
   ImGui::Separator();
   const FontScope font(theme.fonts.label);
   show_text("How is this measured");
@@ -103,6 +109,27 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
   ImGui::PushTextWrapPos(theme.px(320));
   show_text(spec.measured);
   ImGui::PopTextWrapPos();
+}
+
+/// Over the title: what the card answers, and a double click that fills the page with it.
+void draw_title_button(const PanelContext& context, const CardSpec& spec, ImVec2 size) {
+  ImGui::PushID(spec.id);
+  const ImVec2 low = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton("title", size);
+  if (ImGui::IsItemHovered()) {
+    std::string text = spec.question;
+    if (!spec.note.empty()) text += "\n" + spec.note;
+    if (spec.fill_page) {
+      text += spec.fills_page ? "\nDouble click or Esc: all cards of the page."
+                              : "\nDouble click: fills the page.";
+    }
+    controls::tooltip(context, text);
+    if (spec.fill_page && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) spec.fill_page();
+  }
+  ImGui::PopID();
+  controls::record(context, (std::string(spec.id) + ".title").c_str(), spec.title.c_str(), "text",
+                   spec.fills_page ? "fills the page" : "", low,
+                   ImVec2(low.x + size.x, low.y + size.y));
 }
 
 /// The title, the caller's widgets and the menu. Leaves the cursor where the content begins.
@@ -114,7 +141,8 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   const float menu_width = theme.px(26);
   const ImFont* title_font = theme.fonts.title;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const float kept = menu_width + theme.px(kGapSmall) + spec.header_widgets;
+  const float back_width = spec.fills_page ? theme.px(52) : 0.0F;
+  const float kept = menu_width + theme.px(kGapSmall) + spec.header_widgets + back_width;
   const std::string title = fitted(title_font, spec.title, width - kept);
   const float title_top = at.y + 0.5F * (row - title_font->FontSize);
   draw_text(draw, title_font, ImVec2(at.x, title_top), theme.colors.text, title);
@@ -126,16 +154,17 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
     draw_text(draw, font, ImVec2(at.x + title_width + theme.px(kGapLarge), baseline),
               theme.colors.dim_text, fitted(font, spec.note, room));
   }
-  ImGui::PushID(spec.id);
-  ImGui::InvisibleButton("title", ImVec2(std::max(width - kept, 1.0F), row));
-  if (ImGui::IsItemHovered()) {
-    std::string text = spec.question;
-    if (!spec.note.empty()) text += "\n" + spec.note;
-    controls::tooltip(context, text);
-  }
-  ImGui::PopID();
+  draw_title_button(context, spec, ImVec2(std::max(width - kept, 1.0F), row));
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width, at.y));
   draw_menu(context, spec);
+  if (spec.fills_page) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width - back_width, at.y));
+    if (controls::button(context, (std::string(spec.id) + ".back").c_str(), "Back",
+                         {.tooltip = "Shows all cards of the page again (Esc)",
+                          .width = back_width - theme.px(kGapSmall)})) {
+      spec.fill_page();
+    }
+  }
   if (spec.header) {
     ImGui::SetCursorScreenPos(ImVec2(at.x + width - kept, at.y));
     spec.header();

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/history_view.h"
@@ -26,12 +26,14 @@ class NumericsPanel : public PagePanel {
   bool tick() override { return view_ == 3 && history_.tick(); }
   void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
   Selection selected() const override;
+  bool close_front() override;
 
  private:
   void follow_run(const PanelContext& context);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   void draw_cards(const PanelContext& context, const Area& area);
+  static CardPlan plan(const Theme& theme, ImVec2 size);
   EmptyState no_scales(const char* what) const;
   // numerics_value_cards.cpp
   CardSpec values_card(const PanelContext& context);
@@ -60,6 +62,7 @@ class NumericsPanel : public PagePanel {
   Pow2View pow2_;
   HistoryView history_;
   NumericsModel model_;
+  CardBoard board_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;

@@ -154,7 +154,6 @@ void NumericsPanel::follow_selection() {
 }
 
 CardSpec NumericsPanel::selection_card(const PanelContext& context) {
-  follow_selection();
   CardSpec spec{.id = "numerics.selection_card",
                 .title = "Selected range",
                 .question = "How much of the operand lies in the range dragged over a histogram?",

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/performance_model.h"
 #include "app/gui/panels/time_notes.h"
@@ -22,6 +22,7 @@ class PerformancePanel : public PagePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
   void select(const Selection& selection) override { wanted_range_ns_ = selection.timeline_ns; }
   Selection selected() const override;
+  bool close_front() override { return board_.restore(); }
 
  private:
   /// The pixels between which the time axis lies.
@@ -32,6 +33,13 @@ class PerformancePanel : public PagePanel {
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
   void draw_cards(const PanelContext& context, const Area& area);
+  /// With rows of `lane` grid pixels.
+  float timeline_height(const Theme& theme, float lane) const;
+  /// Its lanes can be told apart and their names read; many of them become lower instead.
+  float least_timeline_height(const Theme& theme) const;
+  CardPlan stacked_plan(const Theme& theme) const;
+  CardPlan wide_plan(const Theme& theme, float height) const;
+  CardSpec replays_card(const PanelContext& context);
   std::string range_note() const;
   // performance_timeline_card.cpp
   void draw_lane_menus(const PanelContext& context, const plot::TimelineResult& shown);
@@ -65,6 +73,7 @@ class PerformancePanel : public PagePanel {
   std::string durations_list() const;
 
   PerformanceModel model_;
+  CardBoard board_;
   bool has_run_ = false;
   WorkPulse pulse_;
   TimelineFind find_;

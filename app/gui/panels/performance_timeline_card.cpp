@@ -109,8 +109,6 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
   const float widgets = std::min(context.theme.px(480), 0.62F * area.size.x);
   const std::vector<std::string>& lanes = model_.lanes().labels;
   const std::size_t hidden = lanes.size() - lane_order_.shown(lanes).size();
-  if (context.keys.export_trace) order_export(context, false);
-  if (context.keys.export_records) order_export(context, true);
   const auto export_memory = [this, &context] {
     context.commands.push_back(
         CsvOrder{.stem = "performance-memory",

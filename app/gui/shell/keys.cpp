@@ -234,6 +234,8 @@ const std::vector<PlotRow> kPlotRows = {
      [](int key, PlotKeys& keys) { keys.store = key - GLFW_KEY_0; }},
     {"1 ... 9", "return to a kept view", digits(0),
      [](int key, PlotKeys& keys) { keys.recall = key - GLFW_KEY_0; }},
+    {"Double click on a card's title", "that card fills the page; again or Esc: all", {}, nullptr},
+    {"Drag between two cards", "resize them; a double click there resets", {}, nullptr},
     {"Double click, Home  or  0",
      "show everything",
      {{GLFW_KEY_HOME, 0}, {GLFW_KEY_0, 0}, {GLFW_KEY_KP_0, 0}},

@@ -88,6 +88,7 @@ class Shell {
   PlotKeys ordered_keys_;  // by name, for the next frame
   CommandPalette palette_;
   bool help_ = false;
+  bool page_closed_front_ = false;  // by this frame's Escape: it means nothing else
   ControlMap controls_;
   NumberEdit number_edit_;
   RunNames run_names_;

@@ -62,6 +62,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   const PlotKeys ordered = std::exchange(ordered_keys_, {});
   pressed.export_trace |= ordered.export_trace;
   pressed.export_records |= ordered.export_records;
+  if (std::exchange(page_closed_front_, false)) pressed.clear = false;
   std::vector<Command> commands;
   const PanelContext context{now, commands, theme, controls_, number_edit_, pressed};
   {
