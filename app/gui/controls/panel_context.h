@@ -48,6 +48,8 @@ struct PlotKeys {
   int event = 0;              // records forward (.) minus records back (,)
   int edge = 0;               // along the graph: to a dependent node (]) minus to a dependency ([)
   bool find = false;          // open the search
+  bool collapse = false;      // or open the group of lanes under the mouse
+  bool collapse_all = false;  // all groups
   bool mark = false;          // mark the selected range temporarily
   bool keep_mark = false;     // as a note
   int store = 0;              // store this view of the timeline as 1..9; 0 = not requested

@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "app/gui/plot/histogram_plot.h"
 
 namespace app {
 namespace {
+
+/// With more rows than this in the timeline, each gets less than a line of text.
+constexpr std::size_t kMostReadable = 10;
 
 /// The time after which a replay of this run would have counted as stalled.
 void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figure>& figures) {
@@ -75,6 +79,8 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     timeline_view_.selection.reset();
     timeline_view_.kept.clear();
     notes_.forget();
+    event_.reset();
+    details_.reset();
     timeline_view_.drag_start.reset();
     table_.selected = -1;
   }
@@ -206,20 +212,21 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
                card(&PerformancePanel::durations_card), card(&PerformancePanel::roofline_card)});
 }
 
-float PerformancePanel::timeline_height(const Theme& theme, float lane) const {
-  return theme.px(96) + power_strip_height(theme) +
-         theme.px(lane) * static_cast<float>(model_.lanes().rows());
-}
-
-float PerformancePanel::least_timeline_height(const Theme& theme) const {
-  constexpr std::size_t kMostReadable = 10;
-  const auto rows = static_cast<float>(std::min(model_.lanes().rows(), kMostReadable));
-  return theme.px(96) + power_strip_height(theme) + theme.px(15) * rows;
+float PerformancePanel::timeline_height(const Theme& theme, float lane, std::size_t most) const {
+  const plot::TimelineLanes& lanes = model_.lanes();
+  std::size_t rows = 0;
+  float headings = 0.0F;
+  for (const plot::LaneLine& line : lane_order_.lines(lanes.labels, lanes.groups)) {
+    if (line.heading) headings += plot::heading_height(theme) + theme.px(kGapSmall);
+    if (!line.heading) rows += lanes.lanes[line.lane].rows.size();
+  }
+  return theme.px(96) + power_strip_height(theme) + headings +
+         theme.px(lane) * static_cast<float>(std::min(rows, most));
 }
 
 CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {
   const float row = theme.px(200);
-  const float timeline = std::max(row, least_timeline_height(theme));
+  const float timeline = std::max(row, timeline_height(theme, 15, kMostReadable));
   return {.id = "performance.stacked",
           .parts = {{timeline, timeline},
                     {1.1F * row, 1.1F * row},
@@ -232,11 +239,11 @@ CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {
 CardPlan PerformancePanel::wide_plan(const Theme& theme, float height) const {
   const float room = height - 2.0F * theme.px(kGap);
   // The timeline gets a line's height per row; tables and plots take the rest.
-  const float wanted = std::clamp(timeline_height(theme, 26), 0.26F * room, 0.42F * room);
+  const float wanted = std::clamp(timeline_height(theme, 26, SIZE_MAX), 0.26F * room, 0.42F * room);
   const float rest = room - wanted;
   const float width = theme.px(140);
   return {.id = "performance.cards",
-          .parts = {{.share = wanted, .least = least_timeline_height(theme)},
+          .parts = {{.share = wanted, .least = timeline_height(theme, 15, kMostReadable)},
                     {.share = 0.55F * rest,
                      .least = theme.px(160),
                      .parts = {{0.42F, width}, {0.58F, width}}},
