@@ -45,6 +45,7 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   // Another operand has another range; a newer run of the same one keeps the zoom.
   if (model_.generation() != 0 && model_.operand() != operand) {
     value_view_ = {};
+    scale_view_ = {};
     map_state_.view = {};
   }
   theme_kind_ = context.theme.kind;
@@ -150,6 +151,7 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   }
   if (const auto wanted = std::exchange(wanted_range_log2_, std::nullopt)) {
     value_view_.selection = plot::Range{(*wanted)[0], (*wanted)[1]};
+    scale_view_.selection.reset();
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);

@@ -16,6 +16,7 @@
 #include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
+#include "app/gui/plot/histogram_plot.h"
 
 namespace app {
 
@@ -35,6 +36,9 @@ class NumericsPanel : public PagePanel {
   void draw_cards(const PanelContext& context, const Area& area);
   static CardPlan plan(const Theme& theme, ImVec2 size);
   EmptyState no_scales(const char* what) const;
+  std::string why_no_amax() const;
+  void draw_linked(const PanelContext& context, const plot::HistogramSpec& spec,
+                   const std::vector<plot::HistogramSeries>& series, bool scales);
   // numerics_value_cards.cpp
   CardSpec values_card(const PanelContext& context);
   void draw_values(const PanelContext& context, const Area& room);
@@ -68,7 +72,8 @@ class NumericsPanel : public PagePanel {
   int operand_ = 0;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
-  plot::PlotView value_view_;                               // shared by the three histograms
+  plot::PlotView value_view_;                               // of values and amax
+  plot::PlotView scale_view_;                               // the same axis, a selection of its own
   std::optional<std::array<double, 2>> wanted_range_log2_;  // until a run is on screen
   std::optional<ValueSelection> selection_;
   std::uint64_t selection_generation_ = 0;  // of the model it was made from
