@@ -1,6 +1,7 @@
 """Cards are resized between neighbours, fill their page, and stay readable where the window is low."""
 import pathlib
 
+import picture
 import pytest
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
@@ -142,3 +143,58 @@ def test_the_lanes_of_the_timeline_stay_readable(open_window, width, height, sca
     assert min(b - a for a, b in zip(labels, labels[1:])) >= 14 * scale
     # What does not fit is reached by scrolling, not squeezed.
     assert window.control("performance.cards.splitter.1") is not None
+
+
+def close_notices(window):
+    window.settle()
+    while window.control("notice.0.close"):
+        window.click("notice.0.close")
+        window.settle()
+
+
+def save_picture(window, card):
+    before = window.state()["screenshot_path"]
+    window.click(f"{card}.menu")
+    window.wait("the menu", lambda m: any(c["id"] == f"{card}.menu.png" for c in m["controls"]))
+    window.settle()
+    window.click(f"{card}.menu.png")
+    path = window.wait("a picture", lambda m: m["state"]["screenshot_path"] != before)
+    close_notices(window)
+    return picture.read_png((window.folder / path["state"]["screenshot_path"]).read_bytes())
+
+
+def test_a_picture_has_twice_the_size_and_leaves_the_window_as_it_was(page):
+    page.click("performance.kernels.column.2")  # sorted by the user: pictures show that order
+    page.settle()
+    order = page.control("performance.kernels")["rect"]
+    seen = picture.read_png(page.picture().read_bytes())
+    first = save_picture(page, "performance.kernels_card")
+    x0, y0, x1, y1 = order
+    assert first.shape[1] == 2 * (x1 - x0 + 24)
+    assert first.shape[0] > 2 * (y1 - y0)
+    # Sharp, not enlarged: two pixels of a row are not equal throughout.
+    even, odd = first[:, 0:first.shape[1] // 2 * 2:2], first[:, 1::2]
+    assert (even[:, :odd.shape[1]] != odd).any()
+    # The menu button is at the right end of the title row; in the picture nothing is there.
+    corner = first[16:60, -70:-30].astype(int)
+    assert (abs(corner - corner[0, 0]).max(axis=2) < 8).all()
+    # The caption below the card is text: other colours than its ground.
+    caption = first[-40:].astype(int)
+    assert (abs(caption - caption[-1, -1]).max(axis=2) > 60).sum() > 200
+    again = picture.read_png(page.picture().read_bytes())
+    assert page.control("performance.kernels")["rect"] == order
+    assert (abs(again.astype(int) - seen.astype(int)).max(axis=2) > 8).sum() < 50
+    assert (save_picture(page, "performance.kernels_card") == first).all()
+
+
+def test_no_tooltip_is_in_a_picture(page):
+    page.xdotool("mousemove", *page.centre("performance.roofline_card.title"))
+    page.settle()
+    page.key("F12")
+    path = page.wait("a picture", lambda m: m["state"]["screenshot_path"])["state"]
+    over = picture.read_png((page.folder / path["screenshot_path"]).read_bytes())
+    close_notices(page)
+    away = picture.read_png(page.picture().read_bytes())
+    x0, y0, x1, y1 = (round(edge) for edge in page.control("performance.roofline_card.title")["rect"])
+    around = (slice(y0 - 100, y1 + 100), slice(x0 - 100, x1))
+    assert (abs(over[around].astype(int) - away[around].astype(int)).max(axis=2) > 8).sum() < 50

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
@@ -62,9 +63,7 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
 
 void draw_menu(const PanelContext& context, const CardSpec& spec) {
   const Theme& theme = context.theme;
-  const ImVec2 card_min = ImGui::GetWindowPos();
-  const ImVec2 card_max(card_min.x + ImGui::GetWindowWidth(),
-                        card_min.y + ImGui::GetWindowHeight());
+  const ImVec2 card_size = ImGui::GetWindowSize();
   const std::string menu_id = std::string(spec.id) + ".menu";
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));
   ImGui::PushStyleColor(ImGuiCol_Button, IM_COL32(0, 0, 0, 0));
@@ -89,9 +88,8 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
     if (item(action.name, action.label)) action.act();
   }
   if (item("png", "Save a PNG of this panel")) {
-    context.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
-                                            .min = {card_min.x, card_min.y},
-                                            .max = {card_max.x, card_max.y}});
+    context.commands.push_back(PictureOrder{
+        .stem = file_stem(spec.id), .card = spec.id, .width = card_size.x, .height = card_size.y});
   }
   if (item("save_csv", "Save as CSV", csv != nullptr)) {
     context.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
@@ -142,7 +140,9 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   const ImFont* title_font = theme.fonts.title;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float back_width = spec.fills_page ? theme.px(52) : 0.0F;
-  const float kept = menu_width + theme.px(kGapSmall) + spec.header_widgets + back_width;
+  const bool picture = context.picture != nullptr;
+  const float kept =
+      picture ? 0.0F : menu_width + theme.px(kGapSmall) + spec.header_widgets + back_width;
   const std::string title = fitted(title_font, spec.title, width - kept);
   const float title_top = at.y + 0.5F * (row - title_font->FontSize);
   draw_text(draw, title_font, ImVec2(at.x, title_top), theme.colors.text, title);
@@ -154,6 +154,8 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
     draw_text(draw, font, ImVec2(at.x + title_width + theme.px(kGapLarge), baseline),
               theme.colors.dim_text, fitted(font, spec.note, room));
   }
+  const ImVec2 content(at.x, at.y + row + theme.px(kGapSmall));
+  if (picture) return ImGui::SetCursorScreenPos(content);
   draw_title_button(context, spec, ImVec2(std::max(width - kept, 1.0F), row));
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width, at.y));
   draw_menu(context, spec);
@@ -169,7 +171,7 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
     ImGui::SetCursorScreenPos(ImVec2(at.x + width - kept, at.y));
     spec.header();
   }
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row + theme.px(kGapSmall)));
+  ImGui::SetCursorScreenPos(content);
 }
 
 }  // namespace
@@ -193,6 +195,11 @@ void draw_card(const PanelContext& context, const Area& area, const CardSpec& sp
                      room.end());
   }
   ImGui::EndChild();
+  if (context.picture == nullptr || context.picture->card != spec.id) return;
+  PicturePass& pass = *context.picture;
+  pass.min = area.at;
+  pass.max = area.end();
+  pass.caption = spec.caption ? spec.caption() : run_caption(context.view);
 }
 
 float headline_height(const Theme& theme) {

@@ -87,6 +87,7 @@ struct CardBoard::Cut {
 
 void CardBoard::draw(const PanelContext& context, const Area& area, const CardPlan& plan,
                      const std::vector<MakeCard>& cards) {
+  if (context.picture != nullptr) return draw_for_picture(context, area, plan, cards);
   const float gap = context.theme.px(kGap);
   const std::optional<std::size_t> filled = filled_;
   const float height = filled ? 0.0F : least_height(plan, gap) / context.theme.scale;
@@ -103,6 +104,17 @@ void CardBoard::draw(const PanelContext& context, const Area& area, const CardPl
   std::vector<Area> places;
   place(context, {plan.parts, plan.columns, ground.area(), plan.id}, places);
   for (std::size_t i = 0; i < cards.size() && i < places.size(); ++i) draw_one(i, places[i]);
+}
+
+void CardBoard::draw_for_picture(const PanelContext& context, const Area& area,
+                                 const CardPlan& plan, const std::vector<MakeCard>& cards) {
+  const Area place{area.at, context.picture->size};
+  for (const MakeCard& make : cards) {
+    CardSpec spec = make(place);
+    if (spec.id != context.picture->card) continue;
+    if (!spec.caption) spec.caption = plan.caption;
+    return draw_card(context, place, spec);
+  }
 }
 
 void CardBoard::place(const PanelContext& context, const Cut& cut, std::vector<Area>& places) {

@@ -25,6 +25,8 @@ struct CardPlan {
   const char* id = "";   // of the sizes that the user chooses; "performance.cards"
   bool columns = false;  // the first cut; false = rows
   std::vector<CardPart> parts{};
+  /// Below a picture of one of its cards; null = that of the run on screen.
+  std::function<std::string()> caption{};
 };
 
 /// The height below which a card of the plan would get less than its least.
@@ -53,6 +55,9 @@ class CardBoard {
 
  private:
   struct Cut;
+  /// Only the card that is wanted: the others might leave it no room.
+  static void draw_for_picture(const PanelContext& context, const Area& area, const CardPlan& plan,
+                               const std::vector<MakeCard>& cards);
   void place(const PanelContext& context, const Cut& cut, std::vector<Area>& places);
   void draw_splitter(const PanelContext& context, const Cut& cut, const Area& gap,
                      const std::vector<float>& lengths, const std::vector<float>& least,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
@@ -224,7 +225,15 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
               {.id = "compare.cards",
                .columns = true,
                .parts = {{0.42F, width, {{0.42F, height}, {0.58F, height}}},
-                         {0.58F, width, {{0.48F, height}, {0.52F, height}}}}},
+                         {0.58F, width, {{0.48F, height}, {0.52F, height}}}},
+               .caption =
+                   [this] {
+                     const auto side = [](const char* name, const CompareSide& one) {
+                       const engine::RunResult& result = one.runs.front()->result;
+                       return name + request_caption(result.effective, result.device);
+                     };
+                     return side("A: ", sides_.a()) + "\n" + side("B: ", sides_.b());
+                   }},
               {[&](const Area&) { return settings_card(); },
                [&](const Area& room) { return overlay_card(context, room); },
                [&](const Area&) { return experts_card(context); },

@@ -73,6 +73,16 @@ struct NumberEdit {
   std::string refusal;  // names the text and the limits
 };
 
+/// A card is being drawn for a picture: without buttons, and nothing is under a pointer.
+struct PicturePass {
+  std::string card;  // id of the one that is wanted
+  ImVec2 size{};     // that it gets where it is not placed otherwise
+  // Of the card, once it is drawn; the caption is added below.
+  ImVec2 min{};
+  ImVec2 max{};
+  std::string caption{};
+};
+
 struct PanelContext {
   const SessionView& view;
   std::vector<Command>& commands;  // carried out after the frame, in this order
@@ -80,6 +90,7 @@ struct PanelContext {
   ControlMap& controls;
   NumberEdit& number_edit;
   PlotKeys keys{};
+  PicturePass* picture = nullptr;  // null = a frame of the window
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -328,7 +329,12 @@ void HistoryView::draw(const PanelContext& context, const Area& area, float take
               {.id = "history.cards",
                .columns = true,
                .parts = {{0.62F, width, {{1.0F, height}, {1.0F, height}}},
-                         {0.38F, width, {{0.36F, height}, {0.28F, height}, {0.36F, height}}}}},
+                         {0.38F, width, {{0.36F, height}, {0.28F, height}, {0.36F, height}}}},
+               .caption =
+                   [this] {
+                     return "Amax history, CPU twins: " +
+                            request_caption(model_.history()->request.request, {});
+                   }},
               {[&](const Area&) { return steps_card(quiet, kAmax); },
                [&](const Area&) { return steps_card(quiet, kScale); },
                [&](const Area&) { return point_card(quiet); },

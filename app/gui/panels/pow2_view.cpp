@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
@@ -299,7 +300,14 @@ void Pow2View::draw(const PanelContext& context, const Area& area, float taken_l
   };
   board_.draw(
       context, rest,
-      {.id = "pow2.cards", .parts = {{1.0F, least, {{1.0F, least}, {1.0F, least}}}, {1.0F, least}}},
+      {.id = "pow2.cards",
+       .parts = {{1.0F, least, {{1.0F, least}, {1.0F, least}}}, {1.0F, least}},
+       .caption =
+           [this] {
+             const engine::RecipeComparison& comparison = model_.recorded()->comparison;
+             return "Cost of power-of-two scales: " +
+                    request_caption(comparison.request.request, comparison.device);
+           }},
       {card(&Pow2View::waste_card), card(&Pow2View::snr_card), card(&Pow2View::table_card)});
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
@@ -178,6 +179,11 @@ void RecipesView::draw_content(const PanelContext& context, const Area& area) {
             {rest * plots / (plots + below), plots, {{1.0F, width}, {1.0F, width}, {1.0F, width}}},
             {rest * below / (plots + below), below, {{1.1F, width}, {1.0F, width}}}}};
   }
+  plan.caption = [this] {
+    const engine::RecipeComparison& comparison = model_.comparison();
+    return "Recipes on one operand: " +
+           request_caption(comparison.request.request, comparison.device);
+  };
   const auto card = [&](CardSpec (RecipesView::*make)(const PanelContext&)) {
     return [this, &context, make](const Area&) { return (this->*make)(context); };
   };

@@ -166,7 +166,8 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
     }
     ImGui::PopFont();
     ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
-    if (specs != nullptr && specs->SpecsDirty) {
+    // A picture shows the order that the user chose.
+    if (specs != nullptr && specs->SpecsDirty && context.picture == nullptr) {
       state.column = specs->SpecsCount > 0 ? specs->Specs[0].ColumnIndex : -1;
       state.descending =
           specs->SpecsCount > 0 && specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;

@@ -13,15 +13,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "app/gui/shell/card_picture.h"
 #include "app/gui/shell/input_queue.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/shell/settings.h"
@@ -266,13 +269,17 @@ void feed_input(GLFWwindow* window, Input& input) {
   std::ranges::copy(input.buttons, io.MouseDown);
 }
 
-FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input& input,
+FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& input,
                      FrameProbe* probe) {
   const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   feed_input(window, input);
   for (const Action action : std::exchange(input.actions, {})) shell.carry_out(action);
+  // Never a tooltip in a picture; a drag keeps its pointer.
+  if (shell.hides_pointer() && std::ranges::none_of(input.buttons, std::identity())) {
+    ImGui::GetIO().MousePos = ImVec2(-FLT_MAX, -FLT_MAX);
+  }
   if (probe != nullptr) probe->feed(shell);
   ImGui::NewFrame();
   shell.draw(theme, std::exchange(input.plot_keys, {}));
@@ -290,6 +297,7 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   shell.after_render(theme, width, height);
+  write_card_picture(shell, theme);
   glfwSwapBuffers(window);
   return {.cpu = built.cpu - begun.cpu,
           .wall = built.wall - begun.wall,
