@@ -136,11 +136,12 @@ struct CsvOrder {
   std::string stem;  // of the file's name: "performance-kernels"
   std::string text;
 };
-/// A part of the window as a PNG, without overlays.
+/// A card as a PNG of twice its size, with a caption.
 struct PictureOrder {
-  std::string stem;            // "performance-timeline"
-  std::array<float, 2> min{};  // window pixels
-  std::array<float, 2> max{};
+  std::string stem;    // of the file's name: "performance-timeline"
+  std::string card;    // its id
+  float width = 0.0F;  // as it is on screen, in window pixels
+  float height = 0.0F;
 };
 /// A list of recent files is about to be shown: checks which still exist.
 struct CheckRecentFiles {};

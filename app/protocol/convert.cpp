@@ -47,7 +47,9 @@ std::string chunk_error(const Activity& chunk, const Activity& before) {
         too_many("host_events", before.host_events.size(), chunk.host_events.size(),
                  profiling::kMaxHostEvents),
         too_many("memory_events", before.memory_events.size(), chunk.memory_events.size(),
-                 profiling::kMaxMemoryEvents)}) {
+                 profiling::kMaxMemoryEvents),
+        too_many("shapes", before.shapes.size(), chunk.shapes.size(), profiling::kMaxShapes),
+        too_many("calls", before.calls.size(), chunk.calls.size(), profiling::kMaxCalls)}) {
     if (!flaw.empty()) return flaw;
   }
   const std::size_t names = before.names.size() + chunk.names.size();
@@ -57,6 +59,13 @@ std::string chunk_error(const Activity& chunk, const Activity& before) {
   }
   if (std::ranges::any_of(chunk.host_events, beyond)) {
     return "host_events.name points beyond the names sent";
+  }
+  if (std::ranges::any_of(chunk.calls, beyond)) return "calls.name points beyond the names sent";
+  const std::size_t shapes = before.shapes.size() + chunk.shapes.size();
+  const std::size_t calls = before.calls.size() + chunk.calls.size();
+  for (const profiling::ActivityRecord& record : chunk.records) {
+    if (record.shape > shapes) return "records.shape points beyond the shapes sent";
+    if (record.call > calls) return "records.call points beyond the calls sent";
   }
   return {};
 }
@@ -110,6 +119,8 @@ Activity activity_chunk(const Activity& activity, std::size_t first) {
   if (first == 0) {
     chunk.names = activity.names;
     chunk.nodes = activity.nodes;
+    chunk.shapes = activity.shapes;
+    chunk.calls = activity.calls;
   }
   chunk.records = slice(activity.records, first);
   chunk.host_events = slice(activity.host_events, first);
@@ -131,6 +142,8 @@ engine::Status ActivityAssembler::add(std::uint64_t id, Activity chunk) {
   append(activity_.nodes, chunk.nodes);
   append(activity_.host_events, chunk.host_events);
   append(activity_.memory_events, chunk.memory_events);
+  append(activity_.shapes, chunk.shapes);
+  append(activity_.calls, chunk.calls);
   return {};
 }
 

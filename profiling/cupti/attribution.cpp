@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine/observe/stage_range.h"
@@ -159,12 +160,53 @@ void add_events(const RawActivity& raw, std::uint64_t origin_ns, Activity& activ
   std::ranges::stable_sort(activity.memory_events, {}, &MemoryEvent::time_ns);
 }
 
+/// "cudaGraphLaunch_v10000" -> "cudaGraphLaunch": CUPTI appends the version of the function.
+std::string readable_call_name(std::string_view name) {
+  const std::size_t version = name.rfind("_v");
+  const bool versioned =
+      version != std::string_view::npos && version + 2 < name.size() &&
+      name.find_first_not_of("0123456789", version + 2) == std::string_view::npos;
+  return std::string(name.substr(0, versioned ? version : name.size()));
+}
+
+/// Adds the calls that records name to the activity, each once.
+class CallTable {
+ public:
+  CallTable(const RawActivity& raw, std::uint64_t origin_ns, Activity& activity)
+      : raw_(raw), origin_ns_(origin_ns), activity_(activity), names_(activity.names) {}
+
+  std::uint32_t number_of(std::uint32_t correlation) {
+    const auto call = raw_.calls.find(correlation);
+    if (call == raw_.calls.end() || call->second.name == nullptr) return 0;
+    const auto [number, first] = numbers_.emplace(correlation, 0U);
+    if (first && activity_.calls.size() < kMaxCalls) {
+      const auto relative = [this](std::uint64_t time) {
+        return static_cast<std::int64_t>(time) - static_cast<std::int64_t>(origin_ns_);
+      };
+      activity_.calls.push_back({.start_ns = relative(call->second.start_ns),
+                                 .end_ns = relative(call->second.end_ns),
+                                 .name = names_.of(readable_call_name(call->second.name))});
+      number->second = static_cast<std::uint32_t>(activity_.calls.size());
+    }
+    return number->second;
+  }
+
+ private:
+  const RawActivity& raw_;
+  std::uint64_t origin_ns_;
+  Activity& activity_;
+  NameTable names_;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
+};
+
 }  // namespace
 
 Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t origin_ns) {
   Activity activity;
   activity.names = std::move(raw.names);
   activity.nodes = graphs.nodes;
+  activity.shapes = std::move(raw.shapes);
+  CallTable calls(raw, origin_ns, activity);
   std::unordered_map<std::uint32_t, std::uint16_t> lanes;
   const auto relative = [&](std::uint64_t time) {
     return static_cast<std::int64_t>(time) - static_cast<std::int64_t>(origin_ns);
@@ -189,7 +231,9 @@ Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t 
                                 .layer = static_cast<std::uint8_t>(place.tag.layer),
                                 .kind = record.kind,
                                 .lane = lane->second,
-                                .stage = place.tag.stage});
+                                .stage = place.tag.stage,
+                                .shape = record.shape,
+                                .call = calls.number_of(record.correlation)});
   }
   std::stable_sort(
       activity.records.begin(), activity.records.end(),

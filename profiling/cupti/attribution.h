@@ -30,12 +30,22 @@ struct RawRecord {
   std::uint32_t correlation = 0;
   std::uint32_t stream = 0;
   ActivityKind kind = ActivityKind::Kernel;
+  std::uint32_t shape = 0;  // as ActivityRecord::shape, in RawActivity::shapes
+};
+
+/// A call of the runtime or the driver. Times are CUPTI's.
+struct RawCall {
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+  const char* name = nullptr;  // CUPTI's own, for as long as the process lives; null = unknown
 };
 
 struct RawActivity {
   std::vector<std::string> names;
   std::vector<RawRecord> records;
   std::unordered_map<std::uint32_t, std::uint64_t> places;  // correlation id -> packed WorkPlace
+  std::unordered_map<std::uint32_t, RawCall> calls;         // by correlation id
+  std::vector<LaunchShape> shapes;
   RawEvents events;
 };
 

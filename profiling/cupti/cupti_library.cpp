@@ -78,6 +78,7 @@ engine::Result<CuptiLibrary> load_cupti() {
   look_up("cuptiActivityPopExternalCorrelationId", cupti.pop_external_id);
   look_up("cuptiGetTimestamp", cupti.get_timestamp);
   look_up("cuptiGetGraphNodeId", cupti.get_graph_node_id);
+  look_up("cuptiGetCallbackName", cupti.get_callback_name);
   if (missing != nullptr) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          fmt::format("The CUPTI library has no {}; install CUPTI 13", missing)};

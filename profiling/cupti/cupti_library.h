@@ -24,6 +24,7 @@ struct CuptiLibrary {
   decltype(&::cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
   decltype(&::cuptiGetTimestamp) get_timestamp = nullptr;
   decltype(&::cuptiGetGraphNodeId) get_graph_node_id = nullptr;
+  decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
 
   /// "<doing> failed: <CUPTI's text>", with a remedy if there is one.
   engine::Error error(CUptiResult result, const char* doing) const;

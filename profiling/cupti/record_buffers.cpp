@@ -1,6 +1,7 @@
 // Buffer exchange and parsing of CUPTI's records.
 #include "profiling/cupti/record_buffers.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -24,6 +25,21 @@ const char* copy_name(std::uint8_t kind) {
     default:
       return "memcpy";
   }
+}
+
+LaunchShape shape_of(const CUpti_ActivityKernel10& kernel) {
+  const auto count = [](std::int64_t said) {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(said, 0));
+  };
+  return {.grid_x = count(kernel.gridX),
+          .grid_y = count(kernel.gridY),
+          .grid_z = count(kernel.gridZ),
+          .block_x = count(kernel.blockX),
+          .block_y = count(kernel.blockY),
+          .block_z = count(kernel.blockZ),
+          .registers_per_thread = kernel.registersPerThread,
+          .static_shared_bytes = count(kernel.staticSharedMemory),
+          .dynamic_shared_bytes = count(kernel.dynamicSharedMemory)};
 }
 
 }  // namespace
@@ -72,6 +88,7 @@ RawActivity RecordBuffers::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return full_.empty() && !parsing_; });
   name_index_.clear();
+  shape_numbers_.clear();
   parsed_.events = events_.take();
   return std::exchange(parsed_, {});
 }
@@ -141,7 +158,8 @@ void RecordBuffers::add(const CUpti_Activity& record) {
                          .node_id = kernel.graphNodeId,
                          .correlation = kernel.correlationId,
                          .stream = kernel.streamId,
-                         .kind = ActivityKind::Kernel},
+                         .kind = ActivityKind::Kernel,
+                         .shape = number_of(shape_of(kernel))},
                         readable->second);
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
@@ -151,7 +169,8 @@ void RecordBuffers::add(const CUpti_Activity& record) {
                          .node_id = copy.graphNodeId,
                          .correlation = copy.correlationId,
                          .stream = copy.streamId,
-                         .kind = ActivityKind::Memcpy},
+                         .kind = ActivityKind::Memcpy,
+                         .shape = number_of({.bytes = copy.bytes})},
                         copy_name(copy.copyKind));
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
@@ -161,7 +180,8 @@ void RecordBuffers::add(const CUpti_Activity& record) {
                          .node_id = set.graphNodeId,
                          .correlation = set.correlationId,
                          .stream = set.streamId,
-                         .kind = ActivityKind::Memset},
+                         .kind = ActivityKind::Memset,
+                         .shape = number_of({.bytes = set.bytes})},
                         "memset");
     }
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
@@ -178,11 +198,34 @@ void RecordBuffers::add(const CUpti_Activity& record) {
       parsed_.places[external.correlationId] = external.externalId;
       return;
     }
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return add_call(reinterpret_cast<const CUpti_ActivityAPI&>(record));
     default:
-      // The rest are API records: enabled only because external ids depend on them.
       (void)events_.add(record);
       return;
   }
+}
+
+void RecordBuffers::add_call(const CUpti_ActivityAPI& call) {
+  const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  RawCall made{.start_ns = call.start, .end_ns = std::max(call.start, call.end)};
+  const CUptiResult named = cupti_.get_callback_name(
+      runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid, &made.name);
+  if (named != CUPTI_SUCCESS) made.name = nullptr;
+  // The runtime's call is the one the program made, if there is also the driver's within it.
+  runtime ? parsed_.calls.insert_or_assign(call.correlationId, made)
+          : parsed_.calls.emplace(call.correlationId, made);
+}
+
+std::uint32_t RecordBuffers::number_of(const LaunchShape& shape) {
+  const auto known = shape_numbers_.find(shape);
+  if (known != shape_numbers_.end()) return known->second;
+  if (parsed_.shapes.size() == kMaxShapes) return 0;
+  parsed_.shapes.push_back(shape);
+  const auto number = static_cast<std::uint32_t>(parsed_.shapes.size());
+  shape_numbers_.emplace(shape, number);
+  return number;
 }
 
 void RecordBuffers::add_record(RawRecord record, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -50,6 +51,8 @@ class RecordBuffers {
   void parse(const Full& full);
   void add(const CUpti_Activity& record);
   void add_record(RawRecord record, const std::string& name);
+  void add_call(const CUpti_ActivityAPI& call);
+  std::uint32_t number_of(const LaunchShape& shape);
 
   const CuptiLibrary& cupti_;
   std::mutex mutex_;
@@ -66,6 +69,7 @@ class RecordBuffers {
   EventRecords events_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
   std::unordered_map<std::string, std::string> readable_;  // symbol -> demangled
+  std::map<LaunchShape, std::uint32_t> shape_numbers_;     // from 1, in parsed_.shapes
   std::uint64_t lost_ = 0;
   CUptiResult read_error_ = CUPTI_SUCCESS;
 

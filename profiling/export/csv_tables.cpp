@@ -71,7 +71,28 @@ void write_runs(const Session& session, CsvTable& table) {
 }
 
 constexpr std::string_view kRecordColumns =
-    "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id";
+    "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id,"
+    "grid,block,registers_per_thread,static_shared_bytes,dynamic_shared_bytes,bytes,"
+    "host_call,host_call_ns";
+
+void write_launch(const Activity& activity, const ActivityRecord& record, CsvTable& table) {
+  const LaunchShape* shape = shape_of(activity, record);
+  if (shape != nullptr && shape->kernel()) {
+    table.cell(fmt::format("{}x{}x{}", shape->grid_x, shape->grid_y, shape->grid_z));
+    table.cell(fmt::format("{}x{}x{}", shape->block_x, shape->block_y, shape->block_z));
+    table.cell(shape->registers_per_thread).cell(shape->static_shared_bytes);
+    table.cell(shape->dynamic_shared_bytes).empty();
+  } else {
+    table.empty(5);
+    shape == nullptr ? table.empty() : table.cell(shape->bytes);
+  }
+  const HostCall* call = call_of(activity, record);
+  if (call == nullptr) {
+    table.empty(2);
+  } else {
+    table.cell(std::string_view(activity.names[call->name])).cell(call->start_ns);
+  }
+}
 
 void write_records(const Session& session, const TraceChoice& choice, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
@@ -86,6 +107,7 @@ void write_records(const Session& session, const TraceChoice& choice, CsvTable& 
       record.expert < 0 ? table.empty() : table.cell(static_cast<int>(record.expert));
       record.iteration < 0 ? table.empty() : table.cell(record.iteration);
       record.node_id == 0 ? table.empty() : table.cell(record.node_id);
+      write_launch(activity, record, table);
       table.end_row();
     }
   }

@@ -146,9 +146,22 @@ void check_records(const Activity& activity, const engine::RunResult& result, Li
     limits.between("record end_ns", record.end_ns, record.start_ns, kMaxTime_ns);
     limits.between("record name", record.name, 0, std::ssize(activity.names) - 1);
     limits.between("record expert", record.expert, -1, std::ssize(result.splits) - 1);
+    limits.between("record shape", record.shape, 0, std::ssize(activity.shapes));
+    limits.between("record call", record.call, 0, std::ssize(activity.calls));
     check_place("record layer", "record iteration", record, result, limits);
     if (!limits.ok()) return;
     previous_ns = record.start_ns;
+  }
+}
+
+void check_calls(const Activity& activity, Limits& limits) {
+  limits.size("shapes", activity.shapes.size(), kMaxShapes);
+  limits.size("calls", activity.calls.size(), kMaxCalls);
+  for (const HostCall& call : activity.calls) {
+    limits.between("call start_ns", call.start_ns, -kMaxTime_ns, kMaxTime_ns);
+    limits.between("call end_ns", call.end_ns, call.start_ns, kMaxTime_ns);
+    limits.between("call name", call.name, 0, std::ssize(activity.names) - 1);
+    if (!limits.ok()) return;
   }
 }
 
@@ -257,6 +270,7 @@ engine::Status check(const RecordedRun& run) {
   // Millions: their members are checked one by one here, or by the reader of their cells.
   if (limits.ok()) check_nodes(run.activity, run.result, limits);
   if (limits.ok()) check_records(run.activity, run.result, limits);
+  if (limits.ok()) check_calls(run.activity, limits);
   if (limits.ok()) check_events(run.activity, run.result, limits);
   limits.ranges("snapshot", run.snapshot);
   return limits.take();

@@ -122,6 +122,9 @@ constexpr MemberLayout kMembers[] = {
     list<Activity>("host_events", "host_events", "position"),
     column<HostEvent>("name", "name_id"),
     list<Activity>("memory_events", "memory_events", "position"),
+    list<Activity>("shapes", "launch_shapes", "position"),
+    list<Activity>("calls", "host_calls", "position"),
+    column<HostCall>("name", "name_id"),
 
     // Operands, of runs and of comparisons.
     histogram("before"),

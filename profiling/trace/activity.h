@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,7 +24,7 @@ constexpr auto enum_names(ActivityKind) {
   return std::to_array<std::string_view>({"host-span", "kernel", "memcpy", "memset", "graph"});
 }
 
-/// 40 bytes; names live once in Activity::names.
+/// 48 bytes; names, shapes and calls live once in Activity.
 struct ActivityRecord {
   std::int64_t start_ns = 0;    // since the first timed iteration of the run
   std::int64_t end_ns = 0;      // >= start_ns
@@ -35,6 +36,8 @@ struct ActivityRecord {
   ActivityKind kind = ActivityKind::HostSpan;
   std::uint16_t lane = 0;  // stream (CUDA) or thread (CPU), a small number
   engine::Stage stage = engine::Stage::Other;
+  std::uint32_t shape = 0;  // number in Activity::shapes, from 1; 0 = not recorded
+  std::uint32_t call = 0;   // number in Activity::calls, from 1; 0 = not recorded
 
   std::int64_t duration_ns() const { return end_ns - start_ns; }
   template <int = 0>
@@ -48,13 +51,53 @@ struct ActivityRecord {
                       engine::field<&ActivityRecord::layer>(),
                       engine::field<&ActivityRecord::kind>(),
                       engine::field<&ActivityRecord::lane>(),
-                      engine::field<&ActivityRecord::stage>()};
+                      engine::field<&ActivityRecord::stage>(),
+                      engine::field<&ActivityRecord::shape>(),
+                      engine::field<&ActivityRecord::call>()};
   }
   engine::Flaw flaw() const {
     return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
   }
 };
 static_assert(sizeof(ActivityRecord) <= 48);
+
+/// How work was launched and what it moves. Equal ones are kept once.
+struct LaunchShape {
+  std::uint32_t grid_x = 0;  // blocks; 0 = no kernel
+  std::uint32_t grid_y = 0;
+  std::uint32_t grid_z = 0;
+  std::uint32_t block_x = 0;  // threads
+  std::uint32_t block_y = 0;
+  std::uint32_t block_z = 0;
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t static_shared_bytes = 0;  // per block
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint64_t bytes = 0;  // that a copy or memset writes; of a kernel they are not known
+  bool kernel() const { return grid_x > 0; }
+  auto operator<=>(const LaunchShape&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&LaunchShape::grid_x, &LaunchShape::grid_y, &LaunchShape::grid_z,
+                          &LaunchShape::block_x, &LaunchShape::block_y, &LaunchShape::block_z,
+                          &LaunchShape::registers_per_thread, &LaunchShape::static_shared_bytes,
+                          &LaunchShape::dynamic_shared_bytes, &LaunchShape::bytes>();
+  }
+};
+
+/// The host's call that launched work: one for all nodes of a graph launch.
+struct HostCall {
+  std::int64_t start_ns = 0;  // as in ActivityRecord
+  std::int64_t end_ns = 0;    // >= start_ns
+  std::uint32_t name = 0;     // index into Activity::names: "cudaGraphLaunch"
+  bool operator==(const HostCall&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&HostCall::start_ns, &HostCall::end_ns, &HostCall::name>();
+  }
+  engine::Flaw flaw() const {
+    return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
+  }
+};
 
 /// A node of the captured graph as identified by CUPTI and the driver.
 struct GraphNode {
@@ -156,6 +199,9 @@ inline constexpr std::size_t kMaxNames = std::size_t{1} << 20;
 /// A run keeps at most this many of each; further ones count as dropped.
 inline constexpr std::size_t kMaxHostEvents = 1'000'000;
 inline constexpr std::size_t kMaxMemoryEvents = 1'000'000;
+/// Work beyond these has no shape or call, and is recorded all the same.
+inline constexpr std::size_t kMaxShapes = std::size_t{1} << 16;
+inline constexpr std::size_t kMaxCalls = 1'000'000;
 
 struct Activity {
   std::vector<std::string> names;
@@ -163,14 +209,29 @@ struct Activity {
   std::vector<GraphNode> nodes;                 // empty without a graph; in topological order
   std::vector<HostEvent> host_events = {};      // sorted by start_ns
   std::vector<MemoryEvent> memory_events = {};  // sorted by time_ns
+  std::vector<LaunchShape> shapes = {};         // of the records
+  std::vector<HostCall> calls = {};
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&Activity::names>({.most = kMaxNames}),
                       engine::field<&Activity::records>(),
                       engine::field<&Activity::nodes>({.most = engine::kMaxGraphNodes}),
                       engine::field<&Activity::host_events>({.most = kMaxHostEvents}),
-                      engine::field<&Activity::memory_events>({.most = kMaxMemoryEvents})};
+                      engine::field<&Activity::memory_events>({.most = kMaxMemoryEvents}),
+                      engine::field<&Activity::shapes>({.most = kMaxShapes}),
+                      engine::field<&Activity::calls>({.most = kMaxCalls})};
   }
 };
+
+/// Null where it was not recorded.
+inline const LaunchShape* shape_of(const Activity& activity, const ActivityRecord& record) {
+  const bool known = record.shape > 0 && record.shape <= activity.shapes.size();
+  return known ? &activity.shapes[record.shape - 1] : nullptr;
+}
+inline const HostCall* call_of(const Activity& activity, const ActivityRecord& record) {
+  const bool known = record.call > 0 && record.call <= activity.calls.size() &&
+                     activity.calls[record.call - 1].name < activity.names.size();
+  return known ? &activity.calls[record.call - 1] : nullptr;
+}
 
 }  // namespace profiling

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 #include "engine/model/recipe_traits.h"
 #include "profiling/trace/statistics.h"
@@ -42,6 +43,46 @@ Extents extents_of(const engine::RunResult& result) {
   return extents;
 }
 
+/// Of the elements as they are read; empty for a file, whose element type is in the file alone.
+std::optional<double> input_bytes(const engine::InputSpec& input) {
+  const auto* synthetic = std::get_if<engine::SyntheticInput>(&input);
+  if (synthetic == nullptr) return std::nullopt;
+  return static_cast<double>(engine::element_bytes(synthetic->element));
+}
+
+std::optional<StageWork> quantize_work(const engine::RunResult& result, const Extents& extents) {
+  const engine::RunRequest& request = result.effective;
+  const engine::RecipeTraits& traits = engine::traits_of(request.recipe);
+  if (!traits.quantizes()) return std::nullopt;
+  const bool backward = request.linear.passes != engine::StepPasses::Forward;
+  // As the step sets up its operands: X and W have a copy for fprop and one for the gradients.
+  const double copies = request.linear.passes == engine::StepPasses::ForwardBackward ? 2.0 : 1.0;
+  struct Operand {
+    const engine::InputSpec& input;
+    double elements;
+    double copies;
+    bool square;
+  };
+  const Operand operands[] = {{request.activations, extents.rows * extents.k, copies,
+                               request.recipe.square_activation_blocks},
+                              {request.weights, extents.all_weights * extents.k, copies,
+                               request.recipe.square_weight_blocks},
+                              {request.linear.gradients, backward ? extents.rows * extents.n : 0.0,
+                               2.0, request.recipe.square_gradient_blocks}};
+  StageWork work;
+  for (const Operand& operand : operands) {
+    if (operand.elements == 0.0) continue;
+    const std::optional<double> read = input_bytes(operand.input);
+    if (!read) return std::nullopt;
+    work.flop += operand.copies * operand.elements;
+    work.bytes +=
+        operand.elements * (*read + operand.copies * traits.element_bytes(operand.square));
+  }
+  work.flop *= request.layers;
+  work.bytes *= request.layers;
+  return work;
+}
+
 /// Dense rates per SM and clock, and the data sheet's clock and memory rate. Hopper: 4096 FLOP per
 /// clock and SM with 16-bit operands, 8192 with FP8 (989 and 1979 TFLOP/s at 1.83 GHz, 132 SMs).
 struct DeviceRow {
@@ -66,6 +107,8 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
       request.linear.wgrad_type == engine::ElementType::Fp32 ? 4.0 : kHighPrecisionBytes;
   StageWork work{.flop = 2.0 * e.rows * e.n * e.k, .bytes = 0.0};
   switch (stage) {
+    case Stage::Quantize:
+      return quantize_work(result, e);
     case Stage::Fprop:
       if (!forward) return std::nullopt;
       work.bytes = e.rows * e.k * x + e.weight_rows * e.k * w + e.rows * e.n * kHighPrecisionBytes;
@@ -115,7 +158,7 @@ std::vector<double> stage_busy_ns(const Activity& activity, Stage stage) {
 std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
                                            const Activity& activity) {
   std::vector<RooflinePoint> points;
-  for (const Stage stage : {Stage::Fprop, Stage::Dgrad, Stage::Wgrad}) {
+  for (const Stage stage : {Stage::Quantize, Stage::Fprop, Stage::Dgrad, Stage::Wgrad}) {
     const std::optional<StageWork> work = stage_work(result, stage);
     if (!work || work->flop == 0.0) continue;
     const Distribution time = summarize(stage_busy_ns(activity, stage));

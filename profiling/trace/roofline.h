@@ -1,5 +1,5 @@
-// Where the products of a run lie on the roofline of their device. Work is computed from the shape,
-// time is measured. No CUDA.
+// Where the products and the quantization of a run lie on the roofline of their device. Work is
+// computed from the shape, time is measured. No CUDA.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,17 @@ namespace profiling {
 
 /// The work of one step in one stage, all layers: 2 m n k operations for the routed rows, never
 /// padding; the bytes of every operand that must be read and of every output that must be written,
-/// once each, including scales, excluding weights of experts without rows.
+/// once each, including scales, excluding weights of experts without rows. Of quantization: one
+/// multiplication for every code that is written; the bytes of every operand read once, and of all
+/// its codes and scales. Not known where an operand is a file: its element type is not recorded.
 struct StageWork {
   double flop = 0.0;
   double bytes = 0.0;
   double intensity() const { return flop / bytes; }  // FLOP per byte
 };
 
-/// For Stage::Fprop, Dgrad and Wgrad; empty for other stages and for a stage that the run lacks.
+/// For Stage::Quantize, Fprop, Dgrad and Wgrad; empty for other stages and for a stage that the run
+/// lacks.
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage);
 
 /// For every timed iteration with records of the stage: the time in ns during which at least one of
@@ -35,7 +38,7 @@ struct RooflinePoint {
   double median_ns = 0.0;
   double flop_per_s() const { return work.flop / (median_ns * 1e-9); }
 };
-/// The products of a run that have records; empty without records of a product.
+/// The stages of a run that have work and records.
 std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
                                            const Activity& activity);
 

@@ -14,7 +14,7 @@ TEST(GraphWords, BoardNamesTheRunningNode) {
   graph.nodes.resize(3);
   graph.nodes[1].name = "spin_kernel";
   const std::vector<NodeState> board = {NodeState::Done, NodeState::Running, NodeState::NotReached};
-  EXPECT_EQ(board_text(&graph, 2, board), "replay 2: 1 of 3 nodes done, running: 1  spin_kernel");
+  EXPECT_EQ(board_text(&graph, 2, board), "replay 2: 1 of 3 nodes done, running: 1  spin");
   EXPECT_EQ(board_text(nullptr, 2, board), "replay 2: 1 of 3 nodes done");
   EXPECT_EQ(board_text(&graph, 0, {}), "no replay is in progress");
 }
@@ -32,7 +32,7 @@ TEST(GraphWords, StallSaysWhereAndWhy) {
   stall.kind = profiling::StallKind::KernelSpins;
   EXPECT_EQ(stall_text(snapshot, stall),
             "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the previous replays took "
-            "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
+            "12.5 us or less): a kernel spins. Running: 1  spin.");
 }
 
 TEST(GraphWords, NumbersOfPlacesAreGrouped) {

@@ -36,16 +36,16 @@ void add_events(Activity& activity) {
                                   .stage = Stage::Fprop});
   for (int i = 0; i < kIterations; ++i) {
     const std::int64_t at = i * kStepNs;
-    HostEvent event{.start_ns = at, .end_ns = at + 60'000, .name = 2, .iteration = i};
+    HostEvent event{.start_ns = at, .end_ns = at + 60'000, .name = 3, .iteration = i};
     event.kind = HostEventKind::StageRange;
     activity.host_events.push_back(event);
-    event = {.start_ns = at + 5'000, .end_ns = at + 20'000, .name = 3, .iteration = i};
+    event = {.start_ns = at + 5'000, .end_ns = at + 20'000, .name = 4, .iteration = i};
     event.kind = HostEventKind::StageRange;
     event.stage = Stage::Quantize;
     activity.host_events.push_back(event);
     event.start_ns = at + 25'000;
     event.end_ns = at + 50'000;
-    event.name = 4;
+    event.name = 5;
     event.stage = Stage::Fprop;
     activity.host_events.push_back(event);
   }
@@ -68,16 +68,30 @@ RecordedRun measured_run() {
   result.iteration_method = "CUDA events around each graph launch";
   result.activity_method = "test values";
   result.flop = 2.0 * 1024 * 1024 * 2048;
-  run.activity.names = {"quantize_block_1x128_kernel", "matmul"};
+  run.activity.names = {"quantize_block_1x128_kernel", "matmul", "cudaLaunchKernelExC"};
+  run.activity.shapes = {{.grid_x = 132,
+                          .grid_y = 2,
+                          .grid_z = 1,
+                          .block_x = 384,
+                          .block_y = 1,
+                          .block_z = 1,
+                          .registers_per_thread = 168,
+                          .static_shared_bytes = 1024,
+                          .dynamic_shared_bytes = 200 << 10}};
   for (int i = 0; i < kIterations; ++i) {
     result.iterations.push_back({.start_ns = i * kStepNs, .duration_ns = 900'000});
+    // The quantize kernels' own calls; of the products only the host's range is known.
+    const std::int64_t launched = i * kStepNs - 30'000;
+    run.activity.calls.push_back({.start_ns = launched, .end_ns = launched + 6'000, .name = 2});
     std::int64_t at = i * kStepNs;
     run.activity.records.push_back({.start_ns = at,
                                     .end_ns = at + 50'000,
                                     .name = 0,
                                     .iteration = i,
                                     .kind = ActivityKind::Kernel,
-                                    .stage = Stage::Quantize});
+                                    .stage = Stage::Quantize,
+                                    .shape = 1,
+                                    .call = static_cast<std::uint32_t>(i) + 1});
     at += 50'000;
     for (int expert = 0; expert < 3; ++expert) {
       const std::int64_t duration = expert == 0 ? 20'000 : 10'000;

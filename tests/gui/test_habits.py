@@ -213,7 +213,11 @@ def test_picture_and_table_of_a_card(open_window):
         data = pathlib.Path(path).read_bytes()
         assert data.startswith(b"\x89PNG")
         width, height = struct.unpack(">II", data[16:24])
-        assert 100 < width < 1440 and 60 < height < 900
+        x0, y0, x1, _ = window.control(f"{card}.title")["rect"]
+        right = window.control(f"{card}.menu")["rect"][2]
+        # Twice the card, which extends 12 pixels beyond its title row and menu; and the caption.
+        assert width == 2 * (right - x0 + 24)
+        assert height > 2 * 100
         window.wait("notice", lambda m, p=path: any(p in e["value"] for e in m["controls"]))
         window.settle()
         window.click(f"{card}.menu")

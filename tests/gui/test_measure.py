@@ -69,7 +69,9 @@ def test_clock_and_power_are_saved_as_csv(recording):
 
 def test_the_roofline_places_the_product_under_the_roofs(recording):
     shown = fields(recording.control("performance.roofline"))
-    assert (shown["points"], shown["nominal"], shown["copy_gbps"]) == ("1", "1", "4100")
+    assert (shown["points"], shown["nominal"], shown["copy_gbps"]) == ("2", "1", "4100")
+    # The quantize kernel is far to the left, under the copy's slope.
+    assert float(shown["quantize"]) < 1
     # 2 * 1024 * 1024 * 2048 operations in 40 us.
     assert float(shown["fprop"]) == pytest.approx(2 * 1024 * 1024 * 2048 / 40e-6 / 1e12, rel=1e-3)
 
@@ -164,3 +166,46 @@ def test_live_memory_is_read_out_and_exported(recording):
         rows = list(csv.DictReader(file))
     assert [row["operation"] for row in rows] == ["allocate", "release"]
     assert [int(row["live_device_bytes"]) for row in rows] == [64 << 20, 0]
+
+
+def chosen_details(window, text):
+    """Of the first record that the search finds."""
+    window.xdotool("mousemove", *window.centre("performance.timeline"))
+    window.settle()
+    window.key("slash")
+    window.wait("the search", lambda m: any(
+        c["id"] == "performance.find" and c["kind"] == "input" for c in m["controls"]))
+    window.xdotool("key", "ctrl+a")
+    window.xdotool("type", "--delay", 30, text)
+    window.wait("hits", lambda m: any(
+        c["id"] == "performance.find" and c["value"].split(";")[0] == text
+        and c["value"].split(";")[1].isdigit() for c in m["controls"]))
+    window.press("Return")
+    found = window.wait("details", lambda m: any(
+        c["id"] == "performance.details" for c in m["controls"]))
+    value = next(c["value"] for c in found["controls"] if c["id"] == "performance.details")
+    return dict(line.split("\t", 1) for line in value.splitlines()[1:])
+
+
+def test_details_show_the_launch_and_say_what_was_not_recorded(recording):
+    shown = chosen_details(recording, "quantize")
+    assert shown["grid"] == "132 x 2" and shown["block"] == "384 threads"
+    assert shown["registers"] == "168 per thread"
+    assert shown["shared memory"] == "1.0 KiB static + 200.0 KiB dynamic"
+    assert shown["launched by"].startswith("cudaLaunchKernelExC, begun 30.00 ")
+    assert shown["share of it"].startswith("5.56 % of 900.0 ")
+    assert shown["expert"] == "all in one launch"
+    shown = chosen_details(recording, "matmul")
+    assert shown["grid"] == shown["registers"] == "not in this recording"
+    assert "somewhere in the host's range 'fprop, layer 0'" in shown["launched by"]
+    assert shown["expert"] == "0"
+
+
+def test_details_of_the_cpu_worker_say_that_it_launches_nothing(open_window):
+    window = open_window()
+    window.wait_for_result()
+    shown = chosen_details(window, "quantize")
+    for label in ("grid", "block", "registers", "shared memory"):
+        assert shown[label] == "not recorded by the CPU worker", label
+    assert shown["launched by"].startswith("not recorded by the CPU worker")
+    assert "0" not in (shown["grid"], shown["bytes"])

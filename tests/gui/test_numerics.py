@@ -66,10 +66,12 @@ def test_a_range_on_a_histogram_is_counted(open_window):
     assert float(first["from"]) < float(first["to"])
     elements = float(fields(window.control("numerics.value_histogram"))["elements"])
     assert 0 < float(first["before"]) <= elements
-    # The axis is shared: a drag over the scales replaces the range of the values.
+    # A magnitude is no scale: of those nothing is counted.
+    assert set(first) == {"from", "to", "before", "after", "amax"}
+    # A drag over the scales replaces the range of the values, and counts nothing else.
     window.drag("numerics.scale_histogram", -40)
-    wait_for(window, "numerics.selection",
-             lambda c: c["value"] != "none" and fields(c)["to"] != first["to"])
+    wait_for(window, "numerics.selection", lambda c: c["value"] != "none" and "scale" in fields(c))
+    assert set(fields(window.control("numerics.selection"))) == {"from", "to", "scale"}
     window.click("numerics.amax_histogram")
     wait_for(window, "numerics.selection", lambda c: c["value"] == "none")
 

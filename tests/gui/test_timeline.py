@@ -274,3 +274,90 @@ def test_lanes_are_pinned_and_hidden(timeline):
     timeline.wait("both", lambda m: fields(timeline)["records"] == records)
     choose(1, "pin")
     timeline.wait("as before", lambda m: top(0) < top(1))
+
+
+def details(window):
+    """What the panel says, by label; the name of the event is the label \"\"."""
+    shown = window.control("performance.details")
+    if shown is None:
+        return None
+    lines = shown["value"].splitlines()
+    return {"": lines[0], **dict(line.split("\t", 1) for line in lines[1:])}
+
+
+def test_a_clicked_record_shows_its_details(timeline):
+    assert details(timeline) is None
+    press(timeline, "w", "w", "w", "w")
+    timeline.xdotool("click", 1)
+    timeline.wait("its details", lambda m: details(timeline) is not None)
+    shown = details(timeline)
+    assert shown[""].startswith("nvjet_sm90_qqtst_128x128_")
+    assert shown["stage"] == "fprop, layer 0"
+    assert shown["grid"] == "2 x 66" and shown["block"] == "384 threads"
+    assert shown["graph node"] == "5 of 5"
+    assert shown["share of it"].split(" %")[0].replace(".", "").isdigit()
+    # This recording is older than what records registers and calls: it says so.
+    assert shown["registers"] == "not in this recording"
+    assert "the host's range 'iteration'" in shown["launched by"]
+    # Keys go on to the next record, and the details with them.
+    start = shown["start"]
+    step(timeline, "period", lambda a, b: b["record"] != a["record"])
+    timeline.wait("the next one's", lambda m: details(timeline)["start"] != start)
+    timeline.click("performance.details.copy")
+    timeline.wait("what was copied", lambda m: any(
+        c["value"].startswith("Copied the details of ") for c in m["controls"]))
+    timeline.click("performance.details.close")
+    timeline.wait("no details", lambda m: details(timeline) is None)
+    timeline.settle()
+    timeline.xdotool("mousemove", *timeline.at)
+    step(timeline, "period", lambda a, b: b["record"] != a["record"])
+    timeline.wait("the next one's", lambda m: details(timeline) is not None)
+
+
+def test_a_clicked_host_event_shows_its_details(timeline):
+    press(timeline, "w", "w", "w", "w")
+    stages = fields_of_lanes(timeline).index("host stages")
+    _, y0, _, y1 = timeline.control(f"performance.lane.{stages}")["rect"]
+    timeline.xdotool("mousemove", timeline.at[0], round(0.5 * (y0 + y1)))
+    timeline.settle()
+    timeline.xdotool("click", 1)
+    timeline.wait("its details", lambda m: details(timeline) is not None)
+    assert details(timeline)[""] == "iteration"
+    assert details(timeline)["kind"] == "stage range"
+    assert "record" not in fields(timeline)
+
+
+def fields_of_lanes(window):
+    value = window.control("performance.timeline")["value"]
+    return next(part for part in value.split(";") if part.startswith("lanes="))[6:].split(",")
+
+
+def test_groups_of_lanes_collapse(timeline):
+    heading = "performance.lane_group.host_and_memory"
+    lanes = {f"performance.lane.{i}" for i, name in enumerate(fields_of_lanes(timeline))
+             if name in ("host stages", "overhead", "memory")}
+    assert len(lanes) == 3
+
+    def shown():
+        return {c["id"] for c in timeline.map()["controls"]} & lanes
+
+    assert timeline.control(heading)["value"] == "open" and shown() == lanes
+    timeline.click(heading)
+    timeline.wait("no lane of the group", lambda m: not shown())
+    assert timeline.control(heading)["value"] == "collapsed"
+    timeline.click(heading)
+    timeline.wait("its lanes", lambda m: shown() == lanes)
+    # By the keyboard: the group under the pointer, or all.
+    timeline.settle()
+    _, y0, _, y1 = timeline.control(sorted(lanes)[0])["rect"]
+    timeline.xdotool("mousemove", timeline.at[0], round(0.5 * (y0 + y1)))
+    timeline.settle()
+    timeline.key("g")
+    timeline.wait("no lane of the group", lambda m: not shown())
+    timeline.key("shift+g")
+    timeline.wait("its lanes", lambda m: shown() == lanes)
+    # Over a lane that is in no group there is nothing to collapse.
+    timeline.xdotool("mousemove", *timeline.at)
+    timeline.settle()
+    press(timeline, "g")
+    assert shown() == lanes

@@ -45,6 +45,37 @@ TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
   EXPECT_TRUE(app::plot::Bins{}.whole_bins({0, 1}).empty());
 }
 
+TEST(LaneOrder, GroupsOfSeveralLanesHaveHeadingsThatCollapseThem) {
+  const std::vector<std::string> labels = {"stream 0", "stages", "overhead", "memory"};
+  const std::vector<std::string> groups = {"streams", "host", "host", "host"};
+  app::plot::LaneOrder order;
+  const auto text = [&] {
+    std::string all;
+    for (const app::plot::LaneLine& line : order.lines(labels, groups)) {
+      all += line.heading ? "[" + line.group + (line.collapsed ? " +" : " -") +
+                                std::to_string(line.lanes) + "] "
+                          : labels[line.lane] + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(text(), "stream 0 [host -3] stages overhead memory ");
+  order.toggle_group("host");
+  EXPECT_EQ(text(), "stream 0 [host +3] ");
+  // A pinned lane stays in sight.
+  order.toggle_pin("memory");
+  EXPECT_EQ(text(), "memory stream 0 [host +2] ");
+  // One lane alone has no heading, so it could not be opened again.
+  order.hide("overhead");
+  EXPECT_EQ(text(), "memory stream 0 stages ");
+  order.show_all();
+  order.toggle_pin("memory");
+  const std::vector<std::string> all = {"host", "others"};
+  order.toggle_groups(all);
+  EXPECT_TRUE(order.collapsed("host") && order.collapsed("others"));
+  order.toggle_groups(all);
+  EXPECT_EQ(text(), "stream 0 [host -3] stages overhead memory ");
+}
+
 TEST(LaneOrder, PutsPinnedFirstHidesAndKeepsOne) {
   app::plot::LaneOrder order;
   const std::vector<std::string> labels = {"stream 0", "stream 7", "thread 1"};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
@@ -68,9 +69,7 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
 
 void draw_menu(const PanelContext& context, const CardSpec& spec) {
   const Theme& theme = context.theme;
-  const ImVec2 card_min = ImGui::GetWindowPos();
-  const ImVec2 card_max(card_min.x + ImGui::GetWindowWidth(),
-                        card_min.y + ImGui::GetWindowHeight());
+  const ImVec2 card_size = ImGui::GetWindowSize();
   const std::string menu_id = std::string(spec.id) + ".menu";
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));
   ImGui::PushStyleColor(ImGuiCol_Button, IM_COL32(0, 0, 0, 0));
@@ -95,12 +94,17 @@ void draw_menu(const PanelContext& context, const CardSpec& spec) {
     if (item(action.name, action.label)) action.act();
   }
   if (item("png", "Save a PNG of this panel")) {
-    context.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
-                                            .min = {card_min.x, card_min.y},
-                                            .max = {card_max.x, card_max.y}});
+    context.commands.push_back(PictureOrder{
+        .stem = file_stem(spec.id), .card = spec.id, .width = card_size.x, .height = card_size.y});
   }
   if (item("save_csv", "Save as CSV", csv != nullptr)) {
     context.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
+  }
+  if (spec.fill_page) {
+    ImGui::Separator();
+    if (item("fill", spec.fills_page ? "Show all cards of the page" : "Fill the page with this")) {
+      spec.fill_page();
+    }
   }
   ImGui::Separator();
   const FontScope font(theme.fonts.label);
@@ -126,6 +130,27 @@ void draw_outline(const PanelContext& context, const Area& area) {
                    area.at, area.end());
 }
 
+/// Over the title: what the card answers, and a double click that fills the page with it.
+void draw_title_button(const PanelContext& context, const CardSpec& spec, ImVec2 size) {
+  ImGui::PushID(spec.id);
+  const ImVec2 low = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton("title", size);
+  if (ImGui::IsItemHovered()) {
+    std::string text = spec.question;
+    if (!spec.note.empty()) text += "\n" + spec.note;
+    if (spec.fill_page) {
+      text += spec.fills_page ? "\nDouble click or Esc: all cards of the page."
+                              : "\nDouble click: fills the page.";
+    }
+    controls::tooltip(context, text);
+    if (spec.fill_page && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) spec.fill_page();
+  }
+  ImGui::PopID();
+  controls::record(context, (std::string(spec.id) + ".title").c_str(), spec.title.c_str(), "text",
+                   spec.fills_page ? "fills the page" : "", low,
+                   ImVec2(low.x + size.x, low.y + size.y));
+}
+
 /// The title, the caller's widgets and the menu. Leaves the cursor where the content begins.
 void draw_header(const PanelContext& context, const CardSpec& spec) {
   const Theme& theme = context.theme;
@@ -135,7 +160,10 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   const float menu_width = theme.px(26);
   const ImFont* title_font = theme.fonts.title;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const float kept = menu_width + theme.px(kGapSmall) + spec.header_widgets;
+  const float back_width = spec.fills_page ? theme.px(52) : 0.0F;
+  const bool picture = context.picture != nullptr;
+  const float kept =
+      picture ? 0.0F : menu_width + theme.px(kGapSmall) + spec.header_widgets + back_width;
   const std::string title = fitted(title_font, spec.title, width - kept);
   const float title_top = at.y + 0.5F * (row - title_font->FontSize);
   draw_text(draw, title_font, ImVec2(at.x, title_top), theme.colors.text, title);
@@ -147,21 +175,24 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
     draw_text(draw, font, ImVec2(at.x + title_width + theme.px(kGapLarge), baseline),
               theme.colors.dim_text, fitted(font, spec.note, room));
   }
-  ImGui::PushID(spec.id);
-  ImGui::InvisibleButton("title", ImVec2(std::max(width - kept, 1.0F), row));
-  if (ImGui::IsItemHovered()) {
-    std::string text = spec.question;
-    if (!spec.note.empty()) text += "\n" + spec.note;
-    controls::tooltip(context, text);
-  }
-  ImGui::PopID();
+  const ImVec2 content(at.x, at.y + row + theme.px(kGapSmall));
+  if (picture) return ImGui::SetCursorScreenPos(content);
+  draw_title_button(context, spec, ImVec2(std::max(width - kept, 1.0F), row));
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width, at.y));
   draw_menu(context, spec);
+  if (spec.fills_page) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width - back_width, at.y));
+    if (controls::button(context, (std::string(spec.id) + ".back").c_str(), "Back",
+                         {.tooltip = "Shows all cards of the page again (Esc)",
+                          .width = back_width - theme.px(kGapSmall)})) {
+      spec.fill_page();
+    }
+  }
   if (spec.header) {
     ImGui::SetCursorScreenPos(ImVec2(at.x + width - kept, at.y));
     spec.header();
   }
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row + theme.px(kGapSmall)));
+  ImGui::SetCursorScreenPos(content);
 }
 
 }  // namespace
@@ -188,6 +219,11 @@ void draw_card(const PanelContext& context, const Area& area, const CardSpec& sp
     draw_outline(context, area);
   }
   ImGui::EndChild();
+  if (context.picture == nullptr || context.picture->card != spec.id) return;
+  PicturePass& pass = *context.picture;
+  pass.min = area.at;
+  pass.max = area.end();
+  pass.caption = spec.caption ? spec.caption() : run_caption(context.view);
 }
 
 float headline_height(const Theme& theme) {

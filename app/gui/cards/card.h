@@ -66,6 +66,11 @@ struct CardSpec {
   std::function<EmptyState()> empty{};
   std::function<void(const Area&)> draw{};
   CardReadOut read_out{};
+  /// Below a picture of it: what was shown; null = that of the run on screen.
+  std::function<std::string()> caption{};
+  // Set by the board that the card lies on (card_board.h).
+  bool fills_page = false;
+  std::function<void()> fill_page{};  // or shows all cards again; null = the card cannot
 };
 
 void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec);

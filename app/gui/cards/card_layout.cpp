@@ -19,20 +19,6 @@ std::vector<float> cut(float length, float gap, const std::vector<float>& shares
   return lengths;
 }
 
-using Cut = std::vector<Area> (*)(const Area&, float, const std::vector<float>&);
-
-std::vector<Area> grid(const Area& area, float gap, const std::vector<Strip>& strips, Cut first,
-                       Cut second) {
-  std::vector<float> shares;
-  for (const Strip& strip : strips) shares.push_back(strip.share);
-  std::vector<Area> parts;
-  const std::vector<Area> cut_once = first(area, gap, shares);
-  for (std::size_t i = 0; i < strips.size(); ++i) {
-    for (const Area& part : second(cut_once[i], gap, strips[i].parts)) parts.push_back(part);
-  }
-  return parts;
-}
-
 }  // namespace
 
 std::vector<Area> columns_of(const Area& area, float gap, const std::vector<float>& shares) {
@@ -53,14 +39,6 @@ std::vector<Area> rows_of(const Area& area, float gap, const std::vector<float>&
     y += height + gap;
   }
   return parts;
-}
-
-std::vector<Area> grid_by_rows(const Area& area, float gap, const std::vector<Strip>& rows) {
-  return grid(area, gap, rows, rows_of, columns_of);
-}
-
-std::vector<Area> grid_by_columns(const Area& area, float gap, const std::vector<Strip>& columns) {
-  return grid(area, gap, columns, columns_of, rows_of);
 }
 
 CardGround::CardGround(const PanelContext& context, const char* id, const Area& room,

@@ -27,16 +27,6 @@ std::vector<Area> columns_of(const Area& area, float gap, const std::vector<floa
 /// Cut from top to bottom.
 std::vector<Area> rows_of(const Area& area, float gap, const std::vector<float>& shares);
 
-/// A row or column of a grid, and the parts that it is cut into.
-struct Strip {
-  float share = 1.0F;
-  std::vector<float> parts = {1.0F};
-};
-/// All parts of the first row from left to right, then those of the second, and so on.
-std::vector<Area> grid_by_rows(const Area& area, float gap, const std::vector<Strip>& rows);
-/// All parts of the first column from top to bottom, then those of the second, and so on.
-std::vector<Area> grid_by_columns(const Area& area, float gap, const std::vector<Strip>& columns);
-
 /// All in grid pixels, before the text scale.
 struct CardNeeds {
   float width = 560;         // below this the cards are stacked

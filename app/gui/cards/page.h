@@ -29,6 +29,8 @@ class PagePanel {
   std::string_view view() const {
     return views_.empty() ? std::string_view() : views_[static_cast<std::size_t>(view_)];
   }
+  /// Closes what lies in front of the page's usual content; false if nothing does.
+  virtual bool close_front() { return false; }
   /// Selects as a user would, as soon as the run on screen is ready.
   virtual void select(const Selection&) {}
   virtual Selection selected() const { return {}; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
@@ -218,12 +219,25 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
   const Area cards = area.below(figures + gap);
   if (is_small(theme, room_)) return draw_page(context, cards);
-  const std::vector<Area> areas =
-      grid_by_columns(cards, gap, {{0.42F, {0.42F, 0.58F}}, {0.58F, {0.48F, 0.52F}}});
-  draw_card(context, areas[0], settings_card());
-  draw_card(context, areas[1], overlay_card(context, areas[1]));
-  draw_card(context, areas[2], experts_card(context));
-  draw_card(context, areas[3], times_card(context));
+  const float width = theme.px(200);
+  const float height = theme.px(110);
+  board_.draw(context, cards,
+              {.id = "compare.cards",
+               .columns = true,
+               .parts = {{0.42F, width, {{0.42F, height}, {0.58F, height}}},
+                         {0.58F, width, {{0.48F, height}, {0.52F, height}}}},
+               .caption =
+                   [this] {
+                     const auto side = [](const char* name, const CompareSide& one) {
+                       const engine::RunResult& result = one.runs.front()->result;
+                       return name + request_caption(result.effective, result.device);
+                     };
+                     return side("A: ", sides_.a()) + "\n" + side("B: ", sides_.b());
+                   }},
+              {[&](const Area&) { return settings_card(); },
+               [&](const Area& room) { return overlay_card(context, room); },
+               [&](const Area&) { return experts_card(context); },
+               [&](const Area&) { return times_card(context); }});
 }
 
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {

@@ -1,7 +1,7 @@
 // Compare: two runs side by side, and the frontier of a sweep.
 #pragma once
 
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/compare/compare_model.h"
@@ -15,6 +15,7 @@ class ComparePanel : public PagePanel {
   explicit ComparePanel(const std::function<void()>& wake) : model_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return model_.tick(); }
+  bool close_front() override { return part_ == 0 && board_.restore(); }
 
  private:
   void draw_pickers(const PanelContext& context, const Area& area);
@@ -43,6 +44,7 @@ class ComparePanel : public PagePanel {
   std::string filter_;  // of the open list of sides
   CompareModel model_;
   FrontierView frontier_;
+  CardBoard board_;
   int part_ = 0;  // 0 = A and B, 1 = frontier
   ImVec2 room_;   // of the whole page
   int page_ = 0;  // the card shown where there is room for only one

@@ -49,6 +49,8 @@ struct PlotKeys {
   int event = 0;              // records forward (.) minus records back (,)
   int edge = 0;               // along the graph: to a dependent node (]) minus to a dependency ([)
   bool find = false;          // open the search
+  bool collapse = false;      // or open the group of lanes under the mouse
+  bool collapse_all = false;  // all groups
   bool mark = false;          // mark the selected range temporarily
   bool keep_mark = false;     // as a note
   int store = 0;              // store this view of the timeline as 1..9; 0 = not requested
@@ -72,6 +74,16 @@ struct NumberEdit {
   std::string refusal;  // names the text and the limits
 };
 
+/// A card is being drawn for a picture: without buttons, and nothing is under a pointer.
+struct PicturePass {
+  std::string card;  // id of the one that is wanted
+  ImVec2 size{};     // that it gets where it is not placed otherwise
+  // Of the card, once it is drawn; the caption is added below.
+  ImVec2 min{};
+  ImVec2 max{};
+  std::string caption{};
+};
+
 struct PanelContext {
   const SessionView& view;
   std::vector<Command>& commands;  // carried out after the frame, in this order
@@ -82,6 +94,7 @@ struct PanelContext {
   std::string_view outlined{};  // the panel that a tour speaks of: "performance.timeline"
   /// Why every control drawn with this shows its value but cannot be changed; empty = it can.
   std::string read_only{};
+  PicturePass* picture = nullptr;  // null = a frame of the window
 };
 
 /// A click on an expert selects it; a click on the selected one clears the selection.

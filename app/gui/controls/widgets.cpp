@@ -133,6 +133,12 @@ Row::~Row() {
 
 bool button(const PanelContext& context, const char* id, const char* label,
             const Options& options) {
+  if (context.picture != nullptr) {
+    // Nobody can press it there; what is beside it keeps its place.
+    const float natural = shown_size(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    ImGui::Dummy({options.width > 0 ? options.width : natural, context.theme.px(kRowHeight)});
+    return false;
+  }
   Row row(context, id, label, "button", options, false);
   const float width = options.width == 0 ? 0 : row.width();
   return ImGui::Button((std::string(label) + "##" + id).c_str(),

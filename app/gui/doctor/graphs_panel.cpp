@@ -132,6 +132,7 @@ class GraphsPanel : public PagePanel {
   explicit GraphsPanel(const std::function<void()>& wake)
       : PagePanel(kReplayViews), scene_(wake), replays_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
+  bool close_front() override { return view_ == 0 && replays_.close_front(); }
   bool tick() override {
     const bool replays = replays_.tick();
     const bool live = live_.tick();

@@ -42,9 +42,7 @@ std::string launch_text(const profiling::SnapshotNode& node) {
   const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters);
   if (kernel == nullptr) return "";
   const auto size = [](const profiling::Extent& extent) {
-    if (extent.z != 1) return fmt::format("{} x {} x {}", extent.x, extent.y, extent.z);
-    if (extent.y != 1) return fmt::format("{} x {}", extent.x, extent.y);
-    return fmt::format("{}", extent.x);
+    return plot::extent_text(extent.x, extent.y, extent.z);
   };
   std::string text = fmt::format("grid {}, block {}", size(kernel->grid), size(kernel->block));
   if (kernel->cluster != profiling::Extent{}) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -301,8 +302,6 @@ void HistoryView::draw(const PanelContext& context, const Area& area, float take
   PanelContext quiet = context;
   quiet.keys.pan = 0;
   move_by_keys(context);
-  const std::vector<Area> areas = grid_by_columns(
-      rest, context.theme.px(kGap), {{0.62F, {1.0F, 1.0F}}, {0.38F, {0.36F, 0.28F, 0.36F}}});
   constexpr Steps kAmax{.id = "history.amax_card",
                         .title = "Amax",
                         .question = "What was the amax, and which amax was the scale based on?",
@@ -324,11 +323,23 @@ void HistoryView::draw(const PanelContext& context, const Area& area, float take
       .axis = "scale",
       .first = &engine::AmaxHistory::scale_used,
       .second = &engine::AmaxHistory::scale_wanted};
-  draw_card(quiet, areas[0], steps_card(quiet, kAmax));
-  draw_card(quiet, areas[1], steps_card(quiet, kScale));
-  draw_card(quiet, areas[2], point_card(quiet));
-  draw_card(quiet, areas[3], ring_card(quiet));
-  draw_card(quiet, areas[4], experts_card(quiet));
+  const float width = context.theme.px(160);
+  const float height = context.theme.px(120);
+  board_.draw(quiet, rest,
+              {.id = "history.cards",
+               .columns = true,
+               .parts = {{0.62F, width, {{1.0F, height}, {1.0F, height}}},
+                         {0.38F, width, {{0.36F, height}, {0.28F, height}, {0.36F, height}}}},
+               .caption =
+                   [this] {
+                     return "Amax history, CPU twins: " +
+                            request_caption(model_.history()->request.request, {});
+                   }},
+              {[&](const Area&) { return steps_card(quiet, kAmax); },
+               [&](const Area&) { return steps_card(quiet, kScale); },
+               [&](const Area&) { return point_card(quiet); },
+               [&](const Area&) { return ring_card(quiet); },
+               [&](const Area&) { return experts_card(quiet); }});
 }
 
 void HistoryView::move_by_keys(const PanelContext& context) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/cards/card_board.h"
 #include "app/gui/panels/history_model.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/plot/heatmap_plot.h"
@@ -16,6 +17,8 @@ class HistoryView {
  public:
   /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
+  /// Shows all cards again, if one fills the view.
+  bool close_front() { return board_.restore(); }
   /// While playing: true when the next step is due.
   bool tick();
 
@@ -61,6 +64,7 @@ class HistoryView {
   void draw_experts(const PanelContext& context, ImVec2 size);
 
   HistoryModel model_;
+  CardBoard board_;
   bool shown_ = false;
   Recorded recorded_;     // the one whose history is shown
   Recorded chosen_;       // null = the newest

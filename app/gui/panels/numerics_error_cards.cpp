@@ -93,7 +93,7 @@ void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
 }
 
 std::string NumericsPanel::scales_in_selection(int expert) const {
-  if (!selection_) return "no selection";
+  if (!selection_ || !selection_->scales) return "no range of scales";
   const auto index = static_cast<std::size_t>(expert);
   if (index >= selection_->scales_of_experts.size()) return "not known, folded";
   return plot::count_text(selection_->scales_of_experts[index]);

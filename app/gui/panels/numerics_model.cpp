@@ -186,13 +186,17 @@ plot::Range snapped_to_bins(plot::Range range) {
   return {plot::magnitude_edge_log2(first), plot::magnitude_edge_log2(last + 1)};
 }
 
-ValueSelection select_values(const NumericsModel& model, plot::Range range) {
-  ValueSelection selection{.asked = range, .snapped = snapped_to_bins(range)};
-  selection.series = {series_in("before", model.before(), selection.snapped),
-                      series_in("after", model.after(), selection.snapped),
-                      series_in("scale", model.scale(), selection.snapped),
-                      series_in("amax", model.amax(), selection.snapped)};
-  selection.scales_of_experts = scales_of_experts(model.statistics().scale_map, selection.snapped);
+ValueSelection select_values(const NumericsModel& model, plot::Range range, bool scales) {
+  ValueSelection selection{.asked = range, .snapped = snapped_to_bins(range), .scales = scales};
+  if (scales) {
+    selection.series = {series_in("scale", model.scale(), selection.snapped)};
+    selection.scales_of_experts =
+        scales_of_experts(model.statistics().scale_map, selection.snapped);
+  } else {
+    selection.series = {series_in("before", model.before(), selection.snapped),
+                        series_in("after", model.after(), selection.snapped),
+                        series_in("amax", model.amax(), selection.snapped)};
+  }
   return selection;
 }
 

@@ -76,7 +76,7 @@ std::string recipe_text(const engine::Recipe& recipe);
 // how many scales of every expert.
 
 struct SelectedSeries {
-  std::string name;  // "before", "after", "scale", "amax"
+  std::string name;  // "before", "after", "amax"; "scale"
   double count = 0.0;
   double total = 0.0;  // including zeros, infinities and NaN
 };
@@ -84,13 +84,16 @@ struct SelectedSeries {
 struct ValueSelection {
   plot::Range asked;    // log2, as drawn
   plot::Range snapped;  // to the edges of magnitude bins: the counts are for this range
+  bool scales = false;  // a range of scales; else of magnitudes: values and amax
   std::vector<SelectedSeries> series = {};
-  /// One per expert; empty if the scale map is folded, so that single scales are not known.
+  /// Of a range of scales, one per expert; empty if the scale map is folded, so that single scales
+  /// are not known.
   std::vector<std::uint64_t> scales_of_experts = {};
 };
 
-/// Counts whole bins: those whose centre lies in the range.
-ValueSelection select_values(const NumericsModel& model, plot::Range range);
+/// Counts whole bins: those whose centre lies in the range. A scale is no magnitude: a range of one
+/// says nothing about the other.
+ValueSelection select_values(const NumericsModel& model, plot::Range range, bool scales);
 /// Edges of the magnitude bins whose centres lie in the range; empty if there is none.
 plot::Range snapped_to_bins(plot::Range range);
 /// Tab-separated.

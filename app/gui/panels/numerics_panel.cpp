@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 
 #include "app/gui/controls/widgets.h"
 
@@ -44,6 +45,7 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   // Another operand has another range; a newer run of the same one keeps the zoom.
   if (model_.generation() != 0 && model_.operand() != operand) {
     value_view_ = {};
+    scale_view_ = {};
     map_state_.view = {};
   }
   theme_kind_ = context.theme.kind;
@@ -149,6 +151,7 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   }
   if (const auto wanted = std::exchange(wanted_range_log2_, std::nullopt)) {
     value_view_.selection = plot::Range{(*wanted)[0], (*wanted)[1]};
+    scale_view_.selection.reset();
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
@@ -161,34 +164,63 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
 }
 
 void NumericsPanel::draw_cards(const PanelContext& context, const Area& area) {
-  const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const CardGround ground(context, "##numerics.cards", area,
-                          {.width = 560, .height = 440, .stacked_height = 1340});
-  const Area& room = ground.area();
+  // Not in its card, which is not drawn while another one fills the page.
+  follow_selection();
+  const auto card = [&](CardSpec (NumericsPanel::*make)(const PanelContext&)) {
+    return [this, &context, make](const Area&) { return (this->*make)(context); };
+  };
+  board_.draw(context, area, plan(context.theme, area.size),
+              {card(&NumericsPanel::values_card), card(&NumericsPanel::scales_card),
+               card(&NumericsPanel::selection_card), card(&NumericsPanel::map_card),
+               card(&NumericsPanel::snr_card), card(&NumericsPanel::errors_card)});
+}
+
+CardPlan NumericsPanel::plan(const Theme& theme, ImVec2 size) {
   // The text of the selection keeps its height; the histograms share the rest.
   const float selection =
       theme.px(kRowHeight + 3 * kGap) + 3.0F * (theme.fonts.label->FontSize + theme.px(4));
-  const float histograms = std::max(room.size.y - selection - 2.0F * gap, 1.0F);
-  const std::vector<float> left = {0.4F * histograms, 0.6F * histograms, selection};
-  std::vector<Area> areas;
-  if (ground.stacked()) {
-    areas = rows_of(room, gap, {190.0F, 270.0F, 120.0F, 280.0F, 190.0F, 250.0F});
-  } else if (room.size.x >= theme.px(1180)) {
-    areas = grid_by_columns(room, gap, {{0.30F, left}, {0.37F}, {0.33F, {0.4F, 0.6F}}});
-  } else {
-    // Two columns: the error cards go under the map.
-    areas = grid_by_columns(room, gap, {{0.36F, left}, {0.64F, {0.56F, 0.44F}}});
-    const std::vector<Area> errors = columns_of(areas.back(), gap, {0.32F, 0.68F});
-    areas.back() = errors[0];
-    areas.push_back(errors[1]);
+  if (size.x < theme.px(560)) {
+    const auto rows = [&theme](std::initializer_list<float> heights) {
+      std::vector<CardPart> parts;
+      for (const float height : heights) parts.push_back({theme.px(height), theme.px(height)});
+      return parts;
+    };
+    return {.id = "numerics.stacked", .parts = rows({190, 270, 120, 280, 190, 250})};
   }
-  draw_card(context, areas[0], values_card(context));
-  draw_card(context, areas[1], scales_card(context));
-  draw_card(context, areas[2], selection_card(context));
-  draw_card(context, areas[3], map_card(context));
-  draw_card(context, areas[4], snr_card(context));
-  draw_card(context, areas[5], errors_card(context));
+  const float histograms =
+      std::max(std::max(size.y, theme.px(440)) - selection - 2.0F * theme.px(kGap), 1.0F);
+  const std::vector<CardPart> left = {{0.4F * histograms, theme.px(120)},
+                                      {0.6F * histograms, theme.px(180)},
+                                      {selection, selection}};
+  const float width = theme.px(160);
+  const float height = theme.px(140);
+  if (size.x >= theme.px(1180)) {
+    return {.id = "numerics.cards",
+            .columns = true,
+            .parts = {{0.30F, width, left},
+                      {0.37F, width},
+                      {0.33F, width, {{0.4F, height}, {0.6F, height}}}}};
+  }
+  // Two columns: the error cards go under the map.
+  return {
+      .id = "numerics.two_columns",
+      .columns = true,
+      .parts = {
+          {0.36F, width, left},
+          {0.64F, width, {{0.56F, height}, {0.44F, height, {{0.32F, width}, {0.68F, width}}}}}}};
+}
+
+bool NumericsPanel::close_front() {
+  switch (view_) {
+    case 1:
+      return recipes_.close_front();
+    case 2:
+      return pow2_.close_front();
+    case 3:
+      return history_.close_front();
+    default:
+      return board_.restore();
+  }
 }
 
 std::unique_ptr<PagePanel> make_numerics_panel() { return std::make_unique<NumericsPanel>(); }

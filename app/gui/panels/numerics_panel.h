@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/history_view.h"
@@ -16,6 +16,7 @@
 #include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
+#include "app/gui/plot/histogram_plot.h"
 
 namespace app {
 
@@ -26,13 +27,18 @@ class NumericsPanel : public PagePanel {
   bool tick() override { return view_ == 3 && history_.tick(); }
   void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
   Selection selected() const override;
+  bool close_front() override;
 
  private:
   void follow_run(const PanelContext& context);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   void draw_cards(const PanelContext& context, const Area& area);
+  static CardPlan plan(const Theme& theme, ImVec2 size);
   EmptyState no_scales(const char* what) const;
+  std::string why_no_amax() const;
+  void draw_linked(const PanelContext& context, const plot::HistogramSpec& spec,
+                   const std::vector<plot::HistogramSeries>& series, bool scales);
   // numerics_value_cards.cpp
   CardSpec values_card(const PanelContext& context);
   void draw_values(const PanelContext& context, const Area& room);
@@ -60,12 +66,14 @@ class NumericsPanel : public PagePanel {
   Pow2View pow2_;
   HistoryView history_;
   NumericsModel model_;
+  CardBoard board_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
-  plot::PlotView value_view_;                               // shared by the three histograms
+  plot::PlotView value_view_;                               // of values and amax
+  plot::PlotView scale_view_;                               // the same axis, a selection of its own
   std::optional<std::array<double, 2>> wanted_range_log2_;  // until a run is on screen
   std::optional<ValueSelection> selection_;
   std::uint64_t selection_generation_ = 0;  // of the model it was made from

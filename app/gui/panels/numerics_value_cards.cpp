@@ -8,6 +8,7 @@
 #include "app/gui/panels/numerics_panel.h"
 #include "app/gui/plot/histogram_plot.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 namespace {
@@ -87,11 +88,11 @@ void NumericsPanel::draw_values(const PanelContext& context, const Area& room) {
   spec.x.label = "|value|";
   spec.y_label = "elements / octave";
   spec.log_y = log_counts_;
-  plot::draw_histogram(
+  draw_linked(
       context, spec,
       {{.name = "before", .color = theme.colors.dim_text, .bins = &model_.before()},
        {.name = "after", .color = theme.colors.accent, .bins = &model_.after(), .filled = false}},
-      value_view_);
+      false);
   plot::draw_legend(theme, ImVec2(room.end().x - theme.px(kGap), room.at.y), room.at.x,
                     theme.px(kGapLarge),
                     {{"before", theme.colors.dim_text}, {"after", theme.colors.accent}});
@@ -108,7 +109,8 @@ CardSpec NumericsPanel::scales_card(const PanelContext& context) {
       .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
       .measured =
           "Quantization scale (what the operand is multiplied by) and amax of each "
-          "block or tensor. All three plots share axis, zoom and selection. " +
+          "block or tensor. All three plots share axis and zoom; a range of magnitudes is one of "
+          "values and of amax, a range of scales only of those. " +
           std::string(kCountMethod),
       .list = [this] { return bins_list({{"scale", model_.scale()}, {"amax", model_.amax()}}); },
       .draw = [this, &context](const Area& room) { draw_scales(context, room); }};
@@ -121,40 +123,79 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
     draw_empty(context, room.size, no_scales("histogram of scales"));
   } else {
     const float half = std::floor(0.5F * (room.size.y - theme.px(kGapSmall)));
-    const auto one = [&](const char* id, const char* label, const plot::Bins& bins, ImU32 color) {
+    const engine::RecipeTraits& traits = engine::traits_of(model_.run().result.effective.recipe);
+    const auto one = [&](const char* id, const char* label, bool per_expert, const plot::Bins& bins,
+                         ImU32 color, bool scales) {
       plot::HistogramSpec spec = shared_histogram(model_, id, ImVec2(room.size.x, half));
-      spec.y_label = std::string(label) + ", blocks / octave";
+      spec.y_label = fmt::format("{} of each {}, {}s / octave", label,
+                                 per_expert ? "expert" : "block", per_expert ? "expert" : "block");
       spec.log_y = log_counts_;
-      plot::draw_histogram(context, spec, {{.name = label, .color = color, .bins = &bins}},
-                           value_view_);
+      draw_linked(context, spec, {{.name = label, .color = color, .bins = &bins}}, scales);
     };
-    one("##numerics.scale", "scale", model_.scale(), theme.stage(engine::Stage::Quantize));
-    ImGui::SetCursorScreenPos(room.below(half + theme.px(kGapSmall)).at);
-    one("##numerics.amax", "amax", model_.amax(), theme.stage(engine::Stage::Amax));
+    one("##numerics.scale", "scale", traits.per_tensor(), model_.scale(),
+        theme.stage(engine::Stage::Quantize), true);
+    const Area amax = room.below(half + theme.px(kGapSmall));
+    ImGui::SetCursorScreenPos(amax.at);
+    if (const std::string why = why_no_amax(); !why.empty()) {
+      draw_empty(context, ImVec2(amax.size.x, half), "No amax is kept", why);
+    } else {
+      one("##numerics.amax", "amax", traits.per_tensor() || traits.expert_amax(), model_.amax(),
+          theme.stage(engine::Stage::Amax), false);
+    }
   }
   const Area lower = room.below(0.5F * room.size.y);
   controls::record(context, "numerics.scale_histogram", "log2 scale of each block", "plot",
                    std::to_string(blocks), room.at, ImVec2(room.end().x, lower.at.y));
-  controls::record(context, "numerics.amax_histogram", "log2 amax of each block", "plot",
-                   fmt::format("{:.0f}", model_.amax().total()), lower.at, lower.end());
+  const std::string why = why_no_amax();
+  controls::record(context, "numerics.amax_histogram", "log2 amax", "plot",
+                   why.empty() ? fmt::format("{:.0f}", model_.amax().total()) : why, lower.at,
+                   lower.end());
+}
+
+std::string NumericsPanel::why_no_amax() const {
+  const engine::RecipeTraits& traits = engine::traits_of(model_.run().result.effective.recipe);
+  const plot::Bins& amax = model_.amax();
+  const bool any = amax.total() > 0.0 || amax.zeros + amax.infinities + amax.nans > 0;
+  if (any || model_.scale().total() <= 0.0) return {};
+  return fmt::format(
+      "{} writes a scale for every {} elements and nothing else: the amax that it "
+      "rounds to a power of two is gone with the kernel.",
+      traits.title, traits.block);
+}
+
+/// The three histograms share axis and zoom. A click or a drag in one kind drops the range of the
+/// other.
+void NumericsPanel::draw_linked(const PanelContext& context, const plot::HistogramSpec& spec,
+                                const std::vector<plot::HistogramSeries>& series, bool scales) {
+  plot::PlotView& view = scales ? scale_view_ : value_view_;
+  plot::PlotView& other = scales ? value_view_ : scale_view_;
+  view.x = other.x;
+  view.held = other.held;
+  const std::optional<plot::Range> before = view.selection;
+  const bool clicked = plot::draw_histogram(context, spec, series, view);
+  if (clicked || view.selection != before) {
+    other.selection.reset();
+    other.kept.clear();
+  }
+  other.x = view.x;
+  other.held = view.held;
 }
 
 void NumericsPanel::follow_selection() {
-  const std::optional<plot::Range>& range = value_view_.selection;
+  const bool scales = scale_view_.selection.has_value();
+  const std::optional<plot::Range>& range = scales ? scale_view_.selection : value_view_.selection;
   if (!range) {
     selection_.reset();
     return;
   }
-  const bool same = selection_ && selection_->asked.min == range->min &&
-                    selection_->asked.max == range->max &&
+  const bool same = selection_ && selection_->asked == *range && selection_->scales == scales &&
                     selection_generation_ == model_.generation();
   if (same) return;
-  selection_ = select_values(model_, *range);
+  selection_ = select_values(model_, *range, scales);
   selection_generation_ = model_.generation();
 }
 
 CardSpec NumericsPanel::selection_card(const PanelContext& context) {
-  follow_selection();
   CardSpec spec{.id = "numerics.selection_card",
                 .title = "Selected range",
                 .question = "How much of the operand lies in the range dragged over a histogram?",

@@ -17,7 +17,11 @@ namespace {
 
 const std::vector<plot::Column> kKernelColumns = {
     {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
-    {"stage", 66, false, "Stage of the step it belongs to"},
+    {.title = "stage",
+     .width = 66,
+     .numeric = false,
+     .tooltip = "Stage of the step it belongs to, as its colour says too",
+     .optional = true},
     {"n", 44, true, "Records in the range"},
     {"median", 64, true, "Median duration of one record"},
     {"p95", 64, true, "95 of 100 records are no longer than this"},
@@ -148,7 +152,7 @@ void PerformanceModel::lay_out_kernels(const Theme& theme) {
   for (const profiling::KernelSummary& kernel : kernels()) {
     const std::string& name = run().activity.names[kernel.name];
     kernel_rows_.push_back(
-        {.cells = {{plot::short_kernel_name(name)},
+        {.cells = {{.text = plot::short_kernel_name(name), .full = name},
                    {std::string(engine::stage_name(kernel.stage)), 0.0, theme.colors.dim_text},
                    {plot::count_text(kernel.time.n), static_cast<double>(kernel.time.n)},
                    time_cell(kernel.time.median),

@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "app/gui/plot/histogram_plot.h"
 
 namespace app {
 namespace {
+
+/// With more rows than this in the timeline, each gets less than a line of text.
+constexpr std::size_t kMostReadable = 10;
 
 /// The time after which a replay of this run would have counted as stalled.
 void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figure>& figures) {
@@ -75,6 +79,8 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     timeline_view_.selection.reset();
     timeline_view_.kept.clear();
     notes_.forget();
+    event_.reset();
+    details_.reset();
     timeline_view_.drag_start.reset();
     table_.selected = -1;
   }
@@ -176,6 +182,9 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
     timeline_view_.selection = plot::clamped({(*wanted)[0], (*wanted)[1]}, model_.lanes().limits);
     model_.set_range(timeline_view_.selection);
   }
+  // Here and not in the timeline's card, which is not drawn while another one fills the page.
+  if (context.keys.export_trace) order_export(context, false);
+  if (context.keys.export_records) order_export(context, true);
   const Theme& theme = context.theme;
   const Area page{ImGui::GetCursorScreenPos(), size};
   draw_figures(context, size.x);
@@ -192,42 +201,71 @@ Selection PerformancePanel::selected() const {
 
 void PerformancePanel::draw_cards(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const CardGround ground(context, "##performance.cards", area,
-                          {.width = 560, .height = 440, .stacked_height = 1240});
-  std::vector<Area> areas;
-  if (ground.stacked()) {
-    areas = rows_of(ground.area(), gap, {200.0F, 220.0F, 200.0F, 200.0F, 200.0F, 200.0F});
-  } else {
-    const float room = ground.area().size.y - 2.0F * gap;
-    // The timeline needs one row's height per lane; tables and plots take the rest.
-    const float wanted = theme.px(96) + power_strip_height(theme) +
-                         theme.px(26) * static_cast<float>(model_.lanes().rows());
-    const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.42F * room);
-    const float rest = room - timeline;
-    areas = grid_by_rows(
-        ground.area(), gap,
-        {{timeline}, {0.55F * rest, {0.42F, 0.58F}}, {0.45F * rest, {0.34F, 0.32F, 0.34F}}});
+  const auto card = [&](CardSpec (PerformancePanel::*make)(const PanelContext&)) {
+    return [this, &context, make](const Area&) { return (this->*make)(context); };
+  };
+  board_.draw(context, area,
+              area.size.x < theme.px(560) ? stacked_plan(theme) : wide_plan(theme, area.size.y),
+              {[&](const Area& room) { return timeline_card(context, room); },
+               [&](const Area& room) { return experts_card(context, room); },
+               [&](const Area&) { return kernels_card(); }, card(&PerformancePanel::replays_card),
+               card(&PerformancePanel::durations_card), card(&PerformancePanel::roofline_card)});
+}
+
+float PerformancePanel::timeline_height(const Theme& theme, float lane, std::size_t most) const {
+  const plot::TimelineLanes& lanes = model_.lanes();
+  std::size_t rows = 0;
+  float headings = 0.0F;
+  for (const plot::LaneLine& line : lane_order_.lines(lanes.labels, lanes.groups)) {
+    if (line.heading) headings += plot::heading_height(theme) + theme.px(kGapSmall);
+    if (!line.heading) rows += lanes.lanes[line.lane].rows.size();
   }
-  draw_card(context, areas[0], timeline_card(context, areas[0]));
-  draw_card(context, areas[1], experts_card(context, areas[1]));
-  draw_card(context, areas[2], kernels_card());
+  return theme.px(96) + power_strip_height(theme) + headings +
+         theme.px(lane) * static_cast<float>(std::min(rows, most));
+}
+
+CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {
+  const float row = theme.px(200);
+  const float timeline = std::max(row, timeline_height(theme, 15, kMostReadable));
+  return {.id = "performance.stacked",
+          .parts = {{timeline, timeline},
+                    {1.1F * row, 1.1F * row},
+                    {row, row},
+                    {row, row},
+                    {row, row},
+                    {row, row}}};
+}
+
+CardPlan PerformancePanel::wide_plan(const Theme& theme, float height) const {
+  const float room = height - 2.0F * theme.px(kGap);
+  // The timeline gets a line's height per row; tables and plots take the rest.
+  const float wanted = std::clamp(timeline_height(theme, 26, SIZE_MAX), 0.26F * room, 0.42F * room);
+  const float rest = room - wanted;
+  const float width = theme.px(140);
+  return {.id = "performance.cards",
+          .parts = {{.share = wanted, .least = timeline_height(theme, 15, kMostReadable)},
+                    {.share = 0.55F * rest,
+                     .least = theme.px(160),
+                     .parts = {{0.42F, width}, {0.58F, width}}},
+                    {.share = 0.45F * rest,
+                     .least = theme.px(136),
+                     .parts = {{0.34F, width}, {0.32F, width}, {0.34F, width}}}}};
+}
+
+CardSpec PerformancePanel::replays_card(const PanelContext& context) {
   const engine::RunResult& result = model_.run().result;
   const bool replays = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
-  draw_card(context, areas[3],
-            iterations_card(context, {.id = "performance.iterations_card",
-                                      .title = replays ? "Replays" : "Iterations",
-                                      .question = "Is the step steady, or does it drift and jump?",
-                                      .plot_id = "##performance.iterations",
-                                      .control = "performance.iterations",
-                                      .label = "duration of each iteration",
-                                      .replays = replays,
-                                      .result = result,
-                                      .series = model_.iterations(),
-                                      .generation = model_.derived(),
-                                      .view = iteration_view_}));
-  draw_card(context, areas[4], durations_card(context));
-  draw_card(context, areas[5], roofline_card(context));
+  return iterations_card(context, {.id = "performance.iterations_card",
+                                   .title = replays ? "Replays" : "Iterations",
+                                   .question = "Is the step steady, or does it drift and jump?",
+                                   .plot_id = "##performance.iterations",
+                                   .control = "performance.iterations",
+                                   .label = "duration of each iteration",
+                                   .replays = replays,
+                                   .result = result,
+                                   .series = model_.iterations(),
+                                   .generation = model_.derived(),
+                                   .view = iteration_view_});
 }
 
 CardSpec PerformancePanel::kernels_card() {

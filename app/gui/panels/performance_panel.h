@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/performance_model.h"
 #include "app/gui/panels/time_notes.h"
+#include "app/gui/panels/timeline_details.h"
 #include "app/gui/panels/timeline_find.h"
 
 namespace app {
@@ -22,6 +23,7 @@ class PerformancePanel : public PagePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
   void select(const Selection& selection) override { wanted_range_ns_ = selection.timeline_ns; }
   Selection selected() const override;
+  bool close_front() override { return board_.restore(); }
 
  private:
   /// The pixels between which the time axis lies.
@@ -32,15 +34,26 @@ class PerformancePanel : public PagePanel {
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
   void draw_cards(const PanelContext& context, const Area& area);
+  /// With rows of `lane` grid pixels, of which at most `most` count.
+  float timeline_height(const Theme& theme, float lane, std::size_t most) const;
+  CardPlan stacked_plan(const Theme& theme) const;
+  CardPlan wide_plan(const Theme& theme, float height) const;
+  CardSpec replays_card(const PanelContext& context);
   std::string range_note() const;
   // performance_timeline_card.cpp
+  void draw_heading_button(const PanelContext& context, const plot::LaneLabel& label);
+  void collapse_by_keys(const PanelContext& context, const plot::TimelineResult& shown);
   void draw_lane_menus(const PanelContext& context, const plot::TimelineResult& shown);
   void order_export(const PanelContext& context, bool csv) const;
   CardSpec timeline_card(const PanelContext& context, const Area& area);
   void draw_timeline_widgets(const PanelContext& context, float width);
-  void draw_timeline_content(const PanelContext& context, const Area& room);
+  void draw_timeline_content(const PanelContext& context, const Area& whole);
   PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);
   void draw_stage_sums(const PanelContext& context, float width);
+  void choose(const std::optional<plot::TimelineEvent>& event);
+  /// True if there are details to be shown of the event that was chosen last.
+  bool follow_event();
+  std::optional<plot::LaunchArrow> launch_arrow() const;
   // performance_experts_card.cpp
   CardSpec experts_card(const PanelContext& context, const Area& area);
   void draw_experts(const PanelContext& context, ImVec2 size);
@@ -54,6 +67,8 @@ class PerformancePanel : public PagePanel {
   void draw_expert_read_out(const PanelContext& context, int expert) const;
   // performance_power_strip.cpp
   float power_strip_height(const Theme& theme) const;
+  /// Of the clock's axis, right of the strip and so of the timeline; 0 = there is none.
+  float power_axis_width(const Theme& theme) const;
   void save_power(const PanelContext& context) const;
   void draw_power_strip(const PanelContext& context, ImVec2 size, PixelSpan time_axis);
   // performance_roofline_card.cpp
@@ -65,11 +80,17 @@ class PerformancePanel : public PagePanel {
   std::string durations_list() const;
 
   PerformanceModel model_;
+  CardBoard board_;
   bool has_run_ = false;
   WorkPulse pulse_;
   TimelineFind find_;
   plot::PlotView timeline_view_;
   std::optional<std::array<double, 2>> wanted_range_ns_;  // until the run's records are sorted out
+  std::optional<plot::TimelineEvent> event_;  // clicked, if it is no record: find_ has those
+  std::optional<EventDetails> details_;
+  std::optional<plot::TimelineEvent> detailed_;  // what they are of
+  std::uint64_t detailed_run_ = 0;
+  bool show_details_ = true;  // until they are closed, or another event is chosen
   TimeNotes notes_;
   plot::PlotView strip_view_;
   plot::TimelineBlocks timeline_blocks_;

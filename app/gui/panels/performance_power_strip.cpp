@@ -8,6 +8,7 @@
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/plot/ticks.h"
 
 namespace app {
 namespace {
@@ -16,6 +17,9 @@ using profiling::PowerSample;
 
 // NVML's bits for "idle" and "clocks set by an application": neither throttles a busy device.
 constexpr std::uint64_t kHarmless = 0x1 | 0x2;
+
+// Of the strip's height over its highest sample.
+constexpr double kHeadroom = 1.08;
 
 struct Curve {
   const char* name;
@@ -80,6 +84,33 @@ void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& sa
   }
 }
 
+/// Ticks of the curve's own unit, left or right of the frame; the unit is on the highest one.
+void draw_axis(const PanelContext& context, const plot::PlotFrame& frame, const Curve& curve,
+               bool left) {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  const float height = frame.max().y - frame.min().y;
+  const int most = std::max(2, static_cast<int>(height / (font->FontSize + theme.px(2))));
+  const plot::Range range{0.0, kHeadroom * std::max(curve.highest, 1.0)};
+  const std::vector<plot::Tick> ticks = plot::ticks(plot::AxisKind::Integer, range, most);
+  frame.open_clip();
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const float y = frame.y().to_pixel(ticks[i].value / std::max(curve.highest, 1.0));
+    const std::string label =
+        fmt::format("{:.0f}{}{}", ticks[i].value, i + 1 == ticks.size() ? " " : "",
+                    i + 1 == ticks.size() ? curve.unit : "");
+    const float edge = left ? frame.min().x : frame.max().x;
+    frame.draw()->AddLine(ImVec2(edge, y), ImVec2(edge + theme.px(left ? -3 : 3), y),
+                          theme.colors.dim_text);
+    const float top = std::min(std::max(y - 0.5F * font->FontSize, frame.min().y),
+                               frame.max().y - font->FontSize);
+    const float away = theme.px(5);
+    const float x = left ? edge - away - plot::text_size(font, label).x : edge + away;
+    plot::draw_text(frame.draw(), font, ImVec2(x, top), theme.colors.dim_text, label);
+  }
+  frame.close_clip();
+}
+
 /// A band where something limited the clock.
 void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
                  const std::vector<PowerSample>& samples, Visible shown) {
@@ -120,6 +151,10 @@ float PerformancePanel::power_strip_height(const Theme& theme) const {
   const profiling::PowerTrace& power = model_.run().power;
   if (!power.samples.empty()) return theme.px(54);
   return power.missing.empty() ? 0.0F : theme.fonts.label->FontSize + theme.px(kGapSmall);
+}
+
+float PerformancePanel::power_axis_width(const Theme& theme) const {
+  return model_.run().power.samples.empty() ? 0.0F : theme.px(60);
 }
 
 void PerformancePanel::save_power(const PanelContext& context) const {
@@ -183,7 +218,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
                .limits = model_.lanes().limits,
                .ticks = false,
                .fit = model_.lanes().timed},
-         .y = {.kind = plot::AxisKind::Number, .limits = {0.0, 1.08}, .ticks = false},
+         .y = {.kind = plot::AxisKind::Number, .limits = {0.0, kHeadroom}, .ticks = false},
          .selectable = false,
          .min_span = 20.0,
          .left_margin = time_axis.left - at.x,
@@ -191,6 +226,8 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
         strip_view_);
     shown = visible(power.samples, frame.x().view);
     draw_limits(context, frame, power.samples, shown);
+    draw_axis(context, frame, curves[0], true);
+    draw_axis(context, frame, curves[1], false);
     // The band along the bottom is also kept free.
     plot::LabelPlaces places(frame.min(), ImVec2(frame.max().x, frame.max().y - theme.px(4)));
     for (const Curve& curve : curves) draw_curve(frame, power.samples, shown, curve, places);

@@ -1,4 +1,4 @@
-// The products of the run under the roofs of their device.
+// The stages of the run under the roofs of their device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace {
 using profiling::RooflinePoint;
 
 constexpr double kTera = 1e12;
+constexpr float kLineChip = 18.0F;  // piece of a line before its name
 
 /// A memory rate and a product rate: the lower of the two bounds what can be reached.
 struct Roof {
@@ -58,22 +59,104 @@ std::string share_text(double rate, double of) {
   return of <= 0.0 ? "not measured" : fmt::format("{:.1f} %", 100.0 * rate / of);
 }
 
-void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness,
-               plot::LabelPlaces& places) {
+/// Its two parts as drawn, so that they can be named.
+struct RoofLines {
+  ImVec2 slope_middle{};
+  float flat_y = 0.0F;
+};
+
+RoofLines draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness,
+                    plot::LabelPlaces& places) {
   // Both axes are logarithmic: a slope up to the ridge, then a flat line.
   const plot::Range view = frame.x().view;
   const double ridge =
       std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
-  ImVec2 previous;
-  for (const double x : {view.min, ridge, view.max}) {
-    const ImVec2 at(frame.x().to_pixel(x),
-                    frame.y().to_pixel(std::log10(roof.at(std::exp2(x)) / kTera)));
-    if (x > view.min) {
-      frame.draw()->AddLine(previous, at, color, thickness);
-      places.keep_free_line(previous, at);
-    }
-    previous = at;
+  const auto at = [&](double x) {
+    return ImVec2(frame.x().to_pixel(x),
+                  frame.y().to_pixel(std::log10(roof.at(std::exp2(x)) / kTera)));
+  };
+  ImVec2 previous = at(view.min);
+  for (const double x : {ridge, view.max}) {
+    frame.draw()->AddLine(previous, at(x), color, thickness);
+    places.keep_free_line(previous, at(x));
+    previous = at(x);
   }
+  return {.slope_middle = at(0.5 * (view.min + ridge)), .flat_y = at(view.max).y};
+}
+
+/// What a line is, with a piece of it before the words.
+void name_line(const PanelContext& context, const plot::PlotFrame& frame,
+               plot::LabelPlaces::Place place, ImU32 color, float thickness,
+               const std::string& text) {
+  const Theme& theme = context.theme;
+  const float chip = theme.px(kLineChip);
+  const float middle = place.at.y + 0.5F * theme.fonts.label->FontSize;
+  if (!place.clear) {
+    const ImVec2 size = plot::text_size(theme.fonts.label, text);
+    frame.draw()->AddRectFilled(place.at, ImVec2(place.at.x + chip + size.x, place.at.y + size.y),
+                                plot::faded(theme.colors.panel, 0.9F), theme.px(2));
+  }
+  frame.draw()->AddLine(ImVec2(place.at.x, middle), ImVec2(place.at.x + chip - theme.px(4), middle),
+                        color, thickness);
+  plot::draw_text(frame.draw(), theme.fonts.label, ImVec2(place.at.x + chip, place.at.y),
+                  theme.colors.text, text);
+}
+
+/// "4.1 TB/s copy" in a small plot; in a large one also where the number comes from.
+struct RoofNames {
+  const char* rate;
+  const char* product;
+  const char* source;
+};
+
+void name_roof(const PanelContext& context, const plot::PlotFrame& frame, const Roof& roof,
+               const RoofLines& lines, const RoofNames& names, ImU32 color, float thickness,
+               plot::LabelPlaces& places) {
+  const Theme& theme = context.theme;
+  const bool large = frame.max().x - frame.min().x > theme.px(420);
+  const std::string source = large ? std::string(", ") + names.source : std::string();
+  const float gap = theme.px(kGapSmall);
+  const auto size_of = [&](const std::string& text) {
+    const ImVec2 size = plot::text_size(theme.fonts.label, text);
+    return ImVec2(size.x + theme.px(kLineChip), size.y);
+  };
+  if (roof.flop_per_s > 0.0) {
+    const std::string text = rate_text(roof.flop_per_s) + " " + names.product + source;
+    plot::LabelPlaces::Place place = places.along(lines.flat_y, size_of(text), gap);
+    // Two roofs may lie closer together than a line of text.
+    if (!place.clear) place = places.anywhere(size_of(text), gap);
+    name_line(context, frame, place, color, thickness, text);
+  }
+  if (roof.bytes_per_s > 0.0) {
+    const std::string text =
+        fmt::format("{:.4g} TB/s {}{}", roof.bytes_per_s / kTera, names.rate, source);
+    const ImVec2 size = size_of(text);
+    const auto beside = places.next_to(lines.slope_middle, size, theme.px(kGap));
+    name_line(context, frame,
+              beside ? plot::LabelPlaces::Place{.at = *beside, .clear = true}
+                     : places.anywhere(size, gap),
+              color, thickness, text);
+  }
+}
+
+/// Beside its point, or further away with a line to it.
+void name_point(const PanelContext& context, const plot::PlotFrame& frame, ImVec2 spot,
+                const std::string& name, plot::LabelPlaces& places) {
+  const Theme& theme = context.theme;
+  const ImVec2 size = plot::text_size(theme.fonts.label, name);
+  for (const float away : {8.0F, 20.0F, 36.0F, 56.0F}) {
+    const auto place = places.next_to(spot, size, theme.px(away));
+    if (!place) continue;
+    if (away > 8.0F) {
+      const ImVec2 end(std::clamp(spot.x, place->x, place->x + size.x),
+                       std::clamp(spot.y, place->y, place->y + size.y));
+      frame.draw()->AddLine(spot, end, theme.colors.dim_text);
+    }
+    return plot::draw_label(frame.draw(), theme, {.at = *place, .clear = true}, theme.colors.text,
+                            name);
+  }
+  plot::draw_label(frame.draw(), theme, places.anywhere(size, theme.px(kGapSmall)),
+                   theme.colors.text, name);
 }
 
 struct Scales {
@@ -102,8 +185,10 @@ Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical
     low = std::min(low, ridge);
     high = std::max(high, ridge);
   }
+  const double lowest = std::floor(std::log10(bottom / kTera) - 0.3);
+  const double highest = std::log10(top / kTera) + 0.1;  // and room for the names of the roofs
   return {{std::floor(low) - 1.0, std::ceil(high) + 1.0},
-          {std::floor(std::log10(bottom / kTera) - 0.3), std::log10(top / kTera) + 0.15}};
+          {lowest, highest + 0.1 * (highest - lowest)}};
 }
 
 }  // namespace
@@ -144,12 +229,13 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
       .id = "performance.roofline_card",
       .title = "Roofline",
       .question =
-          "Is a product bound by memory or by arithmetic, and how far is it below what this "
+          "Is a stage bound by memory or by arithmetic, and how far is it below what this "
           "device can do?",
       .note = ceilings.products > 0 ? ceilings.product : "",
       .measured =
           "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
-          "which its records ran, against counted bytes (every operand once, scales included). "
+          "which its records ran, against counted bytes (every operand once, scales included). Of "
+          "quantize, one multiplication per code written. "
           "Solid roof: this run's own copy (bytes read + written) and dense product" +
           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
           ". Thin roof: " +
@@ -197,10 +283,13 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
          .min_span = 1.0},
         roofline_view_);
     plot::LabelPlaces places(frame.min(), frame.max());
-    if (!nominal.empty()) {
-      draw_roof(frame, nominal, plot::faded(theme.colors.dim_text, 0.8F), 1, places);
+    const ImU32 thin = plot::faded(theme.colors.dim_text, 0.8F);
+    RoofLines nominal_lines;
+    RoofLines practical_lines;
+    if (!nominal.empty()) nominal_lines = draw_roof(frame, nominal, thin, 1, places);
+    if (!practical.empty()) {
+      practical_lines = draw_roof(frame, practical, theme.colors.accent, 2, places);
     }
-    if (!practical.empty()) draw_roof(frame, practical, theme.colors.accent, 2, places);
     const auto spot_of = [&](const RooflinePoint& point) {
       return ImVec2(frame.x().to_pixel(std::log2(point.work.intensity())),
                     frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
@@ -215,16 +304,15 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
       if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
     }
     for (const RooflinePoint& point : points) {
-      const std::string name(engine::stage_name(point.stage));
-      const ImVec2 spot = spot_of(point);
-      const auto spot_next_to =
-          places.next_to(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
-      plot::draw_label(
-          frame.draw(), theme,
-          {.at = spot_next_to.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
-           .clear = spot_next_to.has_value()},
-          theme.colors.text, name);
+      name_point(context, frame, spot_of(point), std::string(engine::stage_name(point.stage)),
+                 places);
     }
+    name_roof(context, frame, practical, practical_lines,
+              {.rate = "copy", .product = "dense product", .source = "measured in this run"},
+              theme.colors.accent, 2, places);
+    name_roof(context, frame, nominal, nominal_lines,
+              {.rate = "data sheet", .product = "data sheet", .source = "nominal"}, thin, 1,
+              places);
   }
   if (hovered == nullptr) return;
   const double rate = hovered->flop_per_s();
@@ -233,8 +321,11 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
       {{"rate", rate_text(rate), theme.stage(hovered->stage)},
        {"time per step", plot::duration_text(hovered->median_ns)},
        {"iterations", plot::count_text(hovered->samples)},
-       {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity())},
+       {"intensity", fmt::format("{:.3g} FLOP/B", hovered->work.intensity())},
        {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns)},
+       {"of the copy's rate",
+        share_text(1e9 * hovered->work.bytes / hovered->median_ns, practical.bytes_per_s),
+        theme.colors.accent},
        {"of the dense product", share_text(rate, practical.flop_per_s), theme.colors.accent},
        {"of the peak at its clock", share_text(rate, clock_adjusted(run))},
        {"of the nominal peak",

@@ -72,13 +72,50 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   }
 }
 
+void PerformancePanel::draw_heading_button(const PanelContext& context,
+                                           const plot::LaneLabel& label) {
+  const plot::LaneLine& line = label.line;
+  std::string id = "performance.lane_group." + line.group;
+  std::ranges::replace(id, ' ', '_');
+  ImGui::SetCursorScreenPos(label.min);
+  if (ImGui::InvisibleButton(id.c_str(),
+                             ImVec2(label.max.x - label.min.x, label.max.y - label.min.y))) {
+    lane_order_.toggle_group(line.group);
+  }
+  if (ImGui::IsItemHovered()) {
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    controls::tooltip(context, line.collapsed ? "Click or G: shows the lanes of this group"
+                                              : "Click or G: collapses the lanes of this group");
+  }
+  controls::record(context, id.c_str(), line.group.c_str(), "button",
+                   line.collapsed ? "collapsed" : "open", label.min, label.max);
+}
+
+void PerformancePanel::collapse_by_keys(const PanelContext& context,
+                                        const plot::TimelineResult& shown) {
+  if (context.keys.collapse_all) {
+    std::vector<std::string> groups;
+    for (const plot::LaneLine& line :
+         lane_order_.lines(model_.lanes().labels, model_.lanes().groups)) {
+      if (line.heading) groups.push_back(line.group);
+    }
+    lane_order_.toggle_groups(groups);
+  } else if (context.keys.collapse && !shown.group.empty()) {
+    lane_order_.toggle_group(shown.group);
+  }
+}
+
 void PerformancePanel::draw_lane_menus(const PanelContext& context,
                                        const plot::TimelineResult& shown) {
   const std::vector<std::string>& labels = model_.lanes().labels;
   const std::size_t visible = lane_order_.shown(labels).size();
   for (const plot::LaneLabel& one : shown.labels) {
-    const std::string& name = labels[one.lane];
-    const std::string id = fmt::format("performance.lane.{}", one.lane);
+    if (one.line.heading) {
+      draw_heading_button(context, one);
+      continue;
+    }
+    const std::string& name = labels[one.line.lane];
+    const std::string id = fmt::format("performance.lane.{}", one.line.lane);
     const bool pinned = lane_order_.pinned(name);
     ImGui::SetCursorScreenPos(one.min);
     if (ImGui::InvisibleButton(id.c_str(), ImVec2(one.max.x - one.min.x, one.max.y - one.min.y))) {
@@ -109,8 +146,6 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
   const float widgets = std::min(context.theme.px(480), 0.62F * area.size.x);
   const std::vector<std::string>& lanes = model_.lanes().labels;
   const std::size_t hidden = lanes.size() - lane_order_.shown(lanes).size();
-  if (context.keys.export_trace) order_export(context, false);
-  if (context.keys.export_records) order_export(context, true);
   const auto export_memory = [this, &context] {
     context.commands.push_back(
         CsvOrder{.stem = "performance-memory",
@@ -122,7 +157,8 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
       .question =
           "What ran when? Wheel zooms at the cursor, right drag or Shift+drag pans, "
           "left drag selects a range, double click or Home shows the timed iterations, "
-          "again all records. A click chooses a record; , and . go to its neighbours "
+          "again all records. 0 is the start of the first timed iteration. A click chooses "
+          "a record; , and . go to its neighbours "
           "in the row, [ and ] along the graph. The strip below shows everything.",
       .note = run.result.activity_method +
               (hidden > 0 ? fmt::format(" · {} lane{} hidden", hidden, hidden == 1 ? "" : "s")
@@ -157,8 +193,13 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
       .draw = [this, &context](const Area& room) { draw_timeline_content(context, room); }};
 }
 
-void PerformancePanel::draw_timeline_content(const PanelContext& context, const Area& room) {
+void PerformancePanel::draw_timeline_content(const PanelContext& context, const Area& whole) {
   const Theme& theme = context.theme;
+  const bool details = follow_event();
+  // Beside the plot, which stays wider than it.
+  const float beside =
+      details ? std::min(theme.px(300), std::floor(0.45F * whole.size.x)) + theme.px(kGap) : 0.0F;
+  const Area room{whole.at, ImVec2(whole.size.x - beside, whole.size.y)};
   const ImVec2 at = room.at;
   const float sums = theme.fonts.label->FontSize + theme.px(6);
   const float strip = theme.px(12);
@@ -176,6 +217,36 @@ void PerformancePanel::draw_timeline_content(const PanelContext& context, const 
                    ImVec2(strip_at.x + room.size.x, strip_at.y + strip));
   ImGui::SetCursorScreenPos(ImVec2(at.x, strip_at.y + strip + theme.px(4)));
   draw_stage_sums(context, room.size.x);
+  if (!details) return;
+  const Area panel{ImVec2(room.end().x + theme.px(kGap), whole.at.y),
+                   ImVec2(beside - theme.px(kGap), whole.size.y)};
+  if (draw_details(context, panel, *details_)) show_details_ = false;
+}
+
+bool PerformancePanel::follow_event() {
+  // Keys and the search choose records only; a click on another event leaves none chosen.
+  std::optional<plot::TimelineEvent> shown = event_;
+  if (find_.chosen()) shown = plot::TimelineEvent{plot::EventList::Records, *find_.chosen()};
+  if (detailed_ != shown || detailed_run_ != model_.generation()) {
+    detailed_ = shown;
+    detailed_run_ = model_.generation();
+    details_.reset();
+    if (shown) details_ = details_of(model_.run(), *shown);
+    show_details_ = true;
+  }
+  return show_details_ && details_.has_value();
+}
+
+std::optional<plot::LaunchArrow> PerformancePanel::launch_arrow() const {
+  if (!show_details_ || !details_ || !details_->launch) return std::nullopt;
+  return plot::LaunchArrow{static_cast<double>(details_->launch->start_ns), details_->launch->call};
+}
+
+void PerformancePanel::choose(const std::optional<plot::TimelineEvent>& event) {
+  const bool record = event && event->list == plot::EventList::Records;
+  find_.choose(record ? std::optional(event->index) : std::nullopt);
+  event_ = record ? std::nullopt : event;
+  show_details_ = true;
 }
 
 PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& context,
@@ -195,11 +266,14 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                            .size = size,
                            .generation = model_.derived(),
                            .chosen = find_.chosen(),
+                           .launch = launch_arrow(),
                            .hits = find_.hits(),
-                           .order = &lane_order_},
+                           .order = &lane_order_,
+                           .right_margin = power_axis_width(context.theme)},
                           activity, model_.lanes(), timeline_view_, timeline_blocks_);
-  if (shown.clicked) find_.choose(shown.record);
+  if (shown.clicked) choose(shown.event);
   draw_lane_menus(context, shown);
+  collapse_by_keys(context, shown);
   ImGui::SetCursorScreenPos(corner);
   const bool note_chosen =
       notes_.draw(context, ImVec2(shown.left, at.y + context.theme.px(kGapSmall)),

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
@@ -293,10 +294,21 @@ void Pow2View::draw(const PanelContext& context, const Area& area, float taken_l
                "It holds no report of this scaling with power-of-two scales. Compare again.");
     return;
   }
-  const std::vector<Area> areas = grid_by_rows(rest, gap, {{1.0F, {1.0F, 1.0F}}, {1.0F}});
-  draw_card(context, areas[0], waste_card(context));
-  draw_card(context, areas[1], snr_card(context));
-  draw_card(context, areas[2], table_card(context));
+  const float least = theme.px(140);
+  const auto card = [&](CardSpec (Pow2View::*make)(const PanelContext&)) {
+    return [this, &context, make](const Area&) { return (this->*make)(context); };
+  };
+  board_.draw(
+      context, rest,
+      {.id = "pow2.cards",
+       .parts = {{1.0F, least, {{1.0F, least}, {1.0F, least}}}, {1.0F, least}},
+       .caption =
+           [this] {
+             const engine::RecipeComparison& comparison = model_.recorded()->comparison;
+             return "Cost of power-of-two scales: " +
+                    request_caption(comparison.request.request, comparison.device);
+           }},
+      {card(&Pow2View::waste_card), card(&Pow2View::snr_card), card(&Pow2View::table_card)});
 }
 
 }  // namespace app

@@ -2,6 +2,7 @@
 // not.
 #pragma once
 
+#include "app/gui/cards/card_board.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/pow2_model.h"
 
@@ -11,6 +12,8 @@ class Pow2View {
  public:
   /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
+  /// Shows all cards again, if one fills the view.
+  bool close_front() { return board_.restore(); }
 
  private:
   void follow(const PanelContext& context);
@@ -25,6 +28,7 @@ class Pow2View {
   CardSpec table_card(const PanelContext& context);
 
   Pow2Model model_;
+  CardBoard board_;
   bool shown_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;

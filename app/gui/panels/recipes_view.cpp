@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
@@ -156,41 +157,40 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
 
 void RecipesView::draw_content(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
   const auto recipes = static_cast<float>(std::max<std::size_t>(model_.rows().size(), 3));
   const float table = theme.px(62) + recipes * theme.px(18);
   const bool wide = area.size.x >= theme.px(640);
-  // With large text the surplus scrolls; nothing is squeezed until it is unreadable.
-  const float plots = theme.px(wide ? 150 : 3 * 150);
-  const float below = theme.px(wide ? 270 : 620);
-  const float scrollbar = ImGui::GetStyle().ScrollbarSize;
-  const bool scrolls = table + plots + below + 2 * gap > area.size.y;
-  ImGui::SetCursorScreenPos(area.at);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.window);
-  ImGui::BeginChild("##recipes", area.size, false);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float width = area.size.x - (scrolls ? scrollbar + theme.px(kGapSmall) : 0.0F);
-  const float height = scrolls ? table + plots + below + 2 * gap : area.size.y;
-  const Area all{origin, ImVec2(width, height)};
-  const float rest = height - table - 2 * gap;
-  const std::vector<Area> rows =
-      rows_of(all, gap, {table, rest * plots / (plots + below), rest * below / (plots + below)});
-  const std::vector<Area> upper =
-      wide ? columns_of(rows[1], gap, {1, 1, 1}) : rows_of(rows[1], gap, {1, 1, 1});
-  const std::vector<Area> lower =
-      wide ? columns_of(rows[2], gap, {1.1F, 1}) : rows_of(rows[2], gap, {1, 1});
-  draw_card(context, rows[0], table_card(context));
-  draw_card(context, upper[0], values_card(context));
-  draw_card(context, upper[1], scales_card(context));
-  draw_card(context, upper[2], codes_card(context));
-  draw_card(context, lower[0], maps_card(context));
-  draw_card(context, lower[1], elements_card(context));
-  ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy(ImVec2(width, height));
-  ImGui::EndChild();
+  const float plots = theme.px(150);
+  const float below = theme.px(wide ? 270 : 306);
+  const float rest = std::max(area.size.y - table - 2.0F * theme.px(kGap), 1.0F);
+  const float width = theme.px(160);
+  CardPlan plan{.id = "recipes.stacked",
+                .parts = {{table, table},
+                          {plots, plots},
+                          {plots, plots},
+                          {plots, plots},
+                          {below, below},
+                          {below, below}}};
+  if (wide) {
+    plan = {
+        .id = "recipes.cards",
+        .parts = {
+            {table, table},
+            {rest * plots / (plots + below), plots, {{1.0F, width}, {1.0F, width}, {1.0F, width}}},
+            {rest * below / (plots + below), below, {{1.1F, width}, {1.0F, width}}}}};
+  }
+  plan.caption = [this] {
+    const engine::RecipeComparison& comparison = model_.comparison();
+    return "Recipes on one operand: " +
+           request_caption(comparison.request.request, comparison.device);
+  };
+  const auto card = [&](CardSpec (RecipesView::*make)(const PanelContext&)) {
+    return [this, &context, make](const Area&) { return (this->*make)(context); };
+  };
+  board_.draw(context, area, plan,
+              {card(&RecipesView::table_card), card(&RecipesView::values_card),
+               card(&RecipesView::scales_card), card(&RecipesView::codes_card),
+               card(&RecipesView::maps_card), card(&RecipesView::elements_card)});
 }
 
 CardSpec RecipesView::table_card(const PanelContext& context) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "app/gui/cards/card_board.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
@@ -17,6 +18,8 @@ class RecipesView {
  public:
   /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
+  /// Shows all cards again, if one fills the view.
+  bool close_front() { return board_.restore(); }
 
  private:
   // recipes_view.cpp
@@ -44,6 +47,7 @@ class RecipesView {
   void go_to(const PanelContext& context, std::int64_t row, std::int64_t column);
 
   RecipesModel model_;
+  CardBoard board_;
   bool shown_ = false;  // there is a comparison of the operand
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;

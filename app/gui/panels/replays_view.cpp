@@ -288,30 +288,33 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
 }
 
 void ReplaysView::draw_cards(const PanelContext& context, const Area& area) {
-  const float gap = context.theme.px(kGap);
-  const CardGround ground(context, "##graphs.cards", area,
-                          {.width = 560, .height = 400, .stacked_height = 860});
-  const std::vector<Area> areas =
-      ground.stacked()
-          ? rows_of(ground.area(), gap, {260.0F, 200.0F, 200.0F, 180.0F})
-          : grid_by_rows(ground.area(), gap, {{0.66F, {0.6F, 0.4F}}, {0.34F, {0.6F, 0.4F}}});
-  draw_card(context, areas[0], matrix_card(context));
-  draw_card(context, areas[1], nodes_card());
+  const Theme& theme = context.theme;
+  const auto high = [&theme](float height) { return CardPart{theme.px(height), theme.px(height)}; };
+  const float width = theme.px(160);
+  CardPlan plan{.id = "graphs.stacked", .parts = {high(260), high(200), high(200), high(180)}};
+  if (area.size.x >= theme.px(560)) {
+    plan = {.id = "graphs.cards",
+            .parts = {{0.66F, theme.px(240), {{0.6F, width}, {0.4F, width}}},
+                      {0.34F, theme.px(136), {{0.6F, width}, {0.4F, width}}}}};
+  }
   const bool replays = model_.has_graph();
-  draw_card(
-      context, areas[2],
-      iterations_card(context, {.id = "graphs.series_card",
-                                .title = replays ? "Replay durations" : "Iteration durations",
-                                .question = "Do replays follow each other at a constant pace?",
-                                .plot_id = "##graphs.series",
-                                .control = "graphs.series",
-                                .label = "duration of each replay",
-                                .replays = replays,
-                                .result = model_.run().result,
-                                .series = model_.iterations(),
-                                .generation = model_.grid_generation(),
-                                .view = series_view_}));
-  draw_card(context, areas[3], checks_card(context));
+  const auto series_card = [&](const Area&) {
+    return iterations_card(context, {.id = "graphs.series_card",
+                                     .title = replays ? "Replay durations" : "Iteration durations",
+                                     .question = "Do replays follow each other at a constant pace?",
+                                     .plot_id = "##graphs.series",
+                                     .control = "graphs.series",
+                                     .label = "duration of each replay",
+                                     .replays = replays,
+                                     .result = model_.run().result,
+                                     .series = model_.iterations(),
+                                     .generation = model_.grid_generation(),
+                                     .view = series_view_});
+  };
+  board_.draw(
+      context, area, plan,
+      {[&](const Area&) { return matrix_card(context); }, [&](const Area&) { return nodes_card(); },
+       series_card, [&](const Area&) { return checks_card(context); }});
 }
 
 }  // namespace app

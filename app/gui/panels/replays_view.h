@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/panels/graphs_model.h"
 #include "app/gui/plot/heatmap_plot.h"
 
@@ -16,6 +16,8 @@ class ReplaysView {
   bool tick();
   /// Draws at the cursor, using the whole of `size`.
   void draw(const PanelContext& context, ImVec2 size);
+  /// Shows all cards again, if one fills the view.
+  bool close_front() { return board_.restore(); }
 
  private:
   void follow_run(const PanelContext& context);
@@ -30,6 +32,7 @@ class ReplaysView {
   CardSpec checks_card(const PanelContext& context);
 
   GraphsModel model_;
+  CardBoard board_;
   bool has_run_ = false;
   WorkPulse pulse_;
   int scale_ = 0;

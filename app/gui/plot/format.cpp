@@ -2,11 +2,15 @@
 #include "app/gui/plot/format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <vector>
+
+#include "kernels/common/formats.h"
 
 namespace app::plot {
 namespace {
@@ -100,6 +104,11 @@ std::string decibel_text(double decibel) {
   return fmt::format("{:.1f}", decibel);
 }
 
+std::string extent_text(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  if (z != 1) return fmt::format("{} x {} x {}", x, y, z);
+  return y != 1 ? fmt::format("{} x {}", x, y) : std::to_string(x);
+}
+
 Quantity decibels(double decibel) {
   return {decibel_text(decibel), std::isfinite(decibel) ? "dB" : ""};
 }
@@ -141,16 +150,66 @@ std::string share_text(double part, double whole) {
 
 namespace {
 
-/// The class template that a kernel is instantiated with, without scopes: "BlockWorker" for
-/// "tile_kernel<kernels::BlockWorker<...> >"; empty if the first argument is none. Otherwise one
-/// generic kernel's name would stand for all its instances.
-std::string_view first_class_template(std::string_view arguments) {
-  const auto in_name = [](char c) { return is_word(c) || c == ':'; };
-  const auto end = std::ranges::find_if_not(arguments, in_name);
-  if (end == arguments.end() || *end != '<') return {};
-  const std::string_view name(arguments.begin(), end);
+/// "Nvfp4Worker" of "kernels::tiles::Nvfp4Worker".
+std::string_view without_scopes(std::string_view name) {
   const std::size_t scope = name.rfind("::");
   return scope == std::string_view::npos ? name : name.substr(scope + 2);
+}
+
+/// "E4M3" of "(kernels::Fp8Format)0", as demanglers write an enumerator. Only the format that is
+/// written: what a kernel reads is the same for a whole run, and numbers mean nothing to a reader.
+std::string format_name(std::string_view type, std::string_view number) {
+  constexpr auto kNames = enum_names(kernels::Fp8Format{});
+  if (without_scopes(type) != "Fp8Format" || number.size() != 1) return {};
+  const auto index = static_cast<std::size_t>(number[0] - '0');
+  if (index >= kNames.size()) return {};
+  std::string upper(kNames[index]);
+  std::ranges::transform(upper, upper.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return upper;
+}
+
+/// What tells the instances of a template apart: class templates, formats of codes, and plain
+/// numbers such as sizes of tiles. Types, flags and other enumerators are left out.
+void add_arguments(std::string_view list, std::vector<std::string>& kept) {
+  std::size_t i = 0;
+  while (i < list.size()) {
+    if (list[i] == '(') {
+      const std::size_t close = list.find(')', i);
+      if (close == std::string_view::npos) return;
+      std::size_t end = close + 1;
+      while (end < list.size() && is_word(list[end])) ++end;
+      if (std::string name = format_name(list.substr(i + 1, close - i - 1),
+                                         list.substr(close + 1, end - close - 1));
+          !name.empty()) {
+        kept.push_back(std::move(name));
+      }
+      i = end;
+      continue;
+    }
+    if (!is_word(list[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < list.size() && (is_word(list[end]) || list[end] == ':')) ++end;
+    const std::string_view word = list.substr(i, end - i);
+    const bool number = word.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool class_template = end < list.size() && list[end] == '<';
+    if (number || class_template) kept.emplace_back(without_scopes(word));
+    i = end;
+  }
+}
+
+/// "nvjet_sm90_qqtst_..." -> "nvjet_qqtst_...": the device is the same for all of a run.
+std::string without_architecture(std::string_view name) {
+  const std::size_t at = name.find("_sm");
+  if (at == std::string_view::npos) return std::string(name);
+  std::size_t end = at + 3;
+  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+  if (end == at + 3 || end == name.size() || name[end] != '_') return std::string(name);
+  return std::string(name.substr(0, at)) + std::string(name.substr(end));
 }
 
 }  // namespace
@@ -159,7 +218,8 @@ std::string short_kernel_name(std::string_view name) {
   // Template arguments and parameters are removed first: they may contain spaces, colons and
   // brackets.
   std::string flat;
-  std::string_view made_for;
+  std::string_view arguments;
+  std::size_t opened = 0;
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name.substr(i).starts_with("(anonymous namespace)")) {
@@ -167,11 +227,11 @@ std::string short_kernel_name(std::string_view name) {
       continue;
     }
     const char c = name[i];
-    if (c == '<' && ++depth == 1) made_for = first_class_template(name.substr(i + 1));
+    if (c == '<' && ++depth == 1) opened = i + 1;
     if (depth == 0 && c == '(') break;
-    if (depth == 0 && c == ':') made_for = {};  // those were arguments of an enclosing class
+    if (depth == 0 && c == ':') arguments = {};  // those were of an enclosing class
     if (depth == 0) flat += c;
-    if (c == '>' && depth > 0) --depth;
+    if (c == '>' && depth > 0 && --depth == 0) arguments = name.substr(opened, i - opened);
   }
   while (!flat.empty() && flat.back() == ' ') flat.pop_back();
   // Only a name that looks like a C++ one is cut at its last scope or blank.
@@ -182,7 +242,16 @@ std::string short_kernel_name(std::string_view name) {
     flat = flat.substr(5);
   }
   if (flat.empty() || !is_word(flat.front())) return std::string(name);
-  return made_for.empty() ? flat : fmt::format("{}<{}>", flat, made_for);
+  constexpr std::string_view kKernel = "_kernel";
+  if (flat.size() > kKernel.size() && flat.ends_with(kKernel)) {
+    flat.resize(flat.size() - kKernel.size());
+  }
+  std::vector<std::string> kept;
+  add_arguments(arguments, kept);
+  constexpr std::size_t kMostArguments = 3;
+  if (kept.size() > kMostArguments) kept.resize(kMostArguments);
+  flat = without_architecture(flat);
+  return kept.empty() ? flat : fmt::format("{}<{}>", flat, fmt::join(kept, ", "));
 }
 
 }  // namespace app::plot

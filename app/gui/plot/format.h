@@ -37,6 +37,8 @@ std::string si_text(double value);
 std::string count_text(std::uint64_t value);
 /// 3221225472 -> "3.0 GiB".
 std::string bytes_text(std::uint64_t bytes);
+/// "132", "132 x 2", "132 x 2 x 4": a grid of blocks, or a block of threads.
+std::string extent_text(std::uint32_t x, std::uint32_t y, std::uint32_t z);
 /// A ratio of powers: "41.2" and "dB"; without the unit where decibel_text() is a word.
 Quantity decibels(double decibel);
 /// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.
@@ -50,8 +52,8 @@ std::string log2_text(double exponent);
 /// "0.13 %"; "0 %" only for exactly none, "< 0.01 %" for a trace.
 std::string share_text(double part, double whole);
 
-/// The name of a kernel without return type, namespaces, parameters and template arguments, except
-/// for the name of a class template as first argument: "tile_kernel<BlockWorker>".
+/// The name of a kernel without return type, namespaces, parameters, "_kernel" and architecture. Of
+/// the template arguments those that tell instances apart: "tile<BlockWorker, E4M3>".
 std::string short_kernel_name(std::string_view name);
 
 }  // namespace app::plot

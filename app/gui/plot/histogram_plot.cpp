@@ -99,7 +99,7 @@ Range histogram_limits(const std::vector<const Bins*>& all, AxisKind kind) {
   return padded(limits, 0.04);
 }
 
-void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
+bool draw_histogram(const PanelContext& context, const HistogramSpec& spec,
                     const std::vector<HistogramSeries>& series, PlotView& view) {
   const Theme& theme = context.theme;
   const Range shown = view.held && !view.x.empty() ? clamped(view.x, spec.x.limits) : spec.x.limits;
@@ -135,10 +135,12 @@ void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
       .labels_apart = static_cast<float>(on_left) * end_width};
   float left_slot = ImGui::GetCursorScreenPos().x + theme.px(42);
   bool in_plot = false;
+  bool clicked = false;
   ImVec2 top_left;
   ImVec2 bottom_right;
   {
     PlotFrame frame(context, frame_spec, view);
+    clicked = frame.clicked();
     frame.kept().put(*frame.draw(),
                      DrawingKey(theme, contents_of(series), frame.x().view, frame_spec.y.limits,
                                 frame.min(), frame.max(), spec.log_y, spec.per_bin),
@@ -212,6 +214,7 @@ void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
     }
     slot += end_width;
   }
+  return clicked;
 }
 
 }  // namespace app::plot

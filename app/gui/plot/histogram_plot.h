@@ -36,7 +36,8 @@ struct HistogramSpec {
 /// Union of the series' ranges with a small margin, whole octaves on a log2 axis. {} if all are
 /// empty.
 Range histogram_limits(const std::vector<const Bins*>& all, AxisKind kind);
-void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
+/// True for a click without a drag.
+bool draw_histogram(const PanelContext& context, const HistogramSpec& spec,
                     const std::vector<HistogramSeries>& series, PlotView& view);
 
 }  // namespace app::plot

@@ -18,6 +18,9 @@ constexpr double kWheelStep = 0.82;      // fraction of the view that one notch 
 constexpr double kShiftWheelPan = 0.12;  // fraction of the span per notch
 constexpr double kKeyZoomStep = 0.67;
 constexpr float kDragThreshold = 4.0F;
+// A longer title of the x axis has a line of its own; a shorter one may stand in for the last
+// label.
+constexpr float kLongTitle = 64.0F;
 }  // namespace
 
 PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
@@ -114,10 +117,29 @@ void PlotFrame::lay_out(const FrameSpec& spec) {
   if (left <= 0.0F) left = spec.y.ticks ? theme.px(42) : theme.px(kGapSmall);
   const float right = spec.right_margin > 0.0F ? spec.right_margin : theme.px(kGap);
   const float top = spec.y.label.empty() ? theme.px(kGapSmall) : line + theme.px(kGapSmall);
-  const float bottom = spec.x.ticks ? line + theme.px(6) : theme.px(2);
+  const bool title_below = spec.x.ticks && has_title_line(spec, left);
+  const float bottom =
+      spec.x.ticks ? line + theme.px(6) + (title_below ? line : 0.0F) : theme.px(2);
   min_ = ImVec2(std::floor(outer_min_.x + left), std::floor(outer_min_.y + top));
   max_ = ImVec2(std::floor(std::max(outer_max_.x - right, min_.x + 8.0F)),
                 std::floor(std::max(outer_max_.y - bottom, min_.y + 8.0F)));
+}
+
+PlotFrame::AxisTitle PlotFrame::x_title(const Axis& axis) const {
+  if (axis.kind != AxisKind::Nanoseconds) return {.text = axis.label};
+  const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
+  const double origin = tick_origin(view_.x);
+  const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
+  if (origin != 0.0) return {fmt::format("{} after {:.9f} s", unit, origin * 1e-9), origin};
+  return {axis.label + (axis.label.empty() ? "" : ", ") + unit, origin};
+}
+
+bool PlotFrame::has_title_line(const FrameSpec& spec, float left_margin) const {
+  const Theme& theme = context_.theme;
+  const float width = text_size(theme.fonts.label, x_title(spec.x).text).x;
+  // Half of a first label may extend to the left of the axis.
+  const bool left = width + theme.px(kGapSmall + 12) <= left_margin && spec.labels_apart == 0.0F;
+  return !left && width > theme.px(kLongTitle);
 }
 
 void PlotFrame::take_input(const FrameSpec& spec) {
@@ -213,39 +235,34 @@ void PlotFrame::draw_y_axis(const FrameSpec& spec, ImU32 grid) const {
 void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   const Theme& theme = context_.theme;
   const ImFont* font = theme.fonts.label;
-  std::string title = spec.x.label;
-  double origin = 0.0;  // the value that labels are relative to
-  if (spec.x.kind == AxisKind::Nanoseconds) {
-    const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
-    origin = tick_origin(view_.x);
-    const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
-    title = origin == 0.0 ? title + (title.empty() ? "" : ", ") + unit
-                          : fmt::format("{} after {:.9f} s", unit, origin * 1e-9);
-  }
+  const auto [title, origin] = x_title(spec.x);
   const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
   const float baseline = max_.y + theme.px(3);
   const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
   const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
   const Range counted{view_.x.min - origin, view_.x.max - origin};
   const std::vector<Tick> all = ticks(spec.x.kind, counted, most);
-  // Left of the first label if it fits there; at the right end it takes the place of the last one.
+  // Left of the first label if it fits there; at the right end a short one takes the place of the
+  // last label.
   const float first = all.empty() ? min_.x
                                   : std::floor(x_.to_pixel(origin + all.front().value)) -
                                         0.5F * text_size(font, all.front().label).x;
   const float left = std::min(first, min_.x) - theme.px(kGapSmall) - title_width;
   // Between the labels of y and the axis may be a bar of its own, with its own label.
-  const bool fits = left >= outer_min_.x && spec.labels_apart == 0.0F;
+  const bool below = has_title_line(spec, min_.x - outer_min_.x);
+  const bool fits = !below && left >= outer_min_.x && spec.labels_apart == 0.0F;
   const float title_start = fits ? left : max_.x - title_width;
+  const float title_top = below ? baseline + font->FontSize : baseline;
   for (const Tick& tick : all) {
     const float pixel = std::floor(x_.to_pixel(origin + tick.value));
     draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
     const float half = 0.5F * text_size(font, tick.label).x;
-    const bool covered = !fits && pixel + half > title_start - theme.px(kGap);
+    const bool covered = !fits && !below && pixel + half > title_start - theme.px(kGap);
     if (covered && title_width > 0.0F) continue;
     draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
   }
   if (title_width > 0.0F) {
-    draw_text(draw_, font, ImVec2(title_start, baseline), theme.colors.dim_text, title);
+    draw_text(draw_, font, ImVec2(title_start, title_top), theme.colors.dim_text, title);
   }
 }
 

@@ -91,6 +91,13 @@ class PlotFrame {
   double hover_x() const { return x_.to_value(static_cast<double>(mouse_.x)); }
 
  private:
+  struct AxisTitle {
+    std::string text{};
+    double origin = 0.0;  // the value that labels are relative to
+  };
+  AxisTitle x_title(const Axis& axis) const;
+  /// The title stands below the labels: it would take the place of more than one of them.
+  bool has_title_line(const FrameSpec& spec, float left_margin) const;
   void lay_out(const FrameSpec& spec);
   void take_input(const FrameSpec& spec);
   void end_drag(double at, Range limits, float moved);

@@ -64,15 +64,20 @@ void offer_copy(const PanelContext& context, const Column& column, const Cell& c
                         fmt::format("{}, shown as {}", column.title, cell.text));
 }
 
-/// Names keep room for a few words; a narrower table scrolls.
-float least_width(const Theme& theme, const std::vector<Column>& columns) {
-  constexpr float kTextWidth = 80.0F;
+// Of names, in grid pixels: a few words, below which a table scrolls, and a kernel's short name,
+// below which it leaves out optional columns.
+constexpr float kFewWords = 80.0F;
+constexpr float kShortName = 210.0F;
+
+/// With names of this width.
+float width_of(const Theme& theme, const std::vector<Column>& columns, float names, bool optional) {
   constexpr float kPadding = 8.0F;  // of a cell, on both sides
   float sum = 0.0F;
   for (const Column& column : columns) {
+    if (column.optional && !optional) continue;
     sum += theme.px(kPadding + (column.width > 0.0F ? column.width
                                 : column.numeric    ? 0.0F
-                                                    : kTextWidth));
+                                                    : names));
   }
   return sum;
 }
@@ -109,7 +114,8 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                 TableState& state) {
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float wanted = least_width(theme, columns);
+  const bool optional = width_of(theme, columns, kShortName, true) <= size.x;
+  const float wanted = width_of(theme, columns, kFewWords, optional);
   const bool wide = wanted > size.x;
   const ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
                                 ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoBordersInBody |
@@ -125,6 +131,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       ImGui::TableSetupColumn(
           column.title,
           (stretch ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed) |
+              (column.optional && !optional ? ImGuiTableColumnFlags_Disabled : 0) |
               (column.numeric ? ImGuiTableColumnFlags_PreferSortDescending : 0),
           stretch ? 1.0F : theme.px(column.width));
     }
@@ -159,7 +166,8 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
     }
     ImGui::PopFont();
     ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
-    if (specs != nullptr && specs->SpecsDirty) {
+    // A picture shows the order that the user chose.
+    if (specs != nullptr && specs->SpecsDirty && context.picture == nullptr) {
       state.column = specs->SpecsCount > 0 ? specs->Specs[0].ColumnIndex : -1;
       state.descending =
           specs->SpecsCount > 0 && specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
@@ -219,6 +227,12 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
   return changed;
 }
 
+namespace {
+
+const std::string& written(const Cell& cell) { return cell.full.empty() ? cell.text : cell.full; }
+
+}  // namespace
+
 std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows) {
   std::string text;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -227,7 +241,7 @@ std::string table_text(const std::vector<Column>& columns, const std::vector<Tab
   }
   for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      text += row.cells[i].text;
+      text += written(row.cells[i]);
       text += i + 1 < row.cells.size() ? '\t' : '\n';
     }
   }
@@ -241,8 +255,8 @@ std::string table_csv(const std::vector<Column>& columns, const std::vector<Tabl
   }
   for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      text +=
-          columns[i].numeric ? fmt::format("{}", row.cells[i].key) : csv_quoted(row.cells[i].text);
+      text += columns[i].numeric ? fmt::format("{}", row.cells[i].key)
+                                 : csv_quoted(written(row.cells[i]));
       text += i + 1 < row.cells.size() ? ',' : '\n';
     }
   }

@@ -21,12 +21,14 @@ struct Column {
   float width = 0.0F;  // grid pixels; 0 = takes the rest
   bool numeric = true;
   const char* tooltip = "";
+  bool optional = false;  // left out where the names would be cut
 };
 
 struct Cell {
   std::string text;
-  double key = 0.0;  // sort key of numeric columns; text columns sort by their text
-  ImU32 color = 0;   // 0 = the default
+  double key = 0.0;    // sort key of numeric columns; text columns sort by their text
+  ImU32 color = 0;     // 0 = the default
+  std::string full{};  // in text and CSV; empty = as shown
 };
 
 struct TableRow {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -115,55 +116,70 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   lines.push_back({"layer", std::to_string(record.layer)});
   lines.push_back(
       {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
-  if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id)});
+  if (const std::string node = graph_node_text(activity, record); !node.empty()) {
+    lines.push_back({"graph node", node});
+  }
   const std::string name = text_of(activity, record.name);
   read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
 }
 
+// Kinds that follow each other in a timeline.
+constexpr const char* kStep = "step";
+constexpr const char* kByExpert = "experts";
+constexpr const char* kEvents = "host and memory";
+
 using Label = std::string(const TimelineLane&, const Activity&);
 
-constexpr LaneTraits work_lane(LaneKind kind, Label* label) {
-  return {.kind = kind, .label = label, .block_name = kernel_name, .show_block = show_work};
+constexpr LaneTraits work_lane(LaneKind kind, const char* group, Label* label) {
+  return {.kind = kind,
+          .group = group,
+          .label = label,
+          .block_name = kernel_name,
+          .show_block = show_work};
 }
 
 constexpr LaneTraits host_lane(LaneKind kind, Label* label) {
   return {.kind = kind,
+          .group = kEvents,
           .label = label,
           .block_name = kernel_name,
           .show_block = show_host_event,
+          .list = EventList::HostEvents,
           .records = false};
 }
 
 constexpr std::array kLanes = {
-    work_lane(LaneKind::Thread,
+    work_lane(LaneKind::Thread, "threads",
               [](const TimelineLane& lane, const Activity&) {
                 return fmt::format("thread {}", lane.first);
               }),
-    work_lane(LaneKind::Stream,
+    work_lane(LaneKind::Stream, "streams",
               [](const TimelineLane& lane, const Activity&) {
                 return fmt::format("stream {}", lane.first);
               }),
     LaneTraits{.kind = LaneKind::Replays,
+               .group = kStep,
                .label = [](const TimelineLane&, const Activity& activity) -> std::string {
                  return activity.nodes.empty() ? "iterations" : "replays";
                },
                .block_name = iteration_number,
                .show_block = show_iteration,
                .stage_colors = false,
+               .list = std::nullopt,
                .sums_others = true},
-    work_lane(LaneKind::Nodes,
+    work_lane(LaneKind::Nodes, kStep,
               [](const TimelineLane&, const Activity&) -> std::string { return "graph nodes"; }),
-    work_lane(LaneKind::Outside,
+    work_lane(LaneKind::Outside, kStep,
               [](const TimelineLane&, const Activity& activity) -> std::string {
                 // Without a graph no record can be outside of it.
                 return activity.nodes.empty() ? "work" : "outside the graph";
               }),
-    work_lane(LaneKind::Experts,
+    work_lane(LaneKind::Experts, kByExpert,
               [](const TimelineLane& lane, const Activity&) {
                 return lane.first == lane.last ? fmt::format("expert {}", lane.first)
                                                : fmt::format("e {}\u2013{}", lane.first, lane.last);
               }),
-    work_lane(LaneKind::Shared,
+    work_lane(LaneKind::Shared, kByExpert,
               [](const TimelineLane&, const Activity&) -> std::string { return "all experts"; }),
     host_lane(LaneKind::Stages,
               [](const TimelineLane&, const Activity&) -> std::string { return "host stages"; }),
@@ -171,9 +187,11 @@ constexpr std::array kLanes = {
               [](const TimelineLane&, const Activity&) -> std::string { return "overhead"; }),
     LaneTraits{
         .kind = LaneKind::Memory,
+        .group = kEvents,
         .label = [](const TimelineLane&, const Activity&) -> std::string { return "memory"; },
         .block_name = memory_operation,
         .show_block = show_memory_event,
+        .list = EventList::MemoryEvents,
         .records = false,
         .curve = true}};
 
@@ -186,6 +204,13 @@ constexpr bool found_by_value() {
 static_assert(found_by_value() && kLanes.back().kind == LaneKind::Memory);
 
 }  // namespace
+
+std::string graph_node_text(const Activity& activity, const ActivityRecord& record) {
+  if (record.node_id == 0) return {};
+  const auto node = std::ranges::find(activity.nodes, record.node_id, &profiling::GraphNode::id);
+  if (node == activity.nodes.end()) return {};
+  return fmt::format("{} of {}", node - activity.nodes.begin() + 1, activity.nodes.size());
+}
 
 const LaneTraits& traits_of(LaneKind kind) { return kLanes.at(static_cast<std::size_t>(kind)); }
 

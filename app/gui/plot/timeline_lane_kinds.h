@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,12 @@
 
 namespace app::plot {
 
+/// The list of an activity that an event is in.
+enum class EventList : std::uint8_t { Records, HostEvents, MemoryEvents };
+
 struct LaneTraits {
   profiling::LaneKind kind;
+  const char* group;  // of lanes that collapse together
   std::string (*label)(const profiling::TimelineLane& lane, const profiling::Activity& activity);
   /// The label on a block. `index` is that of `record` in its row.
   std::string (*block_name)(const profiling::Activity& activity, std::uint32_t index,
@@ -24,12 +29,18 @@ struct LaneTraits {
                      const MemoryCurve& curve, const profiling::TimelineSegment& block,
                      const profiling::ActivityRecord& record);
   bool stage_colors = true;  // false = the accent: a block is no stage
+  /// What its blocks are; none = they only sum others.
+  std::optional<EventList> list = EventList::Records;
   bool records = true;       // its blocks are records of kernels, copies and host spans
   bool sums_others = false;  // its blocks cover those of other lanes
   bool curve = false;        // live memory is drawn behind its blocks, and shown between them
 };
 
 const LaneTraits& traits_of(profiling::LaneKind kind);
+
+/// "5 of 12", in the order of the captured graph; empty for a record that is of none of its nodes.
+std::string graph_node_text(const profiling::Activity& activity,
+                            const profiling::ActivityRecord& record);
 
 /// Of live memory between two events.
 void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time_ns);

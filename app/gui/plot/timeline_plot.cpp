@@ -1,13 +1,13 @@
-// Which lanes there are, and their drawing.
+// Which lanes there are, and the drawing of their blocks.
 #include "app/gui/plot/timeline_plot.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/plot/timeline_bands.h"
 #include "app/gui/plot/timeline_lane_kinds.h"
 
 namespace app::plot {
@@ -128,85 +128,29 @@ void ask(const TimelineLanes& lanes, const TimelineBlocks::Asked& wanted, Timeli
   drawn.asked = wanted;
 }
 
-/// A row of a lane on the screen.
-struct Band {
-  const LaneTraits* lane = nullptr;
-  const profiling::TimelineLod* row = nullptr;
-  std::size_t index = 0;  // of TimelineBlocks::rows
-  float top = 0.0F;
-  float bottom = 0.0F;  // of its blocks
-};
-
-/// Where the lanes lie, from the top.
-struct Bands {
-  std::vector<Band> bands;
-  std::vector<float> lane_tops;  // of the shown lanes
-  float row_height = 0.0F;
-};
-
-Bands bands_of(const Theme& theme, const PlotFrame& frame, const TimelineLanes& lanes,
-               const std::vector<std::size_t>& shown) {
-  // The rows of all lanes are counted, regardless of their order here.
-  std::vector<std::size_t> first_row(lanes.lanes.size() + 1, 0);
-  for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
-    first_row[i + 1] = first_row[i] + lanes.lanes[i].rows.size();
-  }
-  std::size_t shown_rows = 0;
-  for (const std::size_t lane : shown) shown_rows += lanes.lanes[lane].rows.size();
-  Bands result;
-  // Many lanes leave no room between them.
-  const float height = frame.max().y - frame.min().y;
-  const float lane_gap =
-      std::min(theme.px(kGapSmall), 0.2F * height / static_cast<float>(shown.size() + 1));
-  const float room = height - lane_gap * static_cast<float>(shown.size() + 1);
-  result.row_height = std::clamp(room / static_cast<float>(std::max<std::size_t>(shown_rows, 1)),
-                                 1.0F, theme.px(44));
-  float top = frame.min().y + lane_gap;
-  for (const std::size_t i : shown) {
-    const profiling::TimelineLane& lane = lanes.lanes[i];
-    result.lane_tops.push_back(top);
-    std::size_t index = first_row[i];
-    for (const profiling::TimelineLod& row : lane.rows) {
-      result.bands.push_back({&traits_of(lane.kind), &row, index++, top,
-                              top + std::max(result.row_height - 1.0F, 1.0F)});
-      top += result.row_height;
-    }
-    top += lane_gap;
-  }
-  return result;
-}
-
-/// Left of the frame, as many as stay apart: lanes may be lower than a line of text.
-std::vector<LaneLabel> draw_lane_labels(const Theme& theme, const PlotFrame& frame, ImVec2 origin,
-                                        const TimelineSpec& spec, const TimelineLanes& lanes,
-                                        const std::vector<std::size_t>& shown, const Bands& bands) {
-  std::vector<LaneLabel> labels;
-  const float line = theme.fonts.label->FontSize;
-  float labelled_to = frame.min().y;
-  frame.open_clip();
-  frame.draw()->PushClipRect(origin, frame.max(), true);
-  for (std::size_t at = 0; at < shown.size(); ++at) {
-    const std::size_t lane = shown[at];
-    const float lane_height = bands.row_height * static_cast<float>(lanes.lanes[lane].rows.size());
-    // Next to its lane, but never beyond the frame: the first and the last may be lower than a
-    // line.
-    const float wanted = bands.lane_tops[at] + 0.5F * (std::min(lane_height, theme.px(26)) - line);
-    const float top = std::max(std::min(wanted, frame.max().y - line), frame.min().y);
-    if (top < labelled_to) continue;
-    labelled_to = top + line;
-    draw_text(frame.draw(), theme.fonts.label, ImVec2(origin.x, top), theme.colors.dim_text,
-              lanes.labels[lane]);
-    const ImVec2 low(origin.x, top);
-    const ImVec2 high(frame.min().x - theme.px(2), top + line);
-    if (spec.order != nullptr && spec.order->pinned(lanes.labels[lane])) {
-      frame.draw()->AddRectFilled(ImVec2(high.x - theme.px(3), low.y), high, theme.colors.accent,
-                                  theme.px(1));
-    }
-    labels.push_back({lane, low, high});
-  }
-  frame.draw()->PopClipRect();
-  frame.close_clip();
-  return labels;
+/// An arrow from the host's stages, or from the bottom of the plot if they are not shown.
+void draw_launch(const PanelContext& context, const PlotFrame& frame, const Bands& bands,
+                 const Band& to, const profiling::ActivityRecord& record,
+                 const LaunchArrow& launch) {
+  const auto host = std::ranges::find_if(
+      bands.bands, [](const Band& band) { return band.lane->kind == profiling::LaneKind::Stages; });
+  const auto middle = [](const Band& band) { return 0.5F * (band.top + band.bottom); };
+  const ImVec2 from(frame.x().to_pixel(launch.launched_ns),
+                    host == bands.bands.end() ? frame.max().y : middle(*host));
+  const ImVec2 tip(frame.x().to_pixel(static_cast<double>(record.start_ns)), middle(to));
+  const Theme& theme = context.theme;
+  const ImU32 color = launch.exact ? theme.colors.text : theme.colors.dim_text;
+  ImDrawList* draw = frame.draw();
+  draw->AddCircleFilled(from, theme.px(3), color);
+  draw->AddLine(from, tip, color, theme.px(1.5F));
+  const float length = std::hypot(tip.x - from.x, tip.y - from.y);
+  if (length < 1.0F) return;
+  const ImVec2 along((tip.x - from.x) / length, (tip.y - from.y) / length);
+  const float size = theme.px(7);
+  const ImVec2 base(tip.x - size * along.x, tip.y - size * along.y);
+  const ImVec2 across(-0.5F * size * along.y, 0.5F * size * along.x);
+  draw->AddTriangleFilled(tip, ImVec2(base.x + across.x, base.y + across.y),
+                          ImVec2(base.x - across.x, base.y - across.y), color);
 }
 
 /// Everything that does not follow the mouse.
@@ -224,12 +168,6 @@ void draw_bands(const PanelContext& context, const PlotFrame& frame,
       draw_block(context, frame, activity, *band.row, *band.lane, block, block_top, band.bottom);
     }
   }
-}
-
-std::uint64_t in_order(const std::vector<std::size_t>& shown) {
-  std::uint64_t mixed = shown.size();
-  for (const std::size_t lane : shown) mixed = mixed * 1'000'003 + lane + 1;
-  return mixed;
 }
 
 /// What is under the mouse.
@@ -356,6 +294,7 @@ TimelineLanes make_timeline(const profiling::Activity& activity,
   }
   for (const profiling::TimelineLane& lane : result.lanes) {
     result.labels.push_back(traits_of(lane.kind).label(lane, activity));
+    result.groups.emplace_back(traits_of(lane.kind).group);
   }
   return result;
 }
@@ -369,26 +308,19 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   for (const std::string& label : lanes.labels) {
     label_width = std::max(label_width, text_size(theme.fonts.label, label).x);
   }
-  std::vector<std::size_t> shown;
-  if (spec.order != nullptr) {
-    shown = spec.order->shown(lanes.labels);
-  } else {
-    shown.resize(lanes.lanes.size());
-    std::iota(shown.begin(), shown.end(), std::size_t{0});
-  }
+  const std::vector<LaneLine> shown =
+      (spec.order != nullptr ? *spec.order : LaneOrder()).lines(lanes.labels, lanes.groups);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   FrameSpec frame_spec{
       .id = spec.id,
       .size = spec.size,
-      .x = {.kind = AxisKind::Nanoseconds,
-            .label = "since the first timed iteration",
-            .limits = lanes.limits,
-            .fit = lanes.timed},
+      .x = {.kind = AxisKind::Nanoseconds, .limits = lanes.limits, .fit = lanes.timed},
       .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
       .selectable = true,
       .items = true,
       .min_span = 10.0,
-      .left_margin = label_width + theme.px(kGapLarge)};
+      .left_margin = label_width + theme.px(kGapLarge),
+      .right_margin = spec.right_margin};
   PlotFrame frame(context, frame_spec, view);
   result.left = frame.min().x;
   result.right = frame.max().x;
@@ -406,16 +338,18 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     result.drawn_blocks += drawn.rows[band.index].size();
     if (band.lane->records) result.visible_records += drawn.records[band.index];
     if (spec.chosen && holds(*band.row, activity, *spec.chosen)) {
-      outline(context, frame, activity.records[*spec.chosen], band.top, band.bottom);
+      const profiling::ActivityRecord& record = activity.records[*spec.chosen];
+      outline(context, frame, record, band.top, band.bottom);
+      if (spec.launch) draw_launch(context, frame, bands, band, record, *spec.launch);
     }
   }
   const Hover hover = hover_of(frame, bands, drawn);
+  if (frame.hovered()) result.group = group_at(frame.mouse().y, shown, bands);
   draw_hovered(theme, frame, hover);
   if (spec.hits != nullptr) mark_hits(context, frame, *spec.hits, view_begin, view_end);
   result.clicked = frame.clicked();
-  if (result.clicked && hover.block &&
-      hover.band->row->records().data() == activity.records.data()) {
-    result.record = hover.block->longest;
+  if (result.clicked && hover.block && hover.band->lane->list) {
+    result.event = TimelineEvent{*hover.band->lane->list, hover.block->longest};
   }
   if (frame.middle_clicked()) fit_block(lanes, hover, view);
   if (frame.selection_changed()) {

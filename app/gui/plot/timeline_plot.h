@@ -13,6 +13,7 @@
 #include "app/gui/plot/lane_order.h"
 #include "app/gui/plot/memory_curve.h"
 #include "app/gui/plot/plot_frame.h"
+#include "app/gui/plot/timeline_lane_kinds.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/timeline_lanes.h"
 
@@ -26,6 +27,7 @@ struct TimelineLanes {
   LaneChoice choice = LaneChoice::Streams;
   std::vector<profiling::TimelineLane> lanes;
   std::vector<std::string> labels;  // one per lane
+  std::vector<std::string> groups;  // of the lanes, one per lane
   Range limits;
   Range timed;         // of the timed iterations; empty if there are none
   MemoryCurve memory;  // drawn over the lane of memory events
@@ -54,11 +56,24 @@ struct TimelineBlocks {
   KeptDrawing drawing;
 };
 
-/// The position of a lane's label.
+/// The position of a lane's label, or of a group's heading.
 struct LaneLabel {
-  std::size_t lane = 0;
+  LaneLine line{};
   ImVec2 min{};
   ImVec2 max{};
+};
+
+/// A single event, by its place in the activity.
+struct TimelineEvent {
+  EventList list = EventList::Records;
+  std::uint32_t index = 0;
+  bool operator==(const TimelineEvent&) const = default;
+};
+
+/// From the host's launch of the chosen record to its start.
+struct LaunchArrow {
+  double launched_ns = 0.0;
+  bool exact = true;  // false = somewhere after that time
 };
 
 struct TimelineSpec {
@@ -66,20 +81,26 @@ struct TimelineSpec {
   ImVec2 size{};
   std::uint64_t generation = 0;                  // identifies the lanes
   std::optional<std::uint32_t> chosen{};         // record to be outlined
+  std::optional<LaunchArrow> launch{};           // of that record
   const profiling::TimelineLod* hits = nullptr;  // of a search: marked above the lanes
   const LaneOrder* order = nullptr;              // null = all, in their order
+  float right_margin = 0.0F;                     // 0 = a small gap
 };
 
 struct TimelineResult {
   bool selection_changed = false;
   std::size_t visible_records = 0;  // records that touch the view
   std::size_t drawn_blocks = 0;
-  bool clicked = false;                   // without a drag
-  std::optional<std::uint32_t> record{};  // under that click; the longest of a fold
-  std::vector<LaneLabel> labels;          // of the lanes shown, where there was room
-  float left = 0.0F;                      // screen pixels between which the time axis lies
+  bool clicked = false;                  // without a drag
+  std::optional<TimelineEvent> event{};  // under that click; the longest of a fold
+  std::vector<LaneLabel> labels;         // of the lanes shown, where there was room
+  float left = 0.0F;                     // screen pixels between which the time axis lies
   float right = 0.0F;
+  std::string group;  // the pointer is over one of its lanes; empty = none
 };
+
+/// Of the line with a group's name.
+float heading_height(const Theme& theme);
 
 TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& spec,
                              const profiling::Activity& activity, const TimelineLanes& lanes,

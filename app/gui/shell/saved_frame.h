@@ -38,14 +38,4 @@ std::string_view link_state_name(LinkState state);
 /// not.
 std::string write_screenshot(const std::string& path, int width, int height);
 
-/// A part of the framebuffer, in its pixels from its top left corner.
-struct PixelArea {
-  int x = 0;
-  int y = 0;
-  int width = 0;
-  int height = 0;
-};
-/// As write_screenshot(), of a part of a framebuffer of this height.
-std::string write_picture(const std::string& path, const PixelArea& area, int framebuffer_height);
-
 }  // namespace app

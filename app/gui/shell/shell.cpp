@@ -300,6 +300,8 @@ void Shell::close_front() {
     dialog_.close();
   } else if (help_) {
     help_ = false;
+  } else if (page().close_front()) {
+    page_closed_front_ = true;
   } else {
     workbench_.close_front();
   }

@@ -22,6 +22,9 @@
 
 namespace app {
 
+/// Grid pixels kept free for the caption below a picture of a card.
+inline constexpr float kCaptionHeight = 120;
+
 class Shell {
  public:
   Shell(const WindowOptions& options, LoadedSettings settings, const std::function<void()>& wake);
@@ -34,6 +37,16 @@ class Shell {
   void draw(const Theme& theme, const PlotKeys& keys);
   /// The window is visible: only then is the device read between runs.
   void seen(bool visible) { workbench_.runs.link.watch_device(visible); }
+  /// The frame about to be drawn becomes a picture: nothing is to be under the pointer.
+  bool hides_pointer() const {
+    return screenshot_wanted_ || workbench_.tours.wanted_picture().has_value();
+  }
+  /// The picture of a card that is to be written now: its menu has closed.
+  std::optional<PictureOrder> take_due_picture();
+  /// Draws the window once more, for a picture; what is ordered there is dropped.
+  void draw_picture(const Theme& theme, PicturePass& pass);
+  /// Reads the framebuffer that the card was drawn into.
+  void save_card_picture(const PictureOrder& order, int width, int height, bool drawn);
   /// After the frame is rendered and before the swap.
   void after_render(const Theme& theme, int width, int height);
 
@@ -79,7 +92,7 @@ class Shell {
   void draw_main(const PanelContext& context, float height);
   void draw_banners(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
-  void save_picture(const std::string& stem, const PixelArea& area, int height);
+  void save_picture(const std::string& stem, int width, int height);
   void write_pictures(int width, int height);
 
   const WindowOptions options_;
@@ -99,6 +112,7 @@ class Shell {
   CommandPalette palette_;
   bool help_ = false;
   CloseQuestion close_question_;
+  bool page_closed_front_ = false;  // by this frame's Escape: it means nothing else
   ControlMap controls_;
   NumberEdit number_edit_;
   RunPicker run_picker_;

@@ -12,6 +12,7 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -70,6 +71,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   const PlotKeys ordered = std::exchange(ordered_keys_, {});
   pressed.export_trace |= ordered.export_trace;
   pressed.export_records |= ordered.export_records;
+  if (std::exchange(page_closed_front_, false)) pressed.clear = false;
   std::vector<Command> commands;
   const PanelContext context{
       now, commands, theme, controls_, number_edit_, pressed, outlined_panel(workbench_.tours)};
@@ -212,12 +214,52 @@ void Shell::draw_overlays(const PanelContext& context) {
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));
 }
 
-void Shell::save_picture(const std::string& stem, const PixelArea& area, int height) {
+void Shell::save_picture(const std::string& stem, int width, int height) {
   screenshot_path_ = workbench_.files.dated_path(stem, ".png");
-  const std::string problem = write_picture(screenshot_path_, area, height);
+  const std::string problem = write_screenshot(screenshot_path_, width, height);
   workbench_.notices.add(
       problem.empty() ? Severity::Good : Severity::Bad,
       problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
+}
+
+std::optional<PictureOrder> Shell::take_due_picture() {
+  if (!picture_ || picture_frames_-- > 0) return std::nullopt;
+  return std::exchange(picture_, std::nullopt);
+}
+
+void Shell::draw_picture(const Theme& theme, PicturePass& pass) {
+  const SessionView now = view();
+  std::vector<Command> dropped;
+  ControlMap unused;
+  NumberEdit no_edit;
+  const PanelContext context{now, dropped, theme, unused, no_edit, {}, &pass};
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  {
+    const FlushLayout flush;
+    const OverlayScope root("##root", {0, 0}, {display.x, display.y - theme.px(kCaptionHeight)},
+                            theme.colors.window, kFixed | ImGuiWindowFlags_NoBringToFrontOnFocus);
+    draw_root(context);
+  }
+  if (pass.max.x <= pass.min.x) return;
+  // Over whatever lies below the card.
+  const ImFont* font = theme.fonts.label;
+  const float edge = theme.px(kGap);
+  const float width = pass.max.x - pass.min.x - 2.0F * edge;
+  const float height =
+      std::min(shown_size(font, pass.caption, width).y + edge, theme.px(kCaptionHeight));
+  const ImVec2 low(pass.min.x, pass.max.y);
+  pass.max.y += height;
+  ImDrawList* draw = ImGui::GetForegroundDrawList();
+  draw->AddRectFilled(low, pass.max, theme.colors.window);
+  draw_shown(draw, font, {low.x + edge, low.y + 0.5F * edge}, theme.colors.dim_text, pass.caption,
+             width);
+}
+
+void Shell::save_card_picture(const PictureOrder& order, int width, int height, bool drawn) {
+  if (drawn) return save_picture(order.stem, width, height);
+  workbench_.notices.add(Severity::Bad,
+                         "No picture: the card is not on screen, or OpenGL has no framebuffer "
+                         "objects");
 }
 
 void Shell::write_pictures(int width, int height) {
@@ -228,23 +270,7 @@ void Shell::write_pictures(int width, int height) {
     tours.picture_written(problem);
     take_end_of_tour();
   }
-  if (picture_ && picture_frames_-- == 0) {
-    const PictureOrder order = *std::exchange(picture_, std::nullopt);
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    // A framebuffer may have more pixels than the window has units.
-    const float across = static_cast<float>(width) / std::max(display.x, 1.0F);
-    const float down = static_cast<float>(height) / std::max(display.y, 1.0F);
-    const auto pixel = [](float at, float scale) {
-      return static_cast<int>(std::lround(std::max(at, 0.0F) * scale));
-    };
-    PixelArea area{.x = pixel(order.min[0], across), .y = pixel(order.min[1], down)};
-    area.width = std::min(pixel(order.max[0], across), width) - area.x;
-    area.height = std::min(pixel(order.max[1], down), height) - area.y;
-    save_picture(order.stem, area, height);
-  }
-  if (std::exchange(screenshot_wanted_, false)) {
-    save_picture("expertscope", {.x = 0, .y = 0, .width = width, .height = height}, height);
-  }
+  if (std::exchange(screenshot_wanted_, false)) save_picture("expertscope", width, height);
 }
 
 void Shell::after_render(const Theme& theme, int width, int height) {

@@ -17,12 +17,14 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "app/gui/shell/card_picture.h"
 #include "app/gui/shell/input_queue.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/shell/settings.h"
@@ -271,7 +273,7 @@ void feed_input(GLFWwindow* window, Input& input, bool pointed) {
   }
 }
 
-FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input& input,
+FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& input,
                      FrameProbe* probe) {
   const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
@@ -279,6 +281,10 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input
   // A picture of an unattended tour must not show the tooltip under a mouse that was left there.
   feed_input(window, input, /*pointed=*/!shell.unattended());
   for (const Action action : std::exchange(input.actions, {})) shell.carry_out(action);
+  // Never a tooltip in a picture; a drag keeps its pointer.
+  if (shell.hides_pointer() && std::ranges::none_of(input.buttons, std::identity())) {
+    ImGui::GetIO().MousePos = ImVec2(-FLT_MAX, -FLT_MAX);
+  }
   if (probe != nullptr) probe->feed(shell);
   ImGui::NewFrame();
   shell.draw(theme, std::exchange(input.plot_keys, {}));
@@ -296,6 +302,7 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, Input
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   shell.after_render(theme, width, height);
+  write_card_picture(shell, theme);
   glfwSwapBuffers(window);
   return {.cpu = built.cpu - begun.cpu,
           .wall = built.wall - begun.wall,

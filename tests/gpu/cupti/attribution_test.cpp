@@ -77,6 +77,30 @@ TEST(Attribute, EagerRecordsUseTheIdOfTheirLaunchAndUntaggedOnesStayOutside) {
   EXPECT_NE(activity.records[0].lane, activity.records[1].lane);
 }
 
+TEST(Attribute, ARecordNamesTheCallThatLaunchedItAndEveryCallIsKeptOnce) {
+  RawActivity raw;
+  raw.names = {"kernel"};
+  raw.shapes = {{.grid_x = 7}};
+  raw.calls[5] = {.start_ns = 900, .end_ns = 950, .name = "cudaGraphLaunch_v10000"};
+  raw.calls[6] = {.start_ns = 960, .end_ns = 970, .name = nullptr};
+  raw.calls[7] = {.start_ns = 1, .end_ns = 2, .name = "cudaMalloc_v3020"};  // launched nothing
+  raw.records = {{.start_ns = 1000, .end_ns = 1100, .correlation = 5, .shape = 1},
+                 {.start_ns = 1100, .end_ns = 1200, .correlation = 5},
+                 {.start_ns = 1200, .end_ns = 1300, .correlation = 6},
+                 {.start_ns = 1300, .end_ns = 1400, .correlation = 8}};
+  const Activity activity = attribute(std::move(raw), {}, 1000);
+  ASSERT_EQ(activity.calls.size(), 1U);
+  EXPECT_EQ(activity.calls[0].start_ns, -100);
+  EXPECT_EQ(activity.calls[0].end_ns, -50);
+  EXPECT_EQ(activity.names[activity.calls[0].name], "cudaGraphLaunch");
+  EXPECT_EQ(activity.records[0].call, 1U);
+  EXPECT_EQ(activity.records[1].call, 1U);
+  EXPECT_EQ(activity.records[2].call, 0U);
+  EXPECT_EQ(activity.records[3].call, 0U);
+  EXPECT_EQ(activity.records[0].shape, 1U);
+  EXPECT_EQ(activity.shapes[0].grid_x, 7U);
+}
+
 TEST(Attribute, ARangesPlaceIsItsNameAndItsIterationTheRangeAroundIt) {
   RawActivity raw;
   const auto range = [](std::uint64_t start, std::uint64_t end, std::uint32_t thread,

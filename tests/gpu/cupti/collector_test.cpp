@@ -104,6 +104,19 @@ TEST_F(CuptiCollectorTest, EveryReplayedNodeHasARecordWithItsStageNodeAndIterati
   for (const ActivityRecord& record : activity.records) {
     EXPECT_TRUE(node_ids.contains(record.node_id)) << activity.names[record.name];
     EXPECT_GE(record.end_ns, record.start_ns);
+    const HostCall* const call = call_of(activity, record);
+    ASSERT_NE(call, nullptr) << activity.names[record.name];
+    EXPECT_EQ(activity.names[call->name], "cudaGraphLaunch");
+    EXPECT_LE(call->start_ns, record.start_ns);
+    const LaunchShape* const shape = shape_of(activity, record);
+    ASSERT_NE(shape, nullptr);
+    EXPECT_EQ(shape->kernel(), record.kind == ActivityKind::Kernel);
+    if (shape->kernel()) {
+      EXPECT_GT(shape->block_x, 0U);
+      EXPECT_GT(shape->registers_per_thread, 0U);
+    } else {
+      EXPECT_EQ(shape->bytes, 8U);
+    }
     ++records_of_stage[record.stage];
     if (record.kind == ActivityKind::Kernel) ++kernels_of_iteration[record.iteration];
   }
@@ -111,6 +124,7 @@ TEST_F(CuptiCollectorTest, EveryReplayedNodeHasARecordWithItsStageNodeAndIterati
     EXPECT_EQ(kernels_of_iteration[replay], 2) << "replay " << replay;
   }
   EXPECT_EQ(kernels_of_iteration.size(), static_cast<std::size_t>(kReplays));
+  EXPECT_EQ(activity.calls.size(), static_cast<std::size_t>(kReplays)) << "one for all nodes";
   EXPECT_EQ(records_of_stage[Stage::Offsets], kReplays);
   EXPECT_EQ(records_of_stage[Stage::Check], kReplays);
   EXPECT_EQ(records_of_stage[Stage::Quantize], kReplays);

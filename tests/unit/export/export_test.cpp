@@ -73,10 +73,23 @@ Session two_runs() {
                            .expert = 5,
                            .layer = 1,
                            .lane = 2,
-                           .stage = Stage::Fprop}};
+                           .stage = Stage::Fprop,
+                           .shape = 1,
+                           .call = 1}};
+  cpu.activity.shapes = {{.grid_x = 132,
+                          .grid_y = 4,
+                          .grid_z = 1,
+                          .block_x = 384,
+                          .block_y = 1,
+                          .block_z = 1,
+                          .registers_per_thread = 168,
+                          .static_shared_bytes = 1024,
+                          .dynamic_shared_bytes = 200'000}};
+  cpu.activity.calls = {{.start_ns = -7, .end_ns = 3, .name = 0}};
   RecordedRun gpu;
   gpu.result.effective.recipe.scaling = engine::Scaling::None;
   gpu.activity.names = {"memset", "broken \xFF utf-8"};
+  gpu.activity.shapes = {{.bytes = 4096}};
   gpu.activity.records = {{.start_ns = 0,
                            .end_ns = 9'007'199'254'740'993,
                            .node_id = 18'446'744'073'709'551'615ULL,
@@ -84,7 +97,8 @@ Session two_runs() {
                            .iteration = 3,
                            .kind = ActivityKind::Memset,
                            .lane = 2,
-                           .stage = Stage::Memory},
+                           .stage = Stage::Memory,
+                           .shape = 1},
                           {.start_ns = 10,
                            .end_ns = 20,
                            .name = 1,
@@ -350,6 +364,17 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   EXPECT_EQ(at(records, 3, "run"), "2");
   EXPECT_EQ(at(records, 3, "kind"), "memset");
   EXPECT_EQ(at(records, 3, "node_id"), "18446744073709551615");
+  EXPECT_EQ(at(records, 2, "grid"), "132x4x1");
+  EXPECT_EQ(at(records, 2, "block"), "384x1x1");
+  EXPECT_EQ(at(records, 2, "registers_per_thread"), "168");
+  EXPECT_EQ(at(records, 2, "dynamic_shared_bytes"), "200000");
+  EXPECT_EQ(at(records, 2, "bytes"), "") << "of a kernel they are not known";
+  EXPECT_EQ(at(records, 2, "host_call"), "offsets, all");
+  EXPECT_EQ(at(records, 2, "host_call_ns"), "-7");
+  EXPECT_EQ(at(records, 1, "grid"), "") << "not recorded";
+  EXPECT_EQ(at(records, 1, "host_call"), "");
+  EXPECT_EQ(at(records, 3, "grid"), "");
+  EXPECT_EQ(at(records, 3, "bytes"), "4096");
   EXPECT_EQ(at(experts, 1, "fprop.snr_db"), "31.25");
   EXPECT_EQ(at(experts, 1, "saturated"), "7");
   EXPECT_EQ(at(experts, 2, "fprop.snr_db"), "nan");

@@ -85,13 +85,22 @@ TEST(Format, GroupsDigitsByThree) {
 TEST(Format, ShortensKernelNames) {
   EXPECT_EQ(short_kernel_name("void kernels::(anonymous namespace)::quantize_block_kernel<"
                               "(kernels::Fp8Format)0, 128>(kernels::QuantizeBlockArgs)"),
-            "quantize_block_kernel");
+            "quantize_block<E4M3, 128>");
   EXPECT_EQ(short_kernel_name("nvjet_sm90_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT"),
-            "nvjet_sm90_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT");
+            "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT");
   EXPECT_EQ(short_kernel_name("memset"), "memset");
+  EXPECT_EQ(short_kernel_name("kernels::splits_to_offsets_kernel<unsigned int>"),
+            "splits_to_offsets");
+  EXPECT_EQ(short_kernel_name("kernels::quantize_per_tensor_kernel<(kernels::InputType)1, "
+                              "(kernels::Fp8Format)1, (kernels::Activation)0, false>"),
+            "quantize_per_tensor<E5M2>");
+  EXPECT_EQ(short_kernel_name("lib_sm90_"), "lib_");
+  EXPECT_EQ(short_kernel_name("f<(kernels::Fp8Format)7>"), "f")
+      << "an enumerator of a later version";
+  EXPECT_EQ(short_kernel_name("f<(kernels::Fp8Format"), "f");
   EXPECT_EQ(short_kernel_name("kernels::tiles::tile_kernel<kernels::tiles::Nvfp4Worker<"
                               "(kernels::InputType)0, false> >"),
-            "tile_kernel<Nvfp4Worker>");
+            "tile<Nvfp4Worker>");
   EXPECT_EQ(short_kernel_name("void at::Outer<at::Inner<int> >::run<unsigned int>(int)"), "run");
   EXPECT_EQ(short_kernel_name("void at::Outer<at::Inner<int> >::run(int)"), "run");
 }

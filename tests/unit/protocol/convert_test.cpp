@@ -94,6 +94,7 @@ testing::RandomValue random_value(unsigned seed) {
   };
   random.settle<profiling::ActivityRecord>(in_order);
   random.settle<profiling::HostEvent>(in_order);
+  random.settle<profiling::HostCall>(in_order);
   return random;
 }
 
@@ -329,7 +330,8 @@ TEST(ActivityChunks, AreReassembled) {
     const profiling::ActivityRecord& b = sent.records[i];
     ASSERT_TRUE(a.start_ns == b.start_ns && a.end_ns == b.end_ns && a.node_id == b.node_id &&
                 a.name == b.name && a.iteration == b.iteration && a.expert == b.expert &&
-                a.layer == b.layer && a.kind == b.kind && a.lane == b.lane && a.stage == b.stage)
+                a.layer == b.layer && a.kind == b.kind && a.lane == b.lane && a.stage == b.stage &&
+                a.shape == b.shape && a.call == b.call)
         << "record " << i;
   }
 }
@@ -382,6 +384,38 @@ std::string verdict(const wire::Answer& chunk) {
   const engine::Status added =
       assembler.add(chunk.id(), std::get<profiling::Activity>(std::move(read).value()));
   return added.ok() ? "accepted" : added.error().message;
+}
+
+TEST(ActivityChunks, LaunchesTravelAndMayNotPointBeyondThem) {
+  profiling::Activity sent = make_activity(2);
+  sent.shapes = {{.grid_x = 132, .block_x = 384, .registers_per_thread = 168},
+                 {.bytes = std::uint64_t{1} << 40}};
+  sent.calls = {{.start_ns = -5, .end_ns = 7, .name = 1}};
+  sent.records[0].shape = 1;
+  sent.records[0].call = 1;
+  sent.records[1].shape = 2;
+  const wire::Answer good = to_wire(1, sent);
+  EXPECT_EQ(verdict(good), "accepted");
+  engine::Result<Answer> read = from_wire(good);
+  ASSERT_TRUE(read.ok());
+  const auto& got = std::get<profiling::Activity>(read.value());
+  EXPECT_EQ(got.shapes, sent.shapes);
+  EXPECT_EQ(got.calls, sent.calls);
+  EXPECT_EQ(got.records[1].shape, 2U);
+  const auto refusal = [&good](auto&& spoil) {
+    wire::Answer answer = good;
+    spoil(*answer.mutable_activity());
+    return verdict(answer);
+  };
+  using Chunk = wire::ActivityChunk;
+  EXPECT_THAT(refusal([](Chunk& c) { c.mutable_records()->set_shape(1, 3); }),
+              HasSubstr("records.shape"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.mutable_records()->set_call(0, 2); }),
+              HasSubstr("records.call"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.mutable_calls()->set_name(0, 2); }),
+              HasSubstr("calls.name"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.mutable_calls()->set_end_ns(0, -6); }), HasSubstr("end_ns"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.mutable_shapes()->add_grid_x(1); }), HasSubstr("shapes"));
 }
 
 TEST(ActivityChunks, HostileEventsAreRefused) {

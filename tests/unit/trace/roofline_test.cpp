@@ -51,6 +51,30 @@ TEST(StageWork, ScalesAndAccumulationCount) {
                    2.0 * 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
 }
 
+TEST(StageWork, QuantizingReadsEveryOperandOnceAndWritesItsCopies) {
+  engine::RunResult result = small_result();
+  result.effective.recipe.scaling = Scaling::Block;  // W in 128x128 blocks, X and dY in 1x128
+  result.effective.activations = engine::SyntheticInput{.element = engine::ElementType::Fp32};
+  const double x = 48 * 64;
+  const double w = 3 * 32 * 64;  // of every expert, with rows or without
+  const double dy = 48 * 32;
+  const double line = 1 + 4.0 / 128;
+  const double square = 1 + 4.0 / 16384;
+  const auto both = stage_work(result, Stage::Quantize);
+  ASSERT_TRUE(both.has_value());
+  EXPECT_EQ(both->flop, 2 * (x + w + dy));
+  EXPECT_DOUBLE_EQ(both->bytes, x * (4 + 2 * line) + w * (2 + 2 * square) + dy * (2 + 2 * line));
+  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.layers = 2;
+  const auto forward = stage_work(result, Stage::Quantize);
+  ASSERT_TRUE(forward.has_value());
+  EXPECT_EQ(forward->flop, 2 * (x + w));
+  EXPECT_DOUBLE_EQ(forward->bytes, 2 * (x * (4 + line) + w * (2 + square)));
+  // A file's element type is not in the recording.
+  result.effective.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
+  EXPECT_EQ(stage_work(result, Stage::Quantize), std::nullopt);
+}
+
 TEST(StageWork, APassThatDoesNotRunHasNoWork) {
   engine::RunResult result = small_result();
   result.effective.linear.passes = engine::StepPasses::Forward;

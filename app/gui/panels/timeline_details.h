@@ -1,0 +1,37 @@
+// What a run recorded about one event of the timeline, line by line, and the panel that shows it.
+// What was not recorded is said, with the reason; it is never a zero.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
+#include "app/gui/plot/timeline_plot.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/host_launch.h"
+
+namespace app {
+
+struct DetailLine {
+  std::string label;
+  std::string value;
+  bool recorded = true;  // false = the value says why it is not known
+};
+
+struct EventDetails {
+  std::string title{};
+  std::vector<DetailLine> lines{};
+  std::optional<profiling::HostLaunch> launch{};  // where an arrow to the record begins
+};
+
+/// Visits all host events. The event must be one of the run's.
+EventDetails details_of(const profiling::RecordedRun& run, const plot::TimelineEvent& event);
+/// The title, then a line each: label, tab, value.
+std::string details_text(const EventDetails& details);
+
+/// True when the user closes it.
+bool draw_details(const PanelContext& context, const Area& area, const EventDetails& details);
+
+}  // namespace app
