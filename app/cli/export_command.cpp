@@ -1,14 +1,18 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
+#include "app/controllers/request_actions.h"
+#include "app/page/recording_page.h"
 #include "engine/input/free_output.h"
 #include "profiling/export/chrome_trace.h"
+#include "profiling/export/replaced_file.h"
 #include "profiling/session/session_file.h"
 
 namespace app::cli {
@@ -18,6 +22,8 @@ struct ExportOptions {
   std::string session;
   std::string chrome;
   std::string csv;
+  std::string page;
+  bool paths = false;
   int run = 0;  // 0 = all
   double from_ms = -std::numeric_limits<double>::infinity();
   double to_ms = std::numeric_limits<double>::infinity();
@@ -31,6 +37,32 @@ profiling::TraceChoice choice_of(const ExportOptions& options) {
   return choice;
 }
 
+engine::Status write_page(const profiling::Session& session, const ExportOptions& options) {
+  if (options.run > std::ssize(session.runs)) {
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("--run is {}; {} has {} runs", options.run, session.path, session.runs.size())};
+  }
+  std::vector<const engine::RunRequest*> requests;
+  for (const profiling::RecordedRun& run : session.runs) requests.push_back(&run.request);
+  const std::vector<std::string> summaries = summaries_of(requests);
+  PageContent content;
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    if (options.run > 0 && i + 1 != static_cast<std::size_t>(options.run)) continue;
+    const profiling::RecordedRun& run = session.runs[i];
+    content.runs.push_back({&run, run.name.empty() ? summaries[i] : run.name});
+  }
+  if (options.run == 0) {
+    for (const auto& one : session.comparisons) content.comparisons.push_back(&one);
+    for (const auto& one : session.visits) content.visits.push_back(&one);
+  }
+  const std::string title =
+      "Expertscope: " + std::filesystem::path(session.path).filename().string();
+  ENGINE_ASSIGN(profiling::ReplacedFile file, profiling::ReplacedFile::create(options.page));
+  file.write(recording_page(content, title, options.paths));
+  return file.commit();
+}
+
 int export_session(const ExportOptions& options) {
   if (options.from_ms >= options.to_ms) {
     return report({.code = engine::ErrorCode::InvalidArgument,
@@ -39,8 +71,9 @@ int export_session(const ExportOptions& options) {
   }
   const engine::Result<profiling::Session> session = profiling::open_session(options.session);
   if (!session.ok()) return report(session.error());
-  if (!options.chrome.empty()) {
-    if (const engine::Status free = engine::require_new_file(options.chrome); !free.ok()) {
+  for (const std::string& file : {options.chrome, options.page}) {
+    if (file.empty()) continue;
+    if (const engine::Status free = engine::require_new_file(file); !free.ok()) {
       return report(free.error());
     }
   }
@@ -60,14 +93,19 @@ int export_session(const ExportOptions& options) {
     if (!written.ok()) return report(written.error());
     print("{}\n", options.csv);
   }
+  if (!options.page.empty()) {
+    const engine::Status written = write_page(session.value(), options);
+    if (!written.ok()) return report(written.error());
+    print("{}\n", options.page);
+  }
   return kExitOk;
 }
 
 }  // namespace
 
 void add_export_command(CLI::App& program, Action& chosen) {
-  CLI::App& command =
-      *program.add_subcommand("export", "Write a recording as a Chrome trace or as CSV tables");
+  CLI::App& command = *program.add_subcommand(
+      "export", "Write a recording as a page to share, a Chrome trace or CSV tables");
   const auto options = std::make_shared<ExportOptions>();
   command.add_option("session", options->session, "Recording")
       ->required()
@@ -76,15 +114,27 @@ void add_export_command(CLI::App& program, Action& chosen) {
   CLI::Option* chrome =
       targets->add_option("--chrome", options->chrome, "Trace for Perfetto or chrome://tracing")
           ->option_text("OUT.json");
-  targets
-      ->add_option("--csv", options->csv,
-                   "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
-                   "experts.csv, expert_times.csv and others, one per table")
-      ->option_text("DIR");
-  targets->require_option(1, 2);
-  command.add_option("--run", options->run, "Chrome trace: only this run, counted from 1")
+  CLI::Option* csv =
+      targets
+          ->add_option("--csv", options->csv,
+                       "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
+                       "experts.csv, expert_times.csv and others, one per table")
+          ->option_text("DIR");
+  CLI::Option* page =
+      targets
+          ->add_option("--html", options->page,
+                       "One page for people without the program: charts, tables, findings, the "
+                       "requests; no script, nothing loaded from elsewhere")
+          ->option_text("OUT.html");
+  targets->require_option(1, 3);
+  command
+      .add_flag("--with-paths", options->paths,
+                "Page: also folders, this machine's name and its user's, which are left out "
+                "otherwise")
+      ->needs(page);
+  command.add_option("--run", options->run, "Page and Chrome trace: only this run, counted from 1")
       ->option_text("N")
-      ->needs(chrome)
+      ->excludes(csv)
       ->check(at_least(1));
   // Well below an overflow in nanoseconds.
   const CLI::Validator time = between(-1e12, 1e12);

@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/page/tour_page.h"
 #include "app/protocol/paths.h"
 #include "engine/input/value_json.h"
 #include "engine/model/text.h"
+#include "profiling/export/replaced_file.h"
 
 namespace app {
 namespace {
@@ -342,19 +344,35 @@ std::optional<std::string> TourController::wanted_picture() const {
       pictures_->frames < kSettleFrames) {
     return std::nullopt;
   }
-  return picture_path();
+  return picture_path(tour_->index());
 }
 
-std::string TourController::picture_path() const {
+std::string TourController::picture_path(std::size_t index) const {
   // The name comes from a file and never becomes a path. Steps with one name must not share a
   // picture.
-  const std::string name = engine::file_name_of(tour_->step().name);
   const auto& steps = tour_->script().steps;
-  const auto before = steps.begin() + static_cast<std::ptrdiff_t>(tour_->index());
+  const std::string name = engine::file_name_of(steps[index].name);
+  const auto before = steps.begin() + static_cast<std::ptrdiff_t>(index);
   const auto same = std::count_if(steps.begin(), before, [&](const TourStep& one) {
     return engine::file_name_of(one.name) == name;
   });
   return pictures_->folder + "/" + name + (same == 0 ? "" : fmt::format("-{}", same + 1)) + ".png";
+}
+
+engine::Status TourController::write_page() const {
+  const TourScript& script = tour_->script();
+  std::vector<TourPicture> pictures;
+  for (std::size_t i = 0; i < script.steps.size(); ++i) {
+    const TourStep& step = script.steps[i];
+    pictures.push_back({.title = step.title.empty() ? step.name : step.title,
+                        .caption = step.caption,
+                        .path = picture_path(i)});
+  }
+  ENGINE_ASSIGN(const std::string page, tour_page(script.title, pictures));
+  ENGINE_ASSIGN(profiling::ReplacedFile file,
+                profiling::ReplacedFile::create(pictures_->folder + "/tour.html"));
+  file.write(page);
+  return file.commit();
 }
 
 void TourController::picture_written(const std::string& problem) {
@@ -364,6 +382,8 @@ void TourController::picture_written(const std::string& problem) {
   if (tour_->phase() != Tour::Phase::Done) return;
   // Waits until the last run is in the file.
   parts_.files.close_recording();
+  const engine::Status page = write_page();
+  if (!page.ok()) return fail(page.error().message);
   tour_.reset();
   end_ = End{.complete = true, .text = parts_.files.recording_path()};
 }

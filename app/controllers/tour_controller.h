@@ -102,8 +102,8 @@ class TourController {
   void play(const std::string& path) {
     loader_.start([path] { return load_tour(path); });
   }
-  /// Unattended, as soon as it is read; writes one picture per step and a recording of the runs to
-  /// `folder`.
+  /// Unattended, as soon as it is read; writes one picture per step, a page of them all
+  /// (tour.html) and a recording of the runs to `folder`.
   void play_to_pictures(const std::string& path, const std::string& folder);
 
   /// Null = none is playing.
@@ -172,7 +172,9 @@ class TourController {
   void fail(const std::string& why);
   void set_deadline(double seconds);
   std::string overdue() const;
-  std::string picture_path() const;
+  std::string picture_path(std::size_t index) const;
+  /// All pictures and captions as one page.
+  engine::Status write_page() const;
   bool run_was_replaced() const;
 
   const Parts parts_;

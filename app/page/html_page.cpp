@@ -1,0 +1,200 @@
+#include "app/page/html_page.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <utility>
+
+#include "engine/model/text.h"
+
+namespace app {
+namespace {
+
+constexpr std::string_view kHead = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+       color: light-dark(#1a2028, #e6eaf0); background: light-dark(#ffffff, #0f1318); }
+h1, h2, h3, h4 { line-height: 1.25; margin: 1.6em 0 0.5em; }
+table { border-collapse: collapse; margin: 0.8em 0; font-size: 13px; display: block; overflow-x: auto; }
+th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
+th:first-child, td:first-child { text-align: left; }
+pre { overflow-x: auto; padding: 8px 12px; border: 1px solid #8888; border-radius: 4px; font-size: 13px; }
+figure { margin: 1em 0; }
+figcaption { font-size: 13px; opacity: 0.8; }
+img { max-width: 100%; height: auto; }
+svg { width: 100%; max-width: 720px; height: auto; }
+svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
+details { margin: 0.6em 0; }
+summary { cursor: pointer; }
+</style>
+)";
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Of an absolute path of several parts at the beginning of `text`; 0 = there is none.
+std::size_t path_length(std::string_view text) {
+  constexpr std::string_view kEnd = " \t\n'\":,;()[]{}<>|";
+  const std::size_t length = std::min(text.find_first_of(kEnd), text.size());
+  const std::string_view path = text.substr(0, length);
+  return path.starts_with('/') && path.find('/', 1) != std::string_view::npos ? length : 0;
+}
+
+std::string base64(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    const std::size_t held = std::min<std::size_t>(3, bytes.size() - i);
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < held ? static_cast<std::uint32_t>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += k <= held ? kDigits[group >> (18 - 6 * k) & 0x3FU] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+HtmlPage::HtmlPage(std::string_view title, bool paths) : paths_(paths) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) == 0) private_words_.emplace_back(host.data());
+  if (const passwd* user = ::getpwuid(::getuid())) private_words_.emplace_back(user->pw_name);
+  // Too short to be told apart from ordinary words, or one.
+  std::erase_if(private_words_, [](const std::string& word) {
+    return word.size() < 3 || word == "root" || word == "localhost";
+  });
+  title_ = text(title);
+  heading(1, title);
+}
+
+std::string HtmlPage::public_text(std::string_view words) const {
+  std::string out;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::string_view rest = words.substr(at);
+    const bool begins = at == 0 || !is_word(words[at - 1]);
+    if (const std::size_t length = begins ? path_length(rest) : 0; length > 0) {
+      const std::string_view path = rest.substr(0, length);
+      out += "…";
+      out += path.substr(path.rfind('/'));
+      at += length;
+      continue;
+    }
+    const auto named = std::ranges::find_if(private_words_, [&](const std::string& word) {
+      return begins && rest.starts_with(word) &&
+             (rest.size() == word.size() || !is_word(rest[word.size()]));
+    });
+    if (named != private_words_.end()) {
+      out += "…";
+      at += named->size();
+    } else {
+      out += words[at++];
+    }
+  }
+  return out;
+}
+
+std::string HtmlPage::text(std::string_view words) const {
+  std::string escaped;
+  for (const char c : engine::shown_text(paths_ ? std::string(words) : public_text(words))) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+void HtmlPage::heading(int level, std::string_view words) {
+  body_ += fmt::format("<h{0}>{1}</h{0}>\n", std::clamp(level, 1, 4), text(words));
+}
+
+void HtmlPage::paragraph(std::string_view words) {
+  if (!words.empty()) body_ += "<p>" + text(words) + "</p>\n";
+}
+
+void HtmlPage::code(std::string_view words) {
+  if (!words.empty()) body_ += "<pre><code>" + text(words) + "</code></pre>\n";
+}
+
+void HtmlPage::list(std::span<const std::string> items) {
+  if (items.empty()) return;
+  body_ += "<ul>\n";
+  for (const std::string& item : items) body_ += "<li>" + text(item) + "</li>\n";
+  body_ += "</ul>\n";
+}
+
+void HtmlPage::table(const Row& header, const std::vector<Row>& rows) {
+  if (rows.empty()) return;
+  const auto add = [this](const Row& row, const char* cell) {
+    body_ += "<tr>";
+    for (const std::string& one : row) body_ += fmt::format("<{0}>{1}</{0}>", cell, text(one));
+    body_ += "</tr>\n";
+  };
+  body_ += "<table>\n";
+  add(header, "th");
+  std::size_t left_out = 0;
+  for (const Row& row : rows) {
+    if (has_room(4096)) {
+      add(row, "td");
+    } else {
+      ++left_out;
+    }
+  }
+  body_ += "</table>\n";
+  if (left_out > 0) paragraph(fmt::format("{} more rows do not fit into this page.", left_out));
+}
+
+void HtmlPage::details(std::string_view summary, const std::function<void()>& content) {
+  body_ += "<details><summary>" + text(summary) + "</summary>\n";
+  content();
+  body_ += "</details>\n";
+}
+
+void HtmlPage::chart(const std::string& svg, std::string_view caption) {
+  if (svg.empty()) return;
+  body_ += "<figure>" + svg + "<figcaption>" + text(caption) + "</figcaption></figure>\n";
+}
+
+bool HtmlPage::picture(std::span<const std::byte> png, std::string_view caption) {
+  if (!has_room(png.size() / 3 * 4 + caption.size() + 4096)) return false;
+  body_ += "<figure><img alt=\"" + text(caption) + "\" src=\"data:image/png;base64," + base64(png) +
+           "\"><figcaption>" + text(caption) + "</figcaption></figure>\n";
+  return true;
+}
+
+std::string HtmlPage::finish() const {
+  return fmt::format("{}<title>{}</title>\n</head>\n<body>\n{}</body>\n</html>\n", kHead, title_,
+                     body_);
+}
+
+}  // namespace app

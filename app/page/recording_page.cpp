@@ -1,0 +1,289 @@
+#include "app/page/recording_page.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <vector>
+
+#include "app/doctor/report_words.h"
+#include "app/page/html_page.h"
+#include "app/page/svg_chart.h"
+#include "engine/input/value_json.h"
+#include "profiling/hazards/model/names.h"
+#include "profiling/trace/statistics.h"
+
+namespace app {
+namespace {
+
+using profiling::DoctorReport;
+using profiling::Finding;
+using profiling::RecordedRun;
+using Row = HtmlPage::Row;
+
+constexpr std::size_t kCharts = 40;          // runs that are shown in full
+constexpr std::size_t kKernels = 15;         // rows of a kernel table
+constexpr std::size_t kExperts = 64;         // rows of a table of experts; charts have all
+constexpr std::size_t kRoomOfRun = 200'000;  // bytes
+
+std::string milliseconds(double ns) {
+  return std::isfinite(ns) ? fmt::format("{:.4g} ms", ns / 1e6) : std::string("–");
+}
+
+std::string decibels(double db) {
+  if (std::isnan(db)) return "–";
+  return std::isinf(db) ? (db > 0 ? "exact" : "-inf dB") : fmt::format("{:.2f} dB", db);
+}
+
+std::string date_of(std::int64_t unix_ms) {
+  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm parts{};
+  if (unix_ms <= 0 || ::gmtime_r(&seconds, &parts) == nullptr) return "unknown date";
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", parts);
+}
+
+std::vector<double> durations_of(const RecordedRun& run) {
+  std::vector<double> ns;
+  for (const engine::Iteration& one : run.result.iterations) {
+    ns.push_back(static_cast<double>(one.duration_ns));
+  }
+  return ns;
+}
+
+/// Of Y, the lowest of the experts that have one.
+double worst_snr(const RecordedRun& run) {
+  double worst = std::numeric_limits<double>::quiet_NaN();
+  for (const engine::ExpertResult& expert : run.result.experts) {
+    if (expert.rows > 0) worst = std::fmin(worst, expert.fprop.snr_db);
+  }
+  return worst;
+}
+
+std::uint64_t lost_outputs(const RecordedRun& run) {
+  std::uint64_t lost = 0;
+  for (const engine::ExpertResult& expert : run.result.experts) lost += expert.fprop.lost;
+  return lost;
+}
+
+std::string device_text(const engine::DeviceFacts& device) {
+  std::string text = device.name;
+  const auto add = [&text](const char* what, const std::string& value) {
+    if (!value.empty()) text += fmt::format(", {}{}", what, value);
+  };
+  add("driver ", device.driver);
+  add("cuBLASLt ", device.cublaslt_version);
+  add("", device.blas);
+  return text;
+}
+
+class Writer {
+ public:
+  explicit Writer(HtmlPage& page) : page_(page) {}
+
+  void overview(const std::vector<PageContent::NamedRun>& runs) {
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const RecordedRun& run = *runs[i].run;
+      const std::vector<double> ns = durations_of(run);
+      const profiling::Distribution time = profiling::summarize(ns);
+      const bool rated = time.n > 0 && time.median > 0 && run.result.flop > 0;
+      rows.push_back({fmt::format("{}. {}", i + 1, runs[i].name), milliseconds(time.median),
+                      profiling::median_precision(ns), fmt::to_string(time.n),
+                      rated ? fmt::format("{:.4g}", 1e-3 * run.result.flop / time.median) : "–",
+                      decibels(worst_snr(run)), fmt::to_string(lost_outputs(run))});
+    }
+    page_.table({"run", "step, median", "95 % interval", "n", "TFLOP/s", "SNR of Y, worst expert",
+                 "outputs lost"},
+                rows);
+  }
+
+  void run(std::size_t number, const PageContent::NamedRun& named) {
+    const RecordedRun& run = *named.run;
+    page_.heading(2, fmt::format("{}. {}", number + 1, named.name));
+    page_.paragraph(fmt::format("{}. {}. {}", date_of(run.wall_clock_ms),
+                                device_text(run.result.device), run.result.iteration_method));
+    if (!page_.has_room(kRoomOfRun)) {
+      return page_.paragraph("Its charts and tables do not fit into this page.");
+    }
+    const std::vector<double> ns = durations_of(run);
+    const profiling::Distribution time = profiling::summarize(ns);
+    if (time.n > 0) {
+      page_.chart(line_chart(ns, "ns"),
+                  fmt::format("Step time per iteration: median {}, 5 % to 95 % {} to {}, n {}",
+                              milliseconds(time.median), milliseconds(time.p5),
+                              milliseconds(time.p95), time.n));
+    }
+    if (!run.result.emulated.empty()) page_.paragraph(run.result.emulated);
+    experts(run);
+    operand("X", run.result.activations);
+    operand("W", run.result.weights);
+    operand("dY", run.result.gradients);
+    kernels(run);
+    deviations(run);
+    page_.details("The request", [&] { page_.code(engine::to_json_text(run.request, true)); });
+  }
+
+  void comparison(const profiling::RecordedComparison& recorded) {
+    const engine::RecipeComparison& comparison = recorded.comparison;
+    page_.heading(2, "Recipes side by side");
+    page_.paragraph(
+        fmt::format("{}. {}", date_of(recorded.wall_clock_ms), device_text(comparison.device)));
+    std::vector<Row> rows;
+    for (const engine::QuantizationReport& report : comparison.reports) {
+      const auto& statistics = report.statistics;
+      std::vector<double> times(report.times_ns.begin(), report.times_ns.end());
+      rows.push_back(
+          {fmt::format("{}{}", engine::name_of(report.recipe.scaling),
+                       engine::traits_of(report.recipe).chooses_pow2() && report.recipe.pow2_scales
+                           ? ", power-of-two scales"
+                           : ""),
+           report.columnwise ? "columnwise" : "rowwise",
+           report.refused.empty() ? decibels(statistics.snr_db) : report.refused,
+           fmt::to_string(statistics.saturated), fmt::to_string(statistics.underflowed),
+           milliseconds(profiling::summarize(std::move(times)).median)});
+    }
+    page_.table({"recipe", "direction", "SNR", "saturated", "underflowed", "time, median"}, rows);
+  }
+
+  void visit(const profiling::RecordedVisit& recorded) {
+    const DoctorReport& report = recorded.report;
+    page_.heading(2, "Graph doctor: " + report.snapshot.subject);
+    page_.paragraph(fmt::format("{}. {}{}{}", date_of(recorded.wall_clock_ms),
+                                report.snapshot.device,
+                                report.snapshot.cublaslt_version.empty() ? "" : ", cuBLASLt ",
+                                report.snapshot.cublaslt_version));
+    page_.paragraph(report.conclusion);
+    page_.paragraph(smallest_cure_text(report));
+    for (const Finding& one : report.findings) finding(one);
+    std::vector<Row> rows;
+    for (const profiling::ExperimentRecord& one : report.experiments) {
+      rows.push_back({one.title, symptom_of(one.experiment, one.outcome),
+                      one.finding < 0 ? "" : fmt::to_string(one.finding + 1),
+                      fmt::format("{:.1f} s", one.outcome.seconds)});
+    }
+    if (!rows.empty()) page_.heading(3, "Experiments, each in a process of its own");
+    page_.table({"experiment", "outcome", "finding", "took"}, rows);
+  }
+
+ private:
+  void finding(const Finding& one) {
+    page_.heading(3, fmt::format("{} ({})", one.title, engine::name_of(one.confidence)));
+    page_.paragraph(one.fix.words);
+    const auto code = [this](const char* library, const std::string& lines) {
+      if (lines.empty()) return;
+      page_.heading(4, library);
+      page_.code(lines);
+    };
+    code("cuBLASLt", one.fix.cublaslt);
+    code("PyTorch", one.fix.pytorch);
+    code("Transformer Engine", one.fix.transformer_engine);
+    page_.paragraph(one.explanation);
+    page_.paragraph(one.missing_order);
+    page_.list(one.evidence);
+  }
+
+  void experts(const RecordedRun& run) {
+    const std::vector<engine::ExpertResult>& experts = run.result.experts;
+    if (experts.empty()) return;
+    std::vector<double> tokens;
+    std::vector<double> snr;
+    for (const engine::ExpertResult& expert : experts) {
+      tokens.push_back(static_cast<double>(expert.rows));
+      snr.push_back(expert.rows > 0 ? expert.fprop.snr_db
+                                    : std::numeric_limits<double>::quiet_NaN());
+    }
+    std::vector<double> time(experts.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const profiling::ExpertTime& one :
+         profiling::expert_times(run.activity, engine::Stage::Fprop)) {
+      if (one.expert >= 0 && one.expert < static_cast<int>(time.size())) {
+        time[static_cast<std::size_t>(one.expert)] = one.time.median;
+      }
+    }
+    page_.chart(bar_chart(tokens, ""), "Tokens per expert");
+    page_.chart(bar_chart(time, "ns"), "Time of fprop per expert, median over the iterations");
+    page_.chart(bar_chart(snr, "dB"), "SNR of Y per expert");
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < std::min(experts.size(), kExperts); ++i) {
+      const engine::ExpertResult& expert = experts[i];
+      rows.push_back({fmt::to_string(i), fmt::to_string(expert.rows), milliseconds(time[i]),
+                      decibels(snr[i]), fmt::format("{:.4g}", expert.fprop.max_abs_error),
+                      fmt::to_string(expert.fprop.lost), fmt::to_string(expert.saturated),
+                      fmt::to_string(expert.underflowed)});
+    }
+    page_.details("Table of experts", [&] {
+      page_.table({"expert", "tokens", "fprop", "SNR of Y", "largest error", "outputs lost",
+                   "X saturated", "X underflowed"},
+                  rows);
+      if (experts.size() > kExperts) {
+        page_.paragraph(fmt::format("{} more experts", experts.size() - kExperts));
+      }
+    });
+  }
+
+  void operand(const char* name, const engine::OperandStatistics& statistics) {
+    if (statistics.elements == 0) return;
+    // Bin 0 of the counts is that of 2^-127, with four per power of two.
+    const auto histogram = [](const engine::MagnitudeHistogram& one, std::vector<double>& counts) {
+      counts.assign(one.counts.begin(), one.counts.end());
+      return Log2Histogram{.first = one.first_bin - 4 * 127, .counts = counts};
+    };
+    std::vector<double> before;
+    std::vector<double> after;
+    page_.chart(
+        histogram_chart(histogram(statistics.before, before), histogram(statistics.after, after),
+                        4),
+        fmt::format("{}: magnitudes before (grey) and after quantization (blue). SNR {}, {} of {} "
+                    "saturated, {} underflowed",
+                    name, decibels(statistics.snr_db), statistics.saturated, statistics.elements,
+                    statistics.underflowed));
+  }
+
+  void kernels(const RecordedRun& run) {
+    std::vector<Row> rows;
+    const auto table = profiling::kernel_table(run.activity, profiling::kAllTime,
+                                               /*only_iterations=*/true);
+    for (const profiling::KernelSummary& kernel : table) {
+      if (rows.size() == kKernels) break;
+      rows.push_back({run.activity.names[kernel.name],
+                      std::string(engine::stage_name(kernel.stage)), fmt::to_string(kernel.time.n),
+                      milliseconds(kernel.time.median), milliseconds(kernel.time.sum),
+                      fmt::format("{:.1f} %", 100 * kernel.share)});
+    }
+    if (rows.empty()) return;
+    page_.details(fmt::format("Kernels ({} of {})", rows.size(), table.size()),
+                  [&] { page_.table({"kernel", "stage", "n", "median", "sum", "share"}, rows); });
+  }
+
+  void deviations(const RecordedRun& run) {
+    std::vector<Row> rows;
+    for (const engine::Deviation& one : run.result.deviations) {
+      rows.push_back({one.field, one.requested, one.effective, one.reason});
+    }
+    page_.table({"setting", "requested", "effective", "because"}, rows);
+  }
+
+  HtmlPage& page_;
+};
+
+}  // namespace
+
+std::string recording_page(const PageContent& content, const std::string& title, bool paths) {
+  HtmlPage page(title, paths);
+  Writer writer(page);
+  const auto& runs = content.runs;
+  page.paragraph(fmt::format("{} runs, {} comparisons of recipes, {} visits to the graph doctor.",
+                             runs.size(), content.comparisons.size(), content.visits.size()));
+  writer.overview(runs);
+  for (const profiling::RecordedVisit* visit : content.visits) writer.visit(*visit);
+  for (const profiling::RecordedComparison* one : content.comparisons) writer.comparison(*one);
+  for (std::size_t i = 0; i < std::min(runs.size(), kCharts); ++i) writer.run(i, runs[i]);
+  if (runs.size() > kCharts) {
+    page.paragraph(fmt::format("{} more runs are only in the table above.", runs.size() - kCharts));
+  }
+  return page.finish();
+}
+
+}  // namespace app

@@ -1,0 +1,26 @@
+// A recording as one page: its runs, comparisons and visits to the doctor, with figures, charts,
+// tables and the requests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+/// Only referred to, since a run may hold millions of records.
+struct PageContent {
+  struct NamedRun {
+    const profiling::RecordedRun* run;
+    std::string name;
+  };
+  std::vector<NamedRun> runs;
+  std::vector<const profiling::RecordedComparison*> comparisons;
+  std::vector<const profiling::RecordedVisit*> visits;
+};
+
+/// With `paths`: also folders, this machine's name and its user's.
+std::string recording_page(const PageContent& content, const std::string& title, bool paths);
+
+}  // namespace app
