@@ -24,12 +24,11 @@ class Collector {
  public:
   explicit Collector(const RunRequest& request) : request_(request) {}
 
-  void add(std::string id, const char* group, std::string title, std::string field,
-           std::function<void(RunRequest&)> change) {
+  void add(RequestAction action) {
     RunRequest changed = request_;
-    change(changed);
-    actions_.push_back({std::move(id), group, std::move(title), std::move(field),
-                        changed == request_, std::move(change)});
+    action.change(changed);
+    action.chosen = changed == request_;
+    actions_.push_back(std::move(action));
   }
 
   void add(const RequestControl& control) {
@@ -37,19 +36,26 @@ class Collector {
         control.options.alone[0] != '\0' ? control.options.alone : control.label;
     if (control.kind == ControlKind::Switch) {
       const bool on = control_number(control, request_) != 0;
-      add(control.id, control.group, fmt::format("{}: {}", name, on ? "off" : "on"), control.field,
-          [&control, on](RunRequest& request) {
-            set_control_value(control, request, std::int64_t{on ? 0 : 1});
-          });
+      add({.id = control.id,
+           .group = control.group,
+           .title = fmt::format("{}: {}", name, on ? "off" : "on"),
+           .field = control.field,
+           .words = control.options.words,
+           .change = [&control, on](RunRequest& request) {
+             set_control_value(control, request, std::int64_t{on ? 0 : 1});
+           }});
     }
     for (std::size_t i = 0; i < control.options.choices.size(); ++i) {
       const ControlChoice& choice = control.options.choices[i];
       if (choice.file) continue;  // dropped on the window, or chosen in the rail
-      add(fmt::format("{}.{}", control.id, i), control.group,
-          fmt::format("{}: {}", name, choice.label), control.field,
-          [&control, value = choice.value](RunRequest& request) {
-            set_control_value(control, request, value);
-          });
+      add({.id = fmt::format("{}.{}", control.id, i),
+           .group = control.group,
+           .title = fmt::format("{}: {}", name, choice.label),
+           .field = control.field,
+           .words = control.options.words,
+           .change = [&control, value = choice.value](RunRequest& request) {
+             set_control_value(control, request, value);
+           }});
     }
   }
 
@@ -66,8 +72,12 @@ std::vector<RequestAction> request_actions(const RunRequest& request,
                                            const std::vector<engine::ShapePreset>& presets) {
   Collector all(request);
   for (const engine::ShapePreset& preset : presets) {
-    all.add("shape.preset." + preset.name, "Shape", "Shape: " + preset.name, "shape",
-            [preset](RunRequest& r) { r.shape = preset.shape; });
+    all.add({.id = "shape.preset." + preset.name,
+             .group = "Shape",
+             .title = "Shape: " + preset.name,
+             .field = "shape",
+             .words = "model layer size preset",
+             .change = [preset](RunRequest& r) { r.shape = preset.shape; }});
   }
   for (const RequestControl& control : request_controls()) all.add(control);
   return all.take();
@@ -172,7 +182,9 @@ std::string first_words(const RunRequest& request) {
     recipe +=
         choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
   }
-  if (traits.chooses_pow2() && request.recipe.pow2_scales) recipe += " pow-2";
+  if (traits.chooses_pow2()) {
+    recipe += fmt::format(", {}", engine::RecipeTraits::scales_label(request.recipe.pow2_scales));
+  }
   const engine::LaunchMode& launch = request.launch;
   return fmt::format(
       "{} · {} · {} · {} {}", what, recipe,

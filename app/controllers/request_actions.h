@@ -17,6 +17,7 @@ struct RequestAction {
   std::string group;  // "Recipe"
   std::string title;  // "Recipe: FP8 block"
   std::string field;  // path of what it changes
+  std::string words;  // other words that people look for it by
   bool chosen = false;
   std::function<void(engine::RunRequest&)> change;
 };

@@ -181,9 +181,9 @@ constexpr RequestControl kControls[] = {
              "A smaller amax counts as this value. Drag: decades, from 0; click to type; double "
              "click: 0",
          .maximum = 10'000}),
-    control(
-        "Recipe", "recipe.pow2", "recipe.pow2_scales", Switch, "Pow-2 scales",
-        {.alone = "Power-of-two scales", .tooltip = "Scales are rounded down to powers of two"}),
+    control("Recipe", "recipe.pow2", "recipe.pow2_scales", Switch, "Power-of-two scales",
+            {.tooltip = "Scales are rounded down to powers of two; off: FP32 scales",
+             .words = "pow2 pow-2 e8m0 exact fp32"}),
     control("Recipe", "recipe.split_accumulator", "recipe.split_accumulator", Switch,
             "Split accumulator",
             {.tooltip = "Promotes partial sums to FP32 while the product is accumulated",
@@ -232,7 +232,9 @@ constexpr RequestControl kControls[] = {
              .compared = true}),
 
     control("Engine", "engine.backend", "backend", List, "Backend",
-            {.tooltip = "What computes the products", .choices = kBackends}),
+            {.tooltip = "What computes the products",
+             .words = "gpu cuda device processor",
+             .choices = kBackends}),
     control("Engine", "engine.workspace", "workspace", Segments, "Workspace",
             {.tooltip = "Which products of the step share a cuBLASLt workspace",
              .choices = kWorkspaces,
@@ -451,6 +453,45 @@ std::string backend_refusal(engine::GemmBackend backend, const LinkSupervisor& l
   const BackendOffer* offer = link.offer(backend);
   if (offer == nullptr) return "This worker was built without it";
   return offer->available ? std::string() : offer->reason;
+}
+
+namespace {
+
+const RequestControl* control_of_field(std::string_view field) {
+  const auto found = std::ranges::find(kControls, field, &RequestControl::field);
+  return found == std::end(kControls) ? nullptr : found;
+}
+
+}  // namespace
+
+std::string setting_label(std::string_view field) {
+  if (const RequestControl* control = control_of_field(field)) {
+    const bool alone = control->options.alone[0] != '\0';
+    const bool labelled = control->label[0] != '\0';
+    return alone ? control->options.alone : labelled ? control->label : control->group;
+  }
+  // "activity_method" is read as "activity method"; what is before a dot says where it belongs.
+  std::string words(field);
+  std::ranges::replace(words, '_', ' ');
+  for (std::size_t dot = words.find('.'); dot != std::string::npos; dot = words.find('.', dot)) {
+    words.replace(dot, 1, ", ");
+  }
+  return words;
+}
+
+std::string setting_value(std::string_view field, std::string_view text) {
+  if (text == "true") return "on";
+  if (text == "false") return "off";
+  const RequestControl* control = control_of_field(field);
+  if (control == nullptr) return std::string(text);
+  static const engine::RunRequest kDefaults;
+  for (const engine::EnumName& name : leaf_of(*control, kDefaults).type->names) {
+    if (name.name != text) continue;
+    for (const ControlChoice& choice : control->options.choices) {
+      if (choice.value == name.value) return choice.label;
+    }
+  }
+  return std::string(text);
 }
 
 const char* choice_label(std::string_view id, std::int64_t value) {

@@ -32,6 +32,7 @@ struct ControlChoice {
 struct ControlOptions {
   const char* alone = "";  // label in the palette, where it appears alone; empty = as in the rail
   const char* tooltip = "";
+  const char* words = "";  // other words that people look for it by, in the palette
   std::span<const ControlChoice> choices = {};
   const char* row = nullptr;  // of a switch: label of the row that it begins
   bool beside = false;        // in the same row as the previous control
@@ -87,6 +88,14 @@ engine::Verdict control_support(const RequestControl& control, const engine::Run
                                 const LinkSupervisor& link);
 /// Why this worker does not run the backend; empty = it does.
 std::string backend_refusal(engine::GemmBackend backend, const LinkSupervisor& link);
+
+// A setting in words, for whoever reads it: as the rail calls it. Files and the command line keep
+// the names of fields and enumerators.
+
+/// "Power-of-two scales" for "recipe.pow2_scales"; a field that has no control by its own name.
+std::string setting_label(std::string_view field);
+/// "Sustained" for "sustained", "on" for "true"; other texts as they are.
+std::string setting_value(std::string_view field, std::string_view text);
 
 /// Label of an enumerator of a field: "Zipf 0.7".
 const char* choice_label(std::string_view id, std::int64_t value);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "app/controllers/request_controls.h"
 #include "engine/model/values.h"
 
 namespace app {
@@ -32,7 +33,8 @@ std::string request_difference(const engine::RunRequest& from, const engine::Run
     const std::string after = value_text(b, path);
     if (before == after || ++different > kNamedFields) continue;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} → {}", path, before, after);
+    text += fmt::format("{} {} → {}", setting_label(path), setting_value(path, before),
+                        setting_value(path, after));
   }
   if (different > kNamedFields) text += fmt::format(" and {} more", different - kNamedFields);
   return text;

@@ -24,7 +24,7 @@ class RequestHistory {
  public:
   struct Step {
     engine::RunRequest request;  // to be shown now
-    std::string words;           // what that changes: "shape.tokens 512 → 1024"
+    std::string words;           // what that changes: "Tokens 512 → 1024"
     /// The request was taken over from this run: undone, it is shown again, redone, left again.
     std::optional<RecordedPlace> from{};
   };
@@ -59,7 +59,7 @@ class RequestHistory {
   std::size_t position_ = 0;  // steps before it can be undone, from it on redone
 };
 
-/// "shape.tokens 512 → 1024, shape.preset … and 3 more"; fields by their names in JSON.
+/// "Tokens 512 → 1024, Experts … and 3 more"; settings as the rail calls them.
 std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to);
 
 }  // namespace app

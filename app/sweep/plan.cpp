@@ -55,7 +55,7 @@ std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
   // The recipe is always part of the label: it names the point.
   std::string label(engine::name_of(request.recipe.scaling));
   if (has_pow2(request.recipe.scaling)) {
-    label += request.recipe.pow2_scales ? " pow2" : " any scale";
+    label += fmt::format(", {}", engine::RecipeTraits::scales_label(request.recipe.pow2_scales));
   }
   if (axes.backends.size() > 1) {
     label += fmt::format(", {}", engine::name_of(request.backend));

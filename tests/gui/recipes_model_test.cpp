@@ -88,7 +88,8 @@ TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
 
 TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotOverlaid) {
   const app::plot::TableRow& row = model_.rows()[4];
-  EXPECT_THAT(row.cells[0].text, HasSubstr("FP8 delayed pow-2: Not here, take another"));
+  EXPECT_THAT(row.cells[0].text,
+              HasSubstr("FP8 delayed, power-of-two scales: Not here, take another"));
   ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
   EXPECT_TRUE(std::isnan(row.cells[1].key));
   model_.choose({4, 0}, theme_);
@@ -161,7 +162,7 @@ TEST_F(RecipesModelTest, TransformedCodesShowHowTheElementIsRecovered) {
 TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
   const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
   EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));
-  EXPECT_THAT(csv, HasSubstr("\"FP8 block pow-2\",30,1,0.01,0,9,200,0.375"));
+  EXPECT_THAT(csv, HasSubstr("\"FP8 block, power-of-two scales\",30,1,0.01,0,9,200,0.375"));
 }
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {

@@ -90,7 +90,7 @@ class Sweep(Commands):
         self.assertEqual(out["state"], "done")
         labels = [run["label"] for run in out["runs"]]
         self.assertEqual(len(labels), 9)  # six recipes, three of them with both kinds of scale
-        self.assertIn("fp8-block pow2", labels)
+        self.assertIn("fp8-block, power-of-two scales", labels)
         measured = [run for run in out["runs"] if "median_ns" in run]
         self.assertEqual(len(measured), 9)
         kept = self.rows(session, "SELECT group_kind, group_id, group_position, group_label FROM runs ORDER BY run_id")

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/controllers/request_controls.h"
 #include "app/gui/plot/format.h"
 #include "profiling/compare/comparison_csv.h"
 
@@ -143,8 +144,12 @@ void CompareModel::make_rows(const Theme& theme) {
   if (!result_) return;
   for (const profiling::SettingsRow& row : result_->settings.rows) {
     plot::TableRow made;
-    made.tooltip = fmt::format("{} {}\nA: {}\nB: {}", row.group, row.field, row.a, row.b);
-    made.cells = {{.text = row.field}, {.text = row.a}, {.text = row.b}, {.text = row.group}};
+    const std::string a = setting_value(row.field, row.a);
+    const std::string b = setting_value(row.field, row.b);
+    made.tooltip = fmt::format("{} ({} {})\nA: {}\nB: {}", setting_label(row.field), row.group,
+                               row.field, a, b);
+    made.cells = {
+        {.text = setting_label(row.field)}, {.text = a}, {.text = b}, {.text = row.group}};
     settings_rows_.push_back(std::move(made));
   }
   time_rows_.push_back(time_row("step", result_->runs.step, theme));

@@ -153,7 +153,7 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
   };
   const AxisBox boxes[] = {
       {"frontier.recipe", "recipes", &recipe_, "Every scaling recipe"},
-      {"frontier.pow2", "pow-2", &pow2_, "Power-of-two scales on and off, where a recipe has both"},
+      {"frontier.pow2", "scales", &pow2_, "Power-of-two and FP32 scales, where a recipe has both"},
       {"frontier.backend", "backends", &backend_, "Every backend that the worker has"},
       {"frontier.workspace", "workspaces", &workspace_, "Every workspace strategy (CUDA)"},
       {"frontier.routing", "routing", &routing_, "Uniform, Zipf and one-hot"}};

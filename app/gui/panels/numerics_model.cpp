@@ -56,7 +56,7 @@ std::string recipe_text(const engine::Recipe& recipe) {
   }
   if (!traits.chooses_pow2()) return text;
   text += recipe.activation_format == engine::Fp8Format::E4m3 ? ", X in E4M3" : ", X in E5M2";
-  text += recipe.pow2_scales ? ", pow-2 scales" : ", FP32 scales";
+  text += fmt::format(", {}", engine::RecipeTraits::scales_label(recipe.pow2_scales));
   if (traits.amax_epsilon && recipe.amax_epsilon > 0.0F) {
     text += ", epsilon " + plot::number_text(static_cast<double>(recipe.amax_epsilon));
   }

@@ -69,7 +69,7 @@ class NumericsModel {
   std::vector<plot::TableRow> expert_rows_;
 };
 
-/// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
+/// "FP8 block 1x128 / 128x128, E4M3, power-of-two scales".
 std::string recipe_text(const engine::Recipe& recipe);
 
 // What a range selected on the shared axis of the histograms contains: whole bins, their share, and

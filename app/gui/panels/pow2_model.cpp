@@ -151,7 +151,7 @@ const std::vector<plot::Column>& pow2_columns() {
       {"worst", 62, true, "Largest waste of any scale"},
       {"FP32 dB", 62, true, "SNR with scales that are not rounded"},
       {"pow-2 dB", 62, true, "SNR with power-of-two scales"},
-      {"lost dB", 62, true, "SNR with FP32 scales minus SNR with pow-2 scales"}};
+      {"lost dB", 62, true, "SNR with FP32 scales minus SNR with power-of-two scales"}};
   return kColumns;
 }
 

@@ -129,7 +129,7 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                                  ? std::string(kPairMethod)
                                  : fmt::format("{} scales are always powers of two", recipe.title)},
                  {.id = "pow2.pow2_snr",
-                  .label = "SNR, pow-2 scales",
+                  .label = "SNR, power-of-two scales",
                   .value = plot::decibels(pow2_db),
                   .tooltip = kPairMethod},
                  {.id = "pow2.lost",
@@ -143,7 +143,7 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                   .note = launches(pair.free),
                   .tooltip = kPairMethod},
                  {.id = "pow2.pow2_time",
-                  .label = "time, pow-2 scales",
+                  .label = "time, power-of-two scales",
                   .value = time_of(Pow2Model::median_ns(pair.pow2)),
                   .note = launches(pair.pow2),
                   .tooltip = kPairMethod}},
@@ -193,7 +193,7 @@ CardSpec Pow2View::snr_card(const PanelContext& context) {
   const bool twin = model_.pair().free != nullptr;
   if (!twin) variant_ = 1;
   const auto choose_variant = [this, &context, twin] {
-    controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
+    controls::segmented(context, "pow2.variant", variant_, {"FP32", "power-of-two"},
                         {.tooltip = "Scales whose error is drawn; both come from one comparison",
                          .width = context.theme.px(142)},
                         {{.enabled = twin,
@@ -238,14 +238,14 @@ void Pow2View::draw_snr(const PanelContext& context, ImVec2 size) {
   const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
   plot::read_out(context, fmt::format("expert {}", hovered),
                  {{"FP32 scales, dB", cells[4].text},
-                  {"pow-2 scales, dB", cells[5].text},
+                  {"power-of-two scales, dB", cells[5].text},
                   {"lost, dB", cells[6].text}});
 }
 
 CardSpec Pow2View::table_card(const PanelContext& context) {
   const auto switch_in_run = [&context] {
     engine::RunRequest request = context.view.requested;
-    if (controls::checkbox(context, "pow2.in_run", "pow-2 scales in the run",
+    if (controls::checkbox(context, "pow2.in_run", "power-of-two scales in the run",
                            request.recipe.pow2_scales,
                            {.tooltip = "Sets the switch in the rail; a live run follows"})) {
       context.commands.push_back(EditRequest{request});

@@ -55,7 +55,9 @@ std::string recipe_name(const engine::Recipe& recipe, bool weights) {
   std::string name(traits.label);
   const bool e5m2 = recipe.activation_format == engine::Fp8Format::E5m2;
   if (traits.chooses_format() && !weights && e5m2) name += " E5M2";
-  if (traits.chooses_pow2() && recipe.pow2_scales) name += " pow-2";
+  if (traits.chooses_pow2() && recipe.pow2_scales) {
+    name += fmt::format(", {}", engine::RecipeTraits::scales_label(true));
+  }
   return name;
 }
 

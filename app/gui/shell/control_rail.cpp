@@ -213,11 +213,14 @@ void ControlRail::draw_deviations() {
   }
   std::vector<std::string> without_effect;
   for (const engine::Deviation& one : deviations) {
-    const std::string line = fmt::format("{}: {} → {}", one.field, one.requested, one.effective);
+    const std::string label = setting_label(one.field);
+    const std::string line =
+        fmt::format("{}: {} → {}", label, setting_value(one.field, one.requested),
+                    setting_value(one.field, one.effective));
     all += line + ": " + one.reason + "\n";
     // Left from another recipe or backend; its control is disabled and says why.
     if (!engine::inapplicable_reason(one.field, view.run->request).empty()) {
-      without_effect.push_back(one.field);
+      without_effect.push_back(label);
       continue;
     }
     {

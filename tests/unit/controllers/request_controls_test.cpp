@@ -115,6 +115,31 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   EXPECT_THAT(names[1], ::testing::HasSubstr("splits s.json"));
 }
 
+/// What people read: no name of a field, no name of an enumerator.
+TEST(RequestControls, SettingsAreSaidInWords) {
+  EXPECT_EQ(setting_label("recipe.pow2_scales"), "Power-of-two scales");
+  EXPECT_EQ(setting_value("recipe.pow2_scales", "false"), "off");
+  EXPECT_EQ(setting_label("shape.num_experts"), "Experts");
+  EXPECT_EQ(setting_value("measure.pace", "sustained"), "Sustained");
+  EXPECT_EQ(setting_value("measure.pace", "no such pace"), "no such pace");
+  EXPECT_EQ(setting_label("routing.path"), "routing, path");
+  EXPECT_EQ(setting_value("routing.path", "/data/a_b.json"), "/data/a_b.json");
+  for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<RunRequest>)) {
+    EXPECT_EQ(setting_label(leaf.path).find('_'), std::string::npos) << leaf.path;
+  }
+  const RunRequest defaults;
+  for (const RequestControl& control : request_controls()) {
+    for (const ControlChoice& choice : control.options.choices) {
+      const engine::FoundLeaf leaf =
+          engine::find_leaf(engine::kType<RunRequest>, &defaults, control.field);
+      for (const engine::EnumName& name : leaf.type->names) {
+        if (name.value != choice.value) continue;
+        EXPECT_EQ(setting_value(control.field, name.name), choice.label) << control.id;
+      }
+    }
+  }
+}
+
 TEST(RequestControls, ACopyWithAnotherLabelIsTheSameControl) {
   const RequestControl& iterations = request_control("engine.iterations");
   RequestControl relabelled = iterations;

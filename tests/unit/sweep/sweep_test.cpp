@@ -54,13 +54,15 @@ std::vector<PlannedRun> three() {
 TEST(SweepPlan, IsEveryCombinationOnce) {
   const std::vector<PlannedRun> plan = plan_sweep(
       {}, {.recipes = {Scaling::None, Scaling::Block, Scaling::Mxfp8}, .pow2 = true}, cpu_only());
-  EXPECT_THAT(labels(plan), ElementsAre("bf16", "fp8-block pow2", "fp8-block any scale", "mxfp8"));
+  EXPECT_THAT(labels(plan), ElementsAre("bf16", "fp8-block, power-of-two scales",
+                                        "fp8-block, FP32 scales", "mxfp8"));
   EXPECT_FALSE(plan[2].request.recipe.pow2_scales);
   for (const PlannedRun& run : plan) EXPECT_EQ(run.refused, "");
 }
 
 TEST(SweepPlan, WithoutAxesIsTheBaseOnly) {
-  EXPECT_THAT(labels(plan_sweep({}, {}, cpu_only())), ElementsAre("fp8-block pow2"));
+  EXPECT_THAT(labels(plan_sweep({}, {}, cpu_only())),
+              ElementsAre("fp8-block, power-of-two scales"));
 }
 
 TEST(SweepPlan, RefusesWithTheGatesSentence) {
@@ -87,7 +89,7 @@ TEST(SweepPlan, SkipsSplitsFromAFile) {
   const std::vector<PlannedRun> plan = plan_sweep(
       {}, {.routings = {engine::RoutingDistribution::Zipf, engine::RoutingDistribution::File}},
       cpu_only());
-  EXPECT_THAT(labels(plan), ElementsAre("fp8-block pow2, zipf"));
+  EXPECT_THAT(labels(plan), ElementsAre("fp8-block, power-of-two scales, zipf"));
 }
 
 TEST(InterleavedPlan, DrawsTheOrderOfEquallyManyBlocks) {
