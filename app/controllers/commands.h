@@ -24,6 +24,7 @@ enum class Action {
   Run,
   Cancel,
   ReplaceWorker,
+  CopyRemoteCommand,
   ToggleLive,
   Undo,
   Redo,

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/gemm/support.h"
+
 namespace app {
 namespace {
 
@@ -121,6 +123,24 @@ void SessionState::select_run(std::size_t index) {
   show(runs_[index]);
 }
 
+bool SessionState::answers() const {
+  if (shown_ == nullptr) return false;
+  if (from_file() || shown_->request == requested) return true;
+  if (compared_.generation != generation_ || compared_.request != requested) {
+    compared_ = {generation_, requested, engine::same_step(shown_->request, requested)};
+  }
+  return compared_.answers;
+}
+
+bool SessionState::stale() const {
+  const bool newest = !from_file() && shown_ != nullptr && index_ + 1 == live_.runs.size();
+  return newest && !answers();
+}
+
+bool SessionState::has_expert() const {
+  return shown_ != nullptr && expert >= 0 && std::cmp_less(expert, shown_->result.splits.size());
+}
+
 const std::vector<profiling::TimeNote>& SessionState::notes_of(const Run& run) const {
   const auto changed = changed_notes_.find(run);
   return changed == changed_notes_.end() ? run->notes : changed->second;
@@ -139,7 +159,9 @@ SessionView SessionState::view() const {
   return {.requested = shown_request(),
           .run = shown_,
           .run_generation = generation_,
-          .expert = expert,
+          .expert = has_expert() ? expert : -1,
+          .absent_expert = has_expert() || shown_ == nullptr ? -1 : expert,
+          .answers = answers(),
           .stale = stale(),
           .from_file = from_file(),
           .recorded_request = shows_recorded_request(),
@@ -160,8 +182,6 @@ SessionView SessionState::view() const {
 }
 
 void SessionState::show(Run run) {
-  // With another number of experts the index would select an unrelated one.
-  if (run == nullptr || std::ssize(run->result.splits) <= expert) expert = -1;
   shown_ = std::move(run);
   ++generation_;
 }

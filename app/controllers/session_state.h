@@ -22,7 +22,7 @@ class SessionState {
   engine::RunRequest requested;  // the user's own; the rail shows shown_request()
   RunNamesGiven names;
   bool live = false;
-  int expert = -1;               // selected, of the shown run; -1 = none
+  int expert = -1;               // selected, whether the shown run has it or not; -1 = none
   std::string last_error;        // of the newest run or file; empty after a success
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::string history_error;     // of the newest order
@@ -74,8 +74,12 @@ class SessionState {
   const engine::RunRequest& shown_request() const {
     return shows_recorded_request() ? shown_->request : requested;
   }
-  /// Whether the request in the rail differs from that of the run on screen.
-  bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
+  /// The run on screen is what the request in the rail asks for: settings without an effect on
+  /// either, and the name of a shape, do not count.
+  bool answers() const;
+  /// The rail asks for something newer than the newest run. An older one, chosen from the list, is
+  /// what the user wants to see.
+  bool stale() const;
 
   /// Fills in its part of the view; the workbench fills in the rest.
   SessionView view() const;
@@ -88,6 +92,7 @@ class SessionState {
   /// After a change of the lists: joins them and finds the run on screen again.
   void list_runs();
   int frames_while_timing() const;
+  bool has_expert() const;
 
   Records live_;
   Records file_;
@@ -102,6 +107,13 @@ class SessionState {
   std::size_t index_ = 0;  // of the run on screen
   Run shown_;
   std::uint64_t generation_ = 0;
+  /// Whether the run of this generation answers this request: every frame asks.
+  struct Compared {
+    std::uint64_t generation = 0;
+    engine::RunRequest request;
+    bool answers = false;
+  };
+  mutable Compared compared_;
 };
 
 }  // namespace app

@@ -128,7 +128,9 @@ struct SessionView {
   std::shared_ptr<const profiling::RecordedRun> run;
   std::uint64_t run_generation = 0;  // changes whenever `run` does
   int expert = -1;                   // selected, in `run`; -1 = none
-  bool stale = false;                // the rail asks for something newer than `run`
+  int absent_expert = -1;            // selected, but not in `run`; -1 = none
+  bool answers = false;              // `run` is what the rail asks for
+  bool stale = false;                // the rail asks for something newer than the newest run
   bool from_file = false;            // what is on screen comes from the open recording
   bool recorded_request = false;     // `requested` is that of `run`, and cannot be changed
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
@@ -163,6 +165,11 @@ struct SessionView {
   /// As a person named it; empty = it is called by its settings.
   const std::string& name_of(const std::shared_ptr<const profiling::RecordedRun>& one) const {
     return names == nullptr ? one->name : names->of(one);
+  }
+  /// For a card that would mark the selected expert: "expert 12 is not in this run · ".
+  std::string absent_note() const {
+    return absent_expert < 0 ? std::string()
+                             : "expert " + std::to_string(absent_expert) + " is not in this run · ";
   }
   /// Of the recording on screen; empty = live.
   std::string path_on_screen() const { return from_file ? session_path : std::string(); }

@@ -225,7 +225,7 @@ void Workbench::close_front() {
   } else if (tours.to_user()) {
     tours.stop();
   } else {
-    notices.clear();
+    notices.clear_read();
   }
 }
 
@@ -372,6 +372,7 @@ bool Workbench::tick() {
   changed = tick_doctor() || changed;
   changed = libraries.tick() || changed;
   changed = tours.tick() || changed;
+  notices.expire();
   std::ranges::move(tours.take_commands(), std::back_inserter(commands_));
   changed = notices.take_changed() || changed;
   return changed || !commands_.empty();

@@ -273,4 +273,13 @@ ForcedSettings forced_settings(const RunRequest& request) {
   return forced;
 }
 
+bool same_step(const RunRequest& a, const RunRequest& b) {
+  const auto effect = [](const RunRequest& request) {
+    RunRequest effective = forced_settings(request).effective;
+    effective.shape.preset.clear();
+    return effective;
+  };
+  return a == b || effect(a) == effect(b);
+}
+
 }  // namespace engine

@@ -2,11 +2,15 @@
 #include "app/gui/shell/keys.h"
 
 #include <GLFW/glfw3.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/gui/shell/command_palette.h"
 
@@ -46,6 +50,80 @@ TEST(Keys, LettersAndUndoAreLeftToATextField) {
   EXPECT_FALSE(action_of(GLFW_KEY_RIGHT, 0, {}));
   EXPECT_EQ(action_of(GLFW_KEY_RIGHT, 0, {.touring = true}), Action::TourNext);
   EXPECT_FALSE(action_of(GLFW_KEY_SPACE, 0, {.typing = true, .touring = true}));
+}
+
+/// As the `?` page writes it; empty = a key that it need not name.
+std::string written(const Chord& chord) {
+  static const std::map<int, std::string> kNames = {
+      {GLFW_KEY_ESCAPE, "Esc"},      {GLFW_KEY_SPACE, "Space"},
+      {GLFW_KEY_LEFT, "Left arrow"}, {GLFW_KEY_RIGHT, "Right arrow"},
+      {GLFW_KEY_PAGE_UP, "PageUp"},  {GLFW_KEY_PAGE_DOWN, "PageDown"},
+      {GLFW_KEY_HOME, "Home"},       {GLFW_KEY_EQUAL, "="},
+      {GLFW_KEY_MINUS, "-"},         {GLFW_KEY_SLASH, "/"},
+      {GLFW_KEY_COMMA, ","},         {GLFW_KEY_PERIOD, "."},
+      {GLFW_KEY_LEFT_BRACKET, "["},  {GLFW_KEY_RIGHT_BRACKET, "]"}};
+  std::string text;
+  if ((chord.modifiers & GLFW_MOD_CONTROL) != 0) text += "Ctrl+";
+  if ((chord.modifiers & GLFW_MOD_ALT) != 0) text += "Alt+";
+  if ((chord.modifiers & GLFW_MOD_SHIFT) != 0) text += "Shift+";
+  const int key = chord.key;
+  if (const auto named = kNames.find(key); named != kNames.end()) return text + named->second;
+  if (key >= GLFW_KEY_F1 && key <= GLFW_KEY_F25)
+    return text + "F" + std::to_string(key - GLFW_KEY_F1 + 1);
+  if (key > GLFW_KEY_SPACE && key <= GLFW_KEY_Z) return text + static_cast<char>(key);
+  return {};  // the same character on the number pad
+}
+
+TEST(Help, NamesEveryKeyOfBothTables) {
+  std::map<std::string, std::string> shown;  // meaning -> keys
+  for (const HelpSection& section : help_sections()) {
+    for (const HelpRow& row : section.rows) {
+      EXPECT_TRUE(shown.emplace(row.meaning, row.keys).second || row.meaning == std::string("pan"))
+          << row.meaning;
+    }
+  }
+  for (const ActionRow& row : action_table()) {
+    if (row.chords.empty() && row.keys[0] == '\0') continue;
+    ASSERT_TRUE(shown.contains(row.title)) << row.title;
+    // The first is the one that is written; others reach the same character.
+    if (!row.chords.empty()) {
+      EXPECT_THAT(shown[row.title], ::testing::HasSubstr(written(row.chords.front()))) << row.title;
+    }
+    for (const Chord& chord : row.chords) {
+      if (chord.key == GLFW_KEY_EQUAL) continue;  // + is = with Shift
+      EXPECT_THAT(row.keys, ::testing::HasSubstr(written(chord))) << row.title;
+    }
+  }
+  for (const PlotRow& row : plot_table()) EXPECT_TRUE(shown.contains(row.meaning)) << row.meaning;
+}
+
+TEST(Palette, IsFoundByTheWordsThatPeopleUse) {
+  std::vector<PaletteEntry> entries;
+  for (const ActionRow& row : action_table()) {
+    entries.push_back({.id = row.id, .group = row.group, .title = row.title, .words = row.words});
+  }
+  const std::map<std::string, std::string> kFinds = {
+      {"remote", "worker.remote"},    {"ssh", "worker.remote"},
+      {"quit", "file.quit"},          {"exit", "file.quit"},
+      {"dark", "view.theme"},         {"light", "view.theme"},
+      {"png", "file.picture"},        {"screenshot", "file.picture"},
+      {"csv", "file.export_records"}, {"perfetto", "file.export_trace"},
+      {"stop", "run.cancel"},         {"abort", "run.cancel"},
+      {"font", "view.larger"},        {"shortcuts", "help.keys"},
+      {"doctor", "view.graphs"},      {"load", "file.open"},
+      {"save", "file.save"},          {"restart", "worker.replace"}};
+  for (const auto& [typed, id] : kFinds) {
+    const std::vector<std::size_t> found = palette_matches(entries, typed);
+    ASSERT_FALSE(found.empty()) << typed;
+    EXPECT_EQ(entries[found.front()].id, id) << typed;
+  }
+  const auto offers = [&](const std::string& typed, const std::string& id) {
+    const std::vector<std::size_t> found = palette_matches(entries, typed);
+    return std::ranges::any_of(found, [&](std::size_t at) { return entries[at].id == id; });
+  };
+  EXPECT_TRUE(offers("gpu", "worker.remote"));
+  EXPECT_TRUE(offers("export", "file.picture"));
+  EXPECT_FALSE(offers("ssh", "file.quit"));
 }
 
 TEST(Keys, PlotKeysAddUp) {

@@ -232,9 +232,7 @@ def test_picture_and_table_of_a_card(open_window):
         table = pathlib.Path(saved.removeprefix("Table saved: "))
         assert len(table.read_text().splitlines()) > 1
         window.settle()
-        while window.control("notice.0.close"):
-            window.click("notice.0.close")
-            window.settle()
+        window.dismiss_notices()
 
 
 def drag_over(window, name, start, end):

@@ -76,6 +76,24 @@ def test_a_range_on_a_histogram_is_counted(open_window):
     wait_for(window, "numerics.selection", lambda c: c["value"] == "none")
 
 
+def test_a_chosen_element_stays_through_recipes(open_window):
+    window = numerics(open_window)
+    window.click("numerics.lower.1")
+    window.click("numerics.inspect")
+    wait_for(window, "numerics.cells", lambda c: True)
+    window.type_number("numerics.sample_row", "40")
+    wait_for(window, "numerics.arithmetic", lambda c: c["value"].startswith("X[40, 0]"))
+    window.click("recipe.scaling.1")
+    window.wait("the other recipe", lambda m: not m["state"]["stale"])
+    # The elements of the new run are requested by themselves, at the same place.
+    wait_for(window, "numerics.arithmetic", lambda c: c["value"].startswith("X[40, 0]")
+             and "numerics.cells" in {one["id"] for one in window.map()["controls"]})
+    window.click("recipe.scaling.0")
+    window.wait("BF16", lambda m: all(c["id"] != "numerics.cells" for c in m["controls"]))
+    window.click("recipe.scaling.2")
+    wait_for(window, "numerics.arithmetic", lambda c: c["value"].startswith("X[40, 0]"))
+
+
 def test_cost_of_power_of_two_scales(open_window):
     window = numerics(open_window)
     window.click("numerics.part.2")

@@ -1,4 +1,4 @@
-"""The status bar: the device between runs, as a worker reports it, or why there is none."""
+"""The status bar: the device between runs, as a worker reports it, or why there is none; and that it keeps still."""
 import os
 import subprocess
 import time
@@ -69,3 +69,65 @@ def test_without_a_gpu_the_bar_says_why(open_window):
     assert "started for the CPU only" in device(current)
     bar = next(c for c in current["controls"] if c["id"] == "status.device")
     assert bar["rect"][2] <= current["window"][0]
+
+
+def rects(current):
+    """Places of the fields, but of text that ends where it ends: only where it begins."""
+    return {c["id"]: c["rect"][:2] for c in current["controls"]
+            if c["id"] in ("status.worker", "status.machine", "status.progress", "status.cancel")}
+
+
+def test_the_fields_keep_their_places_while_busy(open_window):
+    window = open_window()
+    window.wait_for_result()
+    idle = rects(window.map())
+    window.type_number("engine.iterations", "400")
+    places, words = [], set()
+    current = window.wait("a busy worker", lambda m: "status.cancel" in rects(m))
+    while "status.cancel" in rects(current):
+        places.append(rects(current))
+        words.add(next(c["value"] for c in current["controls"] if c["id"] == "status.progress"))
+        current = window.map()
+    assert len(words) > 3, words
+    assert all(one == places[0] for one in places), places
+    assert {name: places[0][name] for name in idle} == idle
+
+
+def test_notices_cover_nothing_and_errors_stay(open_window, tmp_path):
+    window = open_window()
+    window.wait_for_result()
+    window.click("run.live")
+    window.settle()
+
+    def page(current):
+        return {c["id"]: c["rect"] for c in current["controls"]
+                if not c["id"].startswith(("status.", "notice."))}
+    before = page(window.map())
+    broken = tmp_path / "broken.session"
+    broken.write_bytes(b"no recording")
+    window.key("ctrl+o")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
+    window.settle()
+    window.click("file.path")
+    window.xdotool("type", "--delay", 15, str(broken))
+    window.wait("the path", lambda m: any(
+        c["id"] == "file.path" and c["value"] == str(broken) for c in m["controls"]))
+    window.settle()
+    window.click("file.accept")
+    current = window.wait("the notice", lambda m: any(
+        c["id"] == "notice.0" and "Not opened" in c["value"] for c in m["controls"]))
+    window.settle()
+    assert page(window.map()) == before
+    says = window.control("status.says")
+    assert "Not opened" in says["value"] and not window.control("notice.0")["visible"]
+    assert window.control("status.notices")["label"] == "1 !"
+    window.key("Escape")
+    window.settle()
+    assert window.control("notice.0"), "an error stays"
+    window.click("status.notices")
+    window.wait("the list", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
+    window.settle()
+    assert window.control("notice.0")["visible"]
+    window.click("notice.0.close")
+    window.wait("no notice", lambda m: all(c["id"] != "notice.0" for c in m["controls"]))
+    assert current["frame"] > 0

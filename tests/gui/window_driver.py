@@ -270,11 +270,21 @@ class Window:
         before = self.state()["screenshot_path"]
         self.key("F12")
         after = self.wait("a picture", lambda m: m["state"]["screenshot_path"] != before)
-        self.wait("its notice", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
+        self.wait("its notice", lambda m: any(c["id"] == "notice.0" for c in m["controls"]))
         self.settle()
-        self.click("notice.0.close")
-        self.wait("no notice", lambda m: all(c["id"] != "notice.0.close" for c in m["controls"]))
+        self.dismiss_notices()
         return self.folder / after["state"]["screenshot_path"]
+
+    def dismiss_notices(self):
+        """Through the list at the end of the status bar."""
+        if self.control("status.notices") is None:
+            return
+        self.click("status.notices")
+        self.wait("the list", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
+        self.settle()
+        while self.control("notice.0.close"):
+            self.click("status.dismiss_all" if self.control("status.dismiss_all") else "notice.0.close")
+            self.settle()
 
     def kill_worker(self, number=signal.SIGKILL):
         pid = self.state()["worker_pid"]

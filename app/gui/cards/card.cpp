@@ -324,12 +324,12 @@ bool accent_button(const PanelContext& context, const char* id, const char* labe
 
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& reason, const char* button_id, const char* button_label) {
-  // Only the beginning of a reason that is too long for any panel.
-  const std::string sentence = engine::shown_text(reason, 1000);
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float wrap = std::min(size.x - theme.px(2 * kPanelPadding), theme.px(460));
   const ImFont* body = theme.fonts.body;
+  // Only the beginning of a reason that is too long for any panel.
+  const std::string sentence = broken_at_spaces(body, engine::shown_text(reason, 1000), wrap);
   const ImVec2 text = shown_size(body, sentence, wrap);
   const float height = theme.fonts.title->FontSize + theme.px(kGap) + text.y + theme.px(kGapLarge) +
                        theme.px(kRowHeight + 8);
@@ -342,7 +342,8 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
   const char* from = sentence.data();
   const char* const last = from + sentence.size();
   while (from < last) {
-    const char* to = body->CalcWordWrapPositionA(1.0F, from, last, wrap);
+    const char* const line = std::find(from, last, '\n');
+    const char* to = body->CalcWordWrapPositionA(1.0F, from, line, wrap);
     if (to == from) ++to;  // at least one character, however narrow
     plot::draw_text_centered(draw, body, ImVec2(middle, y), theme.colors.dim_text,
                              std::string_view(from, static_cast<std::size_t>(to - from)));
@@ -401,20 +402,13 @@ void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, 
   // A live-running drag gets its result faster than this: nothing flickers.
   constexpr double kFadeSeconds = 0.12;
   if (now - since_ < kFadeSeconds) return;
-  const Theme& theme = context.theme;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  const std::string text =
-      working ? fmt::format("{}\u2026", busy)
-              : fmt::format("answers request {}; the rail asks for something newer",
-                            context.view.run->result.id);
-  const ImFont* font = theme.fonts.label;
-  const ImVec2 size = text_size(font, text);
-  const ImVec2 at(max.x - size.x - theme.px(kGap), min.y);
-  draw->AddRectFilled(ImVec2(at.x - theme.px(kGap), at.y),
-                      ImVec2(max.x, at.y + size.y + theme.px(6)), theme.colors.raised,
-                      theme.px(kRounding));
-  draw_text(draw, font, ImVec2(at.x, at.y + theme.px(3)), theme.colors.warn, text);
-  draw->AddRectFilled(min, max, faded(theme.colors.window, 0.35F));
+  // Said by the headline: a label here would cover what is still readable.
+  const std::string why = working
+                              ? std::string(busy)
+                              : fmt::format("answers request {}; the rail asks for something newer",
+                                            context.view.run->result.id);
+  controls::record(context, "page.dimmed", "Why the page is dimmed", "text", why, min, max);
+  ImGui::GetWindowDrawList()->AddRectFilled(min, max, faded(context.theme.colors.window, 0.35F));
 }
 
 }  // namespace app

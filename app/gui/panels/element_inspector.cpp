@@ -46,6 +46,17 @@ engine::OperandRole role_of(Operand operand) {
                                        : engine::OperandRole::Activations;
 }
 
+struct OperandSize {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+OperandSize size_of_operand(const NumericsModel& model) {
+  const engine::ShapeSpec& shape = model.run().result.effective.shape;
+  return {model.operand() == Operand::Weights ? shape.n * shape.num_experts : shape.tokens,
+          model.operand() == Operand::Gradients ? shape.n : shape.k};
+}
+
 }  // namespace
 
 const std::vector<std::string>& cell_fields() {
@@ -184,8 +195,11 @@ bool inspects(const engine::ComparisonRequest& done, const engine::RunRequest& e
 
 void RunInspector::go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
                          std::int64_t column) {
+  chosen_ = true;
+  waiting_ = true;
   row_ = row;
   column_ = column;
+  asked_for_ = model.generation();
   view_.picked_row = 0;
   view_.picked_column = 0;
   if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
@@ -198,6 +212,7 @@ void RunInspector::follow(const PanelContext& context, const NumericsModel& mode
   const bool looked = generation_ == model.generation() && seen_ == comparisons.size() &&
                       (comparisons.empty() || shown_ == nullptr || shown_ == comparisons.back());
   if (looked) return;
+  if (generation_ != model.generation() && !waiting_) keep_element();
   generation_ = model.generation();
   seen_ = comparisons.size();
   RecipesModel::Comparison found;
@@ -208,10 +223,16 @@ void RunInspector::follow(const PanelContext& context, const NumericsModel& mode
       found = one;
     }
   }
-  if (found == shown_) return;
+  const bool changed = found != shown_;
   shown_ = std::move(found);
+  if (changed) show(context, model);
+  if (chosen_ && !holds_element()) ask_again(context, model);
+}
+
+void RunInspector::show(const PanelContext& context, const NumericsModel& model) {
   overlay_ = {};
   if (shown_ == nullptr) return;
+  waiting_ = false;
   const engine::QuantizationReport& report = shown_->comparison.reports.front();
   overlay_ = overlay_of(report, role_of(model.operand()));
   overlay_.name = recipe_text(report.recipe);
@@ -220,6 +241,28 @@ void RunInspector::follow(const PanelContext& context, const NumericsModel& mode
       std::clamp<std::int64_t>(row_ - report.sample.row, 0, report.sample.rows - 1));
   view_.picked_column = static_cast<int>(
       std::clamp<std::int64_t>(column_ - report.sample.column, 0, report.sample.columns - 1));
+}
+
+/// The one that was looked at last, before another run takes the screen.
+void RunInspector::keep_element() {
+  if (shown_ == nullptr) return;
+  row_ = overlay_.report->sample.row + view_.picked_row;
+  column_ = overlay_.report->sample.column + view_.picked_column;
+}
+
+bool RunInspector::holds_element() const {
+  if (shown_ == nullptr) return false;
+  const engine::QuantizationSample& sample = overlay_.report->sample;
+  const std::int64_t row = row_ - sample.row;
+  const std::int64_t column = column_ - sample.column;
+  return row >= 0 && row < sample.rows && column >= 0 && column < sample.columns;
+}
+
+void RunInspector::ask_again(const PanelContext& context, const NumericsModel& model) {
+  const auto [rows, columns] = size_of_operand(model);
+  const bool there = row_ < rows && column_ < columns;
+  if (!there || !model.quantized() || asked_for_ == model.generation()) return;
+  go_to(context, model, row_, column_);
 }
 
 std::string RunInspector::list() const {
@@ -251,20 +294,19 @@ void RunInspector::draw(const PanelContext& context, const NumericsModel& model,
 }
 
 void RunInspector::draw_controls(const PanelContext& context, const NumericsModel& model) {
-  const engine::ShapeSpec& shape = model.run().result.effective.shape;
+  const auto [rows, columns] = size_of_operand(model);
   std::int64_t row = overlay_.report->sample.row;
   std::int64_t column = overlay_.report->sample.column;
-  if (draw_sample_position(
-          context,
-          {.row_id = "numerics.sample_row",
-           .column_id = "numerics.sample_column",
-           .column_label = "col",
-           .width = 52,
-           .map = "the map",
-           .recorded = "A recording holds only the elements that were inspected",
-           .rows = model.operand() == Operand::Weights ? shape.n * shape.num_experts : shape.tokens,
-           .columns = model.operand() == Operand::Gradients ? shape.n : shape.k},
-          row, column)) {
+  if (draw_sample_position(context,
+                           {.row_id = "numerics.sample_row",
+                            .column_id = "numerics.sample_column",
+                            .column_label = "col",
+                            .width = 52,
+                            .map = "the map",
+                            .recorded = "A recording holds only the elements that were inspected",
+                            .rows = rows,
+                            .columns = columns},
+                           row, column)) {
     go_to(context, model, row, column);
   }
   controls::combo(context, "numerics.sample_field", "", view_.field, cell_fields(),
@@ -308,6 +350,15 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
   if (!model.quantized()) {
     draw_empty(context, area.size, "BF16 has no codes",
                "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail.");
+    return;
+  }
+  const auto [rows, columns] = size_of_operand(model);
+  if (chosen_ && (row_ >= rows || column_ >= columns)) {
+    draw_empty(context, area.size, "Not in this run",
+               fmt::format("{}[{}, {}] was chosen; here {} has {} rows of {} elements. Click a "
+                           "block of the map to choose another.",
+                           name_of(model.operand()), row_, column_, name_of(model.operand()), rows,
+                           columns));
     return;
   }
   if (view.comparing) {

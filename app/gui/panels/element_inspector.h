@@ -63,19 +63,29 @@ class RunInspector {
   /// Shows the elements around this position; requests them if there is a worker.
   void go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
              std::int64_t column);
-  /// Draws into the rest of a card.
+  /// Draws into the rest of a card. Once an element was chosen, those around it are requested from
+  /// every run on screen.
   void draw(const PanelContext& context, const NumericsModel& model, const Area& area);
   /// Tab-separated.
   std::string list() const;
 
  private:
   void follow(const PanelContext& context, const NumericsModel& model);
+  void show(const PanelContext& context, const NumericsModel& model);
   void draw_controls(const PanelContext& context, const NumericsModel& model);
   void draw_arithmetic(const PanelContext& context, const NumericsModel& model, const Area& area);
   void draw_nothing(const PanelContext& context, const NumericsModel& model, const Area& area);
 
+  void keep_element();
+  bool holds_element() const;
+  void ask_again(const PanelContext& context, const NumericsModel& model);
+
+  // The element that was chosen; it stays so, whether the run on screen has it or not.
+  bool chosen_ = false;
   std::int64_t row_ = 0;
   std::int64_t column_ = 0;
+  bool waiting_ = false;         // for its elements
+  std::uint64_t asked_for_ = 0;  // generation of the model that they were requested for
   SampleView view_;
   RecipesModel::Comparison shown_;  // null = none
   std::uint64_t generation_ = 0;    // of the model that shown_ belongs to

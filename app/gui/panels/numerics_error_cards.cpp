@@ -34,7 +34,7 @@ CardSpec NumericsPanel::snr_card(const PanelContext& context) {
       .question =
           "Which expert's product suffers most? A click selects an expert, here and in "
           "Performance.",
-      .note = selected_note(context.view.expert) +
+      .note = context.view.absent_note() + selected_note(context.view.expert) +
               fmt::format("SNR of {} against the unquantized product",
                           engine::output_name(model_.product())),
       .measured =

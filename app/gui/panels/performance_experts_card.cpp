@@ -163,7 +163,9 @@ CardSpec PerformancePanel::experts_card(const PanelContext& context, const Area&
       .question =
           "How long does each expert take in one iteration, and does that follow "
           "its tokens? A click selects an expert, here and in Numerics.",
-      .note = sources == 0 ? "" : selected_note(context.view.expert) + experts_note(),
+      .note = sources == 0 ? ""
+                           : context.view.absent_note() + selected_note(context.view.expert) +
+                                 experts_note(),
       .measured = how_measured(method, result) + agreement_text(),
       .list = [this] { return experts_list(); },
       .header_widgets = widgets,

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
@@ -13,18 +12,6 @@
 
 namespace app {
 namespace {
-
-ImU32 severity_color(const Palette& colors, Severity severity) {
-  switch (severity) {
-    case Severity::Good:
-      return colors.good;
-    case Severity::Warn:
-      return colors.warn;
-    case Severity::Bad:
-      break;
-  }
-  return colors.bad;
-}
 
 /// One strip with a sentence; buttons can follow on the same line.
 class Banner {
@@ -139,21 +126,6 @@ void draw_library_question(const PanelContext& context, const LibraryConsent::Qu
           {.tooltip = "Esc; the rail asks for the worker's own library instead", .width = width})) {
     context.commands.push_back(Action::RefuseLibrary);
   }
-}
-
-void draw_notices(const PanelContext& context, Notices& notices) {
-  std::optional<std::size_t> dismissed;
-  for (std::size_t i = 0; i < notices.all().size(); ++i) {
-    const std::string id = "notice." + std::to_string(i);
-    const Notice& notice = notices.all()[i];
-    const float button_width = context.theme.px(64);
-    const Banner banner(context, id.c_str(), severity_color(context.theme.colors, notice.severity),
-                        notice.text, button_width);
-    if (controls::button(context, (id + ".close").c_str(), "Dismiss", {.width = button_width})) {
-      dismissed = i;
-    }
-  }
-  if (dismissed) notices.dismiss(*dismissed);
 }
 
 void draw_tour(const PanelContext& context, const Workbench& workbench) {

@@ -37,10 +37,12 @@ class RunPicker {
 
  private:
   void draw_below(const PanelContext& context);
+  void give_name(const PanelContext& context);
 
   RunNames names_;
   std::string filter_;
   std::string name_;
+  bool edited_ = false;      // `name_` is not the run's name yet
   std::uint64_t named_ = 0;  // generation of the run that `name_` is of
 };
 
@@ -71,11 +73,9 @@ struct DeviceWords {
 /// Empty while an order is in progress: nothing is read then.
 DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello>& hello);
 
-struct StatusLine {
-  std::string last_error;
-  std::string message;  // what was just done, or why it was not possible
-};
-void draw_status_bar(const PanelContext& context, const StatusLine& line);
+/// Every field has its place and its width, so that nothing moves while numbers change; messages
+/// appear in a field of their own. The notices' list opens above the bar.
+void draw_status_bar(const PanelContext& context, const std::string& last_error, Notices& notices);
 
 /// Before the window is closed: what would be lost, and where it can go.
 struct CloseQuestion {
@@ -90,15 +90,19 @@ CloseAnswer draw_close_question(const PanelContext& context, const CloseQuestion
 /// True when it was closed.
 bool draw_help(const PanelContext& context);
 
-// Banners: coloured strips, never modal, that do not take the focus. Each draws nothing if it has
-// nothing to say.
+ImU32 severity_color(const Palette& colors, Severity severity);
+/// The button at the end of the status bar, and the list that it opens. `width` is kept free where
+/// there is nothing to list.
+void draw_notice_list(const PanelContext& context, Notices& notices, float width);
+
+// Banners: coloured strips for what needs an answer, never modal, that do not take the focus. Each
+// draws nothing if it has nothing to ask.
 
 /// For a worker that is lost, stalled, or does not answer Cancel.
 void draw_link_banner(const PanelContext& context, LinkSupervisor& link);
 /// While nothing can be written: results wait in memory, and the user can choose another place.
 void draw_recorder_banner(const PanelContext& context, const Recorder::Progress& progress);
 void draw_library_question(const PanelContext& context, const LibraryConsent::Question* question);
-void draw_notices(const PanelContext& context, Notices& notices);
 /// Caption of the tour's step, and buttons to step through the tour.
 void draw_tour(const PanelContext& context, const Workbench& workbench);
 /// The draft of a new tour.

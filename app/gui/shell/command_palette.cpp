@@ -72,9 +72,10 @@ std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entrie
   std::vector<int> scores(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const PaletteEntry& entry = entries[i];
-    const auto score = subsequence_score(typed, entry.title + " " + entry.group);
-    if (!score) continue;
-    scores[i] = *score;
+    const auto title = subsequence_score(typed, entry.title + " " + entry.group);
+    const auto word = other_word_score(typed, entry.words);
+    if (!title && !word) continue;
+    scores[i] = std::max(title.value_or(0), word.value_or(0));
     order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -171,6 +172,7 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .group = row.group,
                        .title = row.title,
                        .keys = row.keys,
+                       .words = row.words,
                        .refusal = workbench.refusal(row.action),
                        .command = row.action});
   }
@@ -181,6 +183,7 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
         {.id = one.id,
          .group = one.group,
          .title = one.title,
+         .words = one.words,
          .refusal = locked.empty() ? refusal_of(one, requested, workbench.runs.link) : locked,
          .command = ChooseRequest{std::move(changed)}});
   }
@@ -222,6 +225,22 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .command = std::move(order)});
   }
   return entries;
+}
+
+std::optional<int> other_word_score(std::string_view typed, std::string_view words) {
+  if (typed.size() < 2) return std::nullopt;
+  const auto same = [](char a, char b) { return lower(a) == lower(b); };
+  std::optional<int> best;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(word.size() + 1, words.size()));
+    if (word.size() < typed.size() ||
+        !std::ranges::equal(typed, word.substr(0, typed.size()), same)) {
+      continue;
+    }
+    best = std::max(best, subsequence_score(typed, word));
+  }
+  return best;
 }
 
 std::optional<int> subsequence_score(std::string_view typed, std::string_view text) {

@@ -17,6 +17,7 @@ struct PaletteEntry {
   std::string group;  // "Run"
   std::string title;
   std::string keys{};     // dimmed on the right
+  std::string words{};    // other words that find it
   std::string refusal{};  // why not now; empty = can be chosen
   Command command{};
 };
@@ -47,6 +48,9 @@ class CommandPalette {
 /// spaces. Larger = better: letters that begin words or follow each other count more, long texts
 /// less; nothing typed matches everything with 0. nullopt = no match.
 std::optional<int> subsequence_score(std::string_view typed, std::string_view text);
+
+/// As subsequence_score(), for a text that begins one of these words; one letter is not enough.
+std::optional<int> other_word_score(std::string_view typed, std::string_view words);
 
 /// Indices of the entries that match `typed`, best first; in the given order when nothing is typed.
 /// Entries that are not possible now come last.

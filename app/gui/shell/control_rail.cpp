@@ -124,14 +124,13 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + ImGui::GetWindowWidth(), at.y},
                                         theme.colors.line);
-    draw_footer(request, live, last_error);
+    draw_footer(live, last_error);
     footer_height_ = ImGui::GetCursorPosY() + theme.px(kGapSmall);
   }
   return std::move(wishes_);
 }
 
-void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
-                              const std::string& last_error) {
+void ControlRail::draw_footer(bool& live, const std::string& last_error) {
   const Theme& theme = context_->theme;
   draw_deviations();
   if (context_->view.recorded_request) return draw_take_over();
@@ -169,7 +168,7 @@ void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
                          {.tooltip = "Every change of a control runs at once; the newest wins."})) {
     wishes_.live_touched = true;
     wishes_.run = live && problem_.message.empty() && !link_->waiting() &&
-                  (context_->view.run == nullptr || context_->view.run->request != request);
+                  (context_->view.run == nullptr || !context_->view.answers);
   }
 }
 
@@ -195,8 +194,8 @@ void ControlRail::draw_deviations() {
   const std::vector<engine::Deviation>& deviations = view.run->result.deviations;
   // The request in the rail may have changed since; a recording has its own.
   const char* whose = view.from_file ? "The recorded run: "
-                      : view.stale   ? "The run on screen: "
-                                     : "";
+                      : view.answers ? ""
+                                     : "The run on screen: ";
   if (deviations.empty()) {
     const TextColorScope color(theme.colors.dim_text);
     const std::string line =

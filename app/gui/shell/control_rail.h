@@ -70,7 +70,7 @@ class ControlRail {
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
   void draw_algorithm_gains();
-  void draw_footer(const engine::RunRequest& request, bool& live, const std::string& last_error);
+  void draw_footer(bool& live, const std::string& last_error);
   /// In place of Run and Live while the request is a recorded one.
   void draw_take_over();
   void draw_deviations();

@@ -208,6 +208,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
     const std::string answers = (view.stale       ? "older request: "
                                  : view.from_file ? "recorded: "
+                                 : !view.answers  ? "another request: "
                                                   : "") +
                                 summary;
     ImGui::SetCursorPosY(origin.y + theme.px(9));

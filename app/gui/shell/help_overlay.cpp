@@ -1,6 +1,5 @@
 // Keys and mouse on one page, from the table that also handles the keyboard.
 #include <algorithm>
-#include <string_view>
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
@@ -29,18 +28,6 @@ void draw_title(const PanelContext& context, const char* title) {
   show_text(title);
 }
 
-void draw_actions(const PanelContext& context) {
-  for (const char* group : {"Run", "Edit", "File", "View", "Tour", "Help"}) {
-    bool titled = false;
-    for (const ActionRow& row : action_table()) {
-      if (row.group != std::string_view(group) || row.keys[0] == '\0') continue;
-      if (!titled) draw_title(context, group);
-      titled = true;
-      draw_row(context, row.keys, row.title);
-    }
-  }
-}
-
 }  // namespace
 
 bool draw_help(const PanelContext& context) {
@@ -60,11 +47,10 @@ bool draw_help(const PanelContext& context) {
   controls::record(context, "help", "Keys and mouse", "text", "open", at,
                    {at.x + size.x, at.y + size.y});
   const ChildScope list("##keys", {0, 0}, theme.colors.panel, {0, 0});
-  draw_title(context, "Plots, the one under the mouse");
-  for (const PlotRow& row : plot_table()) draw_row(context, row.keys, row.meaning);
-  draw_row(context, "Number fields",
-           "drag to change, click to type (3*1024, 16k), arrows step, double click resets");
-  draw_actions(context);
+  for (const HelpSection& section : help_sections()) {
+    draw_title(context, section.title);
+    for (const HelpRow& row : section.rows) draw_row(context, row.keys, row.meaning);
+  }
   return closed;
 }
 

@@ -26,6 +26,7 @@ struct ActionRow {
   const char* title;  // in the palette and on the `?` page
   const char* keys;   // as displayed; empty = only in the palette
   std::vector<Chord> chords;
+  const char* words = "";  // other words that people look for it by, in the palette
 };
 const std::vector<ActionRow>& action_table();
 const ActionRow& row_of(Action action);
@@ -45,6 +46,17 @@ struct PlotRow {
   void (*press)(int key, PlotKeys& keys);
 };
 const std::vector<PlotRow>& plot_table();
+
+/// The `?` page: every key of both tables, and those of fields and questions.
+struct HelpRow {
+  const char* keys;
+  const char* meaning;
+};
+struct HelpSection {
+  const char* title;
+  std::vector<HelpRow> rows;
+};
+std::vector<HelpSection> help_sections();
 
 /// Adds a key press to the input of the plot under the mouse.
 void add_plot_key(int key, int modifiers, PlotKeys& keys);

@@ -43,10 +43,18 @@ void RunPicker::draw(const PanelContext& context, float width) {
   const controls::Options options{
       .tooltip = view.from_file ? "A run of " + view.session_path : "A run of this window",
       .width = width};
-  if (controls::filtered_combo(context, "top.run", "", index, list, options,
-                               [&] { draw_below(context); })) {
-    context.commands.push_back(SelectRun{static_cast<std::size_t>(index)});
-  }
+  bool open = false;
+  const bool chosen = controls::filtered_combo(context, "top.run", "", index, list, options, [&] {
+    open = true;
+    draw_below(context);
+  });
+  // A click elsewhere closes the list before the field can say that it was left.
+  if (!open && std::exchange(edited_, false) && named_ == view.run_generation) give_name(context);
+  if (chosen) context.commands.push_back(SelectRun{static_cast<std::size_t>(index)});
+}
+
+void RunPicker::give_name(const PanelContext& context) {
+  context.commands.push_back(NameRun{engine::shown_text(name_, profiling::kMaxRunNameBytes - 3)});
 }
 
 void RunPicker::draw_below(const PanelContext& context) {
@@ -59,10 +67,8 @@ void RunPicker::draw_below(const PanelContext& context) {
         context, "top.run_name", "Name", name_,
         {.tooltip = "What the run on screen is called; empty = by its data and settings",
          .hint = "by its data and settings"});
-    if (ImGui::IsItemDeactivatedAfterEdit()) {
-      context.commands.push_back(
-          NameRun{engine::shown_text(name_, profiling::kMaxRunNameBytes - 3)});
-    }
+    edited_ = name_ != view.name_of(view.run);
+    if (edited_ && ImGui::IsItemDeactivated()) give_name(context);
   }
   if (view.session_path.empty()) return;
   if (controls::button(context, "top.close_recording", "Close the recording",

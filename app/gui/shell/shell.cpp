@@ -232,6 +232,10 @@ void Shell::act(Action action) {
 
 void Shell::act_on_window(Action action) {
   switch (action) {
+    case Action::CopyRemoteCommand:
+      ImGui::SetClipboardText("expertscope open --remote HOST");
+      return workbench_.notices.set_status(
+          "Copied: expertscope open --remote HOST. It needs ssh and expertscope-worker there");
     case Action::OpenRecording:
       return ask_path(FilePurpose::OpenRecording);
     case Action::SaveSession:

@@ -121,8 +121,7 @@ void Shell::draw_root(const PanelContext& context) {
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);
   const ThemeSpacing spacing(theme);
-  draw_status_bar(context,
-                  {.last_error = state.last_error, .message = workbench_.notices.status_message()});
+  draw_status_bar(context, state.last_error, workbench_.notices);
 }
 
 void Shell::draw_rail(const PanelContext& context, float height) {
@@ -202,7 +201,6 @@ void Shell::draw_banners(const PanelContext& context) {
   draw_link_banner(context, workbench_.runs.link);
   draw_recorder_banner(context, workbench_.files.recording_progress());
   draw_library_question(context, workbench_.library_question());
-  draw_notices(context, workbench_.notices);
   draw_tour(context, workbench_);
   draw_tour_draft(context, workbench_.tours);
 }

@@ -44,9 +44,9 @@ std::string state_words(const LinkStatus& link) {
     case LinkState::Responsive:
       return "worker ready";
     case LinkState::Busy:
-      return link.cancel_overdue ? "worker does not answer Cancel" : "worker busy";
+      return link.cancel_overdue ? "no answer to Cancel" : "worker busy";
     case LinkState::Stalled:
-      return "worker stalled: " + link.reason;
+      return "worker stalled";
     case LinkState::Lost:
       break;
   }
@@ -79,56 +79,63 @@ std::vector<std::string> facts(const SessionView& view) {
   return parts;
 }
 
-bool draw_progress(const PanelContext& context, const PulseReport& pulse) {
+// Widths of the fields, in grid pixels: for the longest text that each of them usually has.
+constexpr float kStateWidth = 118;
+constexpr float kStageWidth = 118;
+constexpr float kBarWidth = 84;
+constexpr float kCancelWidth = 64;
+constexpr float kNoticesWidth = 34;
+
+/// The stage and the iteration, the share that is done, and Cancel, each at its place.
+bool draw_progress(const PanelContext& context, const PulseReport& pulse, float line_y) {
   const Theme& theme = context.theme;
+  const float start = ImGui::GetCursorPosX();
   std::string words(engine::stage_name(pulse.stage));
   if (pulse.iterations > 0 && pulse.iteration >= 0) {
     words += fmt::format(" {}/{}", pulse.iteration + 1, pulse.iterations);
   }
-  ImGui::SameLine(0, theme.px(kGap));
-  show_text(words);
-  ImGui::SameLine(0, theme.px(kGap));
+  ImGui::SetCursorPosY(line_y);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 size = {theme.px(120), theme.px(6)};
-  const float top = at.y + (ImGui::GetTextLineHeight() - size.y) / 2;
+  show_text(plot::fitted(ImGui::GetFont(), words, theme.px(kStageWidth)));
+  const ImVec2 size = {theme.px(kBarWidth), theme.px(6)};
+  const ImVec2 bar = {at.x + theme.px(kStageWidth + kGap),
+                      at.y + (ImGui::GetTextLineHeight() - size.y) / 2};
   const float part = static_cast<float>(std::clamp(pulse.fraction, 0.0, 1.0));
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  list.AddRectFilled({at.x, top}, {at.x + size.x, top + size.y}, theme.colors.line, size.y / 2);
-  list.AddRectFilled({at.x, top}, {at.x + size.x * part, top + size.y}, theme.colors.accent,
-                     size.y / 2);
-  ImGui::Dummy({size.x, ImGui::GetTextLineHeight()});
-  ImGui::SameLine(0, theme.px(kGap));
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() - theme.px(kGapSmall));
-  return controls::button(context, "status.cancel", "Cancel", {.width = theme.px(64)});
+  list.AddRectFilled(bar, {bar.x + size.x, bar.y + size.y}, theme.colors.line, size.y / 2);
+  list.AddRectFilled(bar, {bar.x + size.x * part, bar.y + size.y}, theme.colors.accent, size.y / 2);
+  controls::record(context, "status.progress", "Progress", "text", words, at,
+                   {bar.x + size.x, at.y + ImGui::GetTextLineHeight()});
+  ImGui::SetCursorPos({start + theme.px(kStageWidth + kBarWidth + 2 * kGap),
+                       (ImGui::GetWindowHeight() - theme.px(kRowHeight)) / 2});
+  return controls::button(context, "status.cancel", "Cancel", {.width = theme.px(kCancelWidth)});
 }
 
 struct Piece {
-  const char* id = "";  // of the control map; empty = not recorded
+  const char* id = "";
   const char* label = "";
   std::string text{};
   std::string tooltip{};
   ImU32 color = 0;
-  float gap = 0;   // pixels, before it
-  float keep = 0;  // pixels, for what follows
-  bool right = false;
+};
+/// A field of the line: where it begins and how wide it is, in pixels of the window.
+struct Span {
+  float x = 0;
+  float width = 0;
 };
 
-/// In the rest of the line; if it is cut there, its tooltip has the full text.
-void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
+/// Cut where it is too long; then its tooltip has the full text.
+void draw_piece(const PanelContext& context, const Piece& piece, Span span, float line_y,
+                bool at_right = false) {
   if (piece.text.empty()) return;
-  ImGui::SameLine(0, piece.gap);
-  const float room = ImGui::GetContentRegionAvail().x - piece.keep;
-  const std::string shown = plot::fitted(ImGui::GetFont(), piece.text, room);
+  const std::string shown = plot::fitted(ImGui::GetFont(), piece.text, span.width);
   if (shown.empty()) return;
-  const float width = shown_size(shown).x;
-  if (piece.right) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
-  ImGui::SetCursorPosY(line_y);
+  const float before = at_right ? span.width - shown_size(shown).x : 0;
+  ImGui::SetCursorPos({span.x + before, line_y});
   const TextColorScope color(piece.color);
   show_text(shown);
-  if (piece.id[0] != '\0') {
-    controls::record(context, piece.id, piece.label, "text", piece.text, ImGui::GetItemRectMin(),
-                     ImGui::GetItemRectMax());
-  }
+  controls::record(context, piece.id, piece.label, "text", piece.text, ImGui::GetItemRectMin(),
+                   ImGui::GetItemRectMax());
   const std::string whole = shown == piece.text ? std::string() : piece.text;
   const std::string says = piece.tooltip.empty() ? whole
                            : whole.empty()       ? piece.tooltip
@@ -136,73 +143,63 @@ void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
   if (ImGui::IsItemHovered() && !says.empty()) controls::tooltip(context, says);
 }
 
-/// What follows the worker's state. What was just done and what went wrong get room first: facts
-/// can be read at any time.
-void draw_facts(const PanelContext& context, const StatusLine& status, float line_y) {
+std::string machine_words(const SessionView& view) {
+  std::string line;
+  const auto add = [&line](const std::string& part) {
+    line += (line.empty() ? "" : "  ·  ") + part;
+  };
+  for (const std::string& part : facts(view)) add(part);
+  if (view.run != nullptr) {
+    add(fmt::format("{} records, {} dropped", view.run->activity.records.size(),
+                    view.run->result.dropped_records));
+  }
+  return line;
+}
+
+/// Between the worker's state and its progress: the machine on the left, messages on the right.
+/// What was just done and what went wrong get room first: facts can be read at any time.
+void draw_middle(const PanelContext& context, const std::string& last_error,
+                 const Notices::Line& said, Span span, float line_y) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
-  const auto width = [](const std::string& text) {
-    return text.empty() ? 0.0F : shown_size(text).x;
+  const auto wanted = [&](const std::string& text) {
+    return text.empty() ? 0.0F : shown_size(text).x + theme.px(kGapLarge);
   };
+  const float wrong = std::min(wanted(last_error), span.width / 3);
+  const float message = std::min(wanted(said.text), (span.width - wrong) * 2 / 3);
   if (view.link.dropped_logs > 0) {
+    const std::string dropped = fmt::format("{} worker lines dropped  ·  ", view.link.dropped_logs);
     draw_piece(context,
                {.id = "status.dropped",
                 .label = "Lines of the worker that were dropped",
-                .text = fmt::format("  ·  {} worker lines dropped", view.link.dropped_logs),
+                .text = dropped,
                 .tooltip = "The worker writes more than a window can show: the oldest lines that "
                            "nobody had read yet were dropped. Results are never dropped.",
                 .color = theme.colors.warn},
-               line_y);
+               span, line_y);
+    const float taken = std::min(shown_size(dropped).x, span.width);
+    span = {span.x + taken, span.width - taken};
   }
-  std::string line;
-  for (const std::string& part : facts(view)) line += "  ·  " + part;
-  if (view.run != nullptr) {
-    line += fmt::format("  ·  {} records, {} dropped", view.run->activity.records.size(),
-                        view.run->result.dropped_records);
-  }
-  // Between runs means of the local worker.
-  DeviceWords device;
-  if (!view.from_file) device = device_words(view.link, view.hello);
-  if (!device.line.empty()) device.line = "  ·  " + device.line;
-  const float said = width(status.message) + theme.px(kGapLarge);
-  const float wrong = width(status.last_error) + theme.px(kGapSection);
-  const float room = ImGui::GetContentRegionAvail().x;
-  const float kept = std::min(
-      (status.message.empty() ? 0 : said) + (status.last_error.empty() ? 0 : wrong), room * 2 / 3);
   draw_piece(context,
              {.id = "status.machine",
               .label = view.from_file ? "The recorded machine" : "The worker's machine",
-              .text = line,
+              .text = machine_words(view),
               .tooltip = view.run == nullptr ? std::string()
                                              : "Records: " + view.run->result.activity_method,
-              .color = theme.colors.dim_text,
-              .keep = kept},
-             line_y);
-  draw_piece(context,
-             {.id = "status.device",
-              .label = "The device between runs",
-              .text = device.line,
-              .tooltip = device.tooltip,
-              .color = theme.colors.dim_text,
-              .keep = kept},
-             line_y);
-  draw_piece(context,
-             {.id = "status.says",
-              .label = "What was just done",
-              .text = status.message,
-              .color = theme.colors.accent,
-              .gap = theme.px(kGapLarge),
-              .keep = status.last_error.empty() ? 0 : std::min(wrong, room / 3)},
-             line_y);
-  draw_piece(context,
-             {.id = "status.error",
-              .label = "Last error",
-              .text = status.last_error,
-              .tooltip = status.last_error,
-              .color = theme.colors.bad,
-              .gap = theme.px(kGapSection),
-              .right = true},
-             line_y);
+              .color = theme.colors.dim_text},
+             {span.x, span.width - wrong - message}, line_y);
+  const float gap = theme.px(kGapLarge);
+  draw_piece(
+      context,
+      {.id = "status.says",
+       .label = "What was just done",
+       .text = said.text,
+       .color = said.severity ? severity_color(theme.colors, *said.severity) : theme.colors.accent},
+      {span.x + span.width - wrong - message + gap, message - gap}, line_y, true);
+  draw_piece(
+      context,
+      {.id = "status.error", .label = "Last error", .text = last_error, .color = theme.colors.bad},
+      {span.x + span.width - wrong + gap, wrong - gap}, line_y, true);
 }
 
 // An idle device varies by a watt or two between readings.
@@ -245,12 +242,14 @@ DeviceWords words_of(const profiling::PowerSample& sample, const std::string& me
 
 }  // namespace
 
-void draw_status_bar(const PanelContext& context, const StatusLine& status) {
+void draw_status_bar(const PanelContext& context, const std::string& last_error, Notices& notices) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   const FontScope font(theme.fonts.label);
   const float side = ImGui::GetTextLineHeight();
   const float line_y = (ImGui::GetWindowHeight() - side) / 2;
+  const float start = ImGui::GetCursorPosX();
+  const float end = start + ImGui::GetContentRegionAvail().x;
   ImGui::SetCursorPosY(line_y);
   const ImVec2 dot = ImGui::GetCursorScreenPos();
   // A recording speaks for itself; of the worker only what it is doing matters then.
@@ -271,10 +270,32 @@ void draw_status_bar(const PanelContext& context, const StatusLine& status) {
     controls::tooltip(context, fmt::format("{} on {}, process {}\n{}", view.hello->program_version,
                                            view.hello->host, view.link.pid, view.hello->tracing));
   }
-  if (view.link.state == LinkState::Busy && draw_progress(context, view.link.pulse)) {
-    context.commands.push_back(Action::Cancel);
+  const float left =
+      start +
+      std::max(side + theme.px(kGapSmall + kStateWidth),
+               recording ? side + theme.px(kGapSmall + kGapLarge) + shown_size(words).x : 0);
+  // From the right: the notices, then what the worker is doing, or how its device is meanwhile.
+  const float list = end - theme.px(kNoticesWidth);
+  const float doing =
+      list - theme.px(kStageWidth + kBarWidth + kCancelWidth + 2 * kGap + kGapLarge);
+  draw_middle(context, last_error, notices.line(), {left, doing - theme.px(kGapLarge) - left},
+              line_y);
+  if (view.link.state == LinkState::Busy) {
+    ImGui::SetCursorPosX(doing);
+    if (draw_progress(context, view.link.pulse, line_y)) context.commands.push_back(Action::Cancel);
+  } else if (!view.from_file) {
+    // Of the worker here, which has nothing to do with a recording.
+    const DeviceWords device = device_words(view.link, view.hello);
+    draw_piece(context,
+               {.id = "status.device",
+                .label = "The device between runs",
+                .text = device.line,
+                .tooltip = device.tooltip,
+                .color = theme.colors.dim_text},
+               {doing, list - theme.px(kGapLarge) - doing}, line_y);
   }
-  draw_facts(context, status, line_y);
+  ImGui::SetCursorPos({list, (ImGui::GetWindowHeight() - theme.px(kRowHeight)) / 2});
+  draw_notice_list(context, notices, theme.px(kNoticesWidth));
 }
 
 DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello>& hello) {

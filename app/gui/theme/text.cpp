@@ -1,5 +1,8 @@
 #include "app/gui/theme/text.h"
 
+#include <imgui_internal.h>  // the wrap position of the current window
+
+#include <algorithm>
 #include <cfloat>
 #include <string>
 
@@ -19,6 +22,8 @@ class Shown {
   Shown(const Shown&) = delete;
   Shown& operator=(const Shown&) = delete;
 
+  std::string_view view() const { return {begin, end}; }
+
   const char* begin;
   const char* end;
 
@@ -26,18 +31,65 @@ class Shown {
   std::string copy_;
 };
 
+/// A text that ImGui would break after the dot of a number: "13." and "10.0".
+bool has_dotted_number(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '.' && digit(text[i - 1]) && digit(text[i + 1])) return true;
+  }
+  return false;
+}
+
+/// The width at which the current window wraps; 0 = it does not.
+float current_wrap() {
+  const float position = ImGui::GetCurrentWindow()->DC.TextWrapPos;
+  return position < 0 ? 0 : ImGui::CalcWrapWidthForPos(ImGui::GetCursorScreenPos(), position);
+}
+
 }  // namespace
+
+std::string broken_at_spaces(const ImFont* font, std::string_view text, float wrap) {
+  std::string lines;
+  float used = 0;
+  const auto width_of = [font](std::string_view part) {
+    return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, part.data(), part.data() + part.size())
+        .x;
+  };
+  const float space = width_of(" ");
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    const float width = width_of(word);
+    if (used > 0 && used + width > wrap) {
+      // The space before it becomes the end of the line.
+      if (lines.back() == ' ') lines.pop_back();
+      lines += '\n';
+      used = 0;
+    }
+    lines += word;
+    used += width;
+    text.remove_prefix(end);
+    if (text.empty()) break;
+    lines += text.front();
+    used = text.front() == '\n' ? 0 : used + space;
+    text.remove_prefix(1);
+  }
+  return lines;
+}
 
 void show_text(std::string_view text) {
   const Shown shown(text);
-  ImGui::TextUnformatted(shown.begin, shown.end);
+  const float wrap = has_dotted_number(shown.view()) ? current_wrap() : 0;
+  if (wrap <= 0) return ImGui::TextUnformatted(shown.begin, shown.end);
+  const std::string lines = broken_at_spaces(ImGui::GetFont(), shown.view(), wrap);
+  ImGui::TextUnformatted(lines.data(), lines.data() + lines.size());
 }
 
 void show_wrapped(std::string_view text) {
-  const Shown shown(text);
-  // ImGui's own function keeps an existing wrap position; with a precision it formats, and cuts at
-  // 3 KiB.
-  ImGui::TextWrapped("%s", std::string(shown.begin, shown.end).c_str());
+  const bool wraps = ImGui::GetCurrentWindow()->DC.TextWrapPos >= 0;
+  if (!wraps) ImGui::PushTextWrapPos(0);
+  show_text(text);
+  if (!wraps) ImGui::PopTextWrapPos();
 }
 
 void show_dimmed(std::string_view text) {
@@ -49,17 +101,31 @@ void show_dimmed(std::string_view text) {
 
 ImVec2 shown_size(const ImFont* font, std::string_view text, float wrap) {
   const Shown shown(text);
+  if (wrap > 0 && has_dotted_number(shown.view())) {
+    const std::string lines = broken_at_spaces(font, shown.view(), wrap);
+    return font->CalcTextSizeA(font->FontSize, FLT_MAX, wrap, lines.data(),
+                               lines.data() + lines.size());
+  }
   return font->CalcTextSizeA(font->FontSize, FLT_MAX, wrap, shown.begin, shown.end);
 }
 
 ImVec2 shown_size(std::string_view text, float wrap) {
   const Shown shown(text);
+  if (wrap > 0 && has_dotted_number(shown.view())) {
+    const std::string lines = broken_at_spaces(ImGui::GetFont(), shown.view(), wrap);
+    return ImGui::CalcTextSize(lines.data(), lines.data() + lines.size(), false, wrap);
+  }
   return ImGui::CalcTextSize(shown.begin, shown.end, false, wrap > 0 ? wrap : -1.0F);
 }
 
 void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, std::string_view text,
                 float wrap) {
   const Shown shown(text);
+  if (wrap > 0 && has_dotted_number(shown.view())) {
+    const std::string lines = broken_at_spaces(font, shown.view(), wrap);
+    return draw->AddText(font, font->FontSize, at, color, lines.data(), lines.data() + lines.size(),
+                         wrap);
+  }
   draw->AddText(font, font->FontSize, at, color, shown.begin, shown.end, wrap);
 }
 

@@ -76,7 +76,7 @@ class WorkbenchTest : public ::testing::Test {
   }
   std::vector<std::string> notices() const {
     std::vector<std::string> texts;
-    for (const Notice& one : workbench_->notices.all()) texts.push_back(one.text);
+    for (const Notices::Notice& one : workbench_->notices.all()) texts.push_back(one.text);
     return texts;
   }
   bool wait_for_notice(const std::string& part) {
@@ -269,6 +269,44 @@ TEST_F(WorkbenchTest, TheRunThatAWindowMakesAtItsStartIsNotMissed) {
   EXPECT_EQ(workbench_->files.unsaved(state()), 0U);
   ASSERT_TRUE(run_and_wait());
   EXPECT_EQ(workbench_->files.unsaved(state()), 1U);
+}
+
+TEST_F(WorkbenchTest, AResultThatAnswersTheRequestIsNotStale) {
+  open("good");
+  ASSERT_TRUE(run_and_wait());
+  EXPECT_TRUE(state().answers());
+  engine::RunRequest same = state().requested;
+  same.shape.preset = "Another name";
+  same.streams = 3;  // of a backend that is not chosen
+  runs().edit(same, 0);
+  EXPECT_NE(state().shown()->request, state().requested);
+  EXPECT_FALSE(state().stale());
+  runs().edit(with_seed(99), 0);
+  EXPECT_TRUE(state().stale());
+  // An older run that the user has chosen answers something else, and is no newer one's stand-in.
+  ASSERT_TRUE(run_and_wait());
+  workbench_->act(Action::PreviousRun);
+  EXPECT_FALSE(state().answers());
+  EXPECT_FALSE(state().stale());
+}
+
+TEST_F(WorkbenchTest, ASelectedExpertStaysWhereARunDoesNotHaveIt) {
+  open("");
+  const auto add = [&](std::size_t experts) {
+    profiling::RecordedRun run;
+    run.result.splits.resize(experts, 1);
+    state().add_live(std::move(run));
+  };
+  add(8);
+  state().expert = 6;
+  EXPECT_EQ(workbench_->view().expert, 6);
+  add(4);
+  EXPECT_EQ(workbench_->view().expert, -1);
+  EXPECT_EQ(workbench_->view().absent_expert, 6);
+  EXPECT_THAT(workbench_->view().absent_note(), HasSubstr("expert 6 is not in this run"));
+  add(8);
+  EXPECT_EQ(workbench_->view().expert, 6);
+  EXPECT_EQ(workbench_->view().absent_note(), "");
 }
 
 TEST_F(WorkbenchTest, ARequestLogIsATourWhoseStepsSayWhatTheyRun) {

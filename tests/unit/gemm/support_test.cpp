@@ -395,6 +395,24 @@ TEST(InapplicableReason, SaysWhatToChooseInstead) {
   EXPECT_EQ(reason("shape.n", Scaling::None), "");
 }
 
+TEST(SameStep, LeavesOutWhatHasNoEffect) {
+  RunRequest a;
+  a.recipe.scaling = Scaling::None;
+  RunRequest b = a;
+  EXPECT_TRUE(same_step(a, b));
+  b.shape.preset = "a name";
+  b.recipe.amax_epsilon = 1e-3F;  // of recipes that quantize
+  b.launch.markers = true;        // of replays
+  a.launch.kind = b.launch.kind = LaunchKind::Eager;
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(same_step(a, b));
+  b.recipe.scaling = Scaling::Block;
+  EXPECT_FALSE(same_step(a, b));
+  b = a;
+  b.measure.pace = Pace::Burst;
+  EXPECT_FALSE(same_step(a, b));
+}
+
 TEST(Gates, EveryRowHasAFilledSentence) {
   for (const DeviceCapability& device : {DeviceCapability{}, hopper(130602)}) {
     const std::vector<Gate> gates = list_gates(device);

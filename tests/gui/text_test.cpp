@@ -1,0 +1,45 @@
+// Where a wrapped text is broken.
+#include "app/gui/theme/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace app {
+namespace {
+
+class WrappedText : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    font_ = atlas_.AddFontDefault();
+    atlas_.Build();
+  }
+  std::string at(const std::string& text, float wrap) {
+    return broken_at_spaces(font_, text, wrap);
+  }
+  float width_of(const std::string& text) { return shown_size(font_, text).x; }
+
+  ImFontAtlas atlas_;
+  ImFont* font_ = nullptr;
+};
+
+TEST_F(WrappedText, AVersionStaysOnOneLine) {
+  const std::string text = "needs cuBLASLt 13.10.0.20 or newer";
+  for (float wrap = width_of("13.10.0.20") + 1; wrap < width_of(text); wrap += 3) {
+    EXPECT_NE(at(text, wrap).find("13.10.0.20"), std::string::npos) << wrap;
+    // The size is that of the text as it is drawn.
+    EXPECT_LE(shown_size(font_, text, wrap).x, wrap);
+  }
+  EXPECT_EQ(at(text, width_of(text) + 1), text);
+}
+
+TEST_F(WrappedText, LinesAndSpacesStay) {
+  EXPECT_EQ(at("one 1.5\ntwo", 1000), "one 1.5\ntwo");
+  EXPECT_EQ(at("a b", width_of("a") + 1), "a\nb");
+  EXPECT_EQ(at("", 10), "");
+  EXPECT_EQ(at("wide", 1), "wide");
+  EXPECT_EQ(at("two  spaces", 1000), "two  spaces");
+}
+
+}  // namespace
+}  // namespace app
