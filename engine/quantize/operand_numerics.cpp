@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/quantize/block_error.h"
 #include "engine/quantize/range_waste.h"
 #include "kernels/dequantize/decode_patch.h"
 #include "kernels/diagnostics/code_error.h"
@@ -245,6 +246,7 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
   const ElementErrors errors = measure_elements(input, layout, view, splits, operand);
   report.statistics = fold_statistics(errors.counts, arrays);
   report.max_relative_error = errors.relative;
+  report.median_block_snr_db = median_block_snr_db(input, operand.decoded.get());
   // Correct rounding gives up to half a step, plus the rounding of the scale: this counts as 0
   // steps.
   report.max_ulp =

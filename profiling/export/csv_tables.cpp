@@ -193,11 +193,14 @@ void write_comparisons(const Session& session, CsvTable& table) {
       table.cell(recipe_title(report.recipe)).cell(engine::name_of(report.recipe.scaling));
       table.cell(report.columnwise ? "columnwise" : "rowwise").cell(report.refused);
       if (!report.refused.empty()) {
-        table.empty(12).end_row();
+        table.empty(13).end_row();
         continue;
       }
-      table.cell(statistics.elements).cell(statistics.snr_db).cell(report.max_relative_error);
-      table.cell(report.max_ulp).cell(statistics.saturated).cell(statistics.underflowed);
+      table.cell(statistics.elements).cell(statistics.snr_db).cell(report.median_block_snr_db);
+      table.cell(report.max_relative_error)
+          .cell(report.max_ulp)
+          .cell(statistics.saturated)
+          .cell(statistics.underflowed);
       table.cell(report.code_bytes).cell(report.scale_bytes).cell(report.moved_bytes);
       report.times_ns.empty() ? table.empty() : table.cell(median(report.times_ns));
       comparison.copy_times_ns.empty() ? table.empty()
@@ -264,7 +267,8 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   if (session.comparisons.empty()) return graphs;
   return write_csv(base / "comparisons.csv",
                    "comparison,wall_clock_ms,operand,device,recipe,scaling,direction,refused,"
-                   "elements,snr_db,max_relative_error,max_ulp,saturated,underflowed,code_bytes,"
+                   "elements,snr_db,median_block_snr_db,max_relative_error,max_ulp,saturated,"
+                   "underflowed,code_bytes,"
                    "scale_bytes,moved_bytes,median_ns,copy_median_ns,copy_bytes",
                    session, write_comparisons);
 }

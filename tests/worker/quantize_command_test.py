@@ -72,6 +72,46 @@ class Quantize(CommandLine):
             expected = self.cast(x * np.repeat(scale, 128, axis=1)[:, :x.shape[1]], kind, largest)
             np.testing.assert_array_equal(got["codes"], expected)
 
+    @staticmethod
+    def typical_db(x, decoded):
+        """Median over blocks of 16 neighbours in a row."""
+        errors = []
+        for begin in range(0, x.shape[1], 16):
+            part = x[:, begin:begin + 16].astype(np.float64)
+            noise = ((part - decoded[:, begin:begin + 16]) ** 2).sum(axis=1)
+            signal = (part ** 2).sum(axis=1)
+            kept = signal > 0
+            with np.errstate(divide="ignore"):
+                errors.append(10 * np.log10(signal[kept] / noise[kept]))
+        return np.median(np.concatenate(errors))
+
+    def test_the_typical_error_is_not_decided_by_outlier_channels(self):
+        x = self.x()
+        x[:, 5] *= 100  # so that all other elements are lost in the scale of the tensor
+        shown = {}
+        for recipe in ("fp8-block", "fp8-per-tensor"):
+            got = self.dump(x, *self.write_splits(), "--recipe", recipe, "--pow2_scales", "false")
+            codes = got["codes"].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+            if recipe == "fp8-block":
+                inverse = np.repeat(got["scale_inv"], 128, axis=1)[:, :x.shape[1]]
+            else:
+                inverse = np.repeat(got["scale_inv"].ravel(), self.splits)[:, None]
+            decoded = (codes * inverse.astype(np.float64)).astype(np.float32)
+            out = json.loads(self.ok(
+                "compare", *CPU, "--json", "--recipes", recipe, "--timed_launches", 0,
+                "--num_experts", 4, "--tokens", sum(self.splits), "--n", 64, "--k", x.shape[1],
+                "--activations.file.path", self.path("x.npy"), "--routing.distribution", "file",
+                "--routing.path", self.path("s.json"), "--pow2_scales", "false"))
+            report = next(r for r in out["reports"] if not r["columnwise"])
+            shown[recipe] = report
+            self.assertAlmostEqual(report["median_block_snr_db"], self.typical_db(x, decoded),
+                                   delta=1e-3, msg=recipe)
+        # The SNR reads alike; the typical element does not.
+        snr = [report["statistics"]["snr_db"] for report in shown.values()]
+        typical = [report["median_block_snr_db"] for report in shown.values()]
+        self.assertLess(abs(snr[0] - snr[1]), 3)
+        self.assertGreater(typical[0] - typical[1], 6)
+
     def test_per_tensor(self):
         x = self.x()
         got = self.dump(x, *self.write_splits(), "--recipe", "fp8-per-tensor", "--pow2_scales",

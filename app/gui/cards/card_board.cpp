@@ -89,7 +89,8 @@ void CardBoard::draw(const PanelContext& context, const Area& area, const CardPl
                      const std::vector<MakeCard>& cards) {
   if (context.picture != nullptr) return draw_for_picture(context, area, plan, cards);
   const float gap = context.theme.px(kGap);
-  const std::optional<std::size_t> filled = filled_;
+  // A tour shows the card that it speaks of.
+  const std::optional<std::size_t> filled = context.outlined.empty() ? filled_ : std::nullopt;
   const float height = filled ? 0.0F : least_height(plan, gap) / context.theme.scale;
   const CardGround ground(context, plan.id, area, {.width = 0, .height = height});
   const auto draw_one = [&](std::size_t index, const Area& place) {

@@ -19,6 +19,9 @@ using engine::ScaleNumber;
 const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
     {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
+    {"typical dB", 62, true,
+     "Median over blocks of 16 neighbours in a row of the SNR of each: unlike the SNR of all it is "
+     "not decided by a few channels with large elements"},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
      "the nearest one"},
@@ -128,6 +131,8 @@ void RecipesModel::derive_rows(const Theme& theme) {
     const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
     const bool timed = std::isfinite(of_copy);
     row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db});
+    row.cells.push_back(
+        {plot::decibel_text(report->median_block_snr_db), report->median_block_snr_db});
     row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
                          static_cast<double>(report->max_ulp)});
     row.cells.push_back(share(statistics.underflowed));

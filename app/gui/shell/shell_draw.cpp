@@ -230,7 +230,12 @@ void Shell::draw_picture(const Theme& theme, PicturePass& pass) {
   std::vector<Command> dropped;
   ControlMap unused;
   NumberEdit no_edit;
-  const PanelContext context{now, dropped, theme, unused, no_edit, {}, &pass};
+  const PanelContext context{.view = now,
+                             .commands = dropped,
+                             .theme = theme,
+                             .controls = unused,
+                             .number_edit = no_edit,
+                             .picture = &pass};
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   {
     const FlushLayout flush;

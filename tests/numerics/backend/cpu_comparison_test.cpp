@@ -2,9 +2,13 @@
 // different code.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/quantize/block_error.h"
 
 namespace engine {
 namespace {
@@ -190,6 +194,29 @@ TEST_F(CpuComparison, HasTwoReportsPerRecipeAndTimesInterleavedWithCopies) {
   EXPECT_EQ(result.copy_times_ns.size(), 2 * ran);
   EXPECT_EQ(result.copy_bytes, 2 * 300 * 272 * 2);
   EXPECT_EQ(progress_.fraction.load(), 1.0);
+}
+
+TEST(MedianBlockSnr, LeavesOutBlocksOfZerosAndTakesShortOnes) {
+  constexpr std::int64_t kColumns = 20;  // a block of 16 and one of 4
+  std::vector<float> x(3 * kColumns, 1.0F);
+  std::vector<float> decoded = x;
+  const std::int64_t offsets[] = {0, 3};
+  const kernels::GroupedInput input{.input = x.data(),
+                                    .type = kernels::InputType::Fp32,
+                                    .row_offsets = offsets,
+                                    .num_groups = 1,
+                                    .capacity_rows = 3,
+                                    .columns = kColumns};
+  EXPECT_EQ(median_block_snr_db(input, decoded.data()), std::numeric_limits<double>::infinity());
+  // Of six blocks, an error of 10 % in four and of 1 % in two.
+  for (std::size_t i = 0; i < decoded.size(); ++i) decoded[i] = i < 2 * kColumns ? 1.1F : 1.01F;
+  EXPECT_NEAR(median_block_snr_db(input, decoded.data()), 20.0, 1e-4);
+  // Zeros have no error relative to themselves: of four blocks, two of each error are left.
+  std::fill_n(x.begin(), kColumns, 0.0F);
+  std::fill_n(decoded.begin(), kColumns, 0.0F);
+  EXPECT_NEAR(median_block_snr_db(input, decoded.data()), 30.0, 1e-3);
+  std::ranges::fill(x, 0.0F);
+  EXPECT_TRUE(std::isnan(median_block_snr_db(input, decoded.data())));
 }
 
 TEST_F(CpuComparison, TakesAFullSampleAtAnyCorner) {

@@ -1,0 +1,60 @@
+#include "engine/quantize/block_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "engine/quantize/operand_numerics.h"
+#include "engine/quantize/statistics_fold.h"
+
+namespace engine {
+namespace {
+
+/// NaN for a block of zeros.
+double block_snr_db(const kernels::GroupedInput& input, const float* decoded, std::int64_t begin,
+                    std::int64_t end) {
+  double signal = 0;
+  double noise = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const double x = element_value(input, i);
+    const double error = x - static_cast<double>(decoded[i]);
+    if (!std::isfinite(x) || !std::isfinite(error)) continue;
+    signal += x * x;
+    noise += error * error;
+  }
+  return signal > 0.0 ? snr_db(signal, noise) : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// As numpy does: between the middle two of an even number. Of two infinite ones infinite.
+double median_of(std::vector<double>& values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  const double below = *std::max_element(values.begin(), middle);
+  return below == *middle ? below : 0.5 * (below + *middle);
+}
+
+}  // namespace
+
+double median_block_snr_db(const kernels::GroupedInput& input, const float* decoded) {
+  const std::int64_t rows = input.row_offsets[input.num_groups];
+  const std::int64_t columns = input.columns;
+  const std::int64_t blocks = (columns + kErrorBlock - 1) / kErrorBlock;
+  std::vector<double> errors(static_cast<std::size_t>(rows * blocks));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t begin = row * columns + block * kErrorBlock;
+      const std::int64_t end = std::min(begin + kErrorBlock, (row + 1) * columns);
+      errors[static_cast<std::size_t>(row * blocks + block)] =
+          block_snr_db(input, decoded, begin, end);
+    }
+  }
+  std::erase_if(errors, [](double error) { return std::isnan(error); });
+  return median_of(errors);
+}
+
+}  // namespace engine
