@@ -9,7 +9,7 @@ build_packages=(build-essential cmake ninja-build pkg-config libimgui-dev libstb
                 libopengl-dev libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev libopenblas-dev
                 libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpng-dev fonts-inter
                 fonts-jetbrains-mono libgl1-mesa-dri xvfb python3 python3-pip python3-venv ca-certificates)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3 chromium-headless-shell)
 fuzz_packages=(clang libclang-rt-dev libomp-dev)
 
 cublas_version=13.10.0.20

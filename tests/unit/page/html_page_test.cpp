@@ -1,0 +1,77 @@
+// Escaping, what is left out of a page that is passed on, and its size.
+#include "app/page/html_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
+    ++found;
+  }
+  return found;
+}
+
+TEST(HtmlPage, TextNeverBecomesMarkup) {
+  const std::string hostile = "</title></code></table><script>alert('1')</script>\"'&\x1b[31m\xff\u202e";
+  HtmlPage page(hostile, false);
+  page.heading(2, hostile);
+  page.paragraph(hostile);
+  page.code(hostile);
+  page.list(std::array{hostile});
+  page.table({hostile}, {{hostile}});
+  page.details(hostile, [&] { page.paragraph(hostile); });
+  EXPECT_TRUE(page.picture({}, hostile));
+  const std::string html = page.finish();
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(html, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(html, Not(HasSubstr("\u202e")));
+  EXPECT_EQ(count(html, "</title>"), 1U);
+  EXPECT_EQ(count(html, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&#39;&amp;"), 12U);
+}
+
+TEST(HtmlPage, ThePolicyAllowsNothingFromElsewhere) {
+  const std::string html = HtmlPage("t", false).finish();
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, Not(HasSubstr("http:")));
+  EXPECT_THAT(html, Not(HasSubstr("https:")));
+  EXPECT_THAT(html, Not(HasSubstr("url(")));
+}
+
+TEST(HtmlPage, FoldersAreLeftOutUnlessAskedFor) {
+  const std::string words =
+      "X of \"/home/jo/data/x.npy\", 3.4 TFLOP/s, and/or 1/2, /usr, (/opt/cuda/lib64/libcublasLt.so.13)";
+  EXPECT_EQ(HtmlPage("t", false).text(words),
+            "X of &quot;…/x.npy&quot;, 3.4 TFLOP/s, and/or 1/2, /usr, (…/libcublasLt.so.13)");
+  EXPECT_THAT(HtmlPage("t", true).text(words), HasSubstr("/home/jo/data/x.npy"));
+}
+
+TEST(HtmlPage, WhatDoesNotFitIsLeftOutAndSaid) {
+  HtmlPage page("t", false);
+  const std::vector<std::byte> picture(2'000'000);
+  EXPECT_TRUE(page.picture(picture, "first"));
+  EXPECT_FALSE(page.picture(picture, "second"));
+  const HtmlPage::Row row(8, std::string(500, 'x'));
+  page.table(row, std::vector<HtmlPage::Row>(2000, row));
+  const std::string html = page.finish();
+  EXPECT_LE(html.size(), kMaxPageBytes);
+  EXPECT_THAT(html, HasSubstr("more rows do not fit into this page"));
+}
+
+TEST(HtmlPage, PicturesAreBase64) {
+  HtmlPage page("t", false);
+  const std::array bytes{std::byte{0x89}, std::byte{'P'}, std::byte{'N'}, std::byte{'G'}};
+  page.picture(bytes, "c");
+  EXPECT_THAT(page.finish(), HasSubstr("data:image/png;base64,iVBORw==\""));
+}
+
+}  // namespace
+}  // namespace app

@@ -1,0 +1,49 @@
+// A page of the sample recording, in which every field has a value of its own.
+#include "app/page/recording_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/session/sample_recording.h"
+#include "tests/unit/session/sample_visit.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(RecordingPage, HasRunsComparisonsAndVisits) {
+  const profiling::RecordedRun run = profiling::sample_run(3);
+  const profiling::RecordedComparison comparison = profiling::sample_comparison(4);
+  const profiling::RecordedVisit visit = profiling::sample_visit(5);
+  const PageContent content{
+      .runs = {{&run, "the <first> run"}}, .comparisons = {&comparison}, .visits = {&visit}};
+  const std::string page = recording_page(content, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("<h1>a recording</h1>"));
+  EXPECT_THAT(page, HasSubstr("1. the &lt;first&gt; run"));
+  EXPECT_THAT(page, HasSubstr("1 runs, 1 comparisons of recipes, 1 visits"));
+  EXPECT_THAT(page, HasSubstr("<svg"));
+  EXPECT_THAT(page, HasSubstr("…/libcublasLt.so"));
+  EXPECT_THAT(page, Not(HasSubstr("/opt/größe")));
+  EXPECT_THAT(page, HasSubstr("Recipes side by side"));
+  EXPECT_THAT(page, HasSubstr("Experiments, each in a process of its own"));
+  EXPECT_THAT(recording_page(content, "a recording", true), HasSubstr("/opt/größe"));
+}
+
+TEST(RecordingPage, AnEmptyOneSaysSo) {
+  EXPECT_THAT(recording_page({}, "empty", false), HasSubstr("0 runs, 0 comparisons"));
+}
+
+TEST(RecordingPage, ManyRunsStayBelowTheLimit) {
+  std::vector<profiling::RecordedRun> runs;
+  PageContent content;
+  for (int i = 0; i < 300; ++i) runs.push_back(profiling::sample_run(i));
+  for (const profiling::RecordedRun& run : runs) content.runs.push_back({&run, "run"});
+  const std::string page = recording_page(content, "many", false);
+  EXPECT_LE(page.size(), 5'000'000U);
+  EXPECT_THAT(page, HasSubstr("260 more runs are only in the table above"));
+}
+
+}  // namespace
+}  // namespace app
