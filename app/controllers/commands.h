@@ -112,10 +112,16 @@ struct SetNotes {
   std::vector<profiling::TimeNote> notes;
 };
 
-/// A recording, a captured graph, a tensor or a tour, by its suffix.
+/// A recording, a captured graph, a tensor, a tour, a request or splits, by its suffix and content.
 struct OpenFile {
   std::string path;
 };
+/// The request of a file becomes that of the rail; undo brings the old one back.
+struct UseRequest {
+  engine::RunRequest request;
+  std::string file;
+};
+
 /// X takes its values from this file.
 struct UseTensor {
   std::string path;
@@ -183,9 +189,9 @@ using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
                  SelectExpert, NameRun, SetNotes, engine::ComparisonRequest,
                  engine::AmaxHistoryRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
-                 InterleavedOrder, OpenFile, UseTensor, AskPath, ExportReport, RecordsOrder,
-                 CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary,
-                 ShowPage, Select, PlayTour, RepeatTourStep, StatusMessage>;
+                 InterleavedOrder, OpenFile, UseRequest, UseTensor, AskPath, ExportReport,
+                 RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch,
+                 UseLibrary, ShowPage, Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

@@ -133,6 +133,18 @@ void TourController::take_script(engine::Result<TourScript> script) {
     if (unattended) return fail(script.error().message);
     return parts_.notices.add(Severity::Bad, "Not played: " + script.error().message);
   }
+  const TourScript& read = script.value();
+  if (read.steps.empty()) {
+    if (unattended) return fail(read.path + ": it is no tour");
+    engine::RunRequest request = read.request.value_or(parts_.runs.state.requested);
+    if (!read.request) {
+      request.routing.distribution = engine::RoutingDistribution::File;
+      request.routing.path = read.path;
+      request.shape.num_experts = static_cast<int>(read.splits);
+    }
+    stop();
+    return commands_.push_back(UseRequest{std::move(request), read.path});
+  }
   if (unattended) {
     parts_.files.record_to(pictures_->recording);
   } else {

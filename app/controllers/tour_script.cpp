@@ -11,6 +11,7 @@
 #include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/input/routing.h"
 #include "engine/input/value_json.h"
 #include "engine/model/text.h"
 
@@ -82,11 +83,23 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text);
   if (!parsed.ok()) return refuse(parsed.error().message);
   const json& document = parsed.value();
-  if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {
-    return refuse("it must be a JSON object with a list \"steps\"");
-  }
   TourScript script;
   script.path = path;
+  if (document.is_array()) {
+    ENGINE_ASSIGN(const std::vector<std::int64_t> splits, engine::read_splits_file(path));
+    script.splits = std::ssize(splits);
+    return script;
+  }
+  if (document.is_object() && !document.contains("steps")) {
+    auto request = engine::request_from_json(text);
+    if (!request.ok()) return refuse(request.error().message);
+    script.request = std::move(request).value();
+    return script;
+  }
+  if (!document.is_object() || !document["steps"].is_array()) {
+    return refuse(
+        "it must be a tour (an object with a list \"steps\"), a request or a list of splits");
+  }
   std::vector<TourStep>& steps = script.steps;
   try {
     script.title = document.value("title", std::filesystem::path(path).stem().string());

@@ -31,10 +31,14 @@ struct TourScript {
   std::string path = {};  // where it was read from
   std::string title;
   std::vector<TourStep> steps;
+  /// The file was something else: one request, or the splits of a routing. Then there are no steps.
+  std::optional<engine::RunRequest> request = {};
+  std::int64_t splits = 0;
 };
 
-/// A tour (.json with "steps") or a request log (one request per line, with captions; without one a
-/// step shows summary_of() its request). The error names the file and what is wrong with it.
+/// A tour (.json with "steps"), a single request, a list of splits, or a request log (one request
+/// per line, with captions; without one a step shows summary_of() its request). The error names the
+/// file and what is wrong with it.
 engine::Result<TourScript> load_tour(const std::string& path);
 /// The file of a tour: what load_tour() reads back as the same steps.
 std::string tour_text(const TourScript& script);

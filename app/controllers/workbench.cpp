@@ -43,6 +43,13 @@ void Workbench::continue_with(const engine::RunRequest& request, const std::stri
   runs.remember_backend();
 }
 
+void Workbench::use_request(const UseRequest& order) {
+  runs.state.back_to_live();
+  libraries.consent.named(order.request.cublaslt_library, order.file);
+  runs.edit(order.request, 0);
+  notices.set_status("The request is now that of " + order.file);
+}
+
 void Workbench::open_file(const std::string& path) {
   switch (file_kind(path)) {
     case FileKind::Recording:
@@ -63,8 +70,8 @@ void Workbench::open_file(const std::string& path) {
           Severity::Warn,
           path +
               " cannot be opened: supported are recordings (.session), captured graphs "
-              "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
-              "logs (.jsonl). To open the files of a folder, drop them one by one");
+              "(.dot, .gv), tensors (.npy, .safetensors), tours, requests and splits (.json) and "
+              "request logs (.jsonl). To open the files of a folder, drop them one by one");
   }
   files.remember_file(path);
 }

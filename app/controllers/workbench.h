@@ -48,6 +48,7 @@ class Workbench {
   void continue_with(const engine::RunRequest& request, const std::string& file, bool live);
   /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them.
   void open_file(const std::string& path);
+  void use_request(const UseRequest& order);
   /// Replaces the runs on screen.
   void open_recording(const std::string& path);
   void open_graph(const std::string& path);

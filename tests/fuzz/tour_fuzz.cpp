@@ -51,7 +51,10 @@ bool same_patch(const std::string& a, const std::string& b) {
 void check_tour(const std::string& path, std::size_t size) {
   const auto tour = app::load_tour(path);
   if (!fuzz::accepted(tour)) return;
-  fuzz::require(!tour.value().steps.empty(), "a tour has steps");
+  if (tour.value().steps.empty()) {
+    fuzz::require(tour.value().request || tour.value().splits > 0, "a tour has steps");
+    return;
+  }
   const fuzz::CostLimit limit(size);
   for (const app::TourStep& step : tour.value().steps) {
     static_cast<void>(app::reading_seconds(step));

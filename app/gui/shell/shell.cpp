@@ -184,6 +184,7 @@ void Shell::carry_out(const Command& command) {
           [&](const SweepOrder& order) { runs.start(order); },
           [&](const InterleavedOrder& order) { runs.start(order); },
           [&](const OpenFile& order) { workbench_.open_file(order.path); },
+          [&](const UseRequest& order) { workbench_.use_request(order); },
           [&](const UseTensor& order) {
             if (!set_path_in_rail(FilePurpose::Activations, order.path)) return;
             workbench_.notices.set_status(std::filesystem::path(order.path).filename().string() +

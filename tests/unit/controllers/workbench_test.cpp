@@ -59,6 +59,7 @@ class WorkbenchTest : public ::testing::Test {
         if (const auto* page = std::get_if<ShowPage>(&command)) page_ = *page;
         if (std::holds_alternative<RepeatTourStep>(command)) tours().repeat_step();
         if (const auto* action = std::get_if<Action>(&command)) workbench_->act(*action);
+        if (const auto* use = std::get_if<UseRequest>(&command)) workbench_->use_request(*use);
       }
       std::this_thread::sleep_for(1ms);
     }
@@ -136,9 +137,7 @@ class RecordingTest : public WorkbenchTest {
     workbench_->open_file(path_);
     ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
   }
-  profiling::Session read() const {
-    return profiling::open_session(path_).value();
-  }
+  profiling::Session read() const { return profiling::open_session(path_).value(); }
 
   std::string path_;
 };
@@ -309,6 +308,29 @@ TEST_F(WorkbenchTest, ASelectedExpertStaysWhereARunDoesNotHaveIt) {
   EXPECT_EQ(workbench_->view().absent_note(), "");
 }
 
+TEST_F(WorkbenchTest, ARequestThatIsOpenedBecomesTheRails) {
+  open("good");
+  engine::RunRequest before = state().requested;
+  engine::RunRequest request;
+  request.seed = 77;
+  request.recipe.scaling = engine::Scaling::Mxfp8;
+  workbench_->open_file(write("request.json", engine::to_json_text(request, true)));
+  ASSERT_TRUE(tick_until([&] { return state().requested == request; }));
+  EXPECT_EQ(workbench_->tours.tour(), nullptr);
+  workbench_->act(Action::Undo);
+  EXPECT_EQ(state().requested, before);
+}
+
+TEST_F(WorkbenchTest, SplitsThatAreOpenedBecomeTheRouting) {
+  open("good");
+  const std::string path = write("splits.json", "[5, 0, 7]");
+  workbench_->open_file(path);
+  ASSERT_TRUE(tick_until(
+      [&] { return state().requested.routing.distribution == engine::RoutingDistribution::File; }));
+  EXPECT_EQ(state().requested.routing.path, path);
+  EXPECT_EQ(state().requested.shape.num_experts, 3);
+}
+
 TEST_F(WorkbenchTest, ARequestLogIsATourWhoseStepsSayWhatTheyRun) {
   open("");
   workbench_->open_file(write("requests.jsonl", engine::to_json_text(engine::RunRequest()) + "\n"));
@@ -464,7 +486,10 @@ TEST_F(WorkbenchTest, ATourToPicturesIsReadOnAThreadAndAnUnreadableOneEndsWithIt
   std::optional<TourController::End> end;
   ASSERT_TRUE(tick_until([&] { return (end = tours().take_end()).has_value(); }));
   EXPECT_FALSE(end->complete);
-  EXPECT_EQ(end->text, path + ": it must be a JSON object with a list \"steps\"");
+  EXPECT_EQ(
+      end->text,
+      path +
+          ": it must be a tour (an object with a list \"steps\"), a request or a list of splits");
   EXPECT_THAT(notices(), ::testing::IsEmpty());
   EXPECT_FALSE(fs::exists(folder + "/tour.session"));
 }

@@ -77,14 +77,17 @@ TEST(Npy, ReadsEveryVersionAndType) {
   EXPECT_EQ(first_row(*fp16.value())[0], 1.5F);
   EXPECT_EQ(first_row(*fp16.value())[4], 0x1p-24F);
 
-  const TemporaryFile brain("b.npy", npy(npy_header("<u2", "(1, 16)"), halves));
-  const auto bf16 = open_source(request_for(brain.path(), 1), OperandRole::Activations, 0);
-  ASSERT_TRUE(bf16.ok());
-  EXPECT_EQ(bf16.value()->element(), ElementType::Bf16);
-  EXPECT_EQ(first_row(*bf16.value())[0], bf16_value(0x3E00));
-  std::vector<std::uint16_t> bits(16);
-  bf16.value()->read_bf16(0, 1, bits);
-  EXPECT_EQ(bits[1], 0xC000U);
+  // As uint16, and as numpy saves ml_dtypes' bfloat16.
+  for (const char* descr : {"<u2", "<V2", "|V2"}) {
+    const TemporaryFile brain("b.npy", npy(npy_header(descr, "(1, 16)"), halves));
+    const auto bf16 = open_source(request_for(brain.path(), 1), OperandRole::Activations, 0);
+    ASSERT_TRUE(bf16.ok()) << bf16.error().message;
+    EXPECT_EQ(bf16.value()->element(), ElementType::Bf16);
+    EXPECT_EQ(first_row(*bf16.value())[0], bf16_value(0x3E00));
+    std::vector<std::uint16_t> bits(16);
+    bf16.value()->read_bf16(0, 1, bits);
+    EXPECT_EQ(bits[1], 0xC000U);
+  }
 }
 
 TEST(Npy, RoundsWiderTypesToBf16) {

@@ -21,7 +21,8 @@ std::size_t count(const std::string& text, const std::string& word) {
 }
 
 TEST(HtmlPage, TextNeverBecomesMarkup) {
-  const std::string hostile = "</title></code></table><script>alert('1')</script>\"'&\x1b[31m\xff\u202e";
+  const std::string hostile =
+      "</title></code></table><script>alert('1')</script>\"'&\x1b[31m\xff\u202e";
   HtmlPage page(hostile, false);
   page.heading(2, hostile);
   page.paragraph(hostile);
@@ -48,7 +49,8 @@ TEST(HtmlPage, ThePolicyAllowsNothingFromElsewhere) {
 
 TEST(HtmlPage, FoldersAreLeftOutUnlessAskedFor) {
   const std::string words =
-      "X of \"/home/jo/data/x.npy\", 3.4 TFLOP/s, and/or 1/2, /usr, (/opt/cuda/lib64/libcublasLt.so.13)";
+      "X of \"/home/jo/data/x.npy\", 3.4 TFLOP/s, and/or 1/2, /usr, "
+      "(/opt/cuda/lib64/libcublasLt.so.13)";
   EXPECT_EQ(HtmlPage("t", false).text(words),
             "X of &quot;…/x.npy&quot;, 3.4 TFLOP/s, and/or 1/2, /usr, (…/libcublasLt.so.13)");
   EXPECT_THAT(HtmlPage("t", true).text(words), HasSubstr("/home/jo/data/x.npy"));
