@@ -8,10 +8,8 @@
 #include <vector>
 
 namespace engine {
-namespace {
 
-/// Largest r with 2 P(Binomial(n, 1/2) <= r - 1) <= wrong; 0 = none.
-std::size_t rank_of_interval(std::size_t n, double wrong) {
+std::size_t median_interval_rank(std::size_t n, double wrong) {
   const double size = static_cast<double>(n);
   // Below this the tail is under 1e-80 and negligible.
   const double start = std::max(0.0, std::floor(0.5 * size - 10.0 * std::sqrt(size)));
@@ -28,15 +26,13 @@ std::size_t rank_of_interval(std::size_t n, double wrong) {
   return static_cast<std::size_t>(k);
 }
 
-}  // namespace
-
 Interval median_interval(std::span<const double> samples, double confidence) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const std::size_t n = samples.size();
   if (n == 0 || std::ranges::any_of(samples, [](double one) { return std::isnan(one); })) {
     return {kNan, kNan};
   }
-  const std::size_t rank = rank_of_interval(n, 1.0 - confidence);
+  const std::size_t rank = median_interval_rank(n, 1.0 - confidence);
   if (rank == 0) return {kNan, kNan};
   std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());

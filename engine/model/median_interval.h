@@ -4,6 +4,7 @@
 // same as R's and SciPy's sign-test interval). Exact for independent samples.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace engine {
@@ -19,5 +20,9 @@ inline constexpr double kConfidence = 0.95;  // of an interval that is shown
 /// Both ends NaN if there are too few `samples` for the confidence (fewer than 6 at 0.95) or one
 /// is NaN. The samples need not be sorted.
 Interval median_interval(std::span<const double> samples, double confidence = kConfidence);
+
+/// The rank r of the interval's ends in n sorted samples, from 1: the largest with
+/// 2 P(Binomial(n, 1/2) <= r - 1) <= wrong; 0 = there are too few samples.
+std::size_t median_interval_rank(std::size_t n, double wrong);
 
 }  // namespace engine

@@ -144,7 +144,7 @@ Interval ratio_interval(const TimeSamples& a, const TimeSamples& b, double wrong
 /// Fewest samples with an interval at this error probability.
 std::size_t fewest_samples(double wrong) {
   std::size_t n = 1;
-  while (rank_of_interval(n, wrong / 2.0) == 0) ++n;
+  while (engine::median_interval_rank(n, wrong / 2.0) == 0) ++n;
   return n;
 }
 
