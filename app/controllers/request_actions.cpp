@@ -14,6 +14,7 @@
 #include "app/controllers/request_controls.h"
 #include "engine/gemm/support.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/model/recipe_words.h"
 
 namespace app {
 namespace {
@@ -183,7 +184,7 @@ std::string first_words(const RunRequest& request) {
         choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
   }
   if (traits.chooses_pow2()) {
-    recipe += fmt::format(", {}", engine::RecipeTraits::scales_label(request.recipe.pow2_scales));
+    recipe += fmt::format(", {}", engine::scales_label(request.recipe.pow2_scales));
   }
   const engine::LaunchMode& launch = request.launch;
   return fmt::format(

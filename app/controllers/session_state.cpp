@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "engine/gemm/support.h"
+#include "engine/gemm/same_step.h"
 
 namespace app {
 namespace {

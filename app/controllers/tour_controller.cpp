@@ -104,7 +104,8 @@ void TourController::begin(TourScript script) {
   before_ = {.request = state.requested,
              .live = state.live,
              .page = on_screen_,
-             .recording = state.path_on_screen()};
+             .recording = state.path_on_screen(),
+             .open = state.session_path()};
   // Every run of a tour is one of its steps.
   state.live = false;
   tour_.emplace(std::move(script));
@@ -166,6 +167,7 @@ void TourController::stop() {
   state.live = before_.live;
   if (before_.recording.empty()) {
     state.back_to_live();
+    if (state.session_path() != before_.open) state.close_recording();
   } else if (before_.recording != state.path_on_screen()) {
     parts_.files.open_recording(before_.recording);
   }

@@ -152,7 +152,8 @@ class TourController {
     engine::RunRequest request;
     bool live = false;
     PageState page;
-    std::string recording;  // open before; empty = live
+    std::string recording;  // on screen before; empty = live
+    std::string open;       // in the list before, on screen or not
   };
   struct Pictures {
     std::string recording;

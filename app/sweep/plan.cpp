@@ -11,6 +11,7 @@
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/export/setting_names.h"
 
 namespace app {
@@ -55,7 +56,7 @@ std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
   // The recipe is always part of the label: it names the point.
   std::string label(engine::name_of(request.recipe.scaling));
   if (has_pow2(request.recipe.scaling)) {
-    label += fmt::format(", {}", engine::RecipeTraits::scales_label(request.recipe.pow2_scales));
+    label += fmt::format(", {}", engine::scales_label(request.recipe.pow2_scales));
   }
   if (axes.backends.size() > 1) {
     label += fmt::format(", {}", engine::name_of(request.backend));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/gemm/same_step.h"
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/recipe_traits.h"

@@ -40,10 +40,6 @@ Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
 /// run of this request; empty if it has one. The sentence says what to choose instead.
 std::string inapplicable_reason(std::string_view path, const RunRequest& request);
 
-/// Both ask for the same step and the same measurements: they differ at most in settings that have
-/// no effect, and in the name of their shape.
-bool same_step(const RunRequest& a, const RunRequest& b);
-
 /// The effective settings of a run of this request. A setting without effect gets the value of what
 /// happens instead, with a deviation that states inapplicable_reason() if it was not the default.
 /// Defaults stay, except pow2_scales, which describes the scales: it is on with MXFP8 and off with

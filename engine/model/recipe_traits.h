@@ -60,10 +60,6 @@ struct RecipeTraits {
   constexpr bool chooses_format() const { return code_bits == 8; }
   /// Rounding scales down to powers of two is a choice.
   constexpr bool chooses_pow2() const { return scale == ScaleNumber::Fp32; }
-  /// What the two are called wherever people read of them.
-  static constexpr std::string_view scales_label(bool pow2) {
-    return pow2 ? "power-of-two scales" : "FP32 scales";
-  }
   /// Whether the scales are powers of two.
   constexpr bool pow2_scales(bool chosen) const {
     return chooses_pow2() ? chosen : scale == ScaleNumber::E8m0;

@@ -74,6 +74,7 @@ def test_recorded_tour_by_mouse_without_a_worker(open_window):
     assert not last["enabled"] and "last step" in last["reason"]
     window.click("tour.stop")
     window.wait("live again", lambda m: not m["state"]["from_file"] and not tour_state(m))
+    assert not window.state()["session_path"], "the recording that the tour opened is closed"
 
 
 def test_request_log_is_a_tour(open_window, tmp_path):

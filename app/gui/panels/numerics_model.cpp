@@ -9,6 +9,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/model/recipe_words.h"
 
 namespace app {
 
@@ -56,7 +57,7 @@ std::string recipe_text(const engine::Recipe& recipe) {
   }
   if (!traits.chooses_pow2()) return text;
   text += recipe.activation_format == engine::Fp8Format::E4m3 ? ", X in E4M3" : ", X in E5M2";
-  text += fmt::format(", {}", engine::RecipeTraits::scales_label(recipe.pow2_scales));
+  text += fmt::format(", {}", engine::scales_label(recipe.pow2_scales));
   if (traits.amax_epsilon && recipe.amax_epsilon > 0.0F) {
     text += ", epsilon " + plot::number_text(static_cast<double>(recipe.amax_epsilon));
   }

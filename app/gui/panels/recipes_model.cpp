@@ -9,6 +9,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -59,7 +60,7 @@ std::string recipe_name(const engine::Recipe& recipe, bool weights) {
   const bool e5m2 = recipe.activation_format == engine::Fp8Format::E5m2;
   if (traits.chooses_format() && !weights && e5m2) name += " E5M2";
   if (traits.chooses_pow2() && recipe.pow2_scales) {
-    name += fmt::format(", {}", engine::RecipeTraits::scales_label(true));
+    name += fmt::format(", {}", engine::scales_label(true));
   }
   return name;
 }

@@ -61,13 +61,15 @@ void RunPicker::draw_below(const PanelContext& context) {
   const SessionView& view = context.view;
   ImGui::Separator();
   if (view.run != nullptr) {
-    if (named_ != view.run_generation) name_ = view.name_of(view.run);
+    // A recording may hold a name that no field could show.
+    const std::string now = engine::shown_text(view.name_of(view.run), profiling::kMaxRunNameBytes);
+    if (named_ != view.run_generation) name_ = now;
     named_ = view.run_generation;
     controls::input_text(
         context, "top.run_name", "Name", name_,
         {.tooltip = "What the run on screen is called; empty = by its data and settings",
          .hint = "by its data and settings"});
-    edited_ = name_ != view.name_of(view.run);
+    edited_ = name_ != now;
     if (edited_ && ImGui::IsItemDeactivated()) give_name(context);
   }
   if (view.session_path.empty()) return;

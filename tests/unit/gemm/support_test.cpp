@@ -1,5 +1,6 @@
 // The gate table, asked as the engine and the window ask it. No GPU.
 #include "engine/gemm/support.h"
+#include "engine/gemm/same_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
