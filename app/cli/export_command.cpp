@@ -64,6 +64,10 @@ engine::Status write_page(const profiling::Session& session, const ExportOptions
 }
 
 int export_session(const ExportOptions& options) {
+  if (options.run > 0 && options.chrome.empty() && options.page.empty()) {
+    return report({.code = engine::ErrorCode::InvalidArgument,
+                   .message = "--run requires --chrome or --html: the tables are of all runs"});
+  }
   if (options.from_ms >= options.to_ms) {
     return report({.code = engine::ErrorCode::InvalidArgument,
                    .message = fmt::format("--from is {} ms; it must be less than --to, {} ms",
@@ -114,12 +118,11 @@ void add_export_command(CLI::App& program, Action& chosen) {
   CLI::Option* chrome =
       targets->add_option("--chrome", options->chrome, "Trace for Perfetto or chrome://tracing")
           ->option_text("OUT.json");
-  CLI::Option* csv =
-      targets
-          ->add_option("--csv", options->csv,
-                       "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
-                       "experts.csv, expert_times.csv and others, one per table")
-          ->option_text("DIR");
+  targets
+      ->add_option("--csv", options->csv,
+                   "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
+                   "experts.csv, expert_times.csv and others, one per table")
+      ->option_text("DIR");
   CLI::Option* page =
       targets
           ->add_option("--html", options->page,
@@ -134,7 +137,6 @@ void add_export_command(CLI::App& program, Action& chosen) {
       ->needs(page);
   command.add_option("--run", options->run, "Page and Chrome trace: only this run, counted from 1")
       ->option_text("N")
-      ->excludes(csv)
       ->check(at_least(1));
   // Well below an overflow in nanoseconds.
   const CLI::Validator time = between(-1e12, 1e12);

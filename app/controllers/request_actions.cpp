@@ -112,7 +112,9 @@ constexpr std::string_view kSummarized[] = {"shape.num_experts",
                                             "recipe.pow2_scales",
                                             "routing.distribution",
                                             "launch.kind",
-                                            "launch.iterations"};
+                                            "launch.iterations",
+                                            "launch.median_within",
+                                            "launch.time_limit_s"};
 
 std::string setting_text(const RequestControl& control, const RunRequest& request) {
   const std::string label =

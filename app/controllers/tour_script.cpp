@@ -87,6 +87,10 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   script.path = path;
   if (document.is_array()) {
     ENGINE_ASSIGN(const std::vector<std::int64_t> splits, engine::read_splits_file(path));
+    if (splits.empty() || std::ssize(splits) > engine::kMaxExperts) {
+      return refuse(fmt::format("it has {} splits; a routing has 1 to {}", splits.size(),
+                                engine::kMaxExperts));
+    }
     script.splits = std::ssize(splits);
     return script;
   }

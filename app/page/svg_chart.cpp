@@ -38,7 +38,9 @@ class Chart {
   Chart(double low, double high) : low_(low), high_(high > low ? high : low + 1) {}
 
   double y(double value) const {
-    return kTop + (kHeight - kTop - kBottom) * (1 - (value - low_) / (high_ - low_));
+    // In halves: the difference of the largest numbers is not finite.
+    return kTop +
+           (kHeight - kTop - kBottom) * (1 - (value / 2 - low_ / 2) / (high_ / 2 - low_ / 2));
   }
   void add(const std::string& element) { body_ += element; }
   /// The figures at both ends of the vertical axis.

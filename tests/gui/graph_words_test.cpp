@@ -49,8 +49,8 @@ TEST(GraphWords, ANodeSaysWhichOperandItQuantizes) {
   graph.nodes[1] = {.name = "tile_kernel", .stage = engine::Stage::Quantize};
   GraphFacts facts;
   facts.operands = {"", "dY"};
-  EXPECT_EQ(node_title(graph, 1, &facts), "1  quantize dY  tile_kernel");
-  EXPECT_EQ(node_title(graph, 1), "1  tile_kernel");
+  EXPECT_EQ(node_title(graph, 1, &facts), "1  quantize dY  tile");
+  EXPECT_EQ(node_title(graph, 1), "1  tile");
   EXPECT_EQ(node_title(graph, 0, &facts), "0  unknown");
   EXPECT_EQ(node_title(graph, 7, &facts), "node 7");
 }

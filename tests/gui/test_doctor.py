@@ -355,13 +355,13 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
     with sqlite3.connect(saved) as file:
         (request,), = file.execute("SELECT request_json FROM visits")
         (subject,), = file.execute("SELECT subject FROM snapshots")
-    assert json.loads(request)["shape"]["tokens"] == "3200"
+    assert json.loads(request)["shape"]["tokens"] == 3200
     assert subject == "a step of 3200 tokens"
 
 
 def saved_csv(window, card):
     """The rows that the card's menu saves."""
-    stem = card.removesuffix("_card").replace(".", "-")
+    stem = card.removesuffix("_card").removesuffix(".card").replace(".", "-")
     window.click(f"{card}.menu")
     window.wait("the menu", lambda m: any(c["id"] == f"{card}.menu.save_csv" for c in m["controls"]))
     window.settle()

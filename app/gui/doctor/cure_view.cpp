@@ -32,15 +32,16 @@ void show_recorded(const PanelContext& context, const char* id, const char* labe
 }  // namespace
 
 void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  const float libraries = context.theme.px(330);
   controls::segmented(context, "doctor.library", library_,
                       {"cuBLASLt", "PyTorch", "Transformer Engine"},
-                      {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x -
-                                                                    context.theme.px(kCopyRoom))});
+                      {.width = std::min(libraries, room)});
   const std::string& code = library_ == 0   ? fix.cublaslt
                             : library_ == 1 ? fix.pytorch
                                             : fix.transformer_engine;
   if (code.empty()) return show_wrapped("There is nothing specific to this library.");
-  ImGui::SameLine(0, context.theme.px(kGap));
+  if (room >= libraries + context.theme.px(kCopyRoom)) ImGui::SameLine(0, context.theme.px(kGap));
   if (controls::button(context, "doctor.copy_fix", "Copy")) ImGui::SetClipboardText(code.c_str());
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float pad = context.theme.px(6);

@@ -305,12 +305,16 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const float gap = context.theme.px(kGap);
   // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
   // from top to bottom.
-  const std::vector<Area> places =
-      narrow ? rows_of(cards, gap, {0.12F, 0.2F, 0.14F, 0.24F, 0.15F, 0.15F})
-             : grid_by_rows(cards, gap,
-                            {{.share = 0.31F, .parts = {0.42F, 0.58F}},
-                             {.share = 0.33F, .parts = {0.42F, 0.58F}},
-                             {.share = 0.36F, .parts = {0.62F, 0.38F}}});
+  std::vector<Area> places;
+  if (narrow) {
+    places = rows_of(cards, gap, {0.12F, 0.2F, 0.14F, 0.24F, 0.15F, 0.15F});
+  } else {
+    const std::vector<Area> rows = rows_of(cards, gap, {0.31F, 0.33F, 0.36F});
+    for (const Area& row : rows) {
+      const float left = &row == &rows.back() ? 0.62F : 0.42F;
+      for (const Area& place : columns_of(row, gap, {left, 1.0F - left})) places.push_back(place);
+    }
+  }
   draw_card(context, places[0], state_card(context, scene));
   findings_.draw_list(context, places[2], scene);
   const profiling::HazardCase* one = bar_.gallery_case();

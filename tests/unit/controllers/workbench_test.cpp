@@ -448,6 +448,7 @@ TEST_F(WorkbenchTest, ATourToPicturesMakesOneOfEachStepAndARecording) {
     tours().frame_drawn({});
     if (const auto picture = tours().wanted_picture()) {
       pictures.push_back(*picture);
+      std::ofstream(*picture) << "a picture";
       tours().picture_written("");
     }
     return (end = tours().take_end()).has_value();
@@ -456,6 +457,7 @@ TEST_F(WorkbenchTest, ATourToPicturesMakesOneOfEachStepAndARecording) {
   EXPECT_THAT(pictures, ::testing::ElementsAre(folder + "/same.png", folder + "/same-2.png"));
   EXPECT_EQ(end->text, folder + "/tour.session");
   EXPECT_TRUE(fs::exists(end->text));
+  EXPECT_GT(fs::file_size(folder + "/tour.html"), 1000U);
 }
 
 TEST_F(WorkbenchTest, ATourToPicturesFailsWithoutItsResult) {

@@ -33,6 +33,7 @@ ORDER = (
     ("profiling/compare",),
     ("app/protocol",),
     ("app/doctor", "app/sweep"),
+    ("app/page",),
     ("app/controllers", "app/worker"),
     ("app/gui/theme",),
     ("app/gui/controls",),

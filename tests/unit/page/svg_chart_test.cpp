@@ -6,19 +6,13 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/unit/page/count.h"
+
 namespace app {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
-    ++found;
-  }
-  return found;
-}
 
 TEST(SvgChart, HasABarPerFiniteValue) {
   const std::string chart = bar_chart(std::vector<double>{1, NAN, 3, INFINITY}, "dB");

@@ -38,6 +38,7 @@ class Filler {
           }
           EXPECT_FALSE(engine::equal(*field.type, field.in(value), usual)) << field.name;
         }
+        if (&type == &engine::kType<engine::RunRequest>) make_valid(value);
         return;
       case Kind::List:
         return fill_list(type, value, rules);
@@ -64,6 +65,17 @@ class Filler {
 
  private:
   std::uint64_t next() { return ++count_; }
+
+  /// A request that is read is checked as a whole.
+  void make_valid(void* value) {
+    auto& request = *static_cast<engine::RunRequest*>(value);
+    request.shape.n = static_cast<std::int64_t>(next() % 1000 + 1) * 16;
+    request.shape.k = static_cast<std::int64_t>(next() % 1000 + 1) * 16;
+    request.routing.path = "splits.npy";
+    request.routing.distribution = engine::RoutingDistribution::File;
+    const engine::Status status = engine::validate(request);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+  }
 
   void fill_list(const Type& type, void* list, const engine::FieldRules& rules) {
     type.list.resize(list, std::min<std::size_t>(rules.most, 3));

@@ -67,9 +67,9 @@ TEST(TimeNotes, ATriggerOfTheFileDoesNotRun) {
 TEST(RunName, ChangesWhileRecordingAndAfter) {
   const ScratchFolder folder;
   const std::string path = folder.file("named.session");
-  const SampleCodec codec;
+
   {
-    auto writer = SessionWriter::create(path, codec);
+    auto writer = SessionWriter::create(path);
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     ASSERT_TRUE(writer.value()->append(sample_run(1)).ok());
     ASSERT_TRUE(writer.value()->append(sample_run(2)).ok());
@@ -80,7 +80,7 @@ TEST(RunName, ChangesWhileRecordingAndAfter) {
   EXPECT_TRUE(store_run_name(path, 0, "first").ok());
   EXPECT_FALSE(store_run_name(path, 7, "no such run").ok());
   EXPECT_FALSE(store_run_name(path, 0, std::string("a\0b", 3)).ok());
-  const auto session = open_session(path, codec);
+  const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs[0].name, "first");
   EXPECT_EQ(session.value().runs[1].name, "größer");
@@ -90,9 +90,9 @@ TEST(RunName, ChangesWhileRecordingAndAfter) {
 TEST(RunName, AFileFromBeforeRunsHadNamesGetsThem) {
   const ScratchFolder folder;
   const std::string path = folder.file("older.session");
-  const SampleCodec codec;
+
   {
-    auto writer = SessionWriter::create(path, codec);
+    auto writer = SessionWriter::create(path);
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     ASSERT_TRUE(writer.value()->append(sample_run(1)).ok());
   }
@@ -102,12 +102,12 @@ TEST(RunName, AFileFromBeforeRunsHadNamesGetsThem) {
     const Database database(raw);
     ASSERT_TRUE(execute_sql(raw, path, "ALTER TABLE runs DROP COLUMN name").ok());
   }
-  auto session = open_session(path, codec);
+  auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs[0].name, "");
   const engine::Status stored = store_run_name(path, 0, "named later");
   ASSERT_TRUE(stored.ok()) << stored.error().message;
-  session = open_session(path, codec);
+  session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs[0].name, "named later");
 }
