@@ -29,6 +29,7 @@ engine::QuantizationReport report_of(Scaling scaling, bool columnwise, double sn
                                  .mean = std::vector<float>(6, 0.0F),
                                  .maximum = {1, 2, 3, 4, 5, static_cast<float>(snr_db)},
                                  .expert_first_row = {0, 4, 4, 6}};
+  report.median_block_snr_db = snr_db + 5.0;
   report.max_ulp = 1;
   report.code_counts.assign(scaling == Scaling::Nvfp4 ? 16 : 256, 0);
   report.code_counts[3] = 7;
@@ -76,12 +77,13 @@ TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
   const app::plot::TableRow& row = model_.rows()[0];
   ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
   EXPECT_EQ(row.cells[1].key, 20.0);
-  EXPECT_EQ(row.cells[3].key, 0.01);
-  EXPECT_EQ(row.cells[5].key, 9.0);
-  EXPECT_EQ(row.cells[6].key, 200.0);
+  EXPECT_EQ(row.cells[2].key, 25.0);
+  EXPECT_EQ(row.cells[4].key, 0.01);
+  EXPECT_EQ(row.cells[6].key, 9.0);
+  EXPECT_EQ(row.cells[7].key, 200.0);
   // 3000 B in 200 ns against 4000 B in 100 ns.
-  EXPECT_DOUBLE_EQ(row.cells[7].key, 0.375);
-  EXPECT_EQ(row.cells[7].text, "38 %");
+  EXPECT_DOUBLE_EQ(row.cells[8].key, 0.375);
+  EXPECT_EQ(row.cells[8].text, "38 %");
   model_.set(model_.recorded(), true, theme_);
   EXPECT_EQ(model_.rows().size(), 1U);
 }
@@ -162,7 +164,7 @@ TEST_F(RecipesModelTest, TransformedCodesShowHowTheElementIsRecovered) {
 TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
   const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
   EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));
-  EXPECT_THAT(csv, HasSubstr("\"FP8 block, power-of-two scales\",30,1,0.01,0,9,200,0.375"));
+  EXPECT_THAT(csv, HasSubstr("\"FP8 block, power-of-two scales\",30,35,1,0.01,0,9,200,0.375"));
 }
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {

@@ -73,7 +73,7 @@ def test_a_splitter_resizes_its_neighbours_and_the_size_outlives_a_page_change(p
 
 
 def test_a_card_keeps_what_it_needs_however_far_its_edge_is_dragged(page):
-    drag(page, BELOW_TIMELINE, 0, 480)
+    drag(page, BELOW_TIMELINE, 0, 440)
     _, top, _, bottom = page.control("performance.experts_card.title")["rect"]
     below = page.control("performance.cards.splitter.1")["rect"]
     assert below[1] - bottom > 100

@@ -94,6 +94,19 @@ def test_a_chosen_element_stays_through_recipes(open_window):
     wait_for(window, "numerics.arithmetic", lambda c: c["value"].startswith("X[40, 0]"))
 
 
+def test_the_plot_of_amax_says_what_it_counts(open_window):
+    """One per block where a recipe keeps them, one per expert under NVFP4, none under MXFP8, and why."""
+    window = numerics(open_window)
+    scales = value(window, "numerics.scale_histogram")
+    assert value(window, "numerics.amax_histogram") == scales
+    window.click("recipe.scaling.4")
+    wait_for(window, "numerics.amax_histogram",
+             lambda c: c["value"].startswith("MXFP8 writes a scale for every 32 elements"))
+    window.click("recipe.scaling.5")
+    wait_for(window, "numerics.amax_histogram", lambda c: c["value"] == "8")
+    assert int(value(window, "numerics.scale_histogram")) > 8
+
+
 def test_cost_of_power_of_two_scales(open_window):
     window = numerics(open_window)
     window.click("numerics.part.2")

@@ -79,8 +79,6 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     timeline_view_.selection.reset();
     timeline_view_.kept.clear();
     notes_.forget();
-    event_.reset();
-    details_.reset();
     timeline_view_.drag_start.reset();
     table_.selected = -1;
   }

@@ -89,7 +89,7 @@ class PerformancePanel : public PagePanel {
   std::optional<plot::TimelineEvent> event_;  // clicked, if it is no record: find_ has those
   std::optional<EventDetails> details_;
   std::optional<plot::TimelineEvent> detailed_;  // what they are of
-  std::uint64_t detailed_run_ = 0;
+  const profiling::RecordedRun* detailed_run_ = nullptr;
   bool show_details_ = true;  // until they are closed, or another event is chosen
   TimeNotes notes_;
   plot::PlotView strip_view_;

@@ -224,12 +224,18 @@ void PerformancePanel::draw_timeline_content(const PanelContext& context, const 
 }
 
 bool PerformancePanel::follow_event() {
+  // The run on screen may change later than the one that was asked for.
+  if (detailed_run_ != &model_.run()) {
+    detailed_run_ = &model_.run();
+    event_.reset();
+    detailed_.reset();
+    details_.reset();
+  }
   // Keys and the search choose records only; a click on another event leaves none chosen.
   std::optional<plot::TimelineEvent> shown = event_;
   if (find_.chosen()) shown = plot::TimelineEvent{plot::EventList::Records, *find_.chosen()};
-  if (detailed_ != shown || detailed_run_ != model_.generation()) {
+  if (detailed_ != shown) {
     detailed_ = shown;
-    detailed_run_ = model_.generation();
     details_.reset();
     if (shown) details_ = details_of(model_.run(), *shown);
     show_details_ = true;
