@@ -143,7 +143,11 @@ std::optional<RecordedPlace> RunsController::undo(bool back) {
   notices_.set_status((back ? "Undone: " : "Redone: ") +
                       (step->from ? "the recorded request was taken over" : step->words));
   if (!back && step->from) state.back_to_live();
+  // Back in the recording nothing is to be run.
+  const bool live = state.live;
+  state.live = live && !(back && step->from);
   show(step->request);
+  state.live = live;
   return back ? std::move(step->from) : std::nullopt;
 }
 

@@ -23,7 +23,8 @@ class SessionState {
   RunNamesGiven names;
   bool live = false;
   int expert = -1;               // selected, whether the shown run has it or not; -1 = none
-  std::string last_error;        // of the newest run or file; empty after a success
+  std::string last_error;        // of the newest run; empty after a success
+  std::string file_error;        // of the newest recording that was opened
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::string history_error;     // of the newest order
 

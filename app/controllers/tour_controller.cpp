@@ -227,8 +227,9 @@ bool TourController::tick() {
 
 bool TourController::wait_for_result() {
   SessionState& state = parts_.runs.state;
-  if (!state.last_error.empty()) {
-    fail_step(state.last_error);
+  if (const auto& why = state.last_error.empty() ? state.file_error : state.last_error;
+      !why.empty()) {
+    fail_step(why);
     return true;
   }
   const std::string recording = recording_of(tour_->step());
@@ -260,6 +261,7 @@ void TourController::begin_step() {
     set_deadline(step.seconds);
   }
   state.last_error.clear();
+  state.file_error.clear();
   commands_.push_back(ShowPage{step.page, step.view});
   if (const std::string recording = recording_of(step); !recording.empty()) {
     tour_->wait_for(0);

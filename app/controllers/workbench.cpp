@@ -318,6 +318,7 @@ bool Workbench::take_recordings() {
     if (loaded->ok()) {
       profiling::Session session = std::move(*loaded).value();
       libraries.note(session);
+      runs.state.file_error.clear();
       const auto back_to = std::exchange(returning_to_, std::nullopt);
       const bool returns = back_to && back_to->path == session.path;
       runs.state.open_recording(std::move(session), returns ? back_to->run : 0);
@@ -325,7 +326,7 @@ bool Workbench::take_recordings() {
         commands_.push_back(ShowPage{Page::Graphs});
       }
     } else {
-      runs.state.last_error = loaded->error().message;
+      runs.state.file_error = loaded->error().message;
       notices.add(Severity::Bad, "Not opened: " + loaded->error().message);
     }
   }

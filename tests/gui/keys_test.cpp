@@ -111,7 +111,7 @@ TEST(Palette, IsFoundByTheWordsThatPeopleUse) {
       {"stop", "run.cancel"},         {"abort", "run.cancel"},
       {"font", "view.larger"},        {"shortcuts", "help.keys"},
       {"doctor", "view.graphs"},      {"load", "file.open"},
-      {"save", "file.save"},          {"restart", "worker.replace"}};
+      {"store", "file.save"},         {"restart", "worker.replace"}};
   for (const auto& [typed, id] : kFinds) {
     const std::vector<std::size_t> found = palette_matches(entries, typed);
     ASSERT_FALSE(found.empty()) << typed;

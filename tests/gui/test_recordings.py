@@ -65,6 +65,18 @@ def test_live_and_recorded_runs_are_found_and_named_in_one_list(open_window):
     window = open_window()
     open_sample(window)
     runs = window.state()["runs"]
+    # A recorded run gets a name without its file being changed: it ships with the program.
+    window.click("top.run")
+    window.wait("the list", shown("top.run_name"))
+    window.settle()
+    window.click("top.run_name")
+    window.xdotool("type", "--delay", 30, "as shipped")
+    window.press("Return")
+    window.wait("the name", lambda m: value(window, "top.run") == "1. as shipped")
+    assert window.state()["from_file"]
+    window.wait("where it is kept", lambda m: "stays in this window" in (value(window, "status.says") or ""))
+    window.key("Escape")
+    window.settle()
     window.click("top.run")
     window.wait("the list", shown("top.run.filter"))
     window.settle()
@@ -90,7 +102,7 @@ def test_live_and_recorded_runs_are_found_and_named_in_one_list(open_window):
     window.key("ctrl+4")
     window.wait("the page", shown("compare.a"))
     window.choose("compare.a", "before the fix")
-    window.choose("compare.b", "h200: 1. Mixtral")
+    window.choose("compare.b", "h200: 1. as shipped")
     window.wait("their comparison", shown("compare.verdict"))
     # What a closed recording had is gone from the list.
     window.click("top.run")

@@ -200,8 +200,8 @@ bool RecordingProbe::wants_frame(Shell& shell) {
   const double passed_ms = wall_ms() - entered_ms_;
   switch (phase_) {
     case Phase::Open:
-      if (!shell.state().last_error.empty()) {
-        problem_ = shell.state().last_error;
+      if (!shell.state().file_error.empty()) {
+        problem_ = shell.state().file_error;
         shell.close(1);
       }
       return false;

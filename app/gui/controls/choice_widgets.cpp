@@ -120,7 +120,9 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
   }
   input_text(context, (std::string(id) + ".filter").c_str(), "##filter", list.filter,
              {.hint = "Type to find", .width = ImGui::GetContentRegionAvail().x});
-  const bool entered = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
+  // Enter in another field of the open list is that field's.
+  const bool typing = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
+  const bool entered = typing && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
   const std::vector<ListRow> rows = rows_of(list);
   if (rows.empty()) {
     show_dimmed("None of them has these words");

@@ -281,22 +281,22 @@ void Shell::after_render(const Theme& theme, int width, int height) {
   if (options_.control_map_path.empty()) return;
   const SessionState& state = workbench_.runs.state;
   const engine::Status status = engine::validate(state.requested);
-  const std::string problem =
-      write_control_map(options_.control_map_path, controls_, view(),
-                        {.frame = frame_,
-                         .width = width,
-                         .height = height,
-                         .text_scale = theme.scale,
-                         .pointer = ImGui::GetIO().MousePos,
-                         .pointer_down = ImGui::GetIO().MouseDown[0],
-                         .requested_id = workbench_.runs.link.newest_id(),
-                         .request_error = status.ok() ? "" : status.error().message,
-                         .last_error = state.last_error,
-                         .live = state.live,
-                         .recording = workbench_.files.recording(),
-                         .recording_path = workbench_.files.recording_path(),
-                         .screenshot_path = screenshot_path_,
-                         .page = drawn_page_.page});
+  const std::string problem = write_control_map(
+      options_.control_map_path, controls_, view(),
+      {.frame = frame_,
+       .width = width,
+       .height = height,
+       .text_scale = theme.scale,
+       .pointer = ImGui::GetIO().MousePos,
+       .pointer_down = ImGui::GetIO().MouseDown[0],
+       .requested_id = workbench_.runs.link.newest_id(),
+       .request_error = status.ok() ? "" : status.error().message,
+       .last_error = state.last_error.empty() ? state.file_error : state.last_error,
+       .live = state.live,
+       .recording = workbench_.files.recording(),
+       .recording_path = workbench_.files.recording_path(),
+       .screenshot_path = screenshot_path_,
+       .page = drawn_page_.page});
   if (!problem.empty()) workbench_.notices.add(Severity::Warn, problem);
 }
 

@@ -192,6 +192,16 @@ TEST_F(RecordingTest, UndoComesBackToTheRecordingThatWasLeft) {
   EXPECT_EQ(state().shown()->request.seed, 2U);
 }
 
+TEST_F(RecordingTest, ComingBackToTheRecordingRunsNothing) {
+  state().live = true;
+  workbench_->act(Action::UseRecordedRequest);
+  ASSERT_TRUE(tick_until([&] { return !runs().link.waiting(); }));
+  workbench_->act(Action::Undo);
+  EXPECT_TRUE(state().from_file());
+  EXPECT_FALSE(runs().link.waiting());
+  EXPECT_TRUE(state().live);
+}
+
 TEST_F(RecordingTest, LiveModeWaitsForTheRecordingToBeLeft) {
   state().live = true;
   const std::size_t known = state().live_results().runs.size();
@@ -342,7 +352,8 @@ TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {
   open("");
   workbench_->open_file(folder_ + "/none.session");
   ASSERT_TRUE(wait_for_notice("Not opened: "));
-  EXPECT_NE(state().last_error, "");
+  EXPECT_NE(state().file_error, "");
+  EXPECT_EQ(state().last_error, "") << "it blocks no run";
   workbench_->open_file(folder_);
   EXPECT_THAT(notices(), Contains(HasSubstr("files of a folder")));
   workbench_->open_file("picture.bmp");
