@@ -113,8 +113,7 @@ constexpr std::string_view kSummarized[] = {"shape.num_experts",
                                             "routing.distribution",
                                             "launch.kind",
                                             "launch.iterations",
-                                            "launch.median_within",
-                                            "launch.time_limit_s"};
+                                            "launch.median_within"};
 
 std::string setting_text(const RequestControl& control, const RunRequest& request) {
   const std::string label =

@@ -208,7 +208,8 @@ std::string median_precision(std::span<const double> samples) {
   const double median = summarize({samples.begin(), samples.end()}).median;
   if (std::isnan(interval.low) || !(median > 0)) return {};
   const double reach = std::max(interval.high - median, median - interval.low) / median;
-  return fmt::format("±{:.2g} %", 100 * reach);
+  const double percent = 100 * reach;
+  return percent < 10 ? fmt::format("±{:.2g} %", percent) : fmt::format("±{:.0f} %", percent);
 }
 
 Distribution summarize(std::vector<double> samples) {

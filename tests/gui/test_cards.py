@@ -183,7 +183,9 @@ def test_a_picture_has_twice_the_size_and_leaves_the_window_as_it_was(page):
     assert (abs(caption - caption[-1, -1]).max(axis=2) > 60).sum() > 200
     again = picture.read_png(page.picture().read_bytes())
     assert page.control("performance.kernels")["rect"] == order
-    assert (abs(again.astype(int) - seen.astype(int)).max(axis=2) > 8).sum() < 50
+    # The message about the file is elsewhere in the window.
+    changed = abs(again.astype(int) - seen.astype(int)).max(axis=2)[y0:y1, x0:x1] > 8
+    assert changed.sum() < 50
     assert (save_picture(page, "performance.kernels_card") == first).all()
 
 

@@ -343,7 +343,7 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
     window.click("doctor.subject.0")  # the bar shows the request in the rail, which is different
     window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
     window.click("doctor.prove_this")
-    window.wait("the visit", lambda m: m["state"]["session_path"] == "" and any(
+    window.wait("the visit", lambda m: not m["state"]["from_file"] and any(
         c["id"] == "doctor.experiments_made" and not c["value"].startswith("n=0") for c in m["controls"]))
     window.key("ctrl+s")
     window.wait("the file dialog", lambda m: any(

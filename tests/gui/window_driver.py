@@ -283,7 +283,11 @@ class Window:
         self.wait("the list", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
         self.settle()
         while self.control("notice.0.close"):
-            self.click("status.dismiss_all" if self.control("status.dismiss_all") else "notice.0.close")
+            try:
+                self.click("status.dismiss_all" if self.control("status.dismiss_all") else "notice.0.close")
+            except AssertionError:
+                if self.control("notice.0.close"):
+                    raise  # else it has expired meanwhile
             self.settle()
 
     def kill_worker(self, number=signal.SIGKILL):

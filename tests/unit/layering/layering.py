@@ -59,6 +59,7 @@ WINDOW_MAY_USE = (
     "app/cli/",
     "app/controllers/",
     "app/doctor/",
+    "app/page/",
     "app/protocol/",
     "app/sweep/",
     "engine/gemm/library_file.h",

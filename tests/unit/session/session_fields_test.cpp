@@ -71,6 +71,8 @@ class Filler {
     auto& request = *static_cast<engine::RunRequest*>(value);
     request.shape.n = static_cast<std::int64_t>(next() % 1000 + 1) * 16;
     request.shape.k = static_cast<std::int64_t>(next() % 1000 + 1) * 16;
+    request.linear.wgrad_type = engine::ElementType::Fp32;
+    request.recipe.high_precision = engine::ElementType::Fp16;
     request.routing.path = "splits.npy";
     request.routing.distribution = engine::RoutingDistribution::File;
     const engine::Status status = engine::validate(request);
@@ -89,7 +91,7 @@ class Filler {
     const auto high = static_cast<std::int64_t>(std::min(rules.high, 1e15));
     const std::int64_t number = low + static_cast<std::int64_t>(next()) % (high - low + 1);
     if (type.kind == Kind::Real) {
-      engine::store(type, value, static_cast<double>(number) + 0.25);
+      engine::store(type, value, std::min(static_cast<double>(number) + 0.25, rules.high));
     } else if (type.kind == Kind::Unsigned && type.size == 8 && std::isinf(rules.high)) {
       engine::store(type, value, ~next());  // all 64 bits count
     } else if (!engine::store(type, value, number)) {
