@@ -126,7 +126,7 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
 // Kinds that follow each other in a timeline.
 constexpr const char* kStep = "step";
 constexpr const char* kByExpert = "experts";
-constexpr const char* kEvents = "host and memory";
+constexpr const char* kEvents = "host";
 
 using Label = std::string(const TimelineLane&, const Activity&);
 
