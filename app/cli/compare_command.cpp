@@ -116,7 +116,7 @@ int compare(const CompareOptions& options) {
   engine::Status kept = keep(writer, recorded);
   if (kept.ok()) kept = close_recording(writer);
   if (options.json) {
-    print("{}\n", engine::to_json_text(recorded.comparison, /*pretty=*/true));
+    print("{}\n", engine::to_json_text(recorded.comparison, /*indented=*/true));
   } else {
     print_table(recorded.comparison);
   }

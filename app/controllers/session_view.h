@@ -28,6 +28,13 @@ constexpr std::string_view page_name(Page page) {
                                          "compare"}[static_cast<std::size_t>(page)];
 }
 
+inline std::optional<Page> page_named(std::string_view name) {
+  for (const Page page : kPages) {
+    if (page_name(page) == name) return page;
+  }
+  return std::nullopt;
+}
+
 /// What is selected on a page, by the user or by a tour's step: ranges [first, second), as if
 /// dragged, and an expert, as if clicked.
 struct Selection {

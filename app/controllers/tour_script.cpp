@@ -24,13 +24,6 @@ constexpr double kFurthest = 1e18;  // end of a range: nanoseconds must fit 64 b
 constexpr double kLongestStepSeconds = 24 * 3600;
 constexpr std::int64_t kLastRun = 1'000'000;  // far more than a recording may hold
 
-std::optional<Page> page_named(const std::string& name) {
-  for (const Page one : {Page::Performance, Page::Numerics, Page::Graphs, Page::Compare}) {
-    if (page_name(one) == name) return one;
-  }
-  return std::nullopt;
-}
-
 /// "name": [first, second], scaled; nothing where it is missing or no range that a plot can show.
 std::optional<std::array<double, 2>> range_of(const json& select, const char* name, double scale) {
   if (!select.contains(name)) return std::nullopt;

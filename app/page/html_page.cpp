@@ -42,10 +42,12 @@ summary { cursor: pointer; }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Of an absolute path of several parts at the beginning of `text`; 0 = there is none.
-std::size_t path_length(std::string_view text) {
+/// Of an absolute path of several parts at the beginning of `text`, which ends before `end` or, if
+/// that is 0, before a blank; 0 = there is none.
+std::size_t path_length(std::string_view text, char end) {
   constexpr std::string_view kEnd = " \t\n'\":,;()[]{}<>|";
-  const std::size_t length = std::min(text.find_first_of(kEnd), text.size());
+  const std::size_t found = end != 0 ? text.find(end) : text.find_first_of(kEnd);
+  const std::size_t length = std::min(found, text.size());
   const std::string_view path = text.substr(0, length);
   return path.starts_with('/') && path.find('/', 1) != std::string_view::npos ? length : 0;
 }
@@ -82,18 +84,11 @@ HtmlPage::HtmlPage(std::string_view title, bool paths) : paths_(paths) {
   heading(1, title);
 }
 
-std::string HtmlPage::public_text(std::string_view words) const {
+std::string HtmlPage::without_private_words(std::string_view words) const {
   std::string out;
   for (std::size_t at = 0; at < words.size();) {
     const std::string_view rest = words.substr(at);
     const bool begins = at == 0 || !is_word(words[at - 1]);
-    if (const std::size_t length = begins ? path_length(rest) : 0; length > 0) {
-      const std::string_view path = rest.substr(0, length);
-      out += "…";
-      out += path.substr(path.rfind('/'));
-      at += length;
-      continue;
-    }
     const auto named = std::ranges::find_if(private_words_, [&](const std::string& word) {
       return begins && rest.starts_with(word) &&
              (rest.size() == word.size() || !is_word(rest[word.size()]));
@@ -106,6 +101,27 @@ std::string HtmlPage::public_text(std::string_view words) const {
     }
   }
   return out;
+}
+
+std::string HtmlPage::public_text(std::string_view words) const {
+  std::string out;
+  std::size_t plain = 0;  // where the text since the last path begins
+  for (std::size_t at = 0; at < words.size();) {
+    const char before = at == 0 ? ' ' : words[at - 1];
+    // In quotes a path may hold blanks.
+    const char quote = before == '"' || before == '\'' ? before : '\0';
+    const std::size_t length = is_word(before) ? 0 : path_length(words.substr(at), quote);
+    if (length == 0) {
+      ++at;
+      continue;
+    }
+    const std::string_view path = words.substr(at, length);
+    out += without_private_words(words.substr(plain, at - plain));
+    out += "…/" + without_private_words(path.substr(path.rfind('/') + 1));
+    at += length;
+    plain = at;
+  }
+  return out + without_private_words(words.substr(plain));
 }
 
 std::string HtmlPage::text(std::string_view words) const {
@@ -134,55 +150,59 @@ std::string HtmlPage::text(std::string_view words) const {
   return escaped;
 }
 
+void HtmlPage::append(std::string_view markup) {
+  constexpr std::size_t kEnds = 4096;
+  if (has_room(markup.size() + kEnds)) {
+    body_ += markup;
+  } else {
+    ++left_out_;
+  }
+}
+
 void HtmlPage::heading(int level, std::string_view words) {
-  body_ += fmt::format("<h{0}>{1}</h{0}>\n", std::clamp(level, 1, 4), text(words));
+  append(fmt::format("<h{0}>{1}</h{0}>\n", std::clamp(level, 1, 4), text(words)));
 }
 
 void HtmlPage::paragraph(std::string_view words) {
-  if (!words.empty()) body_ += "<p>" + text(words) + "</p>\n";
+  if (!words.empty()) append("<p>" + text(words) + "</p>\n");
 }
 
 void HtmlPage::code(std::string_view words) {
-  if (!words.empty()) body_ += "<pre><code>" + text(words) + "</code></pre>\n";
+  if (!words.empty()) append("<pre><code>" + text(words) + "</code></pre>\n");
 }
 
 void HtmlPage::list(std::span<const std::string> items) {
   if (items.empty()) return;
-  body_ += "<ul>\n";
-  for (const std::string& item : items) body_ += "<li>" + text(item) + "</li>\n";
-  body_ += "</ul>\n";
+  std::string list = "<ul>\n";
+  for (const std::string& item : items) list += "<li>" + text(item) + "</li>\n";
+  append(list + "</ul>\n");
 }
 
 void HtmlPage::table(const Row& header, const std::vector<Row>& rows) {
   if (rows.empty()) return;
-  const auto add = [this](const Row& row, const char* cell) {
-    body_ += "<tr>";
-    for (const std::string& one : row) body_ += fmt::format("<{0}>{1}</{0}>", cell, text(one));
-    body_ += "</tr>\n";
+  const auto line = [this](const Row& row, const char* cell) {
+    std::string made = "<tr>";
+    for (const std::string& one : row) made += fmt::format("<{0}>{1}</{0}>", cell, text(one));
+    return made + "</tr>\n";
   };
-  body_ += "<table>\n";
-  add(header, "th");
-  std::size_t left_out = 0;
-  for (const Row& row : rows) {
-    if (has_room(4096)) {
-      add(row, "td");
-    } else {
-      ++left_out;
-    }
-  }
+  const std::string top = "<table>\n" + line(header, "th");
+  if (!has_room(top.size() + 8192)) return append(top);
+  body_ += top;
+  for (const Row& row : rows) append(line(row, "td"));
   body_ += "</table>\n";
-  if (left_out > 0) paragraph(fmt::format("{} more rows do not fit into this page.", left_out));
 }
 
 void HtmlPage::details(std::string_view summary, const std::function<void()>& content) {
-  body_ += "<details><summary>" + text(summary) + "</summary>\n";
+  const std::string top = "<details><summary>" + text(summary) + "</summary>\n";
+  if (!has_room(top.size() + 8192)) return append(top);
+  body_ += top;
   content();
   body_ += "</details>\n";
 }
 
 void HtmlPage::chart(const std::string& svg, std::string_view caption) {
   if (svg.empty()) return;
-  body_ += "<figure>" + svg + "<figcaption>" + text(caption) + "</figcaption></figure>\n";
+  append("<figure>" + svg + "<figcaption>" + text(caption) + "</figcaption></figure>\n");
 }
 
 bool HtmlPage::picture(std::span<const std::byte> png, std::string_view caption) {
@@ -193,8 +213,11 @@ bool HtmlPage::picture(std::span<const std::byte> png, std::string_view caption)
 }
 
 std::string HtmlPage::finish() const {
-  return fmt::format("{}<title>{}</title>\n</head>\n<body>\n{}</body>\n</html>\n", kHead, title_,
-                     body_);
+  const std::string note =
+      left_out_ == 0 ? std::string()
+                     : fmt::format("<p>{} parts do not fit into this page.</p>\n", left_out_);
+  return fmt::format("{}<title>{}</title>\n</head>\n<body>\n{}{}</body>\n</html>\n", kHead, title_,
+                     body_, note);
 }
 
 }  // namespace app

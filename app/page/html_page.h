@@ -11,7 +11,7 @@
 
 namespace app {
 
-/// The largest page that is written; what would exceed it is left out, and the page says so.
+/// The largest page that is made; what would exceed it is left out, and the page says so.
 inline constexpr std::size_t kMaxPageBytes = 5 * 1000 * 1000;
 
 class HtmlPage {
@@ -44,11 +44,15 @@ class HtmlPage {
 
  private:
   std::string public_text(std::string_view words) const;
+  std::string without_private_words(std::string_view words) const;
+  /// Nothing if the page has no room for it; room for the ends of what is open is kept.
+  void append(std::string_view markup);
 
   std::string title_;
   bool paths_;
   std::vector<std::string> private_words_;
   std::string body_;
+  std::size_t left_out_ = 0;  // pieces without room
 };
 
 }  // namespace app

@@ -274,8 +274,13 @@ std::string recording_page(const PageContent& content, const std::string& title,
   HtmlPage page(title, paths);
   Writer writer(page);
   const auto& runs = content.runs;
-  page.paragraph(fmt::format("{} runs, {} comparisons of recipes, {} visits to the graph doctor.",
-                             runs.size(), content.comparisons.size(), content.visits.size()));
+  const auto counted = [](std::size_t n, const char* one, const char* many) {
+    return fmt::format("{} {}", n, n == 1 ? one : many);
+  };
+  page.paragraph(
+      counted(runs.size(), "run, ", "runs, ") +
+      counted(content.comparisons.size(), "comparison of recipes, ", "comparisons of recipes, ") +
+      counted(content.visits.size(), "visit to the graph doctor.", "visits to the graph doctor."));
   writer.overview(runs);
   for (const profiling::RecordedVisit* visit : content.visits) writer.visit(*visit);
   for (const profiling::RecordedComparison* one : content.comparisons) writer.comparison(*one);

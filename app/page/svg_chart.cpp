@@ -33,9 +33,15 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
+std::string figure(double value, const char* unit) {
+  return unit[0] == '\0' ? fmt::format("{:.4g}", value) : fmt::format("{:.4g} {}", value, unit);
+}
+
 class Chart {
  public:
-  Chart(double low, double high) : low_(low), high_(high > low ? high : low + 1) {}
+  /// Equal values get some room above them.
+  Chart(double low, double high)
+      : low_(low), high_(high > low ? high : low + std::max(1.0, std::fabs(low) * 1e-3)) {}
 
   double y(double value) const {
     // In halves: the difference of the largest numbers is not finite.
@@ -43,10 +49,9 @@ class Chart {
            (kHeight - kTop - kBottom) * (1 - (value / 2 - low_ / 2) / (high_ / 2 - low_ / 2));
   }
   void add(const std::string& element) { body_ += element; }
-  /// The figures at both ends of the vertical axis.
-  void label_ends(const std::string& low, const std::string& high) {
-    label(kLeft - 6, y(low_), low);
-    label(kLeft - 6, y(high_) + 8, high);
+  void label_ends(const char* unit) {
+    label(kLeft - 6, y(low_), figure(low_, unit));
+    label(kLeft - 6, y(high_) + 8, figure(high_, unit));
   }
   void label(double x, double y, const std::string& text, const char* anchor = "end") {
     add(fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", x, y, anchor,
@@ -63,10 +68,6 @@ class Chart {
   double high_;
   std::string body_;
 };
-
-std::string figure(double value, const char* unit) {
-  return unit[0] == '\0' ? fmt::format("{:.4g}", value) : fmt::format("{:.4g} {}", value, unit);
-}
 
 }  // namespace
 
@@ -85,7 +86,7 @@ std::string bar_chart(std::span<const double> values, const char* unit) {
                     kLeft + static_cast<double>(i) * step + (step - width) / 2, top, width,
                     std::max(chart.y(std::min(values[i], 0.0)) - top, 0.5), kBlue));
   }
-  chart.label_ends(figure(std::min(range.low, 0.0), unit), figure(std::max(range.high, 0.0), unit));
+  chart.label_ends(unit);
   chart.label(kLeft + step / 2, kHeight - 6, "0", "middle");
   chart.label(kWidth - kRight - step / 2, kHeight - 6, fmt::to_string(values.size() - 1), "middle");
   return chart.finish();
@@ -112,7 +113,7 @@ std::string line_chart(std::span<const double> values, const char* unit) {
   }
   chart.add(fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5"/>)",
                         points, kBlue));
-  chart.label_ends(figure(range.low, unit), figure(range.high, unit));
+  chart.label_ends(unit);
   chart.label(kLeft, kHeight - 6, "0", "start");
   chart.label(kWidth - kRight, kHeight - 6, fmt::to_string(values.size() - 1));
   return chart.finish();

@@ -10,7 +10,7 @@ namespace app {
 /// have no bar. `unit` follows the figures of the axis.
 std::string bar_chart(std::span<const double> values, const char* unit);
 
-/// The values in their order, joined by a line; the axis begins near the smallest. Long series are
+/// The values in their order, joined by a line; the axis begins at the smallest. Long series are
 /// drawn as the range of each of 600 equal parts.
 std::string line_chart(std::span<const double> values, const char* unit);
 

@@ -12,7 +12,8 @@ engine::Result<std::string> tour_page(const std::string& title,
   HtmlPage page(title, /*paths=*/false);
   int left_out = 0;
   for (const TourPicture& one : pictures) {
-    ENGINE_ASSIGN(const std::string png, engine::read_file(one.path, kMaxPageBytes));
+    constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20;
+    ENGINE_ASSIGN(const std::string png, engine::read_file(one.path, kMaxPictureBytes));
     page.heading(2, one.title);
     if (!page.picture(std::as_bytes(std::span(png)), one.caption)) {
       page.paragraph(one.caption);

@@ -40,9 +40,11 @@ struct Operand {
   kernels::GroupedInput input;
 };
 
-/// Of the operand, its codes and scales, and the plain arrays of which its errors are measured.
+/// Per element: the operand, its code and scale, and to measure errors a plain code, factor and
+/// decoded value, and half a byte of sums over blocks.
 engine::Status check_memory(std::int64_t elements, std::int64_t element_bytes) {
-  const std::int64_t wanted = elements * (element_bytes + 1 + 1 + 1 + 4 + 4);
+  const std::int64_t wanted =
+      elements * (element_bytes + 1 + 1) + elements * (1 + 4 + 4) + elements / 2;
   const std::int64_t available = engine::available_memory_bytes();
   if (available == 0 || wanted <= available) return {};
   return engine::out_of_memory("quantizing this tensor needs", wanted, available,

@@ -38,9 +38,9 @@ Status read_json(T& record, std::string_view text, const JsonLimits& limits = {}
   return read_json(kType<T>, &record, text, limits);
 }
 
+struct RunRequest;
 /// A request, over `base`; validated. Its texts are paths and names: one that is too long is
 /// refused, since a truncated one would name something else.
-struct RunRequest;
 Result<RunRequest> request_from_json(std::string_view text);
 Result<RunRequest> request_from_json(std::string_view text, const RunRequest& base);
 

@@ -211,7 +211,6 @@ struct ExpertResult {
   }
 };
 
-/// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
 /// What ended the timed iterations (LaunchMode::median_within).
 enum class IterationEnd : std::uint8_t {
   Number,     // as many as were asked for
@@ -223,6 +222,7 @@ constexpr auto enum_names(IterationEnd) {
   return std::to_array<std::string_view>({"number", "known", "time-limit", "most"});
 }
 
+/// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
 struct Iteration {
   std::int64_t start_ns = 0;  // since the run's first iteration
   std::int64_t duration_ns = 0;

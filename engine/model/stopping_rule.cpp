@@ -12,12 +12,12 @@ bool StoppingRule::goes_on(int begun, std::span<const Iteration> finished,
                            std::int64_t elapsed_ns) {
   if (begun < mode_.iterations) return true;
   if (mode_.median_within == 0) return false;
-  if (begun >= kMaxIterations) {
-    end_ = IterationEnd::Most;
-    return false;
-  }
-  if (static_cast<double>(elapsed_ns) >= 1e9 * mode_.time_limit_s) {
-    end_ = IterationEnd::TimeLimit;
+  const bool late = static_cast<double>(elapsed_ns) >= 1e9 * mode_.time_limit_s;
+  if (begun >= kMaxIterations || late) {
+    // The samples since the last check may have been enough.
+    end_ = known(finished) ? IterationEnd::Known
+           : late          ? IterationEnd::TimeLimit
+                           : IterationEnd::Most;
     return false;
   }
   if (std::ssize(finished) < next_check_) return true;
@@ -35,10 +35,12 @@ bool StoppingRule::known(std::span<const Iteration> finished) {
   for (const Iteration& one : finished) samples.push_back(static_cast<double>(one.duration_ns));
   const Interval interval = median_interval(samples);
   if (std::isnan(interval.low)) return false;
-  const auto middle = samples.begin() + std::ssize(samples) / 2;
-  std::nth_element(samples.begin(), middle, samples.end());
-  const double wanted = mode_.median_within / 100 * *middle;
-  const double found = std::max(interval.high - *middle, *middle - interval.low);
+  std::sort(samples.begin(), samples.end());
+  const std::size_t half = samples.size() / 2;
+  const double median =
+      samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+  const double wanted = mode_.median_within / 100 * median;
+  const double found = std::max(interval.high - median, median - interval.low);
   if (found <= wanted) return true;
   // The interval shrinks with the root of the number.
   const double ratio = wanted > 0 ? found / wanted : kMaxIterations;

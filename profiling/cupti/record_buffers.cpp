@@ -208,6 +208,8 @@ void RecordBuffers::add(const CUpti_Activity& record) {
 }
 
 void RecordBuffers::add_call(const CUpti_ActivityAPI& call) {
+  // Most calls launch nothing; only those that did are kept in the end.
+  if (parsed_.calls.size() >= 4 * kMaxCalls && !parsed_.calls.contains(call.correlationId)) return;
   const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
   RawCall made{.start_ns = call.start, .end_ns = std::max(call.start, call.end)};
   const CUptiResult named = cupti_.get_callback_name(

@@ -333,7 +333,7 @@ def fields_of_lanes(window):
 
 
 def test_groups_of_lanes_collapse(timeline):
-    heading = "performance.lane_group.host_and_memory"
+    heading = "performance.lane_group.host"
     lanes = {f"performance.lane.{i}" for i, name in enumerate(fields_of_lanes(timeline))
              if name in ("host stages", "overhead", "memory")}
     assert len(lanes) == 3

@@ -72,7 +72,7 @@ class Export(CommandLine):
         self.ok("run", *CPU, *SMALL[:-1], 8, "--recipe", "fp8-block", "--routing.distribution", "zipf",
                 "--record", session)
         page = self.page_of(session)
-        for word in ("Expertscope: secret.session", "1 runs, 0 comparisons", "FP8 block", "TFLOP/s", "Tokens per expert",
+        for word in ("Expertscope: secret.session", "1 run, 0 comparisons", "FP8 block", "TFLOP/s", "Tokens per expert",
                      "X: magnitudes before", '"scaling": "fp8-block"', "SNR of Y, worst expert"):
             self.assertIn(word, page.text)
         self.assertGreaterEqual(page.tags.count("svg"), 5)

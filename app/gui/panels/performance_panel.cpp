@@ -235,7 +235,7 @@ CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {
 }
 
 CardPlan PerformancePanel::wide_plan(const Theme& theme, float height) const {
-  const float room = height - 2.0F * theme.px(kGap);
+  const float room = std::max(height - 2.0F * theme.px(kGap), 1.0F);
   // The timeline gets a line's height per row; tables and plots take the rest.
   const float wanted = std::clamp(timeline_height(theme, 26, SIZE_MAX), 0.26F * room, 0.42F * room);
   const float rest = room - wanted;

@@ -89,7 +89,7 @@ class PerformancePanel : public PagePanel {
   std::optional<plot::TimelineEvent> event_;  // clicked, if it is no record: find_ has those
   std::optional<EventDetails> details_;
   std::optional<plot::TimelineEvent> detailed_;  // what they are of
-  const profiling::RecordedRun* detailed_run_ = nullptr;
+  std::uint64_t detailed_generation_ = 0;        // of the model's run that event_ belongs to
   bool show_details_ = true;  // until they are closed, or another event is chosen
   TimeNotes notes_;
   plot::PlotView strip_view_;

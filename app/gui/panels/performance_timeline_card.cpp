@@ -225,8 +225,8 @@ void PerformancePanel::draw_timeline_content(const PanelContext& context, const 
 
 bool PerformancePanel::follow_event() {
   // The run on screen may change later than the one that was asked for.
-  if (detailed_run_ != &model_.run()) {
-    detailed_run_ = &model_.run();
+  if (detailed_generation_ != model_.generation()) {
+    detailed_generation_ = model_.generation();
     event_.reset();
     detailed_.reset();
     details_.reset();

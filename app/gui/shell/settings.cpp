@@ -21,14 +21,6 @@ using nlohmann::json;
 constexpr std::size_t kMaxSettingsBytes = 1 << 20;
 constexpr int kMostPixels = 1'000'000;  // further away than any desktop, kNoPlace included
 
-/// The first page if no page has this name.
-Page page_named(std::string_view name) {
-  for (const Page page : kPages) {
-    if (page_name(page) == name) return page;
-  }
-  return Page::Performance;
-}
-
 engine::Result<Settings> from_json(const json& document) {
   const Settings fallback;
   Settings settings;
@@ -61,7 +53,7 @@ engine::Result<Settings> from_json(const json& document) {
     settings.request = request->dump(-1, ' ', false, json::error_handler_t::replace);
   }
   settings.live = document.value("live", fallback.live);
-  settings.page = page_named(document.value("page", std::string()));
+  settings.page = page_named(document.value("page", std::string())).value_or(Page::Performance);
   settings.view = document.value("view", std::string());
   return settings;
 }

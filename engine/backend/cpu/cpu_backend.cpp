@@ -118,7 +118,7 @@ class CpuBackend final : public Backend {
         (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
     result.flop = shape.flop() * request.layers * products;
 
-    context.progress.iterations.store(StoppingRule(request.launch).expected());
+    context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
     context.progress.timed_since_ns.store(0);
     context.progress.stage.store(static_cast<int>(Stage::Memory));
@@ -175,6 +175,15 @@ class CpuBackend final : public Backend {
   static Status run_iterations(CpuStep& step, RunContext& context, RunResult& result) {
     StoppingRule rule(result.effective.launch);
     const std::int64_t begun_ns = steady_ns();
+    // How many there will be is not known: progress is by the time that they may take.
+    if (result.effective.launch.median_within != 0) {
+      const double before = context.progress.fraction.load();
+      step.measure_progress_by([&, before] {
+        const double share =
+            rule.fraction(static_cast<int>(result.iterations.size()), steady_ns() - begun_ns);
+        return before + (1 - before) * share;
+      });
+    }
     std::int64_t first_ns = 0;
     const HostConditions conditions(result.effective.measure);
     for (int iteration = 0; rule.goes_on(iteration, result.iterations, steady_ns() - begun_ns);
@@ -196,6 +205,7 @@ class CpuBackend final : public Backend {
            .duration_ns = end_ns - start_ns - (step.reading_ns() - reading_ns)});
     }
     result.iteration_end = rule.end();
+    step.measure_progress_by(nullptr);
     return {};
   }
 

@@ -118,7 +118,8 @@ bool CpuStep::advance(int expert, double units) {
   done_units_ += units;
   RunProgress& progress = setup_.context.progress;
   progress.expert.store(expert, std::memory_order_relaxed);
-  progress.fraction.store(done_units_ / total_units_, std::memory_order_relaxed);
+  const double share = share_ ? share_() : done_units_ / total_units_;
+  progress.fraction.store(std::min(share, 1.0), std::memory_order_relaxed);
   return !is_cancelled();
 }
 

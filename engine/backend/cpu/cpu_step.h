@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/cpu/loaded_operands.h"
@@ -101,6 +103,8 @@ class CpuStep {
   bool advance(int expert, double units);
   bool is_cancelled() const;
   void expect(double units) { total_units_ = units; }
+  /// The share of the run that is done, in place of the units; null = by the units again.
+  void measure_progress_by(std::function<double()> share) { share_ = std::move(share); }
   /// Progress units of one iteration.
   double units() const;
 
@@ -123,6 +127,7 @@ class CpuStep {
   std::int64_t reading_ns_ = 0;
   double done_units_ = 0.0;
   double total_units_ = 1.0;
+  std::function<double()> share_;
 };
 
 /// The caller's host tensors for the outputs of this request, checked (take_outputs()).

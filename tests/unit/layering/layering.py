@@ -103,7 +103,7 @@ ONE_PLACE = (
         PRODUCT,
         re.compile(r"\bJsonStringToMessage\("),
         "JSON comes in through engine/input/json_text.h, which bounds depth and size",
-        ("app/protocol/request_json.cpp",),
+        (),
     ),
     (
         PRODUCT,

@@ -85,6 +85,18 @@ TEST(StoppingRule, EndsWhenTheTimeIsUp) {
   EXPECT_EQ(first.go(), 900) << "the fewest are run, however long they take";
 }
 
+TEST(StoppingRule, WhatIsKnownWhenTheTimeIsUpCountsAsKnown) {
+  // Checks are far apart by then: the samples since the last one decide.
+  Samples run({.iterations = 10, .median_within = 40, .time_limit_s = 0.1}, 0.1);
+  EXPECT_EQ(run.go(9), 9);
+  EXPECT_FALSE(run.rule.goes_on(10, run.done, 200 * kMs));
+  EXPECT_EQ(run.rule.end(), IterationEnd::Known);
+  Samples wide({.iterations = 10, .median_within = 0.1, .time_limit_s = 0.1}, 0.5);
+  EXPECT_EQ(wide.go(9), 9);
+  EXPECT_FALSE(wide.rule.goes_on(10, wide.done, 200 * kMs));
+  EXPECT_EQ(wide.rule.end(), IterationEnd::TimeLimit);
+}
+
 TEST(StoppingRule, EndsAtTheMostIterations) {
   Samples run({.iterations = 10, .median_within = 0.01, .time_limit_s = 3600}, 0.99);
   EXPECT_EQ(run.go(), kMaxIterations);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <array>
 
 #include "tests/unit/page/count.h"
@@ -50,6 +52,18 @@ TEST(HtmlPage, FoldersAreLeftOutUnlessAskedFor) {
   EXPECT_THAT(HtmlPage("t", true).text(words), HasSubstr("/home/jo/data/x.npy"));
 }
 
+TEST(HtmlPage, NoPartOfAPathGivesItsFolderAway) {
+  const HtmlPage page("t", false);
+  EXPECT_EQ(page.text("\"/home/a b/secret plans/c d.npy\": 1"), "&quot;…/c d.npy&quot;: 1");
+  EXPECT_EQ(page.text("'/a/b', /c/d"), "&#39;…/b&#39;, …/d");
+  std::array<char, 256> host{};
+  ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+  const std::string name = host.data();
+  if (name.size() < 3 || name == "localhost") GTEST_SKIP() << "this machine has no name of its own";
+  EXPECT_EQ(page.text("/tmp/" + name + "/run-" + name + ".session on " + name),
+            "…/run-….session on …");
+}
+
 TEST(HtmlPage, WhatDoesNotFitIsLeftOutAndSaid) {
   HtmlPage page("t", false);
   const std::vector<std::byte> picture(2'000'000);
@@ -57,9 +71,10 @@ TEST(HtmlPage, WhatDoesNotFitIsLeftOutAndSaid) {
   EXPECT_FALSE(page.picture(picture, "second"));
   const HtmlPage::Row row(8, std::string(500, 'x'));
   page.table(row, std::vector<HtmlPage::Row>(2000, row));
+  for (int i = 0; i < 1000; ++i) page.paragraph(std::string(5000, 'y'));
   const std::string html = page.finish();
   EXPECT_LE(html.size(), kMaxPageBytes);
-  EXPECT_THAT(html, HasSubstr("more rows do not fit into this page"));
+  EXPECT_THAT(html, HasSubstr("parts do not fit into this page"));
 }
 
 TEST(HtmlPage, PicturesAreBase64) {

@@ -22,7 +22,7 @@ TEST(RecordingPage, HasRunsComparisonsAndVisits) {
   const std::string page = recording_page(content, "a recording", false);
   EXPECT_THAT(page, HasSubstr("<h1>a recording</h1>"));
   EXPECT_THAT(page, HasSubstr("1. the &lt;first&gt; run"));
-  EXPECT_THAT(page, HasSubstr("1 runs, 1 comparisons of recipes, 1 visits"));
+  EXPECT_THAT(page, HasSubstr("1 run, 1 comparison of recipes, 1 visit to"));
   EXPECT_THAT(page, HasSubstr("<svg"));
   EXPECT_THAT(page, HasSubstr("…/libcublasLt.so"));
   EXPECT_THAT(page, Not(HasSubstr("/opt/größe")));

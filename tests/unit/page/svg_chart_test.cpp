@@ -11,6 +11,7 @@
 namespace app {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -41,7 +42,10 @@ TEST(SvgChart, ALongSeriesKeepsItsExtremes) {
 }
 
 TEST(SvgChart, EqualValuesAndExtremesAreDrawn) {
-  EXPECT_THAT(line_chart(std::vector<double>{2, 2}, ""), HasSubstr("<polyline"));
+  EXPECT_THAT(line_chart(std::vector<double>{2, 2}, ""),
+              AllOf(HasSubstr("<polyline"), HasSubstr(">2<"), HasSubstr(">3<")));
+  EXPECT_THAT(line_chart(std::vector<double>{1e17, 1e17}, ""),
+              AllOf(HasSubstr("<polyline"), Not(HasSubstr("nan"))));
   EXPECT_THAT(bar_chart(std::vector<double>{-1e308, 1e308}, ""), Not(HasSubstr("nan")));
 }
 

@@ -69,7 +69,7 @@ TEST(HostLaunchTest, NothingIsGuessed) {
   ActivityRecord span = kernel(0, Stage::Fprop);
   span.kind = ActivityKind::HostSpan;
   EXPECT_FALSE(host_launch(activity, span)) << "the host did it itself";
-  // What a range only begins after cannot have been launched in it.
+  // A range that begins after the record cannot have launched it.
   ActivityRecord early = kernel(1, Stage::Fprop);
   early.start_ns = 99;
   EXPECT_FALSE(host_launch(activity, early));
