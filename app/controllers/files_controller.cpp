@@ -144,20 +144,20 @@ void FilesController::move_recording(const std::string& path) {
 
 void FilesController::record(Recorder::Record record) {
   if (recorder_ == nullptr || stopping_) return;
-  std::visit([this](const auto& one) { in_files_.insert(one); }, record);
   recorder_->append(std::move(record));
 }
 
 std::size_t FilesController::unsaved(const SessionState& state) const {
+  const std::shared_ptr<const void> by_itself = state.first_by_itself();
+  const auto safe = [&](const std::shared_ptr<const void>& one) {
+    return one == by_itself || in_files_.contains(one) ||
+           (recorder_ != nullptr && recorder_->keeps(one));
+  };
   std::size_t count = 0;
   profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
-    for (const std::shared_ptr<const Recorded>& one : list) {
-      if (!in_files_.contains(std::weak_ptr<const void>(one))) ++count;
-    }
+    count += list.size() - static_cast<std::size_t>(std::ranges::count_if(list, safe));
   });
-  const SessionState::Run first = state.first_by_itself();
-  const bool counted = first != nullptr && !in_files_.contains(std::weak_ptr<const void>(first));
-  return counted ? count - 1 : count;
+  return count;
 }
 
 void FilesController::save_session(const SessionState& state, const std::string& path) {
@@ -169,7 +169,6 @@ void FilesController::save_session(const SessionState& state, const std::string&
   profiling::for_each_kind(state.live_results(), [&]<class Recorded>(const auto& list) {
     for (const std::shared_ptr<const Recorded>& one : list) {
       saver_->append(one);
-      being_saved_.insert(one);
     }
   });
   for (const SessionState::Run& run : state.live_results().runs) {
@@ -186,6 +185,9 @@ void FilesController::save_notes(const SessionState& state,
     return notices_.set_status("The notes belong to the run: Save or Record writes them");
   }
   writes_.put([path = state.session_path(), index = state.recorded_index(), notes]() -> Written {
+    if (const std::string whose = foreign(path); !whose.empty()) {
+      return Done{"The notes stay in this window: " + path + " " + whose, true};
+    }
     const engine::Status status = profiling::store_time_notes(path, index, notes);
     if (!status.ok()) return refused("Notes not saved: ", status.error());
     return Done{"Notes saved in " + path, true};
@@ -320,6 +322,8 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
   const std::vector<std::string> said = one->take_notices();
   for (const std::string& notice : said) notices_.add(Severity::Warn, notice);
   if (!progress.finished) return !said.empty();
+  in_files_.merge(one->take_written());
+  std::erase_if(in_files_, [](const auto& result) { return result.expired(); });
   if (progress.error.empty()) {
     notices_.add(Severity::Good,
                  fmt::format("{} {} {}", written_words(progress.written), done, progress.path));
@@ -337,14 +341,7 @@ bool FilesController::tick() {
   // Not short-circuited: each of them must run.
   bool changed = take_outcomes();
   changed = settle(recorder_, "recorded in", "The recording ended: ") || changed;
-  const bool saving = saver_ != nullptr;
-  const bool saved = saving && saver_->progress().error.empty();
   changed = settle(saver_, "saved in", "Not saved: ") || changed;
-  if (saving && saver_ == nullptr) {
-    if (saved) in_files_.merge(being_saved_);
-    being_saved_.clear();
-    std::erase_if(in_files_, [](const auto& one) { return one.expired(); });
-  }
   if (auto checked = checker_.take()) {
     checked_ = std::move(*checked);
     changed = true;

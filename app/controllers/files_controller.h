@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -67,13 +66,13 @@ class FilesController {
   /// All live results, with notes and names.
   void save_session(const SessionState& state, const std::string& path);
   bool saving() const { return saver_ != nullptr; }
-  /// Live results that are in no file: neither recorded nor saved. A run that the window made by
-  /// itself, at its start, does not count.
+  /// Live results that are in no file: neither recorded, or about to be, nor saved. A run that the
+  /// window made by itself, at its start, does not count.
   std::size_t unsaved(const SessionState& state) const;
-  /// Into the recording that the run on screen is from, or with the live run.
+  /// Into the recording that the run on screen is from, or with the live run. A recording of
+  /// somebody else, or one that ships, is not changed: the notes stay in the window.
   void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);
-  /// Likewise the name. A recording of somebody else, or one that ships, is not changed: the name
-  /// stays in the window.
+  /// Likewise the name.
   void save_name(const SessionState& state, const std::string& name);
   void save_table(const CsvOrder& order);
   void save_report(DoctorState::Report report, const std::string& path);
@@ -109,11 +108,8 @@ class FilesController {
   WriteQueue writes_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // writes all live results, then ends
-  // Held weakly, by their owners: what the window has forgotten cannot be lost by closing it.
-  using Results = std::set<std::weak_ptr<const void>, std::owner_less<>>;
-  Results in_files_;
-  Results being_saved_;
-  bool stopping_ = false;  // the recorder takes nothing more
+  Recorder::Results in_files_;       // that are closed
+  bool stopping_ = false;            // the recorder takes nothing more
   std::string recording_path_;
   Recorder::Progress progress_;
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -74,6 +75,21 @@ Recorder::Progress Recorder::progress() const {
   return progress_;
 }
 
+bool Recorder::keeps(const std::shared_ptr<const void>& result) const {
+  const std::lock_guard lock(mutex_);
+  if (written_.contains(result)) return true;
+  return progress_.error.empty() && std::ranges::any_of(waiting_, [&](const Entry& entry) {
+           const auto* record = std::get_if<Record>(&entry);
+           return record != nullptr &&
+                  std::visit([&](const auto& one) { return one == result; }, *record);
+         });
+}
+
+Recorder::Results Recorder::take_written() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(written_, {});
+}
+
 std::vector<std::string> Recorder::take_notices() {
   const std::lock_guard lock(mutex_);
   return std::exchange(notices_, {});
@@ -138,6 +154,8 @@ void Recorder::count(const std::shared_ptr<const Recorded>& written) {
       runs_[written] = progress_.written.runs;
     }
     ++profiling::of_kind<Recorded>(progress_.written);
+    std::erase_if(written_, [](const auto& one) { return one.expired(); });
+    written_.insert(written);
   }
   wake_();
 }
@@ -229,6 +247,7 @@ void Recorder::write_all() {
   write_until_finished(writer);
   rescue(writer);
   const engine::Status closed = writer.close();
+  if (!closed.ok()) take_written();
   add_notice(writer.take_notice());
   const Progress last = progress();
   if (last.waiting > 0) return end(last.error);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,6 +26,8 @@ class Recorder {
   using Record = std::variant<Run, std::shared_ptr<const profiling::RecordedComparison>,
                               std::shared_ptr<const profiling::RecordedHistory>,
                               std::shared_ptr<const profiling::RecordedVisit>>;
+  /// Of any kind. Held weakly, by their owners: what the window has forgotten cannot be lost.
+  using Results = std::set<std::weak_ptr<const void>, std::owner_less<>>;
 
   struct Progress {
     profiling::Records<profiling::CountOf> written;
@@ -53,6 +56,10 @@ class Recorder {
   /// No entries follow: the file is closed after the last one is written.
   void finish();
   Progress progress() const;
+  /// It is in the file, or waits for nothing but its turn.
+  bool keeps(const std::shared_ptr<const void>& result) const;
+  /// What is in the file; nothing if the file could not be closed.
+  Results take_written();
   /// Sentences for the user, each once.
   std::vector<std::string> take_notices();
 
@@ -96,6 +103,7 @@ class Recorder {
   bool finishing_ = false;
   bool closing_ = false;  // the window too
   Progress progress_;
+  Results written_;
   engine::GuardedThread thread_;
 };
 

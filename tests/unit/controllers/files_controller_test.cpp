@@ -1,0 +1,111 @@
+// Which results a closing window would lose, and whose recordings are not changed.
+#include "app/controllers/files_controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+namespace app {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class FilesControllerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "files-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  template <class Condition>
+  bool tick_until(Condition condition) {
+    const auto limit = std::chrono::steady_clock::now() + 20s;
+    while (std::chrono::steady_clock::now() < limit) {
+      files_.tick();
+      if (condition()) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+  bool wait_for_notice(const std::string& part) {
+    return tick_until([&] {
+      return std::ranges::any_of(notices_.all(), [&](const Notices::Notice& one) {
+        return one.text.find(part) != std::string::npos;
+      });
+    });
+  }
+  SessionState::Run add() { return state_.add_live(profiling::RecordedRun{}); }
+  /// A value of it exceeds the limits of a file.
+  SessionState::Run add_refused() {
+    profiling::RecordedRun run;
+    run.request.shape.num_experts = -1;
+    return state_.add_live(std::move(run));
+  }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+  RememberedFiles remembered_;
+  Notices notices_;
+  SessionState state_;
+  FilesController files_{[] {}, remembered_, notices_};
+};
+
+TEST_F(FilesControllerTest, AResultThatASaveRefusesStaysUnsaved) {
+  add();
+  add_refused();
+  files_.save_session(state_, path("saved.session"));
+  ASSERT_TRUE(wait_for_notice("1 run saved in "));
+  EXPECT_EQ(files_.unsaved(state_), 1U);
+}
+
+TEST_F(FilesControllerTest, AResultIsSafeOnceItsRecordingHasIt) {
+  files_.record_to(path("recorded.session"));
+  files_.record(add());
+  EXPECT_EQ(files_.unsaved(state_), 0U) << "closing writes what waits";
+  files_.record(add_refused());
+  ASSERT_TRUE(tick_until([&] { return files_.recording_progress().waiting == 0; }));
+  EXPECT_EQ(files_.unsaved(state_), 1U) << "the recording has refused the second";
+  files_.toggle_recording();
+  ASSERT_TRUE(wait_for_notice("1 run recorded in "));
+  EXPECT_EQ(files_.unsaved(state_), 1U);
+}
+
+TEST_F(FilesControllerTest, ARecordingThatFailsKeepsNothing) {
+  files_.record_to(path("no/such/folder.session"));
+  files_.record(add());
+  ASSERT_TRUE(wait_for_notice("The recording ended: "));
+  EXPECT_EQ(files_.unsaved(state_), 1U);
+}
+
+TEST_F(FilesControllerTest, ARunMadeByItselfThatIsNoLongerAmongTheLiveOnesIsNotTakenOff) {
+  const SessionState::Run first = add();
+  state_.set_made_by_itself();
+  EXPECT_EQ(files_.unsaved(state_), 0U);
+  while (state_.live_results().runs.front() == first) add();
+  EXPECT_EQ(files_.unsaved(state_), state_.live_results().runs.size());
+}
+
+TEST_F(FilesControllerTest, NotesOnARecordingThatShipsStayInTheWindow) {
+  auto shipped = profiling::open_session(shipped_recording());
+  ASSERT_TRUE(shipped.ok()) << shipped.error().message;
+  state_.open_recording(std::move(shipped).value());
+  const auto before = fs::last_write_time(shipped_recording());
+  files_.save_notes(state_, {});
+  ASSERT_TRUE(tick_until([&] { return !notices_.status_message().empty(); }));
+  EXPECT_THAT(notices_.status_message(), HasSubstr("The notes stay in this window: "));
+  EXPECT_EQ(fs::last_write_time(shipped_recording()), before);
+}
+
+}  // namespace
+}  // namespace app
