@@ -137,13 +137,13 @@ void TourController::take_script(engine::Result<TourScript> script) {
   const TourScript& read = script.value();
   if (read.steps.empty()) {
     if (unattended) return fail(read.path + ": it is no tour");
+    stop();  // the user's own request is the one that the splits change
     engine::RunRequest request = read.request.value_or(parts_.runs.state.requested);
     if (!read.request) {
       request.routing.distribution = engine::RoutingDistribution::File;
       request.routing.path = read.path;
       request.shape.num_experts = static_cast<int>(read.splits);
     }
-    stop();
     return commands_.push_back(UseRequest{std::move(request), read.path});
   }
   if (unattended) {

@@ -92,6 +92,15 @@ class TourController {
     std::string text;  // the path of its recording, or why it failed
   };
 
+  /// What was there before a tour.
+  struct Before {
+    engine::RunRequest request;
+    bool live = false;
+    PageState page;
+    std::string recording;  // on screen before; empty = live
+    std::string open;       // in the list before, on screen or not
+  };
+
   TourController(const Parts& parts, const std::function<void()>& wake);
 
   /// Reads the tours in the assets, on a thread: their disk may be slow.
@@ -109,6 +118,8 @@ class TourController {
   /// Null = none is playing.
   const Tour* tour() const { return tour_ ? &*tour_ : nullptr; }
   bool to_user() const { return tour_ && !pictures_; }
+  /// What stop() restores; null = no tour to the user is playing.
+  const Before* before() const { return to_user() ? &before_ : nullptr; }
   bool to_pictures() const { return pictures_.has_value(); }
   void back() { tour_->back(); }
   void next() { tour_->next(); }
@@ -147,14 +158,6 @@ class TourController {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// What was there before the tour.
-  struct Before {
-    engine::RunRequest request;
-    bool live = false;
-    PageState page;
-    std::string recording;  // on screen before; empty = live
-    std::string open;       // in the list before, on screen or not
-  };
   struct Pictures {
     std::string recording;
     std::string folder;

@@ -46,7 +46,7 @@ void Workbench::continue_with(const engine::RunRequest& request, const std::stri
 void Workbench::use_request(const UseRequest& order) {
   runs.state.back_to_live();
   libraries.consent.named(order.request.cublaslt_library, order.file);
-  runs.edit(order.request, 0);
+  runs.choose(order.request);
   notices.set_status("The request is now that of " + order.file);
 }
 
@@ -315,11 +315,11 @@ bool Workbench::take_recordings() {
   bool changed = false;
   if (auto loaded = files.take_recording()) {
     changed = true;
+    const auto back_to = std::exchange(returning_to_, std::nullopt);
     if (loaded->ok()) {
       profiling::Session session = std::move(*loaded).value();
       libraries.note(session);
       runs.state.file_error.clear();
-      const auto back_to = std::exchange(returning_to_, std::nullopt);
       const bool returns = back_to && back_to->path == session.path;
       runs.state.open_recording(std::move(session), returns ? back_to->run : 0);
       if (runs.state.results().runs.empty() && !runs.state.results().visits.empty()) {

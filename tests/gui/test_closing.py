@@ -90,6 +90,24 @@ def test_recorded_results_are_not_asked_about(open_window):
     assert ended(window) == 0
 
 
+def test_a_tour_on_screen_is_not_what_the_window_is_left_with(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.type_number("shape.tokens", "768")
+    window.wait("the number", lambda m: value(window, "shape.tokens") == "768")
+    window.key("ctrl+3")
+    window.wait("the graphs", lambda m: m["state"]["page"] == "graphs")
+    window.click("top.recent")
+    tours = window.wait("the tours", lambda m: any("Power-of-two" in c["label"] for c in m["controls"]))
+    window.settle()
+    window.click(next(c["id"] for c in tours["controls"] if "Power-of-two" in c["label"]))
+    window.wait("its request", lambda m: value(window, "shape.tokens") == "1024" and not m["state"]["live"])
+    window.close_politely()
+    left = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
+    assert left["page"] == "graphs" and left["live"]
+    assert left["request"]["shape"]["tokens"] == 768
+
+
 def test_request_page_and_live_are_as_they_were_left(open_window, program):
     window = open_window()
     window.wait_for_result()

@@ -106,10 +106,12 @@ void Shell::begin() {
 
 void Shell::remember() {
   const SessionState& state = workbench_.runs.state;
-  settings_.request = engine::to_json_text(state.requested);
-  settings_.live = state.live;
-  settings_.page = page_;
-  settings_.view = page().view();
+  // What a tour has put in the rail is not the user's.
+  const TourController::Before* before = workbench_.tours.before();
+  settings_.request = engine::to_json_text(before ? before->request : state.requested);
+  settings_.live = before ? before->live : state.live;
+  settings_.page = before ? before->page.page : page_;
+  settings_.view = before ? before->page.view : page().view();
 }
 
 bool Shell::tick() {

@@ -192,6 +192,26 @@ TEST_F(RecordingTest, UndoComesBackToTheRecordingThatWasLeft) {
   EXPECT_EQ(state().shown()->request.seed, 2U);
 }
 
+TEST_F(RecordingTest, ARecordingThatCouldNotBeReadAgainLeavesNoPlaceToReturnTo) {
+  path_ = folder_ + "/two.session";
+  {
+    const auto writer = profiling::SessionWriter::create(path_);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(writer.value()->append(*state().shown()).ok());
+  }
+  workbench_->open_file(path_);
+  ASSERT_TRUE(tick_until([&] { return state().session_path() == path_; }));
+  state().select_recorded(1);
+  workbench_->act(Action::UseRecordedRequest);
+  workbench_->act(Action::CloseRecording);
+  fs::rename(path_, path_ + ".away");
+  workbench_->act(Action::Undo);
+  ASSERT_TRUE(wait_for_notice("Not opened: "));
+  fs::rename(path_ + ".away", path_);
+  workbench_->open_file(path_);
+  ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
+  EXPECT_EQ(state().recorded_index(), 0U);
+}
+
 TEST_F(RecordingTest, ComingBackToTheRecordingRunsNothing) {
   state().live = true;
   workbench_->act(Action::UseRecordedRequest);
@@ -329,6 +349,37 @@ TEST_F(WorkbenchTest, ARequestThatIsOpenedBecomesTheRails) {
   EXPECT_EQ(workbench_->tours.tour(), nullptr);
   workbench_->act(Action::Undo);
   EXPECT_EQ(state().requested, before);
+}
+
+TEST_F(WorkbenchTest, ARequestForAnotherLibraryStartsAWorkerWithIt) {
+  open("good");
+  const std::string library = "/tmp/other.so";
+  engine::RunRequest request = with_seed(7);
+  request.cublaslt_library = library;
+  workbench_->open_file(write("request.json", engine::to_json_text(request)));
+  ASSERT_TRUE(tick_until([&] { return workbench_->library_question() != nullptr; }));
+  EXPECT_EQ(workbench_->library_question()->library, library);
+  workbench_->act(Action::AllowLibrary);
+  const std::vector<Command> allowed = workbench_->take_commands();
+  ASSERT_THAT(allowed, SizeIs(1));
+  ASSERT_TRUE(std::holds_alternative<StartWorker>(allowed[0]));
+  EXPECT_EQ(std::get<StartWorker>(allowed[0]).cublaslt, library);
+}
+
+TEST_F(WorkbenchTest, SplitsThatAreOpenedDuringATourChangeTheUsersOwnRequest) {
+  open("good");
+  runs().edit(with_seed(5), 0);
+  workbench_->open_file(write("tour.json", R"({"steps": [
+      {"name": "a", "caption": "one", "page": "numerics", "request": {"seed": "41"}}]})"));
+  ASSERT_TRUE(tick_until([&] { return state().requested.seed == 41; }));
+  ASSERT_NE(tours().before(), nullptr);
+  EXPECT_EQ(tours().before()->request.seed, 5U);
+  workbench_->open_file(write("splits.json", "[5, 0, 7]"));
+  ASSERT_TRUE(tick_until(
+      [&] { return state().requested.routing.distribution == engine::RoutingDistribution::File; }));
+  EXPECT_EQ(state().requested.seed, 5U);
+  EXPECT_EQ(tours().tour(), nullptr);
+  EXPECT_EQ(tours().before(), nullptr);
 }
 
 TEST_F(WorkbenchTest, SplitsThatAreOpenedBecomeTheRouting) {
