@@ -9,7 +9,9 @@ build_packages=(build-essential cmake ninja-build pkg-config libimgui-dev libstb
                 libopengl-dev libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev libopenblas-dev
                 libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpng-dev fonts-inter
                 fonts-jetbrains-mono libgl1-mesa-dri xvfb python3 python3-pip python3-venv ca-certificates)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3 chromium-headless-shell)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3)
+# Installed where the distribution has it; without it the test that needs it is skipped by name.
+optional_test_packages=(chromium-headless-shell)
 fuzz_packages=(clang libclang-rt-dev libomp-dev)
 
 cublas_version=13.10.0.20
@@ -41,6 +43,16 @@ need_packages() {
   apt-get update -qq || die "apt-get update failed; check the network and the package sources"
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
     die "apt-get could not install: ${missing[*]}"
+}
+
+# Prints those of the given packages that are installed or that apt can install.
+known_packages() {
+  local package
+  for package in "$@"; do
+    if dpkg-query -W "$package" >/dev/null 2>&1 || [[ -n $(apt-cache madison "$package" 2>/dev/null) ]]; then
+      printf '%s\n' "$package"
+    fi
+  done
 }
 
 # Sets nvcc to the compiler of a CUDA toolkit 13.0 or newer, or leaves it empty and sets no_cuda to why.

@@ -78,8 +78,9 @@ void print_table(const engine::RecipeComparison& comparison) {
     print_report(comparison, report);
   }
   print(
-      "\ntypical dB: median over blocks of 16 neighbours in a row of the SNR of each, which a few "
-      "large elements do not decide\n");
+      "\ntypical dB: median over blocks of {} neighbours in a row of the SNR of each, which a few "
+      "large elements do not decide\n",
+      engine::kErrorBlock);
 }
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {

@@ -13,6 +13,7 @@
 #include "app/page/html_page.h"
 #include "app/page/svg_chart.h"
 #include "engine/input/value_json.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/trace/statistics.h"
 
@@ -135,15 +136,11 @@ class Writer {
     for (const engine::QuantizationReport& report : comparison.reports) {
       const auto& statistics = report.statistics;
       std::vector<double> times(report.times_ns.begin(), report.times_ns.end());
-      rows.push_back(
-          {fmt::format("{}{}", engine::name_of(report.recipe.scaling),
-                       engine::traits_of(report.recipe).chooses_pow2() && report.recipe.pow2_scales
-                           ? ", power-of-two scales"
-                           : ""),
-           report.columnwise ? "columnwise" : "rowwise",
-           report.refused.empty() ? decibels(statistics.snr_db) : report.refused,
-           fmt::to_string(statistics.saturated), fmt::to_string(statistics.underflowed),
-           milliseconds(profiling::summarize(std::move(times)).median)});
+      rows.push_back({engine::recipe_name(report.recipe, comparison.request.weights),
+                      report.columnwise ? "columnwise" : "rowwise",
+                      report.refused.empty() ? decibels(statistics.snr_db) : report.refused,
+                      fmt::to_string(statistics.saturated), fmt::to_string(statistics.underflowed),
+                      milliseconds(profiling::summarize(std::move(times)).median)});
     }
     page_.table({"recipe", "direction", "SNR", "saturated", "underflowed", "time, median"}, rows);
   }

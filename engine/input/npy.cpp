@@ -142,8 +142,7 @@ std::string unusable_reason(const Header& header) {
   }
   return fmt::format(
       "its type '{}' is not one of '<f4', '<f2', '<u2' or '<V2' (BF16 bits), '<i4', '<i8'; convert "
-      "it with "
-      "x.astype(np.float32)",
+      "it with x.astype(np.float32)",
       header.descr);
 }
 

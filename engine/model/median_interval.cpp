@@ -9,6 +9,15 @@
 
 namespace engine {
 
+double median_of(std::span<double> samples) {
+  if (samples.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = samples.begin() + std::ssize(samples) / 2;
+  std::nth_element(samples.begin(), middle, samples.end());
+  if (samples.size() % 2 == 1) return *middle;
+  const double below = *std::max_element(samples.begin(), middle);
+  return below == *middle ? below : 0.5 * (below + *middle);
+}
+
 std::size_t median_interval_rank(std::size_t n, double wrong) {
   const double size = static_cast<double>(n);
   // Below this the tail is under 1e-80 and negligible.

@@ -9,6 +9,10 @@
 
 namespace engine {
 
+/// Between the middle two of an even number; of two infinite ones infinite. NaN without samples.
+/// Reorders them; none may be NaN.
+double median_of(std::span<double> samples);
+
 struct Interval {
   double low = 0.0;
   double high = 0.0;

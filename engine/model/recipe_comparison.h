@@ -101,6 +101,9 @@ struct ExpertQuantization {
   }
 };
 
+/// Neighbours in a row whose error is measured together: the shortest line that a recipe scales.
+inline constexpr int kErrorBlock = 16;
+
 /// One recipe in one direction.
 struct QuantizationReport {
   Recipe recipe = {};
@@ -110,8 +113,8 @@ struct QuantizationReport {
   double max_relative_error = 0;      // max |x - decoded| / |x| over finite x above the format's
                                       // smallest normal after scaling
   /// Error of the typical element, which a few large ones do not decide, as they decide
-  /// statistics.snr_db: median over blocks of 16 neighbours in a row of a block's own SNR, blocks
-  /// of zeros left out. NaN: no such block, or a recording that does not have it.
+  /// statistics.snr_db: median over blocks of kErrorBlock neighbours in a row of a block's own SNR,
+  /// blocks of zeros left out. NaN: no such block, or a recording that does not have it.
   double median_block_snr_db = std::numeric_limits<double>::quiet_NaN();
   std::int64_t max_ulp = 0;  // grid steps from x to decoded beyond correct rounding, largest
   std::vector<std::uint64_t> code_counts = {};  // 256, or 16 for E2M1

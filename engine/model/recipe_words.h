@@ -1,7 +1,10 @@
 // What parts of a recipe are called wherever people read of them.
 #pragma once
 
+#include <string>
 #include <string_view>
+
+#include "engine/model/run_request.h"
 
 namespace engine {
 
@@ -9,5 +12,9 @@ namespace engine {
 constexpr std::string_view scales_label(bool pow2) {
   return pow2 ? "power-of-two scales" : "FP32 scales";
 }
+
+/// "FP8 block E5M2, power-of-two scales": only what distinguishes the recipes of one comparison of
+/// an operand.
+std::string recipe_name(const Recipe& recipe, bool weights);
 
 }  // namespace engine

@@ -35,10 +35,7 @@ bool StoppingRule::known(std::span<const Iteration> finished) {
   for (const Iteration& one : finished) samples.push_back(static_cast<double>(one.duration_ns));
   const Interval interval = median_interval(samples);
   if (std::isnan(interval.low)) return false;
-  std::sort(samples.begin(), samples.end());
-  const std::size_t half = samples.size() / 2;
-  const double median =
-      samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+  const double median = median_of(samples);
   const double wanted = mode_.median_within / 100 * median;
   const double found = std::max(interval.high - median, median - interval.low);
   if (found <= wanted) return true;

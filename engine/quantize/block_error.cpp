@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "engine/model/median_interval.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/statistics_fold.h"
 
@@ -25,16 +27,6 @@ double block_snr_db(const kernels::GroupedInput& input, const float* decoded, st
     noise += error * error;
   }
   return signal > 0.0 ? snr_db(signal, noise) : std::numeric_limits<double>::quiet_NaN();
-}
-
-/// As numpy does: between the middle two of an even number. Of two infinite ones infinite.
-double median_of(std::vector<double>& values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  const double below = *std::max_element(values.begin(), middle);
-  return below == *middle ? below : 0.5 * (below + *middle);
 }
 
 }  // namespace

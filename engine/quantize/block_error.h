@@ -7,9 +7,6 @@
 
 namespace engine {
 
-/// Neighbours in a row whose error is measured together: the shortest line that a recipe scales.
-inline constexpr int kErrorBlock = 16;
-
 /// Median over blocks of kErrorBlock neighbours in a row (fewer at its end) of 10 log10(sum x^2 /
 /// sum (x - decoded)^2), of finite elements. Blocks of zeros are left out; a block that comes back
 /// exactly counts as +inf. NaN without any other block. Does not depend on the number of threads.

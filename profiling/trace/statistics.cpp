@@ -205,8 +205,10 @@ std::string iteration_end_text(const engine::RunResult& result) {
 
 std::string median_precision(std::span<const double> samples) {
   const engine::Interval interval = engine::median_interval(samples);
-  const double median = summarize({samples.begin(), samples.end()}).median;
-  if (std::isnan(interval.low) || !(median > 0)) return {};
+  if (std::isnan(interval.low)) return {};
+  std::vector<double> reordered(samples.begin(), samples.end());
+  const double median = engine::median_of(reordered);
+  if (!(median > 0)) return {};
   const double reach = std::max(interval.high - median, median - interval.low) / median;
   const double percent = 100 * reach;
   return percent < 10 ? fmt::format("±{:.2g} %", percent) : fmt::format("±{:.0f} %", percent);

@@ -21,8 +21,8 @@ const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
     {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
     {"typical dB", 62, true,
-     "Median over blocks of 16 neighbours in a row of the SNR of each: unlike the SNR of all it is "
-     "not decided by a few channels with large elements"},
+     "Median over short blocks of neighbours in a row of the SNR of each: unlike the SNR of all it "
+     "is not decided by a few channels with large elements"},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
      "the nearest one"},
@@ -53,17 +53,6 @@ plot::Bins code_bins(const RecipeOverlay& overlay) {
 }  // namespace
 
 const std::vector<plot::Column>& recipe_columns() { return kRecipeColumns; }
-
-std::string recipe_name(const engine::Recipe& recipe, bool weights) {
-  const engine::RecipeTraits& traits = engine::traits_of(recipe);
-  std::string name(traits.label);
-  const bool e5m2 = recipe.activation_format == engine::Fp8Format::E5m2;
-  if (traits.chooses_format() && !weights && e5m2) name += " E5M2";
-  if (traits.chooses_pow2() && recipe.pow2_scales) {
-    name += fmt::format(", {}", engine::scales_label(true));
-  }
-  return name;
-}
 
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
                                            std::int64_t sample_row, std::int64_t sample_column) {
@@ -106,7 +95,7 @@ void RecipesModel::derive_rows(const Theme& theme) {
   // Both count bytes read and bytes written.
   const double copy_rate = static_cast<double>(all.copy_bytes) / median_of(all.copy_times_ns);
   for (const engine::QuantizationReport* report : reports_) {
-    const std::string name = recipe_name(report->recipe, all.request.weights);
+    const std::string name = engine::recipe_name(report->recipe, all.request.weights);
     plot::TableRow row;
     row.cells.push_back({name});
     if (!report->refused.empty()) {
@@ -185,7 +174,7 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
     const auto role = weights ? engine::OperandRole::Weights : engine::OperandRole::Activations;
     RecipeOverlay overlay = overlay_of(*reports_[index], role);
     overlay.row = row;
-    overlay.name = recipe_name(overlay.report->recipe, weights);
+    overlay.name = engine::recipe_name(overlay.report->recipe, weights);
     overlay.color = theme.series(overlays_.size());
     const engine::OperandStatistics& statistics = overlay.report->statistics;
     overlay.after = plot::magnitude_bins(statistics.after);

@@ -77,8 +77,6 @@ class RecipesModel {
 };
 
 const std::vector<plot::Column>& recipe_columns();
-/// "FP8 block E5M2, power-of-two scales": only what distinguishes the recipes of one comparison.
-std::string recipe_name(const engine::Recipe& recipe, bool weights);
 /// The order that results from the rail's request. Settings that a comparison does not use (launch,
 /// layers, chosen recipe) are at their defaults, so that changing them triggers nothing.
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,

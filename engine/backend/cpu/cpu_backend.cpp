@@ -178,10 +178,8 @@ class CpuBackend final : public Backend {
     // How many there will be is not known: progress is by the time that they may take.
     if (result.effective.launch.median_within != 0) {
       const double before = context.progress.fraction.load();
-      step.measure_progress_by([&, before] {
-        const double share =
-            rule.fraction(static_cast<int>(result.iterations.size()), steady_ns() - begun_ns);
-        return before + (1 - before) * share;
+      step.measure_progress_by([rule, begun_ns, before] {
+        return before + (1 - before) * rule.fraction(0, steady_ns() - begun_ns);
       });
     }
     std::int64_t first_ns = 0;
