@@ -11,6 +11,7 @@
 #include "app/controllers/request_actions.h"
 #include "app/gui/plot/format.h"
 #include "profiling/power/power_summary.h"
+#include "profiling/power/step_times.h"
 #include "profiling/trace/replay_sums.h"
 #include "profiling/trace/roofline.h"
 #include "profiling/trace/statistics.h"
@@ -89,17 +90,31 @@ void print_experts(const engine::RunResult& result) {
   }
 }
 
-void print_times(const engine::RunResult& result) {
-  std::vector<double> durations;
-  for (const engine::Iteration& iteration : result.iterations) {
-    durations.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  const std::string precision = profiling::median_precision(durations);
-  const profiling::Distribution time = profiling::summarize(std::move(durations));
+/// "median 0.301 ms ±0.8 %, p5 0.298, p95 0.310, 50 samples"
+std::string samples_text(std::vector<double> durations_ns) {
+  const std::string precision = profiling::median_precision(durations_ns);
+  const profiling::Distribution time = profiling::summarize(std::move(durations_ns));
+  return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {} samples", time.median / 1e6,
+                     precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
+                     time.n);
+}
+
+/// How many samples the device took below the clock that was asked for, and what the others say.
+void print_throttled(const profiling::StepTimes& times) {
+  if (times.throttled_count == 0) return;
+  print("{:<12}{} of {} samples ({})", "throttled", times.throttled_count,
+        times.durations_ns.size(), profiling::clock_reason_names(times.reasons));
+  if (times.mixed()) print("; without them: {}", samples_text(times.counted_ns(true)));
+  print("\n");
+}
+
+void print_times(const profiling::RecordedRun& run) {
+  const engine::RunResult& result = run.result;
+  const profiling::StepTimes times = profiling::step_times(result.iterations, run.power.samples);
+  const profiling::Distribution time = profiling::summarize(times.durations_ns);
   if (time.n == 0) return;
-  print("{:<12}median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
-        time.median / 1e6, precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
-        time.n, result.iteration_method);
+  print("{:<12}{} ({})\n", "step", samples_text(times.durations_ns), result.iteration_method);
+  print_throttled(times);
   if (const std::string end = profiling::iteration_end_text(result); !end.empty()) {
     print("{:<12}{}\n", "median", end);
   }
@@ -207,7 +222,7 @@ void print_summary(const profiling::RecordedRun& run) {
     print("{:<12}{}: {} instead of {}: {}\n", "deviation", deviation.field, deviation.effective,
           deviation.requested, deviation.reason);
   }
-  print_times(result);
+  print_times(run);
   print_operand("activations", result.activations);
   print_operand("weights", result.weights);
   if (result.backward) print_operand("gradients", result.gradients);

@@ -103,6 +103,10 @@ struct SelectRun {
 struct SelectExpert {
   int expert = -1;
 };
+/// Whether a step's numbers skip throttled iterations.
+struct SkipThrottled {
+  bool skip = false;
+};
 /// Of the run on screen; empty = it is called by its settings.
 struct NameRun {
   std::string name;
@@ -187,7 +191,7 @@ struct StatusMessage {
 
 using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
-                 SelectExpert, NameRun, SetNotes, engine::ComparisonRequest,
+                 SelectExpert, SkipThrottled, NameRun, SetNotes, engine::ComparisonRequest,
                  engine::AmaxHistoryRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
                  InterleavedOrder, OpenFile, UseRequest, UseTensor, AskPath, ExportReport,
                  RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch,

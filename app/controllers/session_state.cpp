@@ -161,6 +161,7 @@ SessionView SessionState::view() const {
           .run_generation = generation_,
           .expert = has_expert() ? expert : -1,
           .absent_expert = has_expert() || shown_ == nullptr ? -1 : expert,
+          .skip_throttled = skip_throttled,
           .answers = answers(),
           .stale = stale(),
           .from_file = from_file(),

@@ -23,6 +23,7 @@ class SessionState {
   RunNamesGiven names;
   bool live = false;
   int expert = -1;               // selected, whether the shown run has it or not; -1 = none
+  bool skip_throttled = false;   // a step's numbers leave out throttled iterations
   std::string last_error;        // of the newest run; empty after a success
   std::string file_error;        // of the newest recording that was opened
   std::string comparison_error;  // of the newest comparison; empty after a success

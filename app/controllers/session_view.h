@@ -136,6 +136,7 @@ struct SessionView {
   std::uint64_t run_generation = 0;  // changes whenever `run` does
   int expert = -1;                   // selected, in `run`; -1 = none
   int absent_expert = -1;            // selected, but not in `run`; -1 = none
+  bool skip_throttled = false;       // a step's numbers leave out throttled iterations
   bool answers = false;              // `run` is what the rail asks for
   bool stale = false;                // the rail asks for something newer than the newest run
   bool from_file = false;            // what is on screen comes from the open recording

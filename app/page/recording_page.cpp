@@ -15,6 +15,7 @@
 #include "engine/input/value_json.h"
 #include "engine/model/recipe_words.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -44,14 +45,6 @@ std::string date_of(std::int64_t unix_ms) {
   std::tm parts{};
   if (unix_ms <= 0 || ::gmtime_r(&seconds, &parts) == nullptr) return "unknown date";
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", parts);
-}
-
-std::vector<double> durations_of(const RecordedRun& run) {
-  std::vector<double> ns;
-  for (const engine::Iteration& one : run.result.iterations) {
-    ns.push_back(static_cast<double>(one.duration_ns));
-  }
-  return ns;
 }
 
 /// Of Y, the lowest of the experts that have one.
@@ -88,7 +81,7 @@ class Writer {
     std::vector<Row> rows;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const RecordedRun& run = *runs[i].run;
-      const std::vector<double> ns = durations_of(run);
+      const std::vector<double> ns = profiling::step_times(run.result.iterations, {}).durations_ns;
       const profiling::Distribution time = profiling::summarize(ns);
       const bool rated = time.n > 0 && time.median > 0 && run.result.flop > 0;
       rows.push_back({fmt::format("{}. {}", i + 1, runs[i].name), milliseconds(time.median),
@@ -109,7 +102,7 @@ class Writer {
     if (!page_.has_room(kRoomOfRun)) {
       return page_.paragraph("Its charts and tables do not fit into this page.");
     }
-    const std::vector<double> ns = durations_of(run);
+    const std::vector<double> ns = profiling::step_times(run.result.iterations, {}).durations_ns;
     const profiling::Distribution time = profiling::summarize(ns);
     if (time.n > 0) {
       page_.chart(line_chart(ns, "ns"),

@@ -123,8 +123,6 @@ void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
 
 /// Clock and throttling of a side while its iterations ran.
 void add_clocks(const RunSide& side, TimeSamples& samples) {
-  // NVML's bits for a throttled clock: power, thermal, brake, sync boost.
-  constexpr std::uint64_t kSlowedDown = 0xFC;
   std::vector<double> clocks;
   for (const RecordedRun* run : side) {
     const std::vector<engine::Iteration>& iterations = run->result.iterations;
@@ -133,7 +131,7 @@ void add_clocks(const RunSide& side, TimeSamples& samples) {
                          iterations.back().start_ns + iterations.back().duration_ns};
     const PowerSummary power = summarize_power(run->power.samples, std::span(&timed, 1));
     if (power.sm_clock_mhz > 0.0) clocks.push_back(power.sm_clock_mhz);
-    samples.clock_reasons |= power.clock_reasons & kSlowedDown;
+    samples.clock_reasons |= power.clock_reasons & kThrottleReasons;
   }
   if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
 }

@@ -12,6 +12,7 @@
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/export/setting_names.h"
+#include "profiling/power/step_times.h"
 #include "profiling/trace/live_memory.h"
 #include "profiling/trace/statistics.h"
 
@@ -38,11 +39,7 @@ void write_runs(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const RecordedRun& run = session.runs[i];
     const engine::RunResult& result = run.result;
-    std::vector<double> durations;
-    for (const engine::Iteration& iteration : result.iterations) {
-      durations.push_back(static_cast<double>(iteration.duration_ns));
-    }
-    const Distribution time = summarize(std::move(durations));
+    const Distribution time = summarize(step_times(result.iterations, {}).durations_ns);
     table.cell(i + 1).cell(result.id).cell(run.wall_clock_ms);
     table.cells(request.cells(&result.effective)).cell(time.n);
     if (time.n == 0) {

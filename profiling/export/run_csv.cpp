@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
@@ -25,8 +26,10 @@ void write_iterations(const Session& session, CsvTable& table) {
   const CsvColumns columns = iteration_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const auto& iterations = session.runs[i].result.iterations;
+    const StepTimes times = step_times(iterations, session.runs[i].power.samples);
     for (std::size_t k = 0; k < iterations.size(); ++k) {
       table.cell(i + 1).cell(k).cells(columns.cells(&iterations[k]));
+      table.cell(times.throttled.empty() ? 0 : static_cast<int>(times.throttled[k]));
       table.end_row();
     }
   }
@@ -128,7 +131,8 @@ constexpr const char* kTime = "n,median_ns,p5_ns,p95_ns,minimum_ns,maximum_ns,su
 
 engine::Status export_run_csv(const Session& session, const std::filesystem::path& folder) {
   const Table tables[] = {
-      {"iterations.csv", "run,iteration," + iteration_columns().header(), write_iterations},
+      {"iterations.csv", "run,iteration," + iteration_columns().header() + ",throttled",
+       write_iterations},
       {"kernels.csv", fmt::format("run,name,stage,{},share", kTime), write_kernels},
       {"expert_times.csv", fmt::format("run,stage,expert,{}", kTime), write_expert_times},
       {"splits.csv", "run,expert,tokens", write_splits},

@@ -26,6 +26,10 @@ struct PowerSample {
   }
 };
 
+/// NVML's bits for a clock below the one that was asked for: power, heat, brake, sync boost. Not:
+/// idle, a clock set by the user or by a display.
+inline constexpr std::uint64_t kThrottleReasons = 0xFC;
+
 /// "sw_power_cap, hw_slowdown"; idle and user-set clocks are named too. Empty for 0.
 std::string clock_reason_names(std::uint64_t reasons);
 

@@ -55,6 +55,27 @@ def test_clock_and_power_share_the_axis_of_the_timeline(recording):
     assert int(fields(recording.control("performance.power"))["shown"]) < 40
 
 
+def test_iterations_with_the_throttled_can_be_left_out(recording):
+    def step():
+        return fields(recording.control("performance.iterations"))
+
+    # From the 10th of 20 on, before which the last reading without a limit was taken.
+    assert (step()["n"], step()["throttled"], step()["median_ns"]) == ("20", "11", "990000")
+    assert "median of 20" in recording.control("headline.step")["label"]
+    recording.click("performance.iterations.skip_throttled")
+    recording.settle()
+    assert (step()["n"], step()["median_ns"]) == ("9", "900000")
+    assert recording.control("headline.step")["value"] == "0.900 ms"
+    assert "median of 9" in recording.control("headline.step")["label"]
+    # The other page that shows them agrees.
+    recording.key("ctrl+3")
+    recording.wait("the replays", lambda m: any(c["id"] == "graphs.series" for c in m["controls"]))
+    assert fields(recording.control("graphs.series"))["n"] == "9"
+    recording.click("graphs.series.skip_throttled")
+    recording.settle()
+    assert fields(recording.control("graphs.series"))["n"] == "20"
+
+
 def test_clock_and_power_are_saved_as_csv(recording):
     recording.click("performance.timeline_card.menu")
     recording.click("performance.timeline_card.menu.save_power")

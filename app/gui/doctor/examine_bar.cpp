@@ -6,9 +6,9 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/iterations_card.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -40,7 +40,8 @@ double ExamineBar::p99_seconds(const PanelContext& context) const {
   if (context.view.run == nullptr) return 0.0;
   if (p99_generation_ != context.view.run_generation) {
     p99_generation_ = context.view.run_generation;
-    const std::vector<double> times_ns = durations_ns(context.view.run->result);
+    const std::vector<double> times_ns =
+        profiling::step_times(context.view.run->result.iterations, {}).durations_ns;
     p99_seconds_ = times_ns.empty() ? 0.0 : profiling::quantile(times_ns, 0.99) / 1e9;
   }
   return p99_seconds_;

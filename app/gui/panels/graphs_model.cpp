@@ -72,7 +72,7 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
   picture->duration = {std::move(log10_ns), colors};
   plot::add_coarser(picture->against_median.grid);
   plot::add_coarser(picture->duration.grid);
-  picture->iterations = iteration_series(run->result);
+  picture->iterations = iteration_series(*run);
   picture->checks = summarize_checks(run->result.replay_checks);
   picture->check_strip = make_check_strip(run->result.replay_checks);
   picture->run = std::move(run);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/gui/controls/widgets.h"
+
 namespace app {
 namespace {
 
@@ -13,16 +15,21 @@ std::string conditions_text(const engine::MeasureOptions& measure) {
 }
 
 std::string durations_list(const IterationsCard& card) {
-  std::string text = fmt::format("{}\tduration_ns\n", iteration_noun(card.replays));
-  int number = first_iteration(card.replays);
-  for (const double ns : card.series.ns.values) text += fmt::format("{}\t{:.0f}\n", number++, ns);
+  const std::vector<bool>& throttled = card.series.times.throttled;
+  std::string text = fmt::format("{}\tduration_ns\tthrottled\n", iteration_noun(card.replays));
+  const int first = first_iteration(card.replays);
+  for (std::size_t i = 0; i < card.series.ns.values.size(); ++i) {
+    text += fmt::format("{}\t{:.0f}\t{}\n", first + static_cast<int>(i), card.series.ns.values[i],
+                        throttled.empty() ? 0 : static_cast<int>(throttled[i]));
+  }
   return text;
 }
 
 void draw_durations(const PanelContext& context, const IterationsCard& card, ImVec2 size) {
   const char* noun = iteration_noun(card.replays);
   const int first = first_iteration(card.replays);
-  const double median = card.series.time.median;
+  const profiling::StepTimes& times = card.series.times;
+  const double median = card.series.time(context.view.skip_throttled).median;
   const int hovered = plot::draw_duration_series(context,
                                                  {.id = card.plot_id,
                                                   .size = size,
@@ -30,48 +37,90 @@ void draw_durations(const PanelContext& context, const IterationsCard& card, ImV
                                                   .generation = card.generation,
                                                   .x_offset = static_cast<double>(first),
                                                   .median = median,
-                                                  .color = context.theme.colors.accent},
+                                                  .color = context.theme.colors.accent,
+                                                  .marked = &times.throttled,
+                                                  .mark_color = context.theme.colors.warn},
                                                  card.series.ns, card.view);
   if (hovered < 0) return;
-  const double value = card.series.ns.values[static_cast<std::size_t>(hovered)];
-  plot::read_out(context, fmt::format("{} {}", noun, hovered + first),
-                 {{"duration", plot::duration_text(value)},
-                  {"against the median", plot::percent_change(value / median) + " %"}});
+  const auto index = static_cast<std::size_t>(hovered);
+  const double value = card.series.ns.values[index];
+  std::vector<plot::ReadOutLine> lines = {
+      {"duration", plot::duration_text(value)},
+      {"against the median", plot::percent_change(value / median) + " %"}};
+  if (times.throttled_count > 0 && times.throttled[index]) {
+    lines.push_back(
+        {"throttled by", profiling::clock_reason_names(times.reasons), context.theme.colors.warn});
+  }
+  plot::read_out(context, fmt::format("{} {}", noun, hovered + first), lines);
+}
+
+/// "n 50, 12 throttled", "n 38, 12 throttled skipped".
+std::string count_text(const profiling::StepTimes& times, bool skip) {
+  const std::size_t all = times.durations_ns.size();
+  if (times.throttled_count == 0) return fmt::format("n {}", all);
+  if (skip && times.mixed()) {
+    return fmt::format("n {}, {} throttled skipped", all - times.throttled_count,
+                       times.throttled_count);
+  }
+  return fmt::format("n {}, {} throttled", all, times.throttled_count);
+}
+
+constexpr const char* kSkip = "skip throttled";
+constexpr float kSkipWidth = 130;
+
+void draw_skip_throttled(const PanelContext& context, const IterationsCard& card) {
+  bool skip = context.view.skip_throttled;
+  const std::string id = fmt::format("{}.skip_throttled", card.control);
+  if (controls::checkbox(
+          context, id.c_str(), kSkip, skip,
+          {.tooltip = fmt::format(
+               "Median, spread and rates of the step without the {} of {} {}s during which the "
+               "device was throttled ({}). Times of kernels and experts keep them",
+               card.series.times.throttled_count, card.series.times.durations_ns.size(),
+               iteration_noun(card.replays),
+               profiling::clock_reason_names(card.series.times.reasons)),
+           .width = -1})) {
+    context.commands.push_back(SkipThrottled{skip});
+  }
 }
 
 }  // namespace
 
-std::vector<double> durations_ns(const engine::RunResult& result) {
-  std::vector<double> ns;
-  ns.reserve(result.iterations.size());
-  for (const engine::Iteration& iteration : result.iterations) {
-    ns.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  return ns;
-}
-
-IterationSeries iteration_series(const engine::RunResult& result) {
-  std::vector<double> ns = durations_ns(result);
-  IterationSeries series{.ns = {}, .time = profiling::summarize(ns)};
-  series.ns = plot::fold_series(std::move(ns));
+IterationSeries iteration_series(const profiling::RecordedRun& run) {
+  IterationSeries series;
+  series.times = profiling::step_times(run.result.iterations, run.power.samples);
+  series.all = profiling::summarize(series.times.durations_ns);
+  series.counted = profiling::summarize(series.times.counted_ns(true));
+  series.ns = plot::fold_series(series.times.durations_ns);
   return series;
 }
 
 CardSpec iterations_card(const PanelContext& context, const IterationsCard& card) {
-  const std::string conditions = conditions_text(card.result.effective.measure);
-  const profiling::Distribution& time = card.series.time;
-  return {
-      .id = card.id,
-      .title = card.title,
-      .question = card.question,
-      .note = fmt::format("{}, n {}, {}", conditions, time.n, card.result.iteration_method),
-      .measured = "Method: " + card.result.iteration_method + ". The axis starts near the data.",
-      .list = [card] { return durations_list(card); },
-      .draw = [&context, card](const Area& room) { draw_durations(context, card, room.size); },
-      .read_out = {card.control, card.label, [conditions, &time] {
-                     return fmt::format("n={};median_ns={:.0f};conditions={}", time.n, time.median,
-                                        conditions);
-                   }}};
+  const engine::RunResult& result = card.run.result;
+  const std::string conditions = conditions_text(result.effective.measure);
+  const bool skip = context.view.skip_throttled;
+  const profiling::Distribution& time = card.series.time(skip);
+  const bool choice = card.series.times.mixed();
+  return {.id = card.id,
+          .title = card.title,
+          .question = card.question,
+          .note = fmt::format("{}, {}, {}", count_text(card.series.times, skip), conditions,
+                              result.iteration_method),
+          .measured =
+              "Method: " + result.iteration_method +
+              ". The axis starts near the data. Marked at the bottom: NVML's reading before, in "
+              "or after it (50 per second) reports throttling by power, heat or a brake.",
+          .list = [card] { return durations_list(card); },
+          .header_widgets = choice ? context.theme.px(kSkipWidth) : 0.0F,
+          .header = choice ? std::function<void()>(
+                                 [&context, card] { draw_skip_throttled(context, card); })
+                           : nullptr,
+          .draw = [&context, card](const Area& room) { draw_durations(context, card, room.size); },
+          .read_out = {card.control, card.label,
+                       [conditions, &time, throttled = card.series.times.throttled_count] {
+                         return fmt::format("n={};median_ns={:.0f};conditions={};throttled={}",
+                                            time.n, time.median, conditions, throttled);
+                       }}};
 }
 
 }  // namespace app

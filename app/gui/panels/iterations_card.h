@@ -3,17 +3,24 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/plot/series_plot.h"
+#include "profiling/power/step_times.h"
+#include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
 
+/// Of the timed iterations.
 struct IterationSeries {
   plot::FoldedSeries ns;
-  profiling::Distribution time;
+  profiling::StepTimes times;
+  profiling::Distribution all;
+  profiling::Distribution counted;  // without the throttled ones
+
+  const profiling::Distribution& time(bool skip_throttled) const {
+    return skip_throttled ? counted : all;
+  }
 };
-/// Of the timed iterations.
-std::vector<double> durations_ns(const engine::RunResult& result);
-IterationSeries iteration_series(const engine::RunResult& result);
+IterationSeries iteration_series(const profiling::RecordedRun& run);
 
 /// What the pages call it, and the run that it is about. All must outlive the card.
 struct IterationsCard {
@@ -24,7 +31,7 @@ struct IterationsCard {
   const char* control = "";
   const char* label = "";  // of the control
   bool replays = false;    // of a graph: they count from 1, as the checks do
-  const engine::RunResult& result;
+  const profiling::RecordedRun& run;
   const IterationSeries& series;
   std::uint64_t generation = 0;  // identifies the series
   plot::PlotView& view;

@@ -95,7 +95,7 @@ std::string PerformancePanel::range_note() const {
 
 void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   const engine::RunResult& result = model_.run().result;
-  const profiling::Distribution& step = model_.iterations().time;
+  const profiling::Distribution& step = model_.iterations().time(context.view.skip_throttled);
   const double seconds = step.median * 1e-9;
   const auto tokens = static_cast<double>(model_.run().result.effective.shape.tokens);
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
@@ -260,7 +260,7 @@ CardSpec PerformancePanel::replays_card(const PanelContext& context) {
                                    .control = "performance.iterations",
                                    .label = "duration of each iteration",
                                    .replays = replays,
-                                   .result = result,
+                                   .run = model_.run(),
                                    .series = model_.iterations(),
                                    .generation = model_.derived(),
                                    .view = iteration_view_});

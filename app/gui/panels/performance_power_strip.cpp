@@ -15,9 +15,6 @@ namespace {
 
 using profiling::PowerSample;
 
-// NVML's bits for "idle" and "clocks set by an application": neither throttles a busy device.
-constexpr std::uint64_t kHarmless = 0x1 | 0x2;
-
 // Of the strip's height over its highest sample.
 constexpr double kHeadroom = 1.08;
 
@@ -116,7 +113,7 @@ void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
                  const std::vector<PowerSample>& samples, Visible shown) {
   const float top = frame.max().y - context.theme.px(3);
   for (std::size_t i = shown.first; i + 1 < shown.last; ++i) {
-    if ((samples[i].clock_reasons & ~kHarmless) == 0) continue;
+    if ((samples[i].clock_reasons & profiling::kThrottleReasons) == 0) continue;
     frame.draw()->AddRectFilled(
         ImVec2(frame.x().to_pixel(static_cast<double>(samples[i].time_ns)), top),
         ImVec2(frame.x().to_pixel(static_cast<double>(samples[i + 1].time_ns)), frame.max().y),

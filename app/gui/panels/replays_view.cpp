@@ -31,7 +31,7 @@ void ReplaysView::follow_run(const PanelContext& context) {
 void ReplaysView::draw_figures(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const engine::RunResult& result = model_.run().result;
-  const profiling::Distribution& step = model_.iterations().time;
+  const profiling::Distribution& step = model_.iterations().time(context.view.skip_throttled);
   const bool graph = model_.has_graph();
   std::vector<Figure> figures;
   figures.push_back({.id = "graphs.node_count",
@@ -306,7 +306,7 @@ void ReplaysView::draw_cards(const PanelContext& context, const Area& area) {
                                      .control = "graphs.series",
                                      .label = "duration of each replay",
                                      .replays = replays,
-                                     .result = model_.run().result,
+                                     .run = model_.run(),
                                      .series = model_.iterations(),
                                      .generation = model_.grid_generation(),
                                      .view = series_view_});

@@ -65,7 +65,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   auto picture = std::make_shared<RunPicture>();
   const std::vector<profiling::ActivityRecord>& records = run->activity.records;
   picture->spans = profiling::iteration_spans(records);
-  picture->iterations = iteration_series(run->result);
+  picture->iterations = iteration_series(*run);
   const auto named = stages_with_experts(records);
   // The product first: it is usually what matters.
   for (const bool product : {true, false}) {

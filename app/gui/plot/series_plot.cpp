@@ -11,6 +11,23 @@
 namespace app::plot {
 namespace {
 
+/// A band at the bottom below the marked points.
+void draw_marks(const Theme& theme, const SeriesSpec& spec, const PlotFrame& frame,
+                std::size_t first, std::size_t last) {
+  const std::vector<bool>& marked = *spec.marked;
+  const auto edge = [&](std::size_t i) {
+    return frame.x().to_pixel(spec.x_offset + static_cast<double>(i) - 0.5);
+  };
+  const float bottom = frame.max().y;
+  for (std::size_t i = first; i < last;) {
+    const std::size_t begin = i;
+    while (i < last && marked[i] == marked[begin]) ++i;
+    if (!marked[begin]) continue;
+    frame.draw()->AddRectFilled(ImVec2(edge(begin), bottom - theme.px(3)), ImVec2(edge(i), bottom),
+                                spec.mark_color);
+  }
+}
+
 /// The points of [first, last) and the line at the median.
 void draw_points(const PanelContext& context, const SeriesSpec& spec, const FoldedSeries& series,
                  const PlotFrame& frame, std::size_t first, std::size_t last) {
@@ -42,6 +59,9 @@ void draw_points(const PanelContext& context, const SeriesSpec& spec, const Fold
       draw->AddLine(low, high, spec.color);
       places.keep_free_line(low, high);
     }
+  }
+  if (spec.marked != nullptr && !spec.marked->empty()) {
+    draw_marks(theme, spec, frame, first, last);
   }
   if (std::isfinite(spec.median)) {
     const float at = frame.y().to_pixel(spec.median);

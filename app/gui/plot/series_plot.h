@@ -31,6 +31,8 @@ struct SeriesSpec {
   double x_offset = 0.0;         // of the first point
   double median = 0.0;           // NaN = no line
   ImU32 color = 0;
+  const std::vector<bool>* marked = nullptr;  // a band at the bottom; empty or null = none
+  ImU32 mark_color = 0;
 };
 
 /// Values in nanoseconds. Returns the index under the mouse or -1.

@@ -173,6 +173,7 @@ void Shell::carry_out(const Command& command) {
           [&](const InspectFile& order) { runs.inspect_file(order.path); },
           [&](const SelectRun& order) { runs.state.select_run(order.index); },
           [&](const SelectExpert& order) { runs.state.expert = order.expert; },
+          [&](const SkipThrottled& order) { runs.state.skip_throttled = order.skip; },
           [&](const NameRun& order) { workbench_.name_run(order.name); },
           [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
           [&](const engine::ComparisonRequest& order) { runs.compare(order); },

@@ -116,9 +116,9 @@ class Shell {
   ControlMap controls_;
   NumberEdit number_edit_;
   RunPicker run_picker_;
-  profiling::Distribution step_ns_;  // of the run on screen
-  std::string step_precision_;       // of its median: "±0.8 %"
-  std::uint64_t step_generation_ = 0;
+  profiling::Distribution step_ns_;            // of the run on screen
+  std::string step_precision_;                 // of its median: "±0.8 %"
+  std::pair<std::uint64_t, bool> step_key_{};  // run and choice that they are of
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
   bool screenshot_wanted_ = false;
   std::optional<PictureOrder> picture_;

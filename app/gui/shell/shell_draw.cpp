@@ -8,11 +8,11 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/iterations_card.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/theme/text.h"
+#include "profiling/power/step_times.h"
 
 namespace app {
 namespace {
@@ -178,9 +178,13 @@ void Shell::draw_main(const PanelContext& context, float height) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {theme.px(kGap), theme.px(kGap)});
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
   draw_banners(context);
-  if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
-    step_generation_ = context.view.run_generation;
-    const std::vector<double> durations = durations_ns(context.view.run->result);
+  const std::pair step_key(context.view.run_generation, context.view.skip_throttled);
+  if (context.view.run != nullptr && step_key_ != step_key) {
+    step_key_ = step_key;
+    const profiling::RecordedRun& run = *context.view.run;
+    const std::vector<double> durations =
+        profiling::step_times(run.result.iterations, run.power.samples)
+            .counted_ns(context.view.skip_throttled);
     step_precision_ = profiling::median_precision(durations);
     step_ns_ = profiling::summarize(durations);
   }

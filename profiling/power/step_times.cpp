@@ -1,0 +1,51 @@
+#include "profiling/power/step_times.h"
+
+#include <algorithm>
+
+namespace profiling {
+namespace {
+
+/// Of the readings that say what the clock did between two moments.
+std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
+                           std::span<const PowerSample> samples) {
+  auto at = std::ranges::lower_bound(samples, begin_ns, {}, &PowerSample::time_ns);
+  if (at != samples.begin()) --at;
+  std::uint64_t reasons = 0;
+  for (; at != samples.end(); ++at) {
+    reasons |= at->clock_reasons & kThrottleReasons;
+    if (at->time_ns > end_ns) break;
+  }
+  return reasons;
+}
+
+}  // namespace
+
+StepTimes step_times(std::span<const engine::Iteration> iterations,
+                     std::span<const PowerSample> samples) {
+  StepTimes times;
+  times.durations_ns.reserve(iterations.size());
+  std::vector<bool> throttled;
+  throttled.reserve(iterations.size());
+  for (const engine::Iteration& one : iterations) {
+    times.durations_ns.push_back(static_cast<double>(one.duration_ns));
+    const std::uint64_t reasons =
+        throttled_by(one.start_ns, one.start_ns + one.duration_ns, samples);
+    throttled.push_back(reasons != 0);
+    times.reasons |= reasons;
+    if (reasons != 0) ++times.throttled_count;
+  }
+  if (times.throttled_count > 0) times.throttled = std::move(throttled);
+  return times;
+}
+
+std::vector<double> StepTimes::counted_ns(bool skip_throttled) const {
+  if (!skip_throttled || !mixed()) return durations_ns;
+  std::vector<double> counted;
+  counted.reserve(durations_ns.size() - throttled_count);
+  for (std::size_t i = 0; i < durations_ns.size(); ++i) {
+    if (!throttled[i]) counted.push_back(durations_ns[i]);
+  }
+  return counted;
+}
+
+}  // namespace profiling
