@@ -282,6 +282,10 @@ std::string Workbench::refusal(Action action) const {
       return state.shown() == nullptr || state.shown()->activity.records.empty()
                  ? "The run on screen has no records"
                  : "";
+    case Action::ExportPage:
+      return state.results().runs.empty() && state.results().visits.empty()
+                 ? "No run and no visit to the doctor to show yet"
+                 : "";
     case Action::RecordElsewhere:
       return files.recording() ? "" : "Nothing is being recorded";
     case Action::AllowLibrary:

@@ -130,3 +130,61 @@ def test_a_recording_that_cannot_be_written_goes_on_elsewhere(open_window):
     window.click("top.record")
     window.wait("the end of the recording", lambda m: not m["state"]["recording"])
     assert recorded_runs(second) == 3
+
+
+def export_page(window, name, with_names, order):
+    order()
+    window.wait("the dialog", lambda m: any(c["id"] == "file.with_names" for c in m["controls"]))
+    assert value(window, "file.with_names") == "false", "never as it was left the last time"
+    if with_names:
+        window.click("file.with_names")
+    window.click("file.path")
+    window.key("ctrl+a")
+    window.xdotool("type", "--delay", 15, str(window.folder / name))
+    window.wait("the path", lambda m: any(
+        c["id"] == "file.path" and c["value"] == str(window.folder / name) for c in m["controls"]))
+    window.settle()
+    window.click("file.accept")
+    window.wait("word of the page", lambda m: any(
+        c["id"].startswith("notice.") and c["value"] == f"Exported: {window.folder / name}" for c in m["controls"]))
+    return (window.folder / name).read_text(encoding="utf-8")
+
+
+def test_what_is_on_screen_becomes_a_page(open_window, tmp_path):
+    path = tmp_path / "operand.npy"
+    np.save(path, np.random.default_rng(3).standard_normal((1024, 512)).astype(np.float32))
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"shape": {"num_experts": 4, "tokens": 1024, "n": 256, "k": 512},
+                                   "activations": {"file": {"path": str(path)}}}))
+    window = open_window("--request", str(request))
+    window.wait_for_link("responsive")
+    window.press("F5")
+    window.wait_for_result()
+
+    def by_menu():
+        window.click("top.recent")
+        window.wait("the menu", lambda m: any(c["id"] == "recent.export_page" for c in m["controls"]))
+        window.click("recent.export_page")
+
+    def by_name():
+        window.key("ctrl+shift+p")
+        window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
+        window.xdotool("type", "--delay", 30, "html")
+        window.wait("the action", lambda m: any(
+            c["id"] == "palette.file.export_page" and "row=0" in c["value"] for c in m["controls"]))
+        window.press("Return")
+
+    shared = export_page(window, "shared.html", False, by_menu)
+    assert shared.startswith("<!DOCTYPE html>") and "default-src 'none'" in shared and "<script" not in shared
+    assert "\N{HORIZONTAL ELLIPSIS}/operand.npy" in shared and str(tmp_path) not in shared
+    assert str(path) in export_page(window, "own.html", True, by_name)
+
+
+def test_a_window_with_nothing_to_show_exports_no_page(open_window):
+    window = open_window("--no-worker")
+    window.key("ctrl+shift+p")
+    window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
+    window.xdotool("type", "--delay", 30, "html")
+    window.wait("why not", lambda m: any(
+        c["id"] == "palette.file.export_page" and "enabled=false;No run and no visit" in c["value"]
+        for c in m["controls"]))

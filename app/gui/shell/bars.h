@@ -52,6 +52,7 @@ struct TopBarState {
   std::string recording_path;
   std::size_t recorded_runs = 0;
   std::size_t live_results = 0;  // of every kind
+  bool shareable = false;        // something is on screen that a page can show
   std::vector<RecentFile> recent{};
   const std::vector<TourController::Named>& tours;
 };

@@ -43,6 +43,8 @@ PurposeText purpose_text(FilePurpose purpose) {
       return {"Export records as a Chrome trace", "Export", {".json"}};
     case FilePurpose::ExportRecords:
       return {"Export records as CSV", "Export", {".csv"}};
+    case FilePurpose::ExportPage:
+      return {"Export what is on screen as one HTML page", "Export", {".html"}};
     case FilePurpose::Activations:
       return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Weights:
@@ -99,6 +101,7 @@ FileDialog::FileDialog(std::function<void()> wake) : listing_task_(std::move(wak
 void FileDialog::open(FilePurpose purpose, const std::string& folder, const std::string& name) {
   purpose_ = purpose;
   name_ = name;
+  with_names_ = false;
   open_ = true;
   accept_ = false;
   focus_ = true;
@@ -180,12 +183,19 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   show_text(folder_);
-  const float footer = 2 * theme.px(kRowHeight + kGap);
+  const bool page = purpose_ == FilePurpose::ExportPage;
+  const float footer = (page ? 3 : 2) * theme.px(kRowHeight + kGap);
   draw_listing(context, ImGui::GetContentRegionAvail().y - footer);
   ImGui::Dummy({0, theme.px(kGapSmall) / 2});
   controls::input_text(context, "file.path", "File name or path", name_);
   if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter))) {
     accept_ = true;
+  }
+  if (page) {
+    controls::checkbox(
+        context, "file.with_names", "With folders and names", with_names_,
+        {.tooltip = "Also folders, and the names of this machine and its user; a page is made to "
+                    "be passed on, so they are left out otherwise"});
   }
   const bool named = !name_.empty();
   accept_ =
@@ -198,7 +208,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   if (!accept_ || !named) return std::nullopt;
   accept_ = false;
   open_ = false;
-  return Choice{purpose_, chosen_path()};
+  return Choice{purpose_, chosen_path(), with_names_};
 }
 
 }  // namespace app

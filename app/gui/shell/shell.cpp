@@ -246,6 +246,8 @@ void Shell::act_on_window(Action action) {
       return ask_path(FilePurpose::SaveSession);
     case Action::RecordElsewhere:
       return ask_path(FilePurpose::RecordElsewhere);
+    case Action::ExportPage:
+      return ask_path(FilePurpose::ExportPage);
     case Action::ExportTrace:
     case Action::ExportRecords:
       // The range is that of the timeline, which exports it when it is drawn next.
@@ -367,13 +369,17 @@ void Shell::ask_path(FilePurpose purpose) {
     case FilePurpose::ExportRecords:
       name = dated("records", ".csv");
       break;
+    case FilePurpose::ExportPage:
+      name = dated("expertscope", ".html");
+      break;
     default:
       break;
   }
   dialog_.open(purpose, workbench_.files.folder(), name);
 }
 
-void Shell::use_path(FilePurpose purpose, const std::string& path) {
+void Shell::use_path(const FileDialog::Choice& choice) {
+  const auto& [purpose, path, with_names] = choice;
   FilesController& files = workbench_.files;
   files.remember_folder(path);
   switch (purpose) {
@@ -394,6 +400,8 @@ void Shell::use_path(FilePurpose purpose, const std::string& path) {
     case FilePurpose::ExportTrace:
     case FilePurpose::ExportRecords:
       return files.save_records(std::exchange(exported_run_, nullptr), records_order_, path);
+    case FilePurpose::ExportPage:
+      return files.save_page(workbench_.runs.state, path, with_names);
     case FilePurpose::Activations:
     case FilePurpose::Weights:
     case FilePurpose::Gradients:

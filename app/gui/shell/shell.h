@@ -77,7 +77,7 @@ class Shell {
   void begin_with_request();
   void show(const ShowPage& order);
   void ask_path(FilePurpose purpose);
-  void use_path(FilePurpose purpose, const std::string& path);
+  void use_path(const FileDialog::Choice& choice);
   /// A text field of the rail got a path from elsewhere; false = it shows a recorded request.
   bool set_path_in_rail(FilePurpose purpose, const std::string& path);
   bool status_changed();

@@ -102,6 +102,7 @@ void Shell::draw_root(const PanelContext& context) {
                   .recording_path = files.recording_path(),
                   .recorded_runs = files.recording_progress().written.runs,
                   .live_results = state.live_count(),
+                  .shareable = workbench_.refusal(Action::ExportPage).empty(),
                   .recent = files.recent(),
                   .tours = workbench_.tours.shipped()},
                  run_picker_);
@@ -210,7 +211,7 @@ void Shell::draw_banners(const PanelContext& context) {
 }
 
 void Shell::draw_overlays(const PanelContext& context) {
-  if (const auto choice = dialog_.draw(context)) use_path(choice->purpose, choice->path);
+  if (const auto choice = dialog_.draw(context)) use_path(*choice);
   if (help_ && draw_help(context)) help_ = false;
   if (close_question_.open) answer_close(draw_close_question(context, close_question_));
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));

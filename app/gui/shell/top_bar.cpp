@@ -20,7 +20,8 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   const std::vector<RecentFile>& files = state.recent;
   if (controls::button(
           context, "top.recent", "v",
-          {.tooltip = "Files opened before, the shipped recording, and tours", .width = width})) {
+          {.tooltip = "Files opened before, the shipped recording, a page to share, and tours",
+           .width = width})) {
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
   }
@@ -43,6 +44,10 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   if (!files.empty()) ImGui::Separator();
   if (controls::menu_item(context, "recent.sample", "The shipped recording of an H200")) {
     context.commands.push_back(Action::OpenSample);
+  }
+  if (controls::menu_item(context, "recent.export_page",
+                          "Export what is on screen as one HTML page", state.shareable)) {
+    context.commands.push_back(Action::ExportPage);
   }
   if (!state.tours.empty()) ImGui::Separator();
   for (std::size_t i = 0; i < state.tours.size(); ++i) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 namespace app {
@@ -105,6 +107,24 @@ TEST_F(FilesControllerTest, NotesOnARecordingThatShipsStayInTheWindow) {
   ASSERT_TRUE(tick_until([&] { return !notices_.status_message().empty(); }));
   EXPECT_THAT(notices_.status_message(), HasSubstr("The notes stay in this window: "));
   EXPECT_EQ(fs::last_write_time(shipped_recording()), before);
+}
+
+TEST_F(FilesControllerTest, APageShowsTheResultsAtHandByTheirNames) {
+  add();
+  state_.names.give(add(), "second of <two>");
+  files_.save_page(state_, path("shared"), false);
+  ASSERT_TRUE(wait_for_notice("Exported: " + path("shared.html")));
+  std::ifstream file(path("shared.html"));
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(page, HasSubstr("Expertscope: runs of a window"));
+  EXPECT_THAT(page, HasSubstr("second of &lt;two&gt;"));
+  EXPECT_THAT(page, HasSubstr("2 runs, 0 comparisons"));
+}
+
+TEST_F(FilesControllerTest, APageThatCannotBeWrittenIsSaidToBeMissing) {
+  add();
+  files_.save_page(state_, path("no/such/folder.html"), false);
+  ASSERT_TRUE(wait_for_notice("Not exported: "));
 }
 
 }  // namespace
