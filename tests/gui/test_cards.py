@@ -47,6 +47,11 @@ def double_click(window, name):
     window.settle()
 
 
+def shown_cards(current):
+    """Of any page."""
+    return {c["id"].removesuffix(".title") for c in current["controls"] if c["id"].endswith("card.title")}
+
+
 def shown(window):
     return {c["id"].removesuffix(".title") for c in window.map()["controls"]
             if c["id"].endswith("_card.title")}
@@ -127,6 +132,62 @@ def test_every_page_with_cards_has_them(open_window):
     window.key("ctrl+3")
     window.wait("its cards", lambda m: any(c["id"] == "graphs.cards.splitter.0"
                                            for c in m["controls"]))
+
+
+@pytest.mark.parametrize("view,splitter,card", [
+    (1, "topology.cards.splitter.0", "topology.card"), (2, "memory.cards.splitter.0", "node.card"),
+    (3, "doctor.cards.1.splitter.0", "doctor.finding_card")])
+def test_the_views_of_a_graph_have_them(open_window, tmp_path, view, splitter, card):
+    window = open_window(shutil.copy(SAMPLE.parent / "workspace_bug.session", tmp_path), "--no-worker")
+    window.wait("the doctor", lambda m: any(c["id"] == "doctor.cure_card.title" for c in m["controls"]))
+    window.click(f"graphs.view.{view}")
+    window.wait("its cards", lambda m: any(c["id"] == splitter for c in m["controls"]))
+    window.settle()
+    cards = shown_cards(window.map())
+    assert len(cards) == (6 if view == 3 else 2)
+    before = length(window, splitter)
+    drag(window, splitter, -60, 0)
+    assert length(window, splitter) == before - 60
+    double_click(window, splitter)
+    assert length(window, splitter) == before
+    double_click(window, f"{card}.title")
+    assert shown_cards(window.map()) == {card}
+    window.key("Escape")
+    window.wait("all cards", lambda m: shown_cards(m) == cards)
+
+
+def test_a_case_of_the_gallery_has_them_too(open_window):
+    """It has other cards than a visit: one that fills the page does not stay for the other."""
+    window = open_window("--no-worker")
+    window.key("ctrl+3")
+    window.click("graphs.view.3")
+    window.click("doctor.subject.1")
+    window.wait("the case", lambda m: any(c["id"] == "doctor.case.0.0.splitter.0" for c in m["controls"]))
+    window.settle()
+    double_click(window, "doctor.case_card.title")
+    assert shown_cards(window.map()) == {"doctor.case_card"}
+    window.click("doctor.show_recorded")
+    window.wait("a visit", lambda m: any(c["id"] == "doctor.cure_card.title" for c in m["controls"]))
+    assert len(shown_cards(window.map())) == 6
+
+
+def test_the_points_of_a_sweep_have_them(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+4")
+    window.click("compare.part.1")
+    window.click("frontier.recipe")
+    window.click("frontier.start")
+    window.wait("the end of the sweep", lambda m: m["state"]["batch_id"] > 0 and not m["state"]["batch_running"], 120)
+    window.wait("its cards", lambda m: any(c["id"] == "frontier.cards.splitter.0" for c in m["controls"]))
+    window.settle()
+    before = length(window, "frontier.cards.splitter.0")
+    drag(window, "frontier.cards.splitter.0", 0, -30)
+    assert length(window, "frontier.cards.splitter.0") == before - 30
+    double_click(window, "frontier.card.title")
+    assert window.control("frontier.table_card.title") is None
+    window.key("Escape")
+    window.wait("both", lambda m: any(c["id"] == "frontier.table_card.title" for c in m["controls"]))
 
 
 @pytest.mark.parametrize("width,height,scale", [(1920, 1080, 1.6), (1280, 800, 1.0)])

@@ -217,12 +217,10 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
     }
     return std::nullopt;
   }
-  // Where it is low the table goes: it shows the same data as the plot.
-  const bool low = cards.size.y < theme.px(280);
-  const std::vector<Area> parts =
-      low ? std::vector<Area>{cards} : rows_of(cards, gap, {0.64F, 0.36F});
-  draw_card(context, parts[0], points_card(context));
-  if (!low) draw_card(context, parts[1], table_card());
+  board_.draw(context, cards,
+              {.id = "frontier.cards", .parts = {{0.64F, theme.px(180)}, {0.36F, theme.px(110)}}},
+              {[&](const Area&) { return points_card(context); },
+               [&](const Area&) { return table_card(); }});
   return draw_menu(context);
 }
 

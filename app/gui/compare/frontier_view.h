@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/cards/card.h"
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/sorted_table.h"
 #include "profiling/compare/sweep_points.h"
@@ -25,6 +24,9 @@ class FrontierView {
  public:
   /// The page uses the first `taken_left` pixels of the first row.
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
+
+  /// Shows all cards again; false if none fills the view.
+  bool close_front() { return board_.restore(); }
 
  private:
   void follow(const PanelContext& context);
@@ -69,6 +71,7 @@ class FrontierView {
   bool made_for_median_ = false;
   std::int64_t made_for_ = -1;
   plot::TableState table_;
+  CardBoard board_;
   plot::PlotView view_;
   int menu_point_ = -1;     // the point whose menu is open
   bool open_menu_ = false;  // in this frame

@@ -56,7 +56,7 @@ void CureView::draw_code(const PanelContext& context, const profiling::Fix& fix)
   controls::record(context, "doctor.code", "the cure as code", "text", code, at, end);
 }
 
-void CureView::draw(const PanelContext& context, const Area& area, const GraphScene& scene) {
+CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
   const profiling::DoctorReport* report = scene.report();
   const profiling::Finding* finding = scene.chosen_finding();
   const std::string smallest = report == nullptr ? "" : smallest_of(*report, finding);
@@ -68,14 +68,14 @@ void CureView::draw(const PanelContext& context, const Area& area, const GraphSc
       .measured =
           "Words and code belong to the rule. The smallest cure was searched by experiment: with "
           "exactly this memory moved, replays were right.",
-      .empty = [report, finding, &smallest]() -> EmptyState {
+      .empty = [report, finding, smallest]() -> EmptyState {
         if (finding != nullptr || !smallest.empty()) return {};
         if (report == nullptr) return {"Not examined", "What cures a finding is shown here."};
         if (report->findings.empty()) return {"No finding", "There is nothing to cure."};
         return {"No finding chosen", "Click one in the list of findings."};
       },
       .draw =
-          [&](const Area& room) {
+          [this, &context, finding, smallest](const Area& room) {
             ImGui::BeginChild("##doctor.cure", room.size, false);
             if (finding != nullptr) {
               show_recorded(context, "doctor.fix", "the cure in words", finding->fix.words);
@@ -85,7 +85,7 @@ void CureView::draw(const PanelContext& context, const Area& area, const GraphSc
             ImGui::EndChild();
           }};
   if (finding != nullptr) {
-    spec.text = [finding, &smallest] {
+    spec.text = [finding, smallest] {
       const profiling::Fix& fix = finding->fix;
       std::string text;
       for (const std::string* part :
@@ -95,7 +95,7 @@ void CureView::draw(const PanelContext& context, const Area& area, const GraphSc
       return text;
     };
   }
-  draw_card(context, area, spec);
+  return spec;
 }
 
 }  // namespace app

@@ -2,7 +2,7 @@
 // changed.
 #pragma once
 
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
 
@@ -10,8 +10,8 @@ namespace app {
 
 class CureView {
  public:
-  /// Draws a separate card.
-  void draw(const PanelContext& context, const Area& area, const GraphScene& scene);
+  /// The scene outlives the card.
+  CardSpec card(const PanelContext& context, const GraphScene& scene);
 
  private:
   void draw_code(const PanelContext& context, const profiling::Fix& fix);

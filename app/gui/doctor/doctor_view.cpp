@@ -300,36 +300,48 @@ CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& s
   return spec;
 }
 
-void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene,
-                            bool narrow) {
-  const float gap = context.theme.px(kGap);
-  // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
-  // from top to bottom.
-  std::vector<Area> places;
-  if (narrow) {
-    places = rows_of(cards, gap, {0.12F, 0.2F, 0.14F, 0.24F, 0.15F, 0.15F});
-  } else {
-    const std::vector<Area> rows = rows_of(cards, gap, {0.31F, 0.33F, 0.36F});
-    for (const Area& row : rows) {
-      const float left = &row == &rows.back() ? 0.62F : 0.42F;
-      for (const Area& place : columns_of(row, gap, {left, 1.0F - left})) places.push_back(place);
-    }
-  }
-  draw_card(context, places[0], state_card(context, scene));
-  findings_.draw_list(context, places[2], scene);
+void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const float width = theme.px(160);
+  const auto high = [&theme](float height) { return CardPart{theme.px(height), theme.px(height)}; };
+  const CardPart last{0.36F, theme.px(180), {{0.62F, width}, {0.38F, width}}};
+  const bool narrow = cards.size.x < theme.px(kNarrow);
+  const auto state = [&](const Area&) { return state_card(context, scene); };
+  const auto findings = [&](const Area&) { return findings_.list_card(context, scene); };
+  const auto experiments = [&](const Area&) { return experiments_card(context, scene); };
+  const auto proof = [&](const Area&) { return proof_card(context, scene); };
   const profiling::HazardCase* one = bar_.gallery_case();
   if (one != nullptr && scene.finding() < 0) {
-    const Area& first = places[1];
-    const Area& last = narrow ? first : places[3];
-    findings_.draw_case(context, {first.at, ImVec2(first.size.x, last.end().y - first.at.y)}, *one,
-                        bar_.healthy());
-    if (narrow) findings_.draw_chosen(context, places[3], scene, bar_);
-  } else {
-    cure_.draw(context, places[1], scene);
-    findings_.draw_chosen(context, places[3], scene, bar_);
+    // The case beside conclusion and findings, as high as both.
+    CardPlan plan{.id = "doctor.stacked_case",
+                  .parts = {high(126), high(147), high(462), high(157), high(157)}};
+    if (!narrow) {
+      plan = {.id = "doctor.case",
+              .parts = {{0.64F,
+                         theme.px(320) + theme.px(kGap),
+                         {{0.42F, width, {{0.31F, theme.px(155)}, {0.33F, theme.px(165)}}},
+                          {0.58F, width}}},
+                        last}};
+    }
+    return case_board_.draw(
+        context, cards, plan,
+        {state, findings,
+         [&](const Area&) { return findings_.case_card(context, *one, bar_.healthy()); },
+         experiments, proof});
   }
-  draw_card(context, places[4], experiments_card(context, scene));
-  draw_card(context, places[5], proof_card(context, scene));
+  // Conclusion, cure, findings, evidence, experiments, before and after: from left to right and
+  // from top to bottom.
+  CardPlan plan{.id = "doctor.stacked",
+                .parts = {high(126), high(210), high(147), high(252), high(157), high(157)}};
+  if (!narrow) {
+    const std::vector<CardPart> halves = {{0.42F, width}, {0.58F, width}};
+    plan = {.id = "doctor.cards",
+            .parts = {{0.31F, theme.px(155), halves}, {0.33F, theme.px(165), halves}, last}};
+  }
+  board_.draw(context, cards, plan,
+              {state, [&](const Area&) { return cure_.card(context, scene); }, findings,
+               [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },
+               experiments, proof});
 }
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
@@ -343,9 +355,7 @@ void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene&
     const auto& recorded = context.view.doctor.recorded_case;
     if (recorded != nullptr && scene.report() == &recorded->report) bar_.show_recorded(context);
   }
-  const CardGround ground(context, "##doctor.cards", area.below(used),
-                          {.width = kNarrow, .height = 560, .stacked_height = 1050});
-  draw_cards(context, ground.area(), scene, ground.stacked());
+  draw_cards(context, area.below(used), scene);
 }
 
 }  // namespace app

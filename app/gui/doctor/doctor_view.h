@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/cure_view.h"
 #include "app/gui/doctor/examine_bar.h"
@@ -19,11 +20,13 @@ class DoctorView {
  public:
   /// A gallery case chosen in the bar is explained until a finding is chosen.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+  /// Shows all cards again; false if none fills the view.
+  bool close_front() { return board_.restore() || case_board_.restore(); }
   /// The recorded visit to its first case.
   void show_gallery(const PanelContext& context) { bar_.show_gallery(context); }
 
  private:
-  void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
+  void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene);
   CardSpec state_card(const PanelContext& context, GraphScene& scene);
   void draw_conclusion(const PanelContext& context, ImVec2 room, const GraphScene& scene);
   void draw_nothing_examined(const PanelContext& context, const std::string& why);
@@ -35,6 +38,8 @@ class DoctorView {
   ExamineBar bar_;
   CureView cure_;
   FindingView findings_;
+  CardBoard board_;
+  CardBoard case_board_;  // where a case of the gallery is explained, instead of cure and evidence
   plot::TableState table_;
   std::vector<plot::TableRow> rows_;
   std::uint64_t shown_ = 0;

@@ -54,7 +54,7 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
   ImGui::Dummy(size);
 }
 
-void FindingView::draw_list(const PanelContext& context, const Area& area, GraphScene& scene) {
+CardSpec FindingView::list_card(const PanelContext& context, GraphScene& scene) {
   const profiling::DoctorReport* report = scene.report();
   const std::size_t count = report == nullptr ? 0 : report->findings.size();
   CardSpec spec{.id = "doctor.findings_card",
@@ -74,14 +74,14 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
                           "Examine captures the subject and applies the rules to its graph."};
                 },
                 .draw =
-                    [&](const Area& room) {
+                    [this, &context, &scene, count](const Area& room) {
                       ImGui::BeginChild("##doctor.findings", room.size, false);
                       for (std::size_t i = 0; i < count; ++i)
                         draw_entry(context, scene, static_cast<int>(i));
                       ImGui::EndChild();
                     }};
   if (count > 0) spec.list = [report] { return finding_list(*report); };
-  draw_card(context, area, spec);
+  return spec;
 }
 
 void FindingView::draw_entry(const PanelContext& context, GraphScene& scene, int index) {
@@ -154,8 +154,8 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
   }
 }
 
-void FindingView::draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
-                              const ExamineBar& bar) {
+CardSpec FindingView::chosen_card(const PanelContext& context, GraphScene& scene,
+                                  const ExamineBar& bar) {
   const profiling::DoctorReport* report = scene.report();
   const bool any = report != nullptr && !report->findings.empty();
   const profiling::Finding* finding = scene.chosen_finding();
@@ -175,7 +175,7 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
                   return {"No finding", "There is nothing to explain."};
                 },
                 .draw =
-                    [&](const Area& room) {
+                    [this, &context, &scene, &bar, finding](const Area& room) {
                       ImGui::BeginChild("##doctor.finding", room.size, false);
                       draw_finding(context, scene, *finding, bar);
                       ImGui::EndChild();
@@ -183,7 +183,7 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
   if (finding != nullptr) {
     spec.text = [finding] { return finding->title + "\n" + finding->explanation + "\n"; };
   }
-  draw_card(context, area, spec);
+  return spec;
 }
 
 void FindingView::draw_prove(const PanelContext& context, const GraphScene& scene,
@@ -272,9 +272,9 @@ void FindingView::draw_fetch(const PanelContext& context, const std::string& ver
   }
 }
 
-void FindingView::draw_case(const PanelContext& context, const Area& area,
-                            const profiling::HazardCase& one, bool healthy) {
-  const auto explain = [&](const Area& room) {
+CardSpec FindingView::case_card(const PanelContext& context, const profiling::HazardCase& one,
+                                bool healthy) {
+  const auto explain = [this, &context, &one, healthy](const Area& room) {
     ImGui::BeginChild("##doctor.case", room.size, false);
     heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");
     show_wrapped(one.mistake);
@@ -290,22 +290,21 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
     if (!one.library.empty()) draw_fetch(context, one.library.substr(0, one.library.find(' ')));
     ImGui::EndChild();
   };
-  draw_card(context, area,
-            {.id = "doctor.case_card",
-             .title = one.title,
-             .question = "What does this case of the gallery show?",
-             .note = fmt::format("hazard {}", one.hazard),
-             .measured = "The gallery's own words; Prove runs the program.",
-             .text =
-                 [&one] {
-                   return fmt::format("{}\n{}\n{}\n{}\n", one.title, one.mistake, one.symptom,
-                                      one.cure);
-                 },
-             .draw = explain,
-             .read_out = {.id = "doctor.case_text",
-                          .label = one.title.c_str(),
-                          .value = [&one] { return one.id; },
-                          .kind = "text"}});
+  return {.id = "doctor.case_card",
+          .title = one.title,
+          .question = "What does this case of the gallery show?",
+          .note = fmt::format("hazard {}", one.hazard),
+          .measured = "The gallery's own words; Prove runs the program.",
+          .text =
+              [&one] {
+                return fmt::format("{}\n{}\n{}\n{}\n", one.title, one.mistake, one.symptom,
+                                   one.cure);
+              },
+          .draw = explain,
+          .read_out = {.id = "doctor.case_text",
+                       .label = one.title.c_str(),
+                       .value = [&one] { return one.id; },
+                       .kind = "text"}};
 }
 
 }  // namespace app

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/graph/graph_scene.h"
@@ -13,13 +13,11 @@ namespace app {
 
 class FindingView {
  public:
-  /// Draw separate cards.
-  void draw_list(const PanelContext& context, const Area& area, GraphScene& scene);
-  void draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
-                   const ExamineBar& bar);
+  // What is given outlives the card.
+  CardSpec list_card(const PanelContext& context, GraphScene& scene);
+  CardSpec chosen_card(const PanelContext& context, GraphScene& scene, const ExamineBar& bar);
   /// The gallery's own description of a case, while no report is shown.
-  void draw_case(const PanelContext& context, const Area& area, const profiling::HazardCase& one,
-                 bool healthy);
+  CardSpec case_card(const PanelContext& context, const profiling::HazardCase& one, bool healthy);
 
  private:
   void draw_entry(const PanelContext& context, GraphScene& scene, int index);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "app/doctor/opened_report.h"
-#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/doctor_view.h"
@@ -132,7 +132,7 @@ class GraphsPanel : public PagePanel {
   explicit GraphsPanel(const std::function<void()>& wake)
       : PagePanel(kReplayViews), scene_(wake), replays_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
-  bool close_front() override { return view_ == 0 && replays_.close_front(); }
+  bool close_front() override;
   bool tick() override {
     const bool replays = replays_.tick();
     const bool live = live_.tick();
@@ -154,6 +154,8 @@ class GraphsPanel : public PagePanel {
   TopologyView topology_;
   NodeDetails details_;
   MemoryView memory_;
+  CardBoard topology_board_;
+  CardBoard memory_board_;
   DoctorView doctor_;
 };
 
@@ -210,7 +212,6 @@ void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
 }
 
 void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
-  const float gap = context.theme.px(kGap);
   if (view_ == 3) {
     doctor_.draw(context, area, scene_);
     return;
@@ -221,18 +222,40 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
     return;
   }
   // Large text leaves no room for two cards side by side.
-  const bool narrow = area.size.x < context.theme.px(620);
-  const std::vector<Area> parts =
-      narrow ? rows_of(area, gap, {0.6F, 0.4F}) : columns_of(area, gap, {0.65F, 0.35F});
-  if (view_ == 1) {
-    const ReportSource* source = sources_.chosen();
-    const bool live = source != nullptr && source->key == "now";
-    topology_.draw(context, parts[0], scene_,
-                   live ? context.view.doctor.progress.board : std::vector<profiling::NodeState>());
-  } else {
-    memory_.draw(context, parts[0], scene_);
+  const Theme& theme = context.theme;
+  const bool narrow = area.size.x < theme.px(620);
+  const auto plan = [&](const char* id) {
+    return CardPlan{
+        .id = id,
+        .columns = !narrow,
+        .parts = {{narrow ? 0.6F : 0.65F, theme.px(200)}, {narrow ? 0.4F : 0.35F, theme.px(140)}}};
+  };
+  const auto details = [&](const Area&) { return details_.card(context, scene_); };
+  if (view_ == 2) {
+    return memory_board_.draw(
+        context, area, plan("memory.cards"),
+        {[&](const Area& room) { return memory_.card(context, room, scene_); }, details});
   }
-  details_.draw(context, parts[1], scene_);
+  const ReportSource* source = sources_.chosen();
+  const bool live = source != nullptr && source->key == "now";
+  const std::vector<profiling::NodeState> none;
+  const auto& board = live ? context.view.doctor.progress.board : none;
+  topology_board_.draw(
+      context, area, plan("topology.cards"),
+      {[&](const Area& room) { return topology_.card(context, room, scene_, board); }, details});
+}
+
+bool GraphsPanel::close_front() {
+  switch (view_) {
+    case 1:
+      return topology_board_.restore();
+    case 2:
+      return memory_board_.restore();
+    case 3:
+      return doctor_.close_front();
+    default:
+      return replays_.close_front();
+  }
 }
 
 void GraphsPanel::draw_replays(const PanelContext& context, const Area& area) {

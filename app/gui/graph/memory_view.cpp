@@ -345,7 +345,7 @@ std::string MemoryView::list(const GraphScene& scene) const {
   return text;
 }
 
-void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphScene& scene) {
   follow(scene);
   const bool complete = scene.graph() != nullptr && scene.facts() != nullptr;
   const bool known = complete && !scene.report()->snapshot.ledger.empty();
@@ -364,7 +364,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
           "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
           "two nodes, or overlapping ranges one of which is written, without a path of full "
           "edges between the two. Argument bytes do not tell reads from writes.",
-      .list = [&] { return list(scene); },
+      .list = [this, &scene] { return list(scene); },
       .header_widgets = widgets,
       .empty = [known, complete]() -> EmptyState {
         if (known) return {};
@@ -373,9 +373,11 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
                            "that was made without one."
                          : "There is no graph to show."};
       },
-      .draw = [&](const Area& room) { draw_rows(context, room, scene); }};
-  if (known) spec.header = [&] { draw_header(context, scene, widgets); };
-  draw_card(context, area, spec);
+      .draw = [this, &context, &scene](const Area& room) { draw_rows(context, room, scene); }};
+  if (known) {
+    spec.header = [this, &context, &scene, widgets] { draw_header(context, scene, widgets); };
+  }
+  return spec;
 }
 
 void MemoryView::draw_rows(const PanelContext& context, const Area& area, GraphScene& scene) {

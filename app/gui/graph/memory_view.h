@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_key.h"
 #include "app/gui/graph/graph_scene.h"
@@ -15,8 +15,8 @@ namespace app {
 
 class MemoryView {
  public:
-  /// Draws a separate card.
-  void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+  /// The scene outlives the card.
+  CardSpec card(const PanelContext& context, const Area& area, GraphScene& scene);
 
  private:
   struct Columns {

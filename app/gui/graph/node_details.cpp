@@ -85,31 +85,31 @@ void NodeDetails::follow(const PanelContext& context, const GraphScene& scene) {
   }
 }
 
-void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+CardSpec NodeDetails::card(const PanelContext& context, GraphScene& scene) {
   follow(context, scene);
   const profiling::GraphSnapshot* graph = scene.graph();
   const bool chosen = graph != nullptr && scene.node() >= 0;
-  draw_card(context, area,
-            {.id = "node.card",
-             .title = chosen ? node_title(*graph, scene.node(), scene.facts()) : "Node",
-             .question = "What does the chosen node do, and which memory does it hold?",
-             .measured = "Argument bytes of the captured node, matched word by word with the "
-                         "allocations that the worker's ledger knew when it captured.",
-             .table = {.id = "##node.touches", .columns = kAddressColumns, .rows = &rows_},
-             .empty = [chosen]() -> EmptyState {
-               if (chosen) return {};
-               return {"No node chosen", "Click a box of the topology or a cell of the map."};
-             },
-             .draw = [&](const Area&) { draw_node(context, scene); },
-             .read_out = {.id = "graphs.node",
-                          .label = "chosen node",
-                          .value =
-                              [&] {
-                                if (!chosen) return std::string("none");
-                                return fmt::format("node={};addresses={};operand={}", scene.node(),
-                                                   rows_.size(), operand_of(scene));
-                              },
-                          .kind = "text"}});
+  return {.id = "node.card",
+          .title = chosen ? node_title(*graph, scene.node(), scene.facts()) : "Node",
+          .question = "What does the chosen node do, and which memory does it hold?",
+          .measured =
+              "Argument bytes of the captured node, matched word by word with the "
+              "allocations that the worker's ledger knew when it captured.",
+          .table = {.id = "##node.touches", .columns = kAddressColumns, .rows = &rows_},
+          .empty = [chosen]() -> EmptyState {
+            if (chosen) return {};
+            return {"No node chosen", "Click a box of the topology or a cell of the map."};
+          },
+          .draw = [this, &context, &scene](const Area&) { draw_node(context, scene); },
+          .read_out = {.id = "graphs.node",
+                       .label = "chosen node",
+                       .value =
+                           [this, &scene, chosen] {
+                             if (!chosen) return std::string("none");
+                             return fmt::format("node={};addresses={};operand={}", scene.node(),
+                                                rows_.size(), operand_of(scene));
+                           },
+                       .kind = "text"}};
 }
 
 void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene) {

@@ -1,7 +1,7 @@
 // The chosen node in full: launch, dependencies, and every address it holds with its owner.
 #pragma once
 
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
 #include "app/gui/plot/sorted_table.h"
@@ -10,8 +10,8 @@ namespace app {
 
 class NodeDetails {
  public:
-  /// Draws a separate card.
-  void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+  /// The scene outlives the card.
+  CardSpec card(const PanelContext& context, GraphScene& scene);
 
  private:
   void follow(const PanelContext& context, const GraphScene& scene);

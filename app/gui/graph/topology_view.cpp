@@ -167,8 +167,8 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
   }
 }
 
-void TopologyView::draw(const PanelContext& context, const Area& area, GraphScene& scene,
-                        const std::vector<profiling::NodeState>& board) {
+CardSpec TopologyView::card(const PanelContext& context, const Area& area, GraphScene& scene,
+                            const std::vector<profiling::NodeState>& board) {
   const profiling::GraphSnapshot* graph = scene.graph();
   const bool ready = graph != nullptr && scene.facts() != nullptr;
   const float widgets = std::min(context.theme.px(400), area.size.x - context.theme.px(120));
@@ -187,17 +187,20 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
                     "Nodes, edges and parameters as the driver reports them for the "
                     "captured graph, before it was instantiated.",
                 .header_widgets = widgets,
-                .empty = [&]() -> EmptyState {
+                .empty = [ready, graph, note]() -> EmptyState {
                   if (ready) return {};
                   if (graph != nullptr) return {"Laying out", note};
                   return {"No graph", "The capture failed before there was a graph."};
                 },
-                .draw = [&](const Area& room) { draw_graph(context, room, scene, board); }};
+                .draw = [this, &context, &scene,
+                         &board](const Area& room) { draw_graph(context, room, scene, board); }};
   if (graph != nullptr) spec.list = [graph] { return node_list(*graph); };
   if (ready) {
-    spec.header = [&] { draw_header(context, scene, widgets - context.theme.px(kGap)); };
+    spec.header = [this, &context, &scene, widgets] {
+      draw_header(context, scene, widgets - context.theme.px(kGap));
+    };
   }
-  draw_card(context, area, spec);
+  return spec;
 }
 
 void TopologyView::draw_graph(const PanelContext& context, const Area& whole, GraphScene& scene,

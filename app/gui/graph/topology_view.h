@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_key.h"
 #include "app/gui/graph/graph_scene.h"
@@ -16,9 +16,10 @@ enum class NodeColors { Stage, Finding, Time };
 
 class TopologyView {
  public:
-  /// Draws a separate card. `board`: node states of the replay in progress; empty = none.
-  void draw(const PanelContext& context, const Area& area, GraphScene& scene,
-            const std::vector<profiling::NodeState>& board);
+  /// `board`: node states of the replay in progress; empty = none. It and the scene outlive the
+  /// card.
+  CardSpec card(const PanelContext& context, const Area& area, GraphScene& scene,
+                const std::vector<profiling::NodeState>& board);
 
  private:
   struct Canvas {
