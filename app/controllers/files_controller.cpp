@@ -349,6 +349,7 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
   if (!progress.finished) return !said.empty();
   in_files_.merge(one->take_written());
   std::erase_if(in_files_, [](const auto& result) { return result.expired(); });
+  if (&one == &saver_) save_failed_ = !progress.error.empty();
   if (progress.error.empty()) {
     notices_.add(Severity::Good,
                  fmt::format("{} {} {}", written_words(progress.written), done, progress.path));

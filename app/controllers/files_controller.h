@@ -66,9 +66,13 @@ class FilesController {
   /// All live results, with notes and names.
   void save_session(const SessionState& state, const std::string& path);
   bool saving() const { return saver_ != nullptr; }
+  /// The file of the last save could not be written.
+  bool save_failed() const { return save_failed_; }
   /// Live results that are in no file: neither recorded, or about to be, nor saved. A run that the
   /// window made by itself, at its start, does not count.
   std::size_t unsaved(const SessionState& state) const;
+  /// Results that are known to be in a closed file; what the window has forgotten is not kept.
+  std::size_t known_in_files() const { return in_files_.size(); }
   /// Into the recording that the run on screen is from, or with the live run. A recording of
   /// somebody else, or one that ships, is not changed: the notes stay in the window.
   void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);
@@ -111,8 +115,9 @@ class FilesController {
   WriteQueue writes_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // writes all live results, then ends
-  Recorder::Results in_files_;       // that are closed
-  bool stopping_ = false;            // the recorder takes nothing more
+  bool save_failed_ = false;
+  Recorder::Results in_files_;  // that are closed
+  bool stopping_ = false;       // the recorder takes nothing more
   std::string recording_path_;
   Recorder::Progress progress_;
 };

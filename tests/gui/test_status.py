@@ -1,5 +1,6 @@
 """The status bar: the device between runs, as a worker reports it, or why there is none; and that it keeps still."""
 import os
+import pathlib
 import subprocess
 import time
 
@@ -131,3 +132,92 @@ def test_notices_cover_nothing_and_errors_stay(open_window, tmp_path):
     window.click("notice.0.close")
     window.wait("no notice", lambda m: all(c["id"] != "notice.0" for c in m["controls"]))
     assert current["frame"] > 0
+
+
+BANNERS = ("banner.", "worker.", "recorder.", "library.", "tour.", "tour_keeper")
+
+
+def layout(current):
+    """Where everything is but the banners and the text of the status bar, which ends where it ends."""
+    return {c["id"]: c["rect"] for c in current["controls"]
+            if c["visible"] and not c["id"].startswith((*BANNERS, "status.", "notice."))}
+
+
+def stays(window, before, banner):
+    """The banner covers nothing that there was, and nothing has moved for it."""
+    window.settle()
+    current = window.map()
+    after = layout(current)
+    kept = before.keys() & after.keys()
+    assert len(kept) >= 0.9 * len(before), before.keys() - after.keys()
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    strip = next(c["rect"] for c in current["controls"] if c["id"] == banner)
+    covered = [name for name, rect in after.items()
+               if rect[0] < strip[2] and strip[0] < rect[2] and rect[1] < strip[3] and strip[1] < rect[3]]
+    assert not covered
+    return current
+
+
+def test_banners_cover_nothing_and_move_nothing(open_window, tmp_path):
+    window = open_window(width=1280, height=800)
+    window.wait_for_result()
+    window.click("run.live")
+    window.settle()
+    before = layout(window.map())
+    window.key("ctrl+t")
+    window.wait("the draft of a tour", lambda m: any(c["id"] == "tour_keeper.words" for c in m["controls"]))
+    stays(window, before, "tour_keeper")
+    window.kill_worker()
+    window.wait("the lost worker", lambda m: any(c["id"] == "worker.start" for c in m["controls"]))
+    current = stays(window, before, "banner.worker")
+    # The draft waits behind what is more urgent.
+    assert not next(c for c in current["controls"] if c["id"] == "tour_keeper")["visible"]
+    window.click("banner.next")
+    window.wait("the draft in front", lambda m: any(c["id"] == "tour_keeper.words" for c in m["controls"]))
+    window.click("tour_keeper.drop")
+    window.wait("the lost worker alone", lambda m: any(c["id"] == "worker.start" for c in m["controls"]))
+    assert window.control("banner.next") is None
+    window.click("worker.start")
+    window.wait_for_link("responsive")
+    window.wait("no banner", lambda m: not any(c["id"].startswith(BANNERS) for c in m["controls"]))
+    window.settle()
+    assert {name: rect for name, rect in layout(window.map()).items() if name in before} == before
+
+
+def test_a_tour_moves_nothing(open_window):
+    recording = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "workspace_bug.session"
+    window = open_window(str(recording), "--no-worker", width=1280, height=800)
+    window.wait("the doctor", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    window.settle()
+    before = layout(window.map())
+    window.click("top.recent")
+    current = window.wait("tours", lambda m: any("workspace bug" in c["label"] for c in m["controls"]))
+    window.settle()
+    window.click(next(c["id"] for c in current["controls"] if "workspace bug" in c["label"]))
+    window.wait("its first step", lambda m: any(
+        c["id"] == "tour.state" and "step=1;" in c["value"] and "shown=true" in c["value"] for c in m["controls"]))
+    window.key("space")
+    stays(window, before, "tour.caption")
+    window.key("Escape")
+    window.wait("its end", lambda m: not any(c["id"] == "tour.caption" for c in m["controls"]))
+
+
+def test_the_question_about_a_library_moves_nothing(open_window, tmp_path):
+    request = tmp_path / "request.json"
+    request.write_text('{"cublaslt_library": "/opt/other/libcublasLt.so.13"}')
+    window = open_window(width=1280, height=800)
+    window.wait_for_result()
+    window.click("run.live")
+    window.settle()
+    before = layout(window.map())
+    window.key("ctrl+o")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
+    window.settle()
+    window.click("file.path")
+    window.xdotool("type", "--delay", 15, str(request))
+    window.settle()
+    window.click("file.accept")
+    window.wait("the question", lambda m: any(c["id"] == "library.allow" for c in m["controls"]))
+    current = stays(window, before, "library.question")
+    assert "/opt/other/libcublasLt.so.13" in next(
+        c["value"] for c in current["controls"] if c["id"] == "library.question")

@@ -1,13 +1,16 @@
-// What the window draws around the page: the bar on top, the banners and the headline figures above
-// the page, the status bar below, and the help overlay. Each draws into the current ImGui window.
+// What the window draws around the page: the bar on top, the headline figures above the page, the
+// strip for banners and the status bar below, and the help overlay. Each draws into the current
+// ImGui window.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/controllers/closing.h"
 #include "app/controllers/files_controller.h"
 #include "app/controllers/tour_controller.h"
 #include "app/controllers/workbench.h"
@@ -78,14 +81,6 @@ DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello
 /// appear in a field of their own. The notices' list opens above the bar.
 void draw_status_bar(const PanelContext& context, const std::string& last_error, Notices& notices);
 
-/// Before the window is closed: what would be lost, and where it can go.
-struct CloseQuestion {
-  bool open = false;
-  bool saving = false;
-  std::size_t unsaved = 0;
-  std::string path;  // where Save writes
-};
-enum class CloseAnswer { None, Save, Discard, Stay };
 CloseAnswer draw_close_question(const PanelContext& context, const CloseQuestion& question);
 
 /// True when it was closed.
@@ -96,17 +91,45 @@ ImU32 severity_color(const Palette& colors, Severity severity);
 /// there is nothing to list.
 void draw_notice_list(const PanelContext& context, Notices& notices, float width);
 
-// Banners: coloured strips for what needs an answer, never modal, that do not take the focus. Each
-// draws nothing if it has nothing to ask.
+/// What needs an answer, or the caption of a tour. Never modal, and takes no focus.
+struct Banner {
+  const char* id = "";
+  ImU32 color = 0;
+  std::string text{};
+  bool caption = false;             // in large letters, if there is room
+  std::string heading{};            // dimmed, above the actions
+  float width = 0;                  // of the actions, pixels
+  std::function<void()> actions{};  // in one row, from the cursor; null = none
+};
+
+/// The strip above the status bar. It is kept free for banners, as high with them as without, so
+/// that none covers or moves anything. Of several the most urgent is in front; a button shows the
+/// others.
+class MessageStrip {
+ public:
+  /// Fills the current ImGui window. The most urgent first.
+  void draw(const PanelContext& context, const std::vector<Banner>& banners);
+
+ private:
+  const Banner& front(const std::vector<Banner>& banners);
+
+  std::vector<std::string> ids_;  // of those at hand
+  std::string chosen_;            // by the user; empty = the most urgent
+};
+float strip_height(const Theme& theme);
+
+// Each is nullopt if it has nothing to ask. What they are made from outlives the banner.
 
 /// For a worker that is lost, stalled, or does not answer Cancel.
-void draw_link_banner(const PanelContext& context, LinkSupervisor& link);
+std::optional<Banner> link_banner(const PanelContext& context, LinkSupervisor& link);
 /// While nothing can be written: results wait in memory, and the user can choose another place.
-void draw_recorder_banner(const PanelContext& context, const Recorder::Progress& progress);
-void draw_library_question(const PanelContext& context, const LibraryConsent::Question* question);
+std::optional<Banner> recorder_banner(const PanelContext& context,
+                                      const Recorder::Progress& progress);
+std::optional<Banner> library_banner(const PanelContext& context,
+                                     const LibraryConsent::Question* question);
 /// Caption of the tour's step, and buttons to step through the tour.
-void draw_tour(const PanelContext& context, const Workbench& workbench);
-/// The draft of a new tour.
-void draw_tour_draft(const PanelContext& context, TourController& tours);
+std::optional<Banner> tour_banner(const PanelContext& context, const Workbench& workbench);
+/// The draft of a new tour; `room` in pixels.
+std::optional<Banner> draft_banner(const PanelContext& context, TourController& tours, float room);
 
 }  // namespace app

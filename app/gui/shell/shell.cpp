@@ -116,7 +116,9 @@ void Shell::remember() {
 
 bool Shell::tick() {
   bool changed = workbench_.tick() || picture_.has_value();
-  changed = finish_closing() || changed;
+  const Closing::Step closing = closing_.tick();
+  changed = closing.changed || changed;
+  if (closing.close) close(0);
   settings_.restart_automatically = workbench_.runs.link.automatic;
   for (const Command& command : workbench_.take_commands()) carry_out(command);
   for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
@@ -302,7 +304,7 @@ void Shell::act_on_window(Action action) {
 
 void Shell::close_front() {
   workbench_.notices.set_status("");
-  if (close_question_.open) {
+  if (closing_.question().open) {
     answer_close(CloseAnswer::Stay);
   } else if (palette_.is_open()) {
     palette_.close();
@@ -318,36 +320,9 @@ void Shell::close_front() {
 }
 
 void Shell::ask_to_close() {
-  close_question_.unsaved = workbench_.files.unsaved(workbench_.runs.state);
-  if (close_question_.unsaved == 0) return close(0);
-  close_question_.open = true;
-  close_question_.path = workbench_.files.dated_path("expertscope", ".session");
+  if (closing_.ask()) return close(0);
   palette_.close();
   help_ = false;
-}
-
-void Shell::answer_close(CloseAnswer answer) {
-  switch (answer) {
-    case CloseAnswer::None:
-      return;
-    case CloseAnswer::Stay:
-      close_question_ = {};
-      return;
-    case CloseAnswer::Discard:
-      return close(0);
-    case CloseAnswer::Save:
-      workbench_.files.save_session(workbench_.runs.state, close_question_.path);
-      close_question_.saving = true;
-      return;
-  }
-}
-
-/// After Save: closes once everything is in the file; stays, with a notice, if it could not be.
-bool Shell::finish_closing() {
-  if (!close_question_.saving || workbench_.files.saving()) return false;
-  close_question_ = {};
-  if (workbench_.files.unsaved(workbench_.runs.state) == 0) close(0);
-  return true;
 }
 
 void Shell::ask_path(FilePurpose purpose) {

@@ -72,8 +72,9 @@ class Shell {
   void close_front();
   /// Asks first if results would be lost.
   void ask_to_close();
-  void answer_close(CloseAnswer answer);
-  bool finish_closing();
+  void answer_close(CloseAnswer answer) {
+    if (closing_.answer(answer)) close(0);
+  }
   void begin_with_request();
   void show(const ShowPage& order);
   void ask_path(FilePurpose purpose);
@@ -90,7 +91,7 @@ class Shell {
   void draw_rail(const PanelContext& context, float height);
   void draw_splitter(const PanelContext& context, float height);
   void draw_main(const PanelContext& context, float height);
-  void draw_banners(const PanelContext& context);
+  void draw_strip(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
   void save_picture(const std::string& stem, int width, int height);
   void write_pictures(int width, int height);
@@ -111,11 +112,12 @@ class Shell {
   PlotKeys ordered_keys_;  // by name, for the next frame
   CommandPalette palette_;
   bool help_ = false;
-  CloseQuestion close_question_;
+  Closing closing_{workbench_.files, workbench_.runs.state};
   bool page_closed_front_ = false;  // by this frame's Escape: it means nothing else
   ControlMap controls_;
   NumberEdit number_edit_;
   RunPicker run_picker_;
+  MessageStrip strip_;
   profiling::Distribution step_ns_;            // of the run on screen
   std::string step_precision_;                 // of its median: "±0.8 %"
   std::pair<std::uint64_t, bool> step_key_{};  // run and choice that they are of

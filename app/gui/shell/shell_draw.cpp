@@ -1,5 +1,5 @@
-// One frame: bar, banners, rail, splitter, page, status. Sizes come from the theme, so that
-// every text scale lays out alike.
+// One frame: bar, rail, splitter, page, strip of banners, status. Sizes come from the theme, so
+// that every text scale lays out alike.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,7 +108,8 @@ void Shell::draw_root(const PanelContext& context) {
                  run_picker_);
   }
   ImGui::Dummy({0, 1});
-  const float height = ImGui::GetContentRegionAvail().y - theme.px(kStatusHeight) - 1;
+  const float strip = strip_height(theme);
+  const float height = ImGui::GetContentRegionAvail().y - strip - theme.px(kStatusHeight) - 1;
   if (settings_.rail_hidden) {
     ImGui::Dummy({theme.px(kGap), height});
   } else {
@@ -118,6 +119,11 @@ void Shell::draw_root(const PanelContext& context) {
   }
   ImGui::SameLine(0, 0);
   draw_main(context, height);
+  {
+    const ChildScope below("##strip", {0, strip}, theme.colors.panel, {0, 0}, kFixed);
+    const ThemeSpacing spacing(theme);
+    draw_strip(context);
+  }
   ImGui::Dummy({0, 1});
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);
@@ -178,7 +184,6 @@ void Shell::draw_main(const PanelContext& context, float height) {
   // The right edge keeps the same distance as the splitter on the left.
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {theme.px(kGap), theme.px(kGap)});
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
-  draw_banners(context);
   const std::pair step_key(context.view.run_generation, context.view.skip_throttled);
   if (context.view.run != nullptr && step_key_ != step_key) {
     step_key_ = step_key;
@@ -202,18 +207,23 @@ void Shell::draw_main(const PanelContext& context, float height) {
   ImGui::PopStyleVar();
 }
 
-void Shell::draw_banners(const PanelContext& context) {
-  draw_link_banner(context, workbench_.runs.link);
-  draw_recorder_banner(context, workbench_.files.recording_progress());
-  draw_library_question(context, workbench_.library_question());
-  draw_tour(context, workbench_);
-  draw_tour_draft(context, workbench_.tours);
+void Shell::draw_strip(const PanelContext& context) {
+  std::vector<Banner> banners;
+  const auto add = [&banners](std::optional<Banner> one) {
+    if (one) banners.push_back(std::move(*one));
+  };
+  add(library_banner(context, workbench_.library_question()));
+  add(link_banner(context, workbench_.runs.link));
+  add(recorder_banner(context, workbench_.files.recording_progress()));
+  add(tour_banner(context, workbench_));
+  add(draft_banner(context, workbench_.tours, ImGui::GetWindowWidth()));
+  strip_.draw(context, banners);
 }
 
 void Shell::draw_overlays(const PanelContext& context) {
   if (const auto choice = dialog_.draw(context)) use_path(*choice);
   if (help_ && draw_help(context)) help_ = false;
-  if (close_question_.open) answer_close(draw_close_question(context, close_question_));
+  if (closing_.question().open) answer_close(draw_close_question(context, closing_.question()));
   if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));
 }
 

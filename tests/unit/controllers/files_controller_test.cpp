@@ -1,5 +1,5 @@
 // Which results a closing window would lose, and whose recordings are not changed.
-#include "app/controllers/files_controller.h"
+#include "app/controllers/closing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 namespace app {
@@ -107,6 +109,105 @@ TEST_F(FilesControllerTest, NotesOnARecordingThatShipsStayInTheWindow) {
   ASSERT_TRUE(tick_until([&] { return !notices_.status_message().empty(); }));
   EXPECT_THAT(notices_.status_message(), HasSubstr("The notes stay in this window: "));
   EXPECT_EQ(fs::last_write_time(shipped_recording()), before);
+}
+
+TEST_F(FilesControllerTest, WhatTheWindowHasForgottenIsNoLongerKnownToBeInAFile) {
+  const auto record = [&](const SessionState::Run& run, const std::string& name) {
+    files_.record_to(path(name));
+    files_.record(run);
+    files_.toggle_recording();
+    return wait_for_notice("1 run recorded in " + path(name));
+  };
+  SessionState::Run first = add();
+  ASSERT_TRUE(record(first, "first.session"));
+  EXPECT_EQ(files_.known_in_files(), 1U);
+  while (state_.live_results().runs.front() == first) add();
+  first.reset();
+  ASSERT_TRUE(record(state_.live_results().runs.back(), "second.session"));
+  EXPECT_EQ(files_.known_in_files(), 1U) << "only the second";
+}
+
+/// No folder in which a recording could go on: neither its own, nor the current one, nor the one
+/// for temporary files.
+class NowhereToGo {
+ public:
+  explicit NowhereToGo(const std::string& folder) : before_(fs::current_path()) {
+    if (const char* set = std::getenv("TMPDIR")) temporary_ = set;
+    fs::create_directory(folder);
+    fs::current_path(folder);
+    fs::remove(folder);
+    ::setenv("TMPDIR", (folder + "/none").c_str(), 1);
+  }
+  ~NowhereToGo() {
+    fs::current_path(before_);
+    temporary_ ? ::setenv("TMPDIR", temporary_->c_str(), 1) : ::unsetenv("TMPDIR");
+  }
+  NowhereToGo(const NowhereToGo&) = delete;
+  NowhereToGo& operator=(const NowhereToGo&) = delete;
+
+ private:
+  fs::path before_;
+  std::optional<std::string> temporary_;
+};
+
+TEST_F(FilesControllerTest, ARecordingThatCannotBeClosedKeepsNothing) {
+  fs::create_directory(path("own"));
+  files_.record_to(path("own/recorded.session"));
+  files_.record(add());
+  ASSERT_TRUE(tick_until([&] { return files_.recording_progress().written.runs == 1; }));
+  EXPECT_EQ(files_.unsaved(state_), 0U);
+  const NowhereToGo nowhere(path("gone"));
+  fs::remove_all(path("own"));
+  files_.toggle_recording();
+  ASSERT_TRUE(wait_for_notice("The recording ended: "));
+  EXPECT_EQ(files_.unsaved(state_), 1U) << "its file is gone";
+  EXPECT_EQ(files_.known_in_files(), 0U);
+}
+
+TEST_F(FilesControllerTest, AWindowClosesOnceEverythingIsSaved) {
+  Closing closing(files_, state_);
+  EXPECT_TRUE(closing.ask()) << "nothing would be lost";
+  remembered_.folder = folder_;
+  add();
+  EXPECT_FALSE(closing.ask());
+  EXPECT_EQ(closing.question().unsaved, 1U);
+  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
+  Closing::Step step;
+  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
+  EXPECT_TRUE(step.close);
+}
+
+TEST_F(FilesControllerTest, AResultThatComesWhileTheOthersAreSavedIsAskedAbout) {
+  remembered_.folder = folder_;
+  Closing closing(files_, state_);
+  add();
+  EXPECT_FALSE(closing.ask());
+  const std::string first = closing.question().path;
+  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
+  add();
+  Closing::Step step;
+  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
+  EXPECT_FALSE(step.close);
+  EXPECT_TRUE(closing.question().open);
+  EXPECT_FALSE(closing.question().saving);
+  EXPECT_EQ(closing.question().unsaved, 1U);
+  EXPECT_NE(closing.question().path, first) << "that name is taken";
+  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
+  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
+  EXPECT_TRUE(step.close);
+}
+
+TEST_F(FilesControllerTest, AWindowWhoseResultsCannotBeSavedStaysAndAsksNothing) {
+  remembered_.folder = path("no/such");
+  Closing closing(files_, state_);
+  add();
+  EXPECT_FALSE(closing.ask());
+  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
+  Closing::Step step;
+  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
+  EXPECT_FALSE(step.close);
+  EXPECT_FALSE(closing.question().open);
+  EXPECT_TRUE(wait_for_notice("Not saved: "));
 }
 
 TEST_F(FilesControllerTest, APageShowsTheResultsAtHandByTheirNames) {

@@ -1,0 +1,39 @@
+#include "app/controllers/closing.h"
+
+namespace app {
+
+bool Closing::ask() {
+  question_ = {.open = true,
+               .saving = false,
+               .unsaved = files_.unsaved(state_),
+               .path = files_.dated_path("expertscope", ".session")};
+  if (question_.unsaved > 0) return false;
+  question_ = {};
+  return true;
+}
+
+bool Closing::answer(CloseAnswer answer) {
+  switch (answer) {
+    case CloseAnswer::None:
+      return false;
+    case CloseAnswer::Stay:
+      question_ = {};
+      return false;
+    case CloseAnswer::Discard:
+      return true;
+    case CloseAnswer::Save:
+      break;
+  }
+  files_.save_session(state_, question_.path);
+  question_.saving = true;
+  return false;
+}
+
+Closing::Step Closing::tick() {
+  if (!question_.saving || files_.saving()) return {};
+  question_ = {};
+  if (files_.save_failed()) return {.changed = true};
+  return {.changed = true, .close = ask()};
+}
+
+}  // namespace app
