@@ -12,11 +12,17 @@
 namespace app {
 
 RunsController::RunsController(const WorkerCommand& worker, const std::function<void()>& wake,
-                               LibraryController& libraries, Notices& notices)
-    : link(worker, wake), libraries_(libraries), notices_(notices) {}
+                               LibraryController& libraries, Notices& notices, bool no_worker)
+    : link(worker, wake), libraries_(libraries), notices_(notices), no_worker_(no_worker) {}
+
+/// Without a worker nothing is loaded, so nobody is asked.
+bool RunsController::may_load(const std::string& library, Command order) {
+  return no_worker_ || libraries_.may_load(library, link, std::move(order));
+}
 
 void RunsController::start_worker(const std::string& cublaslt) {
-  if (!libraries_.may_load(cublaslt, link, StartWorker{cublaslt})) return;
+  if (no_worker_) return notices_.set_status("This window was opened without a worker");
+  if (!may_load(cublaslt, StartWorker{cublaslt})) return;
   asked_inspection_.clear();
   state.last_error.clear();
   comparisons_.next.reset();
@@ -39,7 +45,7 @@ void RunsController::replace_worker() {
 
 void RunsController::submit() {
   if (!engine::validate(state.requested).ok()) return;
-  if (!libraries_.may_load(state.requested.cublaslt_library, link, Action::Run)) return;
+  if (!may_load(state.requested.cublaslt_library, Action::Run)) return;
   state.back_to_live();
   state.last_error.clear();
   keep(comparisons_);
@@ -53,7 +59,7 @@ void RunsController::order(Orders<Request>& orders, const Request& request) {
   const engine::Status status = engine::validate(request);
   state.*orders.error = status.ok() ? "" : status.error().message;
   if (!status.ok()) return;
-  if (!libraries_.may_load(request.request.cublaslt_library, link, request)) return;
+  if (!may_load(request.request.cublaslt_library, request)) return;
   state.back_to_live();
   orders.next = request;
   send_next(orders);
@@ -78,7 +84,7 @@ template void RunsController::order(Orders<engine::AmaxHistoryRequest>&,
                                     const engine::AmaxHistoryRequest&);
 
 void RunsController::start(const SweepOrder& order) {
-  if (!libraries_.may_load(order.base.cublaslt_library, link, order)) return;
+  if (!may_load(order.base.cublaslt_library, order)) return;
   // As for a run: the next result is a live one.
   state.back_to_live();
   batches_.start(order, link.hello());
@@ -86,8 +92,7 @@ void RunsController::start(const SweepOrder& order) {
 }
 
 void RunsController::start(const InterleavedOrder& order) {
-  if (!libraries_.may_load(order.a.cublaslt_library, link, order) ||
-      !libraries_.may_load(order.b.cublaslt_library, link, order)) {
+  if (!may_load(order.a.cublaslt_library, order) || !may_load(order.b.cublaslt_library, order)) {
     return;
   }
   state.back_to_live();
@@ -124,7 +129,7 @@ void RunsController::show(const engine::RunRequest& request) {
   const bool other_library = request.cublaslt_library != state.requested.cublaslt_library;
   state.requested = request;
   // One process can load only one cuBLASLt.
-  if (other_library) start_worker(request.cublaslt_library);
+  if (other_library && !no_worker_) start_worker(request.cublaslt_library);
   run_if_live();
 }
 

@@ -26,9 +26,9 @@ class RunsController {
     std::shared_ptr<const DoctorDone> seen;
   };
 
-  /// `libraries` and `notices` outlive it.
+  /// `libraries` and `notices` outlive it. `no_worker`: none is ever started, whoever asks for one.
   RunsController(const WorkerCommand& worker, const std::function<void()>& wake,
-                 LibraryController& libraries, Notices& notices);
+                 LibraryController& libraries, Notices& notices, bool no_worker);
 
   SessionState state;
   LinkSupervisor link;
@@ -115,11 +115,13 @@ class RunsController {
   /// Answers to requests that only the command line makes.
   void take(auto&&) {}
   void run_if_live();
+  bool may_load(const std::string& library, Command order);
   bool step_batches();
   bool local_worker() const;
 
   LibraryController& libraries_;
   Notices& notices_;
+  const bool no_worker_;
   BatchController batches_;
   RequestHistory history_;
   Orders<engine::ComparisonRequest> comparisons_{&SessionState::comparison_error};

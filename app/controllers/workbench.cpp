@@ -15,7 +15,7 @@ constexpr const char* kRecordedRequest =
 Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
     : options(std::move(opened)),
       libraries(wake),
-      runs(options.worker, wake, libraries, notices),
+      runs(options.worker, wake, libraries, notices, options.no_worker),
       files(wake, remembered, notices),
       doctor(wake),
       tours({.runs = runs,

@@ -366,6 +366,30 @@ TEST_F(WorkbenchTest, ARequestForAnotherLibraryStartsAWorkerWithIt) {
   EXPECT_EQ(std::get<StartWorker>(allowed[0]).cublaslt, library);
 }
 
+TEST_F(WorkbenchTest, AWindowWithoutAWorkerStartsNoneForALibrary) {
+  open("");
+  engine::RunRequest request = with_seed(7);
+  request.cublaslt_library = "/tmp/other.so";
+  const auto none = [&] {
+    return !runs().link.started() && workbench_->library_question() == nullptr;
+  };
+  workbench_->use_request({request, "request.json"});
+  EXPECT_TRUE(none()) << "a request of a file";
+  EXPECT_EQ(state().requested.cublaslt_library, "/tmp/other.so");
+  workbench_->act(Action::Undo);
+  EXPECT_TRUE(none()) << "back to the request before it";
+  workbench_->act(Action::Redo);
+  EXPECT_TRUE(none());
+  workbench_->use_library("/tmp/third.so");
+  EXPECT_TRUE(none()) << "one that was fetched";
+  runs().start_worker("/tmp/third.so");
+  EXPECT_TRUE(none()) << "one that was chosen in the rail";
+  EXPECT_EQ(workbench_->notices.status_message(), "This window was opened without a worker");
+  runs().set_live(true);
+  EXPECT_TRUE(none());
+  EXPECT_THAT(notices(), SizeIs(0));
+}
+
 TEST_F(WorkbenchTest, SplitsThatAreOpenedDuringATourChangeTheUsersOwnRequest) {
   open("good");
   runs().edit(with_seed(5), 0);
