@@ -240,4 +240,33 @@ std::vector<std::string> summaries_of(std::span<const RunRequest* const> request
   return summaries;
 }
 
+std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests) {
+  const auto varies = [&](const auto& of) {
+    return std::ranges::any_of(
+        requests, [&](const RunRequest* one) { return of(*one) != of(*requests.front()); });
+  };
+  const bool backends = varies([](const RunRequest& one) { return one.backend; });
+  const bool workspaces = varies([](const RunRequest& one) { return one.workspace; });
+  const bool routings = varies([](const RunRequest& one) { return one.routing.distribution; });
+  std::vector<std::string> names;
+  for (const RunRequest* request : requests) {
+    // The recipe is always part of the name.
+    const engine::RecipeTraits& traits = engine::traits_of(request->recipe);
+    std::string name(traits.label);
+    const auto add = [&name](std::string_view part) {
+      name += ", ";
+      name += part;
+    };
+    if (traits.chooses_pow2()) add(engine::scales_label(request->recipe.pow2_scales));
+    if (backends) add(engine::traits_of(request->backend).label);
+    if (workspaces) add(fmt::format("workspace {}", engine::traits_of(request->workspace).label));
+    if (routings) {
+      add(choice_label("routing.distribution",
+                       static_cast<std::int64_t>(request->routing.distribution)));
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 }  // namespace app

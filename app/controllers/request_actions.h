@@ -35,5 +35,7 @@ std::string refusal_of(const RequestAction& action, const engine::RunRequest& re
 std::string summary_of(const engine::RunRequest& request);
 /// Of runs in one list: without what all of them share.
 std::vector<std::string> summaries_of(std::span<const engine::RunRequest* const> requests);
+/// Runs of one sweep by what distinguishes them: "FP8 block, power-of-two scales, Zipf".
+std::vector<std::string> sweep_names(std::span<const engine::RunRequest* const> requests);
 
 }  // namespace app

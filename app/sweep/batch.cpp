@@ -80,6 +80,7 @@ BatchProgress Batch::progress(double seconds, double run_fraction) const {
     return progress;
   }
   progress.label = rows_[at_].planned.label;
+  progress.row = at_;
   if (progress.measured > 0) {
     const double mean = spent_seconds_ / progress.measured;
     const double present_left = std::max(0.0, mean - (seconds - started_seconds_));

@@ -39,6 +39,7 @@ struct BatchProgress {
   double fraction = 0.0;            // 0..1, including the current run
   double remaining_seconds = -1.0;  // -1 = not known before the first run has ended
   std::string label;                // of the current run; empty at the end
+  std::size_t row = 0;              // of the current run, in the plan
 };
 
 class Batch {

@@ -129,7 +129,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   ImVec2(frame.x().to_pixel(point.time.p95), at.y), plot::faded(color, 0.6F));
     draw->AddCircleFilled(at, theme.px(selected ? 5.5F : 4.0F), color, 16);
     if (selected) draw->AddCircle(at, theme.px(8), theme.colors.text, 20);
-    controls::record(context, fmt::format("frontier.point.{}", i).c_str(), point.label.c_str(),
+    controls::record(context, fmt::format("frontier.point.{}", i).c_str(), names_[i].c_str(),
                      "point", point.on_frontier ? "frontier" : "",
                      ImVec2(at.x - theme.px(4), at.y - theme.px(4)),
                      ImVec2(at.x + theme.px(4), at.y + theme.px(4)));
@@ -149,13 +149,14 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                           ImVec2(frame.x().to_pixel(point.time.p95), at.y));
   }
   for (const bool on_frontier : {true, false}) {
-    for (const SweepPoint& point : points_) {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const SweepPoint& point = points_[i];
       if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
-      const ImVec2 name_size = plot::text_size(theme.fonts.label, point.label);
+      const ImVec2 name_size = plot::text_size(theme.fonts.label, names_[i]);
       const auto at = places.next_to(place(point), name_size, theme.px(8));
       if (!at) continue;
       plot::draw_text(draw, theme.fonts.label, *at,
-                      on_frontier ? theme.colors.text : theme.colors.dim_text, point.label);
+                      on_frontier ? theme.colors.text : theme.colors.dim_text, names_[i]);
     }
   }
   if (nearest < 0) return;
@@ -169,7 +170,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     return;
   }
   if (menu_shown_) return;
-  plot::read_out(context, point.label,
+  plot::read_out(context, names_[static_cast<std::size_t>(nearest)],
                  {{"median step", plot::duration_text(point.time.median)},
                   {"p5 \u2013 p95", plot::duration_text(point.time.p5) + " \u2013 " +
                                         plot::duration_text(point.time.p95)},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "app/controllers/request_actions.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
@@ -49,11 +50,15 @@ void FrontierView::plan(const PanelContext& context) {
   planned_axes_ = std::move(wanted);
   runnable_ = 0;
   refusals_.clear();
-  for (const PlannedRun& run : plan_sweep(planned_for_, planned_axes_, *view.hello)) {
-    if (run.refused.empty()) {
+  const std::vector<PlannedRun> runs = plan_sweep(planned_for_, planned_axes_, *view.hello);
+  std::vector<const engine::RunRequest*> requests;
+  for (const PlannedRun& run : runs) requests.push_back(&run.request);
+  planned_names_ = sweep_names(requests);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].refused.empty()) {
       ++runnable_;
     } else {
-      refusals_.push_back(run.label + ": " + run.refused);
+      refusals_.push_back(planned_names_[i] + ": " + runs[i].refused);
     }
   }
 }
@@ -83,6 +88,7 @@ void FrontierView::follow(const PanelContext& context) {
   made_for_median_ = median_snr_;
   points_.clear();
   runs_.clear();
+  names_.clear();
   if (sweeps_.empty()) return make_rows(context);
   auto sweep = std::ranges::find(sweeps_, shown_, &profiling::RunGroupMembers::id);
   if (sweep == sweeps_.end()) sweep = std::prev(sweeps_.end());
@@ -90,6 +96,9 @@ void FrontierView::follow(const PanelContext& context) {
     runs_.push_back(runs[run]);
     points_.push_back(profiling::sweep_point(*runs[run], engine::Product::Fprop));
   }
+  std::vector<const engine::RunRequest*> requests;
+  for (const auto& run : runs_) requests.push_back(&run->request);
+  names_ = sweep_names(requests);
   profiling::mark_frontier(
       points_, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
   make_rows(context);
@@ -98,13 +107,14 @@ void FrontierView::follow(const PanelContext& context) {
 void FrontierView::make_rows(const PanelContext& context) {
   ++generation_;
   rows_.clear();
-  for (const SweepPoint& point : points_) {
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const SweepPoint& point = points_[i];
     const auto duration = [&](double ns) {
       return plot::Cell{.text = point.time.n == 0 ? "none" : plot::duration_text(ns), .key = ns};
     };
     plot::TableRow row;
-    row.tooltip = point.label;
-    row.cells = {{.text = point.label},
+    row.tooltip = names_[i];
+    row.cells = {{.text = names_[i]},
                  duration(point.time.median),
                  duration(point.time.p5),
                  duration(point.time.p95),
@@ -131,8 +141,13 @@ void FrontierView::draw_start(const PanelContext& context) {
            .tooltip =
                "Measure every combination, one after another, with the rail's other settings",
            .width = theme.px(80)})) {
-    context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
+    start(context);
   }
+}
+
+void FrontierView::start(const PanelContext& context) {
+  running_names_ = planned_names_;
+  context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
 }
 
 void FrontierView::draw_controls(const PanelContext& context, const Area& area, bool wrapped) {
@@ -141,9 +156,11 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
   ImGui::SetCursorScreenPos(area.at);
   if (is_running(context.view.batch)) {
     const BatchProgress& progress = context.view.batch.progress;
-    return draw_batch_progress(context, "frontier", theme.px(80), area.size.x,
-                               fmt::format("{} of {}: {}", progress.measured + progress.failed + 1,
-                                           progress.total, progress.label));
+    const std::string& name =
+        progress.row < running_names_.size() ? running_names_[progress.row] : progress.label;
+    return draw_batch_progress(
+        context, "frontier", theme.px(80), area.size.x,
+        fmt::format("{} of {}: {}", progress.measured + progress.failed + 1, progress.total, name));
   }
   struct AxisBox {
     const char* id;
@@ -213,7 +230,7 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
                              "point of accuracy against time, with the rail's other settings.",
                    "frontier.start_now",
                    running || !planned_ || runnable_ == 0 ? nullptr : "Start the sweep")) {
-      context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
+      start(context);
     }
     return std::nullopt;
   }

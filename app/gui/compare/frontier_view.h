@@ -36,6 +36,7 @@ class FrontierView {
   /// `wrapped`: on two rows.
   void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
   void draw_start(const PanelContext& context);
+  void start(const PanelContext& context);
   // frontier_plot.cpp
   CardTable table();
   CardSpec points_card(const PanelContext& context);
@@ -56,6 +57,8 @@ class FrontierView {
   bool planned_ = false;
   std::size_t runnable_ = 0;
   std::vector<std::string> refusals_;
+  std::vector<std::string> planned_names_;
+  std::vector<std::string> running_names_;  // of the sweep that was started last
 
   // Points of the sweep that is shown.
   std::vector<profiling::RunGroupMembers> sweeps_;
@@ -64,6 +67,7 @@ class FrontierView {
   bool median_snr_ = false;
   std::vector<profiling::SweepPoint> points_;
   std::vector<std::shared_ptr<const profiling::RecordedRun>> runs_;
+  std::vector<std::string> names_;  // of the points
   std::vector<plot::TableRow> rows_;
   std::uint64_t generation_ = 0;
   std::size_t count_ = 0;

@@ -25,7 +25,9 @@ const void* last_of(const profiling::RunList& runs) {
 std::string title_of(const profiling::RecordedRun& run, const std::string& name,
                      const std::string& summary) {
   if (!name.empty()) return name;
-  return run.group.kind == profiling::GroupKind::None ? summary : run.group.label + ": " + summary;
+  // A sweep's settings are in the summary; A or B of a pair are not.
+  const bool paired = run.group.kind == profiling::GroupKind::Interleaved;
+  return paired ? run.group.label + ": " + summary : summary;
 }
 
 std::string title_of(const profiling::RecordedRun& run) {

@@ -120,7 +120,7 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
   controls::segmented(context, "numerics.part", view_,
-                      {"This run", "Recipes", "Pow-2 cost", "Amax history"},
+                      {"This run", "Recipes", "Scales", "Amax history"},
                       {.tooltip = "The run on screen; every recipe on the same operand "
                                   "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
                                   "step by step",

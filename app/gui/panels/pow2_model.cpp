@@ -149,9 +149,9 @@ const std::vector<plot::Column>& pow2_columns() {
       {"rows", 0, true, "Rows of the operand"},
       {"wasted", 62, true, "Mean of log2 of the ideal scale over the one used, in binades"},
       {"worst", 62, true, "Largest waste of any scale"},
-      {"FP32 dB", 62, true, "SNR with scales that are not rounded"},
-      {"pow-2 dB", 62, true, "SNR with power-of-two scales"},
-      {"lost dB", 62, true, "SNR with FP32 scales minus SNR with power-of-two scales"}};
+      {"FP32, dB", 62, true, "SNR with FP32 scales, which are not rounded"},
+      {"power-of-two, dB", 104, true, "SNR with power-of-two scales"},
+      {"lost, dB", 62, true, "SNR with FP32 scales minus SNR with power-of-two scales"}};
   return kColumns;
 }
 

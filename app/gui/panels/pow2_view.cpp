@@ -195,7 +195,7 @@ CardSpec Pow2View::snr_card(const PanelContext& context) {
   const auto choose_variant = [this, &context, twin] {
     controls::segmented(context, "pow2.variant", variant_, {"FP32", "power-of-two"},
                         {.tooltip = "Scales whose error is drawn; both come from one comparison",
-                         .width = context.theme.px(142)},
+                         .width = context.theme.px(190)},
                         {{.enabled = twin,
                           .reason = fmt::format("{} has only power-of-two scales",
                                                 engine::traits_of(model_.scaling()).title)},
@@ -207,7 +207,7 @@ CardSpec Pow2View::snr_card(const PanelContext& context) {
           .note = "dB per expert",
           .measured = kPairMethod,
           .table = table(),
-          .header_widgets = context.theme.px(150),
+          .header_widgets = context.theme.px(198),
           .header = choose_variant,
           .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
           .read_out = {"pow2.snr", "SNR per expert", [this] {

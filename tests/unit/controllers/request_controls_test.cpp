@@ -15,7 +15,9 @@ namespace app {
 namespace {
 
 using engine::RunRequest;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
 TEST(RequestControls, EverySettingHasOneButTextsAndFiles) {
@@ -116,6 +118,27 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
 }
 
 /// What people read: no name of a field, no name of an enumerator.
+TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
+  engine::RunRequest block;
+  block.recipe.scaling = engine::Scaling::Block;
+  engine::RunRequest bf16 = block;
+  bf16.recipe.scaling = engine::Scaling::None;
+  const std::vector<const engine::RunRequest*> recipes = {&block, &bf16};
+  EXPECT_THAT(sweep_names(recipes), ElementsAre("FP8 block, power-of-two scales", "BF16"));
+  engine::RunRequest other = bf16;
+  block.backend = engine::GemmBackend::CublasLtGrouped;
+  other.backend = engine::GemmBackend::CpuReference;
+  other.workspace = engine::WorkspaceStrategy::PerLayout;
+  other.routing.distribution = engine::RoutingDistribution::OneHot;
+  block.recipe.pow2_scales = false;
+  const std::vector<const engine::RunRequest*> all = {&block, &other};
+  const std::vector<std::string> names = sweep_names(all);
+  EXPECT_THAT(names[0],
+              StartsWith("FP8 block, FP32 scales, cuBLASLt grouped, workspace Per matmul"));
+  EXPECT_THAT(names[1], StartsWith("BF16, CPU reference, workspace Per layout, "));
+  EXPECT_THAT(sweep_names({}), ElementsAre());
+}
+
 TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_label("recipe.pow2_scales"), "Power-of-two scales");
   EXPECT_EQ(setting_value("recipe.pow2_scales", "false"), "off");
