@@ -21,6 +21,8 @@ constexpr float kDragThreshold = 4.0F;
 // A longer title of the x axis has a line of its own; a shorter one may stand in for the last
 // label.
 constexpr float kLongTitle = 64.0F;
+// In a lower plot that line would take the room of what is plotted: there is only the title's unit.
+constexpr float kLowPlot = 84.0F;
 }  // namespace
 
 PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
@@ -136,6 +138,7 @@ PlotFrame::AxisTitle PlotFrame::x_title(const Axis& axis) const {
 
 bool PlotFrame::has_title_line(const FrameSpec& spec, float left_margin) const {
   const Theme& theme = context_.theme;
+  if (outer_max_.y - outer_min_.y < theme.px(kLowPlot)) return false;
   const float width = text_size(theme.fonts.label, x_title(spec.x).text).x;
   // Half of a first label may extend to the left of the axis.
   const bool left = width + theme.px(kGapSmall + 12) <= left_margin && spec.labels_apart == 0.0F;
@@ -213,7 +216,8 @@ void PlotFrame::draw_axes(const FrameSpec& spec) const {
   draw_->AddRectFilled(min_, max_, faded(theme.colors.window, 0.55F));
   if (spec.y.ticks && !spec.y.limits.empty()) draw_y_axis(spec, grid);
   if (!spec.y.label.empty()) {
-    draw_text(draw_, theme.fonts.label, outer_min_, theme.colors.dim_text, spec.y.label);
+    draw_text(draw_, theme.fonts.label, outer_min_, theme.colors.dim_text,
+              fitted(theme.fonts.label, spec.y.label, outer_max_.x - outer_min_.x));
   }
   if (spec.x.ticks && !view_.x.empty()) draw_x_axis(spec, grid);
   draw_->AddRect(ImVec2(min_.x - 1, min_.y - 1), ImVec2(max_.x + 1, max_.y + 1), theme.colors.line);
@@ -235,8 +239,8 @@ void PlotFrame::draw_y_axis(const FrameSpec& spec, ImU32 grid) const {
 void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   const Theme& theme = context_.theme;
   const ImFont* font = theme.fonts.label;
-  const auto [title, origin] = x_title(spec.x);
-  const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
+  auto [title, origin] = x_title(spec.x);
+  float title_width = title.empty() ? 0.0F : text_size(font, title).x;
   const float baseline = max_.y + theme.px(3);
   const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
   const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
@@ -251,6 +255,10 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   // Between the labels of y and the axis may be a bar of its own, with its own label.
   const bool below = has_title_line(spec, min_.x - outer_min_.x);
   const bool fits = !below && left >= outer_min_.x && spec.labels_apart == 0.0F;
+  if (!below && !fits && title_width > theme.px(kLongTitle)) {
+    title = unit_of_title(title);
+    title_width = title.empty() ? 0.0F : text_size(font, title).x;
+  }
   const float title_start = fits ? left : max_.x - title_width;
   const float title_top = below ? baseline + font->FontSize : baseline;
   for (const Tick& tick : all) {

@@ -106,4 +106,12 @@ double tick_origin(Range view) {
   return std::floor(view.min / round) * round;
 }
 
+std::string unit_of_title(std::string_view title) {
+  if (const std::size_t after = title.find(" after "); after != title.npos) {
+    return std::string(title.substr(0, after));
+  }
+  const std::size_t comma = title.rfind(", ");
+  return comma == title.npos ? std::string() : std::string(title.substr(comma + 2));
+}
+
 }  // namespace app::plot

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/gui/plot/range.h"
@@ -30,5 +31,9 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most);
 /// The origin that time labels count from: 0 or, if the view is tiny compared to its distance from
 /// 0, a round time shortly before it, so that nanoseconds of a long recording have labels that fit.
 double tick_origin(Range view);
+
+/// What stands for a title that has no room: its unit, "time of a step, ms" -> "ms"; empty = it has
+/// none.
+std::string unit_of_title(std::string_view title);
 
 }  // namespace app::plot

@@ -117,5 +117,13 @@ TEST(Ticks, NanosecondsFarFromZeroCountFromARoundTimeNearby) {
   EXPECT_EQ(far[1].label, "30");
 }
 
+TEST(Titles, GiveTheirUnitWhereThereIsNoRoomForMore) {
+  EXPECT_EQ(unit_of_title("time of a step, ms"), "ms");
+  EXPECT_EQ(unit_of_title("arithmetic intensity, FLOP / byte"), "FLOP / byte");
+  EXPECT_EQ(unit_of_title("us after 12.345000000 s"), "us");
+  EXPECT_EQ(unit_of_title("expert"), "");
+  EXPECT_EQ(unit_of_title(""), "");
+}
+
 }  // namespace
 }  // namespace app::plot
