@@ -3,6 +3,7 @@
 namespace app {
 
 bool Closing::ask() {
+  if (question_.saving) return false;
   question_ = {.open = true,
                .saving = false,
                .unsaved = files_.unsaved(state_),

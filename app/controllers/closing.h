@@ -23,7 +23,7 @@ class Closing {
   /// `files` and `state` outlive it.
   Closing(FilesController& files, const SessionState& state) : files_(files), state_(state) {}
 
-  /// True = nothing would be lost: close now.
+  /// True = nothing would be lost: close now. Changes nothing while a save is in progress.
   bool ask();
   /// True = close now.
   bool answer(CloseAnswer answer);

@@ -1,69 +1,22 @@
 // Which results a closing window would lose, and whose recordings are not changed.
-#include "app/controllers/closing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <thread>
+
+#include "tests/unit/controllers/files_fixture.h"
 
 namespace app {
 namespace {
 
-using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-class FilesControllerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "files-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  template <class Condition>
-  bool tick_until(Condition condition) {
-    const auto limit = std::chrono::steady_clock::now() + 20s;
-    while (std::chrono::steady_clock::now() < limit) {
-      files_.tick();
-      if (condition()) return true;
-      std::this_thread::sleep_for(1ms);
-    }
-    return false;
-  }
-  bool wait_for_notice(const std::string& part) {
-    return tick_until([&] {
-      return std::ranges::any_of(notices_.all(), [&](const Notices::Notice& one) {
-        return one.text.find(part) != std::string::npos;
-      });
-    });
-  }
-  SessionState::Run add() { return state_.add_live(profiling::RecordedRun{}); }
-  /// A value of it exceeds the limits of a file.
-  SessionState::Run add_refused() {
-    profiling::RecordedRun run;
-    run.request.shape.num_experts = -1;
-    return state_.add_live(std::move(run));
-  }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-
-  std::string folder_;
-  RememberedFiles remembered_;
-  Notices notices_;
-  SessionState state_;
-  FilesController files_{[] {}, remembered_, notices_};
-};
+using FilesControllerTest = FilesFixture;
 
 TEST_F(FilesControllerTest, AResultThatASaveRefusesStaysUnsaved) {
   add();
@@ -162,52 +115,6 @@ TEST_F(FilesControllerTest, ARecordingThatCannotBeClosedKeepsNothing) {
   ASSERT_TRUE(wait_for_notice("The recording ended: "));
   EXPECT_EQ(files_.unsaved(state_), 1U) << "its file is gone";
   EXPECT_EQ(files_.known_in_files(), 0U);
-}
-
-TEST_F(FilesControllerTest, AWindowClosesOnceEverythingIsSaved) {
-  Closing closing(files_, state_);
-  EXPECT_TRUE(closing.ask()) << "nothing would be lost";
-  remembered_.folder = folder_;
-  add();
-  EXPECT_FALSE(closing.ask());
-  EXPECT_EQ(closing.question().unsaved, 1U);
-  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
-  Closing::Step step;
-  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
-  EXPECT_TRUE(step.close);
-}
-
-TEST_F(FilesControllerTest, AResultThatComesWhileTheOthersAreSavedIsAskedAbout) {
-  remembered_.folder = folder_;
-  Closing closing(files_, state_);
-  add();
-  EXPECT_FALSE(closing.ask());
-  const std::string first = closing.question().path;
-  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
-  add();
-  Closing::Step step;
-  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
-  EXPECT_FALSE(step.close);
-  EXPECT_TRUE(closing.question().open);
-  EXPECT_FALSE(closing.question().saving);
-  EXPECT_EQ(closing.question().unsaved, 1U);
-  EXPECT_NE(closing.question().path, first) << "that name is taken";
-  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
-  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
-  EXPECT_TRUE(step.close);
-}
-
-TEST_F(FilesControllerTest, AWindowWhoseResultsCannotBeSavedStaysAndAsksNothing) {
-  remembered_.folder = path("no/such");
-  Closing closing(files_, state_);
-  add();
-  EXPECT_FALSE(closing.ask());
-  EXPECT_FALSE(closing.answer(CloseAnswer::Save));
-  Closing::Step step;
-  ASSERT_TRUE(tick_until([&] { return (step = closing.tick()).changed; }));
-  EXPECT_FALSE(step.close);
-  EXPECT_FALSE(closing.question().open);
-  EXPECT_TRUE(wait_for_notice("Not saved: "));
 }
 
 TEST_F(FilesControllerTest, APageShowsTheResultsAtHandByTheirNames) {
