@@ -117,7 +117,6 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   EXPECT_THAT(names[1], ::testing::HasSubstr("splits s.json"));
 }
 
-/// What people read: no name of a field, no name of an enumerator.
 TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
   engine::RunRequest block;
   block.recipe.scaling = engine::Scaling::Block;
@@ -139,6 +138,7 @@ TEST(RequestControls, RunsOfASweepAreCalledByWhatDistinguishesThem) {
   EXPECT_THAT(sweep_names({}), ElementsAre());
 }
 
+/// What people read: no name of a field, no name of an enumerator.
 TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_label("recipe.pow2_scales"), "Power-of-two scales");
   EXPECT_EQ(setting_value("recipe.pow2_scales", "false"), "off");
