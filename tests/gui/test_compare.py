@@ -2,6 +2,7 @@
 import csv
 import io
 import pathlib
+import re
 import subprocess
 
 SAMPLE = pathlib.Path(__file__).parents[2] / "assets" / "sessions" / "h200.session"
@@ -183,6 +184,14 @@ def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
     parts = point["label"].split(", ")
     assert parts[0] in ("BF16", "FP8 tensor", "FP8 block", "FP8 delayed", "MXFP8", "NVFP4"), point["label"]
     window.wait("the point as A", lambda m: all(part in value(window, "compare.a") for part in parts))
+    # A measurement that is no sweep is not called by the names of the sweep before it.
+    window.type_number("compare.iterations", "400")
+    window.settle()
+    window.click("compare.again")
+    window.click("compare.part.1")
+    current = window.wait("its progress", shown("frontier.progress"))
+    doing = next(c["value"] for c in current["controls"] if c["id"] == "frontier.progress")
+    assert re.fullmatch(r"\d+ of \d+: [AB](, about \d+ s left)?", doing), doing
 
 
 def test_sweep_is_cancelled_and_keeps_what_is_done(open_window):

@@ -22,6 +22,10 @@ bool is_running(const BatchStatus& batch) {
   return batch.id != 0 && batch.state == BatchState::Running;
 }
 
+bool is_sweeping(const BatchStatus& batch) {
+  return is_running(batch) && batch.kind == profiling::GroupKind::Sweep;
+}
+
 }  // namespace
 
 SweepAxes FrontierView::axes(const WorkerHello& hello) const {
@@ -81,7 +85,7 @@ void FrontierView::follow(const PanelContext& context) {
       sweeps_.push_back(std::move(group));
     }
     // The user wants to see a sweep that has just been started.
-    if (is_running(context.view.batch)) shown_ = 0;
+    if (is_sweeping(context.view.batch)) shown_ = 0;
   }
   if (same && made_for_ == shown_ && made_for_median_ == median_snr_) return;
   made_for_ = shown_;
@@ -146,8 +150,18 @@ void FrontierView::draw_start(const PanelContext& context) {
 }
 
 void FrontierView::start(const PanelContext& context) {
-  running_names_ = planned_names_;
   context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
+}
+
+const std::string& FrontierView::running_name(const BatchStatus& batch) {
+  if (!is_sweeping(batch) || batch.rows == nullptr) return batch.progress.label;
+  if (named_sweep_ != batch.id) {
+    named_sweep_ = batch.id;
+    std::vector<const engine::RunRequest*> requests;
+    for (const BatchRow& row : *batch.rows) requests.push_back(&row.planned.request);
+    running_names_ = sweep_names(requests);
+  }
+  return running_names_[batch.progress.row];
 }
 
 void FrontierView::draw_controls(const PanelContext& context, const Area& area, bool wrapped) {
@@ -156,11 +170,9 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
   ImGui::SetCursorScreenPos(area.at);
   if (is_running(context.view.batch)) {
     const BatchProgress& progress = context.view.batch.progress;
-    const std::string& name =
-        progress.row < running_names_.size() ? running_names_[progress.row] : progress.label;
-    return draw_batch_progress(
-        context, "frontier", theme.px(80), area.size.x,
-        fmt::format("{} of {}: {}", progress.measured + progress.failed + 1, progress.total, name));
+    return draw_batch_progress(context, "frontier", theme.px(80), area.size.x,
+                               fmt::format("{} of {}: {}", progress.measured + progress.failed + 1,
+                                           progress.total, running_name(context.view.batch)));
   }
   struct AxisBox {
     const char* id;
@@ -225,9 +237,10 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
     ImGui::SetCursorScreenPos(cards.at);
     const bool running = is_running(context.view.batch);
     if (draw_empty(context, cards.size, running ? "Measuring" : "No sweep yet",
-                   running ? "The first point is being measured."
-                           : "Choose above what to vary, then start: every combination becomes a "
-                             "point of accuracy against time, with the rail's other settings.",
+                   is_sweeping(context.view.batch) ? "The first point is being measured."
+                   : running ? "A against B is being measured; a sweep can start after it."
+                             : "Choose above what to vary, then start: every combination becomes a "
+                               "point of accuracy against time, with the rail's other settings.",
                    "frontier.start_now",
                    running || !planned_ || runnable_ == 0 ? nullptr : "Start the sweep")) {
       start(context);

@@ -37,6 +37,7 @@ class FrontierView {
   void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
   void draw_start(const PanelContext& context);
   void start(const PanelContext& context);
+  const std::string& running_name(const BatchStatus& batch);
   // frontier_plot.cpp
   CardTable table();
   CardSpec points_card(const PanelContext& context);
@@ -58,7 +59,8 @@ class FrontierView {
   std::size_t runnable_ = 0;
   std::vector<std::string> refusals_;
   std::vector<std::string> planned_names_;
-  std::vector<std::string> running_names_;  // of the sweep that was started last
+  std::vector<std::string> running_names_;  // of the rows of the sweep in progress
+  std::int64_t named_sweep_ = 0;            // its id
 
   // Points of the sweep that is shown.
   std::vector<profiling::RunGroupMembers> sweeps_;
