@@ -263,3 +263,21 @@ def test_no_tooltip_is_in_a_picture(page):
     x0, y0, x1, y1 = (round(edge) for edge in page.control("performance.roofline_card.title")["rect"])
     around = (slice(y0 - 100, y1 + 100), slice(x0 - 100, x1))
     assert (abs(over[around].astype(int) - away[around].astype(int)).max(axis=2) > 8).sum() < 50
+
+
+def test_escape_restores_only_the_board_on_screen(open_window):
+    window = open_window("--no-worker")
+    window.key("ctrl+3")
+    window.click("graphs.view.3")
+    window.click("doctor.subject.1")
+    window.wait("the case", lambda m: "doctor.case_card" in shown_cards(m))
+    window.settle()
+    double_click(window, "doctor.case_card.title")
+    assert shown(window) == {"doctor.case_card"}
+    window.click("doctor.subject.0")
+    window.wait("the other board", lambda m: len(shown_cards(m)) > 1)
+    window.settle()
+    window.key("Escape")
+    window.settle()
+    window.click("doctor.subject.1")
+    window.wait("the case, as it was left", lambda m: shown_cards(m) == {"doctor.case_card"})

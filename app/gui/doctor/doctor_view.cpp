@@ -311,7 +311,8 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const auto experiments = [&](const Area&) { return experiments_card(context, scene); };
   const auto proof = [&](const Area&) { return proof_card(context, scene); };
   const profiling::HazardCase* one = bar_.gallery_case();
-  if (one != nullptr && scene.finding() < 0) {
+  case_drawn_ = one != nullptr && scene.finding() < 0;
+  if (case_drawn_) {
     // The case beside conclusion and findings, as high as both.
     CardPlan plan{.id = "doctor.stacked_case",
                   .parts = {high(126), high(147), high(462), high(157), high(157)}};

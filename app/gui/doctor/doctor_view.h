@@ -21,7 +21,7 @@ class DoctorView {
   /// A gallery case chosen in the bar is explained until a finding is chosen.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
   /// Shows all cards again; false if none fills the view.
-  bool close_front() { return board_.restore() || case_board_.restore(); }
+  bool close_front() { return case_drawn_ ? case_board_.restore() : board_.restore(); }
   /// The recorded visit to its first case.
   void show_gallery(const PanelContext& context) { bar_.show_gallery(context); }
 
@@ -40,6 +40,7 @@ class DoctorView {
   FindingView findings_;
   CardBoard board_;
   CardBoard case_board_;  // where a case of the gallery is explained, instead of cure and evidence
+  bool case_drawn_ = false;  // the board on screen is `case_board_`
   plot::TableState table_;
   std::vector<plot::TableRow> rows_;
   std::uint64_t shown_ = 0;
