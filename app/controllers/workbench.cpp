@@ -283,8 +283,9 @@ std::string Workbench::refusal(Action action) const {
                  ? "The run on screen has no records"
                  : "";
     case Action::ExportPage:
-      return state.results().runs.empty() && state.results().visits.empty()
-                 ? "No run and no visit to the doctor to show yet"
+      return state.results().runs.empty() && state.results().comparisons.empty() &&
+                     state.results().visits.empty()
+                 ? "No run, comparison or visit to the doctor to show yet"
                  : "";
     case Action::RecordElsewhere:
       return files.recording() ? "" : "Nothing is being recorded";

@@ -186,5 +186,5 @@ def test_a_window_with_nothing_to_show_exports_no_page(open_window):
     window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
     window.xdotool("type", "--delay", 30, "html")
     window.wait("why not", lambda m: any(
-        c["id"] == "palette.file.export_page" and "enabled=false;No run and no visit" in c["value"]
+        c["id"] == "palette.file.export_page" and "enabled=false;No run, comparison or visit" in c["value"]
         for c in m["controls"]))

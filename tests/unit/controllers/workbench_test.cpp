@@ -253,6 +253,13 @@ TEST_F(RecordingTest, ALiveRunIsSavedWithItsName) {
   EXPECT_EQ(session.value().runs[1].name, "the second");
 }
 
+TEST_F(WorkbenchTest, ComparisonsAloneMakeAPage) {
+  open("");
+  EXPECT_THAT(workbench_->refusal(Action::ExportPage), HasSubstr("No run, comparison or visit"));
+  state().add_live(profiling::RecordedComparison{});
+  EXPECT_EQ(workbench_->refusal(Action::ExportPage), "");
+}
+
 TEST_F(WorkbenchTest, ARecordingThatShipsIsNotChangedByAName) {
   open("");
   workbench_->open_recording(shipped_recording());
