@@ -221,3 +221,26 @@ def test_the_question_about_a_library_moves_nothing(open_window, tmp_path):
     current = stays(window, before, "library.question")
     assert "/opt/other/libcublasLt.so.13" in next(
         c["value"] for c in current["controls"] if c["id"] == "library.question")
+
+
+def test_two_banners_have_room_in_large_text(open_window):
+    window = open_window(width=1280, height=800)
+    window.wait_for_result()
+    for step in range(1, 7):
+        window.key("ctrl+equal")
+        window.wait("larger text", lambda m: m["text_scale"] > 1 + 0.1 * step - 0.05)
+    window.key("ctrl+t")
+    window.wait("the draft of a tour", lambda m: any(c["id"] == "tour_keeper.words" for c in m["controls"]))
+    window.kill_worker()
+    window.wait("the lost worker", lambda m: any(c["id"] == "worker.start" for c in m["controls"]))
+    window.settle()
+    window.click("banner.next")
+    window.wait("the draft in front", lambda m: any(c["id"] == "tour_keeper.words" for c in m["controls"]))
+    window.settle()
+    current = window.map()
+    row = [next(c["rect"] for c in current["controls"] if c["id"] == name) for name in (
+        "banner.next", "tour_keeper.words", "tour_keeper.add", "tour_keeper.save", "tour_keeper.drop")]
+    assert row[0][0] >= 0 and row[-1][2] <= current["window"][0], row
+    assert all(one[2] <= other[0] for one, other in zip(row, row[1:])), row
+    window.click("banner.next")
+    window.wait("the lost worker in front", lambda m: any(c["id"] == "worker.start" for c in m["controls"]))

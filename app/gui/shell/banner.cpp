@@ -27,7 +27,7 @@ std::optional<Banner> link_banner(const PanelContext& context, LinkSupervisor& s
                 .color = lost ? theme.colors.bad : theme.colors.warn,
                 .text = text,
                 .width = start + theme.px(170 + kGap),
-                .actions = [&context, &supervisor, lost, start] {
+                .actions = [&context, &supervisor, lost, start](float) {
                   if (controls::button(
                           context, "worker.start", lost ? "Start new worker" : "Replace the worker",
                           {.tooltip = "Ends this worker if it is still alive and starts another",
@@ -50,7 +50,7 @@ std::optional<Banner> recorder_banner(const PanelContext& context,
       .text = fmt::format("Not recording: {}. {} wait(s) in memory and is tried again every 2 s.",
                           progress.error, progress.waiting),
       .width = width,
-      .actions = [&context, width] {
+      .actions = [&context, width](float) {
         if (controls::button(context, "recorder.elsewhere", "Record elsewhere",
                              {.tooltip = "Copies the recording to another file and continues there",
                               .width = width})) {
@@ -72,7 +72,7 @@ std::optional<Banner> library_banner(const PanelContext& context,
                       "worker's machine, as you. Allow it only if you know it.",
                       question->file.empty() ? "A request" : question->file, question->library),
       .width = 2 * width + theme.px(kGapSmall),
-      .actions = [&context, width] {
+      .actions = [&context, width](float) {
         if (controls::button(
                 context, "library.allow", "Allow once",
                 {.tooltip = "Ctrl+Shift+L; until this window is closed", .width = width})) {
@@ -115,7 +115,7 @@ std::optional<Banner> tour_banner(const PanelContext& context, const Workbench& 
       .caption = true,
       .heading = fmt::format("{}  ·  {} of {}", tour->script().title, tour->index() + 1, count),
       .width = 4 * width + 3 * theme.px(kGapSmall),
-      .actions = [&context, &workbench, tour, shown, width] {
+      .actions = [&context, &workbench, tour, shown, width](float) {
         const auto button = [&](Action action, const char* id, const char* label,
                                 const char* tooltip) {
           const std::string why = workbench.refusal(action);
@@ -159,11 +159,12 @@ std::optional<Banner> draft_banner(const PanelContext& context, TourController& 
       .color = theme.colors.accent,
       .text = text,
       .width = words + buttons,
-      .actions = [&context, &tours, &draft, width, words, steps] {
+      .actions = [&context, &tours, &draft, width, buttons, steps](float given) {
+        const float field = std::max(given - buttons, context.theme.px(40));
         controls::input_text(context, "tour_keeper.words", "##tour_keeper.words", draft.words,
                              {.tooltip = "Caption of the tour's next step",
                               .hint = "caption of the next step",
-                              .width = words});
+                              .width = field});
         const auto button = [&](const char* id, const char* label, const char* why,
                                 const char* tooltip) {
           ImGui::SameLine(0, context.theme.px(kGapSmall));

@@ -96,10 +96,11 @@ struct Banner {
   const char* id = "";
   ImU32 color = 0;
   std::string text{};
-  bool caption = false;             // in large letters, if there is room
-  std::string heading{};            // dimmed, above the actions
-  float width = 0;                  // of the actions, pixels
-  std::function<void()> actions{};  // in one row, from the cursor; null = none
+  bool caption = false;   // in large letters, if there is room
+  std::string heading{};  // dimmed, above the actions
+  float width = 0;        // that the actions would fill, pixels
+  /// In one row, from the cursor, in the width that there is for them; null = none.
+  std::function<void(float width)> actions{};
 };
 
 /// The strip above the status bar. It is kept free for banners, as high with them as without, so

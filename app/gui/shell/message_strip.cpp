@@ -97,7 +97,9 @@ void MessageStrip::draw(const PanelContext& context, const std::vector<Banner>& 
   draw->AddRectFilled(strip.at, {strip.at.x + theme.px(kMark), strip.end().y}, banner.color);
   const bool several = banners.size() > 1;
   const float switches = several ? theme.px(kSwitchWidth) + theme.px(kGapSmall) : 0.0F;
-  const float actions = banner.width + switches;
+  const float room = strip.size.x - 2.0F * theme.px(kPanelPadding) - switches - gap;
+  const float width = std::min(banner.width, room);
+  const float actions = width + switches;
   const float start = strip.end().x - actions - theme.px(kPanelPadding);
   const float words = strip.at.x + theme.px(kPanelPadding);
   draw_words(context, banner,
@@ -121,7 +123,7 @@ void MessageStrip::draw(const PanelContext& context, const std::vector<Banner>& 
     }
     ImGui::SameLine(0, theme.px(kGapSmall));
   }
-  if (banner.actions) banner.actions();
+  if (banner.actions) banner.actions(width);
   for (const Banner& one : banners) {
     if (&one != &banner) record_behind(context, one, strip);
   }
