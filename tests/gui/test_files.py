@@ -188,3 +188,8 @@ def test_a_window_with_nothing_to_show_exports_no_page(open_window):
     window.wait("why not", lambda m: any(
         c["id"] == "palette.file.export_page" and "enabled=false;No run, comparison or visit" in c["value"]
         for c in m["controls"]))
+    window.key("Escape")
+    window.settle()
+    window.click("top.recent")
+    window.wait("why not, in the menu", lambda m: any(
+        c["id"] == "recent.export_page" and c["value"].startswith("No run, comparison or visit") for c in m["controls"]))

@@ -55,7 +55,7 @@ struct TopBarState {
   std::string recording_path;
   std::size_t recorded_runs = 0;
   std::size_t live_results = 0;  // of every kind
-  bool shareable = false;        // something is on screen that a page can show
+  std::string page_refusal{};    // why no page can be exported; empty = one can
   std::vector<RecentFile> recent{};
   const std::vector<TourController::Named>& tours;
 };

@@ -9,6 +9,7 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
 
 namespace app {
@@ -44,7 +45,7 @@ PurposeText purpose_text(FilePurpose purpose) {
     case FilePurpose::ExportRecords:
       return {"Export records as CSV", "Export", {".csv"}};
     case FilePurpose::ExportPage:
-      return {"Export what is on screen as one HTML page", "Export", {".html"}};
+      return {kExportPageTitle, "Export", {".html"}};
     case FilePurpose::Activations:
       return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Weights:

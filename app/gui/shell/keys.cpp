@@ -136,7 +136,7 @@ const std::vector<ActionRow> kActions = {
     {Action::ExportPage,
      "file.export_page",
      "File",
-     "Export what is on screen as one HTML page, for people without the program",
+     kExportPageTitle,
      "",
      {},
      "share report web browser html"},

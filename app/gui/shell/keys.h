@@ -30,6 +30,8 @@ struct ActionRow {
 };
 const std::vector<ActionRow>& action_table();
 const ActionRow& row_of(Action action);
+/// In the menu and over the dialog too.
+inline constexpr char kExportPageTitle[] = "Export all results as one HTML page";
 
 /// What the keyboard depends on besides the key.
 struct KeyContext {

@@ -102,7 +102,7 @@ void Shell::draw_root(const PanelContext& context) {
                   .recording_path = files.recording_path(),
                   .recorded_runs = files.recording_progress().written.runs,
                   .live_results = state.live_count(),
-                  .shareable = workbench_.refusal(Action::ExportPage).empty(),
+                  .page_refusal = workbench_.refusal(Action::ExportPage),
                   .recent = files.recent(),
                   .tours = workbench_.tours.shipped()},
                  run_picker_);

@@ -8,6 +8,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
 
 namespace app {
@@ -45,8 +46,8 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
   if (controls::menu_item(context, "recent.sample", "The shipped recording of an H200")) {
     context.commands.push_back(Action::OpenSample);
   }
-  if (controls::menu_item(context, "recent.export_page",
-                          "Export what is on screen as one HTML page", state.shareable)) {
+  if (controls::menu_item(context, "recent.export_page", kExportPageTitle,
+                          state.page_refusal.empty(), state.page_refusal.c_str())) {
     context.commands.push_back(Action::ExportPage);
   }
   if (!state.tours.empty()) ImGui::Separator();
