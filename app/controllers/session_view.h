@@ -168,6 +168,7 @@ struct SessionView {
       second_runs{};          // of the second recording, for Compare
   std::string second_path{};  // empty = none
   LinkStatus link{};
+  bool no_worker = false;  // none is ever started in this window
   std::optional<WorkerHello> hello{};
 
   /// As a person named it; empty = it is called by its settings.

@@ -307,6 +307,7 @@ std::string Workbench::refusal(Action action) const {
 SessionView Workbench::view() const {
   SessionView now = runs.state.view();
   now.link = runs.link.status();
+  now.no_worker = options.no_worker;
   now.hello = runs.link.hello();
   now.comparing = runs.comparing();
   now.stepping = runs.stepping();

@@ -244,3 +244,18 @@ def test_two_banners_have_room_in_large_text(open_window):
     assert all(one[2] <= other[0] for one, other in zip(row, row[1:])), row
     window.click("banner.next")
     window.wait("the lost worker in front", lambda m: any(c["id"] == "worker.start" for c in m["controls"]))
+
+
+def test_a_window_without_a_worker_offers_a_recording_and_no_run(open_window):
+    window = open_window("--no-worker")
+    current = window.wait("what to do", lambda m: any(c["id"] == "performance.sample" for c in m["controls"]))
+    assert not any(c["id"].endswith((".run_now", ".start_worker")) for c in current["controls"])
+    window.settle()
+    window.click("performance.sample")
+    window.wait("the shipped recording", lambda m: m["state"]["from_file"])
+
+
+def test_a_window_that_lost_its_worker_offers_another(open_window):
+    window = open_window("--worker", "/bin/false")
+    window.wait("what to do", lambda m: any(c["id"] == "performance.start_worker" for c in m["controls"]))
+    assert window.control("performance.run_now") is None

@@ -380,12 +380,26 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
                id.c_str(), nullptr);
     return;
   }
+  if (context.view.no_worker) {
+    if (draw_empty(context, size, "No run yet",
+                   "This window was opened without a worker: it shows recordings and runs "
+                   "nothing. A recording ships with the program.",
+                   (std::string(what) + ".sample").c_str(), "Open the shipped recording")) {
+      context.commands.push_back(Action::OpenSample);
+    }
+    return;
+  }
+  if (link.state == LinkState::Lost) {
+    if (draw_empty(context, size, "No run yet",
+                   "There is no worker: " + link.reason + ". Start another one, then run the step.",
+                   (std::string(what) + ".start_worker").c_str(), "Start new worker")) {
+      context.commands.push_back(Action::ReplaceWorker);
+    }
+    return;
+  }
   std::string sentence =
       "Choose input, shape and recipe in the rail on the left, then run the step.";
   if (link.state == LinkState::Starting) sentence = "The worker is starting. " + sentence;
-  if (link.state == LinkState::Lost) {
-    sentence = "The worker is gone (" + link.reason + "). Run starts another one.";
-  }
   if (draw_empty(context, size, "No run yet", sentence, id.c_str(), "Run now")) {
     context.commands.push_back(Action::Run);
   }

@@ -255,6 +255,7 @@ TEST_F(RecordingTest, ALiveRunIsSavedWithItsName) {
 
 TEST_F(WorkbenchTest, ComparisonsAloneMakeAPage) {
   open("");
+  EXPECT_TRUE(workbench_->view().no_worker);
   EXPECT_THAT(workbench_->refusal(Action::ExportPage), HasSubstr("No run, comparison or visit"));
   state().add_live(profiling::RecordedComparison{});
   EXPECT_EQ(workbench_->refusal(Action::ExportPage), "");
