@@ -42,6 +42,10 @@ class CpuTarget final : public BenchTarget {
     kernels::splits_to_offsets_cpu(args);
     return {};
   }
+  Status run(const kernels::ActivateArgs& args) override {
+    kernels::activate_cpu(args);
+    return {};
+  }
   Status run(const kernels::GroupAmaxArgs& args) override {
     kernels::group_amax_cpu(args);
     return {};

@@ -45,6 +45,9 @@ class CudaTarget final : public BenchTarget {
   Status run(const kernels::SplitsToOffsetsArgs& args) override {
     return check_cuda(kernels::splits_to_offsets(args, stream()), "Computing offsets");
   }
+  Status run(const kernels::ActivateArgs& args) override {
+    return check_cuda(kernels::activate(args, stream()), "Applying the activation");
+  }
   Status run(const kernels::GroupAmaxArgs& args) override {
     return check_cuda(kernels::group_amax(args, stream()), "Finding the largest magnitudes");
   }

@@ -13,6 +13,7 @@
 #include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
+#include "kernels/activation/activate.h"
 #include "kernels/amax/group_amax.h"
 #include "kernels/offsets/splits_to_offsets.h"
 #include "kernels/quantize/quantize_block.h"
@@ -40,6 +41,7 @@ class BenchTarget {
   virtual Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
 
   virtual Status run(const kernels::SplitsToOffsetsArgs& args) = 0;
+  virtual Status run(const kernels::ActivateArgs& args) = 0;
   virtual Status run(const kernels::GroupAmaxArgs& args) = 0;
   virtual Status run(const kernels::PerTensorScaleArgs& args) = 0;
   virtual Status run(const kernels::QuantizePerTensorArgs& args) = 0;

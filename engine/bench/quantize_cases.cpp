@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/activation/activate.h"
 #include "kernels/bias/bias.h"
 
 namespace engine {
@@ -203,24 +204,33 @@ class CaseList {
     add(kernel, bytes, [&target = target_, args] { return target.run(args); });
   }
 
-  /// The operand's columns as gates and values: the output has half as many.
+  /// The operand's columns as gate and up: y has half as many, its gradient as many as both.
   void add_swiglu() {
-    GroupedInput gated = operand_.input;
-    gated.columns /= 2;
-    if (gated.columns % 16 != 0) return;
-    gated.activation = Activation::SwiGlu;
-    QuantizeBlockArgs block{.input = gated, .options = {.pow2 = true}};
-    block.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
-    add("swiglu_block_1x128", 2.5 + kFloat / 2 / kBlock,
-        [&target = target_, block] { return target.run_block(block, false); });
-    block.columnwise = {.codes = operand_.transposed, .scale_inv = operand_.column_scales};
-    block.controls.tickets = operand_.tickets;
-    add("swiglu_block_1x128_both", 3 + kFloat / kBlock,
-        [&target = target_, block] { return target.run_block(block, false); });
-    QuantizeMxfp8Args mx{.input = gated};
-    mx.rowwise = {operand_.codes, operand_.scale_bytes};
-    mx.controls.tickets = operand_.tickets;
-    add("swiglu_mxfp8", 2.5 + 0.5 / kMxBlock, [&target = target_, mx] { return target.run(mx); });
+    if (operand_.input.columns % 32 != 0) return;
+    const double scales = kFloat / static_cast<double>(kBlock);
+    GroupedInput forward = operand_.input;
+    forward.columns /= 2;
+    forward.activation = kSwiglu;
+    add("swiglu_block_1x128", 2.5 + scales / 2, lines(forward, true, false));
+    {
+      QuantizeBlockArgs args{.input = forward, .options = {.pow2 = true}};  // SCRATCH
+      args.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
+      args.output_rows = {forward.row_offsets, forward.capacity_rows};
+      add("swiglu_block_1x128_tiles", 2.5 + scales / 2,
+          [&target = target_, args] { return target.run_block(args, false); });
+    }
+    add("swiglu_block_1x128_both", 3 + scales, lines(forward, true, true));
+    add("swiglu_block_1x128_both_unfused", 3 + scales, after_activation(forward));
+    add("swiglu_mxfp8", 2.5 + 0.5 / kMxBlock, mxfp8(forward, false));
+    add("swiglu_mxfp8_both", 3 + 1.0 / kMxBlock, mxfp8(forward, true));
+    add("swiglu_per_tensor_delayed_both", 3, delayed(forward));
+    GroupedInput backward = operand_.input;
+    backward.activation = kSwiglu;
+    backward.gradient = operand_.copied;
+    add("swiglu_gradient_block_1x128_both", 5 + 2 * scales, lines(backward, true, true));
+    add("swiglu_gradient_block_1x128_both_bias", 5 + 2 * scales, lines(backward, true, true, true));
+    add("swiglu_gradient_mxfp8_both", 5 + 2.0 / kMxBlock, mxfp8(backward, true));
+    add("swiglu_gradient_per_tensor_delayed_both", 5, delayed(backward));
   }
 
   void add_nvfp4_amax() {
@@ -243,6 +253,43 @@ class CaseList {
   }
 
  private:
+  Launch lines(const GroupedInput& input, bool row, bool column, bool bias = false) {
+    QuantizeBlockArgs args{.input = input, .options = {.pow2 = true}};
+    if (row) args.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
+    if (column) {
+      args.columnwise = {.codes = operand_.transposed, .scale_inv = operand_.column_scales};
+      args.controls.tickets = operand_.tickets;
+    }
+    if (bias) args.bias_partials = operand_.bias_partials;
+    return [&target = target_, args] { return target.run_block(args, false); };
+  }
+  /// The activation alone, then a plain quantize pass of what it wrote.
+  Launch after_activation(const GroupedInput& input) {
+    const ActivateArgs activate{.input = input, .output = operand_.copied};
+    GroupedInput plain = input;
+    plain.activation = {};
+    plain.input = operand_.copied;
+    return [&target = target_, activate, quantize = lines(plain, true, true)]() -> Status {
+      ENGINE_TRY(target.run(activate));
+      return quantize();
+    };
+  }
+  Launch mxfp8(const GroupedInput& input, bool column) {
+    QuantizeMxfp8Args args{.input = input};
+    args.rowwise = {operand_.codes, operand_.scale_bytes};
+    if (column) args.columnwise = {operand_.transposed, operand_.column_scale_bytes};
+    args.controls.tickets = operand_.tickets;
+    return [&target = target_, args] { return target.run(args); };
+  }
+  Launch delayed(const GroupedInput& input) {
+    QuantizePerTensorArgs args{.input = input, .scale = operand_.scale, .rowwise = operand_.codes};
+    args.columnwise = operand_.transposed;
+    args.controls.tickets = operand_.tickets;
+    args.amax = operand_.amax;
+    args.scale_inv = operand_.scale_inv;
+    return [&target = target_, args] { return target.run(args); };
+  }
+
   BenchTarget& target_;
   const BenchOperand operand_;
   const double count_;

@@ -9,7 +9,7 @@
 namespace kernels {
 namespace {
 
-template <InputType kType, Activation kActivation>
+template <InputType kType, bool kActivated>
 __global__ __launch_bounds__(kThreads) void group_amax_kernel(
     const __grid_constant__ GroupAmaxArgs args) {
   let_successor_start();
@@ -24,13 +24,13 @@ __global__ __launch_bounds__(kThreads) void group_amax_kernel(
       RawStep<kType> raw[kUnroll];
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) {
-        raw[i] = activated_step_at<kType, kActivation>(args.input, step + i * 32);
+        raw[i] = activated_step_at<kType, kActivated>(args.input, step + i * 32);
       }
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) amax = step_amax(raw[i], amax);
     }
     for (; step < end; step += 32) {
-      amax = step_amax(activated_step_at<kType, kActivation>(args.input, step), amax);
+      amax = step_amax(activated_step_at<kType, kActivated>(args.input, step), amax);
     }
     const unsigned bits = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
     if (lane == 0 && bits != 0) {
@@ -46,8 +46,8 @@ cudaError_t group_amax(const GroupAmaxArgs& args, LaunchStream stream) {
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
-  const bool swiglu = input.activation == Activation::SwiGlu;
-  if (swiglu && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
+  const bool activated = !input.activation.none();
+  if (activated && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
   cudaError_t error = clear_amax(args.amax, input.num_groups, args.noop, stream);
   if (error != cudaSuccess) return error;
   dispatch_input(input.type, [&](auto type) {
@@ -56,8 +56,7 @@ cudaError_t group_amax(const GroupAmaxArgs& args, LaunchStream stream) {
           kernel, {.grid = resident_grid(kernel, steps, kThreads), .threads = kThreads}, stream,
           args);
     };
-    launch(swiglu ? group_amax_kernel<type(), Activation::SwiGlu>
-                  : group_amax_kernel<type(), Activation::None>);
+    launch(activated ? group_amax_kernel<type(), true> : group_amax_kernel<type(), false>);
   });
   return error;
 }

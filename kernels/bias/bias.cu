@@ -75,7 +75,7 @@ constexpr int kSegmentRows = static_cast<int>(kBiasStripRows) / kSegments;
 
 /// One warp per segment of 16 rows, eight columns per lane; the eight warps of a block combine in
 /// shared memory.
-template <InputType kType, Activation kActivation>
+template <InputType kType, bool kActivated>
 __global__ __launch_bounds__(kThreads) void bias_partials_kernel(
     const __grid_constant__ BiasPartialsArgs args) {
   let_successor_start();
@@ -104,7 +104,7 @@ __global__ __launch_bounds__(kThreads) void bias_partials_kernel(
 #pragma unroll
     for (int i = 0; i < kSegmentRows; ++i) {
       raw[i] = row + i < end && step < steps_per_row
-                   ? load_activated_step<kType, kActivation>(input, row + i, step)
+                   ? load_activated_step<kType, kActivated>(input, row + i, step)
                    : zero_step<kType>();
     }
 #pragma unroll
@@ -183,8 +183,8 @@ cudaError_t bias_partials(const BiasPartialsArgs& args, LaunchStream stream) {
       error = launch_dependent(
           kernel, {.grid = resident_grid(kernel, tiles, 1, 4), .threads = kThreads}, stream, args);
     };
-    launch(input.activation == Activation::SwiGlu ? bias_partials_kernel<type(), Activation::SwiGlu>
-                                                  : bias_partials_kernel<type(), Activation::None>);
+    launch(input.activation.none() ? bias_partials_kernel<type(), false>
+                                   : bias_partials_kernel<type(), true>);
   });
   return error;
 }

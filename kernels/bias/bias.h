@@ -31,7 +31,8 @@ cudaError_t add_bias(const AddBiasArgs& args, LaunchStream stream);
 /// 16 rows. A segment sums its rows from the top, FP32, starting from +0; missing rows count as +0.
 /// The segments combine as ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)): the strip's partial.
 /// A group's gradient is the FP32 sum of its strips' partials from the top, starting from +0,
-/// rounded to the output type. It sums the input itself (with SwiGlu: the activated values).
+/// rounded to the output type. It sums what would be quantized: with an activation its rounded
+/// values, or their gradient.
 ///
 /// Partials: [strips, columns] FP32, the groups' strips in order.
 constexpr std::int64_t bias_partial_capacity(std::int64_t capacity_rows, int num_groups,

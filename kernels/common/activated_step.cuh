@@ -1,20 +1,21 @@
-// Loads eight of the elements to quantize: from the input, or silu(gate) * up rounded to the
-// input's type. The result has the same form either way, so a kernel need not distinguish them.
+// Eight of the elements to quantize: from the input, or what an activation makes of it, rounded to
+// the input's type. The result has the same form either way, so a kernel need not distinguish them.
 #pragma once
 
+#include "kernels/common/activation_math.h"
 #include "kernels/common/input_vectors.cuh"
-#include "kernels/common/silu.h"
 
 namespace kernels {
 
-// silu() for ordinary gate values, with the same bits in half the instructions.
+// sigmoid() for ordinary arguments, with the same bits in half the instructions.
 
-inline constexpr float kOrdinarySilu = 80.0F;
+inline constexpr float kOrdinarySigmoid = 80.0F;
 
-/// silu(x) for |x| <= kOrdinarySilu or NaN, in half the instructions: no intermediate exponent
+/// sigmoid(x) for |x| <= kOrdinarySigmoid, in half the instructions: no intermediate exponent
 /// leaves the normal range, so 2^n is an exponent addition and the reciprocal need not check its
-/// operand. A test compares the two for every FP32 number.
-__device__ __forceinline__ float silu_ordinary(float x) {
+/// operand. Finite for NaN, which every use multiplies by x. A test compares the functions built on
+/// the two for every FP32 number.
+__device__ __forceinline__ float sigmoid_ordinary(float x) {
   constexpr float kRounder = 12582912.0F;
   const float shifted = __fmaf_rn(-x, 1.44269504F, kRounder);
   const float n = __fadd_rn(shifted, -kRounder);
@@ -26,67 +27,147 @@ __device__ __forceinline__ float silu_ordinary(float x) {
   const float divisor = __fadd_rn(1.0F, power);
   float reciprocal;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(divisor));
-  reciprocal = __fmaf_rn(reciprocal, __fmaf_rn(-divisor, reciprocal, 1.0F), reciprocal);
-  return __fmul_rn(x, reciprocal);
+  return __fmaf_rn(reciprocal, __fmaf_rn(-divisor, reciprocal, 1.0F), reciprocal);
 }
 
-template <InputType kType, class Silu>
-__device__ __forceinline__ RawStep<kType> gated_step(const RawStep<kType>& gate,
-                                                     const RawStep<kType>& up, Silu silu_of) {
+struct OrdinarySigmoid {
+  static constexpr bool kOrdinary = true;
+  __device__ __forceinline__ float operator()(float x) const { return sigmoid_ordinary(x); }
+};
+
+/// Whether sigmoid_ordinary() serves for all eight elements.
+template <ActivationFunction kFunction, InputType kType>
+__device__ __forceinline__ bool is_ordinary(const Activation& activation,
+                                            const RawStep<kType>& gate) {
+  if constexpr (!uses_sigmoid(kFunction)) return true;
+  const float largest = word_amax<kType>(step_amax_word(gate));
+  if (kFunction == ActivationFunction::Silu && activation.slope == 1.0F) {
+    return largest <= kOrdinarySigmoid;
+  }
+  return sigmoid_argument<kFunction>(activation, largest) <= kOrdinarySigmoid;
+}
+
+/// Combines two or three steps element by element.
+template <InputType kType, class Combine>
+__device__ __forceinline__ RawStep<kType> combined_step(const RawStep<kType>& gate,
+                                                        const RawStep<kType>& up,
+                                                        const RawStep<kType>& dy, Combine combine) {
   RawStep<kType> raw;
 #pragma unroll
   for (int pair = 0; pair < kStep / 2; ++pair) {
     const float2 g = step_pair(gate, pair);
     const float2 u = step_pair(up, pair);
-    const float x = __fmul_rn(silu_of(g.x), u.x);
-    const float y = __fmul_rn(silu_of(g.y), u.y);
+    const float2 d = step_pair(dy, pair);
+    const float x = combine(g.x, u.x, d.x);
+    const float y = combine(g.y, u.y, d.y);
     set_pair(raw, pair, x, y);
   }
   return raw;
 }
 
-/// For arbitrary gates, not inlined: gates beyond kOrdinarySilu are rare.
-template <InputType kType>
-__device__ __noinline__ RawStep<kType> gated_step_of_any(RawStep<kType> gate, RawStep<kType> up) {
-  return gated_step(gate, up, [](float x) { return silu(x); });
+/// What of an activation an operand takes.
+enum class Taken { Value, GradientOfGate, GradientOfUp };
+
+/// For arbitrary gates, not inlined: gates beyond kOrdinarySigmoid are rare.
+template <ActivationFunction kFunction, bool kGated, bool kClamped, InputType kType>
+__device__ __noinline__ RawStep<kType> activated_step_of_any(const Activation& activation,
+                                                             RawStep<kType> gate, RawStep<kType> up,
+                                                             RawStep<kType> dy, Taken taken) {
+  constexpr AnySigmoid sigmoid_of;
+  return combined_step(gate, up, dy, [&](float g, float u, float d) {
+    if (taken == Taken::Value) {
+      return activated<kFunction, kGated, kClamped>(activation, g, u, sigmoid_of);
+    }
+    return activation_gradient<kFunction, kGated, kClamped>(
+        activation, g, u, d, taken == Taken::GradientOfUp, sigmoid_of);
+  });
+}
+
+/// `up` is ignored unless kGated, `dy` unless kGradient; of_up = the gradient of up.
+template <ActivationFunction kFunction, bool kGated, bool kClamped, bool kGradient, InputType kType>
+__device__ __forceinline__ RawStep<kType> activated_step(const Activation& activation,
+                                                         const RawStep<kType>& gate,
+                                                         const RawStep<kType>& up,
+                                                         const RawStep<kType>& dy, bool of_up) {
+  if (is_ordinary<kFunction>(activation, gate)) {
+    constexpr OrdinarySigmoid sigmoid_of;
+    return combined_step(gate, up, dy, [&](float g, float u, float d) {
+      if constexpr (kGradient) {
+        return activation_gradient<kFunction, kGated, kClamped>(activation, g, u, d, of_up,
+                                                                sigmoid_of);
+      } else {
+        return activated<kFunction, kGated, kClamped>(activation, g, u, sigmoid_of);
+      }
+    });
+  }
+  return activated_step_of_any<kFunction, kGated, kClamped>(
+      activation, gate, up, dy,
+      !kGradient ? Taken::Value : (of_up ? Taken::GradientOfUp : Taken::GradientOfGate));
 }
 
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
                                                       const RawStep<kType>& up) {
-  if (word_amax<kType>(step_amax_word(gate)) <= kOrdinarySilu) {
-    return gated_step(gate, up, [](float x) { return silu_ordinary(x); });
-  }
-  return gated_step_of_any(gate, up);
+  constexpr Activation kPlain = kSwiglu;
+  return activated_step<ActivationFunction::Silu, true, false, false>(kPlain, gate, up, up, false);
 }
 
-/// `row` counts rows of the input, `step_in_row` steps of eight logical columns.
-template <InputType kType, Activation kActivation>
+/// For kernels that are not about activations: one copy of all of them, called.
+template <InputType kType>
+__device__ __noinline__ RawStep<kType> step_of_activation(const GroupedInput& input,
+                                                          std::int64_t row,
+                                                          std::int64_t step_in_row) {
+  const std::int64_t half = input.function_columns() / kStep;
+  const bool of_up = step_in_row >= half;
+  const std::int64_t at = of_up ? step_in_row - half : step_in_row;
+  const std::int64_t first = row * (input.input_columns() / kStep) + at;
+  const RawStep<kType> gate = load_step<kType>(input.input, first);
+  const RawStep<kType> up =
+      input.activation.gated ? load_step<kType>(input.input, first + half) : zero_step<kType>();
+  const RawStep<kType> dy = input.gradient != nullptr
+                                ? load_step<kType>(input.gradient, row * half + at)
+                                : zero_step<kType>();
+  RawStep<kType> raw;
+  dispatch_activation(
+      input.activation, [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
+        raw = input.gradient != nullptr ? activated_step<kFunction, kGated, kClamped, true>(
+                                              input.activation, gate, up, dy, of_up)
+                                        : activated_step<kFunction, kGated, kClamped, false>(
+                                              input.activation, gate, up, dy, of_up);
+      });
+  return raw;
+}
+
+/// `row` counts rows of the input, `step_in_row` steps of eight of the columns to quantize.
+template <InputType kType, bool kActivated>
 __device__ __forceinline__ RawStep<kType> load_activated_step(const GroupedInput& input,
                                                               std::int64_t row,
                                                               std::int64_t step_in_row) {
   const std::int64_t steps_per_row = input.columns / kStep;
-  if constexpr (kActivation == Activation::None) {
+  if constexpr (!kActivated) {
     return load_step<kType>(input.input, row * steps_per_row + step_in_row);
   } else {
-    const std::int64_t first = row * 2 * steps_per_row + step_in_row;
-    return swiglu_step<kType>(load_step<kType>(input.input, first),
-                              load_step<kType>(input.input, first + steps_per_row));
+    if (input.activation.swiglu() && input.gradient == nullptr) {
+      const std::int64_t first = row * 2 * steps_per_row + step_in_row;
+      return swiglu_step<kType>(load_step<kType>(input.input, first),
+                                load_step<kType>(input.input, first + steps_per_row));
+    }
+    return step_of_activation<kType>(input, row, step_in_row);
   }
 }
 
 /// The same, where `step` counts steps of eight across all rows. With an activation there are fewer
 /// than 2^32.
-template <InputType kType, Activation kActivation>
+template <InputType kType, bool kActivated>
 __device__ __forceinline__ RawStep<kType> activated_step_at(const GroupedInput& input,
                                                             std::int64_t step) {
-  if constexpr (kActivation == Activation::None) {
+  if constexpr (!kActivated) {
     return load_step<kType>(input.input, step);
   } else {
     const auto per_row = static_cast<std::uint32_t>(input.columns / kStep);
     const auto at = static_cast<std::uint32_t>(step);
     const std::uint32_t row = at / per_row;
-    return load_activated_step<kType, kActivation>(input, row, at - row * per_row);
+    return load_activated_step<kType, kActivated>(input, row, at - row * per_row);
   }
 }
 

@@ -4,9 +4,9 @@
 
 #include <limits>
 
+#include "kernels/common/activation_math.h"
 #include "kernels/common/fp8_codes.h"
 #include "kernels/common/input_elements.h"
-#include "kernels/common/silu.h"
 
 namespace kernels {
 namespace {
@@ -179,15 +179,39 @@ std::uint16_t round_to_fp16(float value) {
   return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xFFFU + odd) >> 13));
 }
 
-void activate_run(InputType type, const float* up, std::int64_t count, float* gate) {
+namespace {
+
+void round_in_place(InputType type, std::int64_t count, float* values) {
+  if (type == InputType::Fp32) return;
   for (std::int64_t i = 0; i < count; ++i) {
-    gate[i] = exact_multiply(silu(gate[i]), up[i]);
-    if (type == InputType::Bf16) {
-      gate[i] = InputElement<InputType::Bf16>::value(round_to_bf16(gate[i]));
-    } else if (type == InputType::Fp16) {
-      gate[i] = InputElement<InputType::Fp16>::value(round_to_fp16(gate[i]));
-    }
+    values[i] = type == InputType::Bf16
+                    ? InputElement<InputType::Bf16>::value(round_to_bf16(values[i]))
+                    : InputElement<InputType::Fp16>::value(round_to_fp16(values[i]));
   }
+}
+
+}  // namespace
+
+void activate_run(const Activation& activation, InputType type, const float* up, std::int64_t count,
+                  float* gate) {
+  dispatch_activation(activation, [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      gate[i] = activated<kFunction, kGated, kClamped>(activation, gate[i], kGated ? up[i] : 0.0F,
+                                                       AnySigmoid());
+    }
+  });
+  round_in_place(type, count, gate);
+}
+
+void activation_gradient_run(const Activation& activation, InputType type, const float* up,
+                             const float* dy, bool of_up, std::int64_t count, float* gate) {
+  dispatch_activation(activation, [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      gate[i] = activation_gradient<kFunction, kGated, kClamped>(
+          activation, gate[i], kGated ? up[i] : 0.0F, dy[i], of_up, AnySigmoid());
+    }
+  });
+  round_in_place(type, count, gate);
 }
 
 }  // namespace kernels

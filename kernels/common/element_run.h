@@ -55,8 +55,13 @@ void round_run(const float* values, std::int64_t count, InputType type, void* ou
 /// output[i] = cast(float(x[first + i]) * scale).
 void cast_run(const ElementRun& run, float scale, Fp8Format format, std::uint8_t* output);
 
-/// SwiGLU: gate[i] = silu(gate[i]) * up[i], FP32, rounded to `type` and widened again.
-void activate_run(InputType type, const float* up, std::int64_t count, float* gate);
+/// gate[i] = activated(gate[i], up[i]), rounded to `type` and widened again; `up` may be null
+/// unless gated.
+void activate_run(const Activation& activation, InputType type, const float* up, std::int64_t count,
+                  float* gate);
+/// gate[i] = the gradient of gate[i], or of up[i], for the gradient dy[i]; likewise.
+void activation_gradient_run(const Activation& activation, InputType type, const float* up,
+                             const float* dy, bool of_up, std::int64_t count, float* gate);
 
 /// The bits of `value` rounded to nearest even; NaN becomes 0x7FFF.
 std::uint16_t round_to_bf16(float value);

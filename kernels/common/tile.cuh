@@ -77,10 +77,36 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
 }
 
-/// Loads a tile into shared memory; one warp calls. The copies are in flight when this returns.
+/// Where the columns of a tile come from: `wrap` columns of rows `pitch` apart; columns from `wrap`
+/// on begin again at the first. In pieces of 16 bytes.
+struct TileSource {
+  const uint4* base = nullptr;
+  std::int64_t pitch = 0;
+  std::int64_t wrap = 0;
+};
+
+/// Of the operand itself, or of an activation's gate, its up, or its gradient, in this order.
 template <InputType kType>
-__device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile& tile,
-                                          RawTile<kType>& raw) {
+__device__ __forceinline__ TileSource tile_source(const GroupedInput& input, int part) {
+  constexpr int kPieceElements = kStep * 4 / RawStep<kType>::kWords;
+  const std::int64_t half = input.function_columns() / kPieceElements;
+  const bool gradient = part == (input.activation.gated ? 2 : 1);
+  return {.base = gradient ? static_cast<const uint4*>(input.gradient)
+                           : static_cast<const uint4*>(input.input) + (part == 1 ? half : 0),
+          .pitch = gradient ? half : input.input_columns() / kPieceElements,
+          .wrap = half};
+}
+
+/// Parts of an operand that a tile needs.
+__device__ __forceinline__ int tile_parts(const GroupedInput& input) {
+  return 1 + (input.activation.gated ? 1 : 0) + (input.gradient != nullptr ? 1 : 0);
+}
+
+/// Loads a tile into shared memory; one warp calls. The copies are in flight when this returns.
+/// kWraps: a tile may reach beyond the source's last column, where it begins again.
+template <InputType kType, bool kWraps>
+__device__ __forceinline__ void copy_tile(const GroupedInput& input, const TileSource& source,
+                                          const Tile& tile, RawTile<kType>& raw) {
   constexpr int kPieces = kRowPieces<kType>;
   constexpr int kRowsAtOnce = 32 / kPieces;
   constexpr int kPieceSteps = RawStep<kType>::kWords / 4;  // pieces per step
@@ -89,15 +115,16 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
   const int piece = lane % kPieces;
   const int first_line = lane / kPieces;
   const std::int64_t pieces_per_row = input.columns / kStep * kPieceSteps;
-  const auto stride = static_cast<std::uint32_t>(kRowsAtOnce * pieces_per_row);
-  const auto* source = static_cast<const uint4*>(input.input);
+  const auto stride = static_cast<std::uint32_t>(kRowsAtOnce * source.pitch);
 #pragma unroll
   for (int segment = 0; segment < kSegments; ++segment) {
     // A segment lies in one block of columns, even in a tile of several.
     const int row = tile.row(segment * kSegmentRows);
     const std::int64_t in_row = std::int64_t{tile.block(segment * kSegmentRows)} * kPieces + piece;
+    const std::int64_t column = kWraps && in_row >= source.wrap ? in_row - source.wrap : in_row;
     uint4* const to = raw.row(segment * kSegmentRows) + first_line * kPieces + piece;
-    const uint4* const from = source + (tile.in_first + row + first_line) * pieces_per_row + in_row;
+    const uint4* const from =
+        source.base + (tile.in_first + row + first_line) * source.pitch + column;
     const bool whole =
         tile.in_rows - row >= kSegmentRows && in_row - piece + kPieces <= pieces_per_row;
     if (whole) {
@@ -112,38 +139,10 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
         const bool inside = i * kRowsAtOnce < rows;
         // Never form an address outside the operand, even though zero-fill would not read it.
         copy_piece(to + i * kRowsAtOnce * kPieces,
-                   inside ? from + static_cast<std::uint64_t>(i) * stride : source, inside);
+                   inside ? from + static_cast<std::uint64_t>(i) * stride : source.base, inside);
       }
     }
   }
-}
-
-/// The same through registers, applying the activation; all consumer warps call.
-template <InputType kType, Activation kActivation>
-__device__ __forceinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
-                                              RawTile<kType>& raw) {
-  constexpr int kVectors = RawStep<kType>::kVectors;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int step = thread % kLanesPerRow;
-  const std::int64_t steps_per_row = input.columns / kStep;
-#pragma unroll 4
-  for (int line = thread / kLanesPerRow; line < kSide; line += kThreads / kLanesPerRow) {
-    const int row = tile.row(line);
-    const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-    const RawStep<kType> values =
-        row < tile.in_rows && in_row < steps_per_row
-            ? load_activated_step<kType, kActivation>(input, tile.in_first + row, in_row)
-            : zero_step<kType>();
-#pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      raw.row(line)[step * kVectors + i] = values.vector(i);
-    }
-  }
-}
-
-/// A barrier of the consumer warps alone.
-__device__ __forceinline__ void sync_workers() {
-  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 }
 
 template <InputType kType>
@@ -151,6 +150,45 @@ __device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw,
                                                       int step) {
   const uint4* vectors = raw.row(row) + step * RawStep<kType>::kVectors;
   return step_of_vectors<kType>([&](int i) { return vectors[i]; });
+}
+
+/// Replaces gate by what the activation makes of the tile's parts; all consumer warps call, and a
+/// barrier must follow. One copy of all activations, called.
+template <InputType kType>
+__device__ __noinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
+                                           RawTile<kType>& gate, const RawTile<kType>& up,
+                                           const RawTile<kType>& dy) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int step = thread % kLanesPerRow;
+  const std::int64_t half = input.function_columns() / kStep;
+  const auto run = [&]<ActivationFunction kFunction, bool kGated, bool kClamped, bool kGradient>() {
+#pragma unroll 2
+    for (int line = thread / kLanesPerRow; line < kSide; line += kThreads / kLanesPerRow) {
+      const bool of_up = std::int64_t{tile.block(line)} * kLanesPerRow + step >= half;
+      const RawStep<kType> g = shared_step(gate, line, step);
+      const RawStep<kType> u = kGated ? shared_step(up, line, step) : g;
+      const RawStep<kType> d = kGradient ? shared_step(dy, line, step) : g;
+      const RawStep<kType> values =
+          activated_step<kFunction, kGated, kClamped, kGradient>(input.activation, g, u, d, of_up);
+#pragma unroll
+      for (int i = 0; i < RawStep<kType>::kVectors; ++i) {
+        gate.row(line)[step * RawStep<kType>::kVectors + i] = values.vector(i);
+      }
+    }
+  };
+  dispatch_activation(input.activation,
+                      [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
+                        if (input.gradient != nullptr) {
+                          run.template operator()<kFunction, kGated, kClamped, true>();
+                        } else {
+                          run.template operator()<kFunction, kGated, kClamped, false>();
+                        }
+                      });
+}
+
+/// A barrier of the consumer warps alone.
+__device__ __forceinline__ void sync_workers() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 }
 
 }  // namespace kernels::tiles

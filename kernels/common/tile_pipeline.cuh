@@ -4,15 +4,14 @@
 // the tiles of groups with any number of rows, padding, tickets, stamps) is done here.
 //
 // A Worker is a class with
-//   kType, kActivation, kStamped    input type, activation, whether stamps are written
-//   kBackwards                      tiles in descending order (the last pass left the tail in L2)
-//   Parameters                      kernel parameters, with `TileOperand operand()`
-//   Shared                          its own shared memory
-//   first_units(m), second_units(m) what the two coarse prefix sums count for a group of m rows
-//   kSecondOfInput                  whether the second counts the input's rows or the outputs'
-//   Worker(parameters, shared)      constructed by every consumer thread
-//   work(tile, raw, turn)           for every tile; no barrier other than sync_workers()
-//   finish()                        after the last tile
+//   kType, kActivated, kStamped     input type, whether there is an activation, whether stamps are
+//   written kBackwards                      tiles in descending order (the last pass left the tail
+//   in L2) Parameters                      kernel parameters, with `TileOperand operand()` Shared
+//   its own shared memory first_units(m), second_units(m) what the two coarse prefix sums count for
+//   a group of m rows kSecondOfInput                  whether the second counts the input's rows or
+//   the outputs' Worker(parameters, shared)      constructed by every consumer thread work(tile,
+//   raw, turn)           for every tile; no barrier other than sync_workers() finish() after the
+//   last tile
 #pragma once
 
 #include <cstdint>
@@ -59,15 +58,16 @@ struct StageBarrier {
 namespace kernels::tiles {
 
 /// Three stages and two blocks per SM keep enough loads in flight behind the work (two and three
-/// were 7 % slower, tests/bench/gpu_quantize_bench). Activated elements pass through registers, and
-/// FP32 tiles are too big: those rely on several blocks per SM.
-template <InputType kType, Activation kActivation>
-constexpr int kStagesFor = kType == InputType::Fp32 || kActivation != Activation::None ? 1 : 3;
-template <InputType kType, Activation kActivation>
-constexpr int kResident = kType != InputType::Fp32 && kActivation != Activation::None ? 3 : 2;
+/// were 7 % slower, tests/bench/gpu_quantize_bench). A stage holds one part of a tile: of an
+/// activation's two or three parts all but the first are free again once it is applied, and take
+/// parts of the next tile while this one is quantized. FP32 tiles are too big for that many.
+template <InputType kType, bool kActivated>
+constexpr int kStagesFor = kType == InputType::Fp32 && !kActivated ? 1 : 3;
+template <InputType kType, bool kActivated>
+constexpr int kResident = kType == InputType::Fp32 && kActivated ? 1 : 2;
 
 template <class Worker>
-inline constexpr int kWorkerStages = kStagesFor<Worker::kType, Worker::kActivation>;
+inline constexpr int kWorkerStages = kStagesFor<Worker::kType, Worker::kActivated>;
 
 /// Everything of fixed size; the tables follow it.
 template <class Worker>
@@ -88,11 +88,11 @@ __device__ __forceinline__ std::uint32_t multiprocessor() {
 /// Eight warps work, the ninth finds tiles and loads them.
 template <class Worker>
 __global__
-__launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)) void tile_kernel(
+__launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivated>)) void tile_kernel(
     const __grid_constant__ typename Worker::Parameters parameters) {
   wait_for_predecessor();
   constexpr InputType kType = Worker::kType;
-  constexpr Activation kActivation = Worker::kActivation;
+  constexpr bool kActivated = Worker::kActivated;
   constexpr int kStages = kWorkerStages<Worker>;
   extern __shared__ __align__(16) std::uint8_t dynamic_memory[];
   using Memory = PipelineMemory<Worker>;
@@ -115,36 +115,51 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
   const Tables tables = make_tables<Worker>(
       operand, reinterpret_cast<std::int32_t*>(dynamic_memory + sizeof(Memory)));
 
+  const int parts = kActivated ? tile_parts(input) : 1;
   if (warp == kWarps) {
     TileSchedule<Worker> deal(operand, tables);
-    for (std::uint32_t turn = 0;; ++turn) {
-      const std::uint32_t stage = turn % kStages;
+    std::uint32_t loads = 0;  // of parts, since the start
+    for (bool more = true; more;) {
       const Tile tile = deal.describe();
       deal.advance();
-      if (turn >= kStages) memory.empty[stage].wait((turn / kStages - 1) & 1);
-      if (lane == 0) memory.tiles[stage] = tile;
-      if constexpr (kActivation == Activation::None) {
-        if (tile.index >= 0) copy_tile<kType>(input, tile, memory.raw[stage]);
+      more = tile.index >= 0;
+      for (int part = 0; part < (more ? parts : 1); ++part, ++loads) {
+        const std::uint32_t stage = loads % kStages;
+        if (loads >= kStages) memory.empty[stage].wait((loads / kStages - 1) & 1);
+        if (lane == 0 && part == 0) memory.tiles[stage] = tile;
+        if (more) {
+          copy_tile<kType, kActivated>(input, tile_source<kType>(input, part), tile,
+                                       memory.raw[stage]);
+        }
+        memory.full[stage].arrive_after_copies();
+        if (lane == 0) memory.full[stage].arrive();
       }
-      memory.full[stage].arrive_after_copies();
-      if (lane == 0) memory.full[stage].arrive();
-      if (tile.index < 0) break;
     }
     deal.finish();
     return;
   }
 
   Worker worker(parameters, memory.shared, quantizes);
-  for (std::uint32_t turn = 0;; ++turn) {
-    const std::uint32_t stage = turn % kStages;
-    memory.full[stage].wait((turn / kStages) & 1);
+  std::uint32_t loads = 0;
+  for (std::uint32_t turn = 0;; ++turn, loads += static_cast<std::uint32_t>(parts)) {
+    const auto full_stage = [&](int part) {
+      const std::uint32_t load = loads + static_cast<std::uint32_t>(part);
+      memory.full[load % kStages].wait((load / kStages) & 1);
+      return load % kStages;
+    };
+    const std::uint32_t stage = full_stage(0);
     std::uint64_t begin_ns = 0;
     if constexpr (Worker::kStamped) begin_ns = device_time_ns();
     const Tile& tile = memory.tiles[stage];
     auto& raw = memory.raw[stage];
     if (tile.index < 0) break;
-    if constexpr (kActivation != Activation::None) {
-      activate_tile<kType, kActivation>(input, tile, raw);
+    if constexpr (kActivated) {
+      const std::uint32_t second = parts > 1 ? full_stage(1) : stage;
+      const std::uint32_t third = parts > 2 ? full_stage(2) : second;
+      // The gradient is the last part.
+      activate_tile<kType>(input, tile, raw, memory.raw[second], memory.raw[third]);
+      if (parts > 1) memory.empty[second].arrive();
+      if (parts > 2) memory.empty[third].arrive();
       sync_workers();
     }
     worker.work(tile, raw, turn);
@@ -187,22 +202,22 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
                           stream, parameters);
 }
 
-/// Calls launch.template operator()<type, format, activation, stamped>() for the launch's options.
+/// Calls launch.template operator()<type, format, activated, stamped>() for the launch's options.
 /// Stamped instances exist for BF16 without activation; cudaErrorNotSupported otherwise.
 template <class Launch>
 cudaError_t dispatch_tiles(const TileOperand& operand, Fp8Format format, Launch launch) {
   const bool stamped = operand.controls.stamps.stamps != nullptr;
-  const bool swiglu = operand.input.activation == Activation::SwiGlu;
-  if (stamped && (swiglu || operand.input.type != InputType::Bf16)) return cudaErrorNotSupported;
+  const bool activated = !operand.input.activation.none();
+  if (stamped && (activated || operand.input.type != InputType::Bf16)) return cudaErrorNotSupported;
   cudaError_t error = cudaSuccess;
   dispatch_cast(operand.input.type, format, [&](auto type, auto target) {
-    if (swiglu) {
-      error = launch.template operator()<type(), target(), Activation::SwiGlu, false>();
+    if (activated) {
+      error = launch.template operator()<type(), target(), true, false>();
     } else if constexpr (type() == InputType::Bf16) {
-      error = stamped ? launch.template operator()<type(), target(), Activation::None, true>()
-                      : launch.template operator()<type(), target(), Activation::None, false>();
+      error = stamped ? launch.template operator()<type(), target(), false, true>()
+                      : launch.template operator()<type(), target(), false, false>();
     } else {
-      error = launch.template operator()<type(), target(), Activation::None, false>();
+      error = launch.template operator()<type(), target(), false, false>();
     }
   });
   return error;

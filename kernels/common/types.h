@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/common/activation.h"
 #include "kernels/common/formats.h"
 
 #ifdef EXPERTSCOPE_WITH_CUDA
@@ -29,23 +30,32 @@ struct ScaleOptions {
   float amax_epsilon = 0.0F;
 };
 
-/// What is quantized: the input itself, or silu(gate) * up rounded to the input's type, which makes
-/// the fused kernel bit-identical to activation/swiglu.h followed by the plain kernel.
-enum class Activation { None, SwiGlu };
-
 /// One packed grouped operand: group g owns rows [row_offsets[g], row_offsets[g + 1]) of `input`.
 /// On a GPU all pointers are device pointers and the host never knows row_offsets; for a CPU twin
 /// all are host pointers. Rows from row_offsets[num_groups] on (capacity_rows may be larger) are
 /// neither read nor written.
+///
+/// What is quantized is the input itself, or what an activation makes of it, rounded to the input's
+/// type: y, or, where `gradient` holds the gradient of y, the gradient of the input. That makes a
+/// fused kernel bit-identical to activation/activate.h followed by the plain kernel.
 struct GroupedInput {
-  const void* input = nullptr;  // [capacity_rows, columns] row-major; with SwiGlu
-                                // [capacity_rows, 2 * columns]: the gate's columns, then up's
+  const void* input = nullptr;  // [capacity_rows, input_columns()] row-major; gated: the gate's
+                                // columns, then up's
   InputType type = InputType::Bf16;
   const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]
   int num_groups = 0;
   std::int64_t capacity_rows = 0;
-  std::int64_t columns = 0;  // multiple of 16
-  Activation activation = Activation::None;
+  std::int64_t columns = 0;  // that are quantized; multiple of 16
+  Activation activation = {};
+  const void* gradient = nullptr;  // [capacity_rows, function_columns()] of the same type
+
+  /// Columns of y, and so of gate and of up; a multiple of 16.
+  KERNELS_HOST_DEVICE constexpr std::int64_t function_columns() const {
+    return activation.gated && gradient != nullptr ? columns / 2 : columns;
+  }
+  KERNELS_HOST_DEVICE constexpr std::int64_t input_columns() const {
+    return activation.gated ? 2 * function_columns() : columns;
+  }
 };
 
 /// Where the quantized rows of the groups go: group g fills rows [row_offsets[g], row_offsets[g +

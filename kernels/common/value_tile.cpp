@@ -8,8 +8,32 @@
 namespace kernels {
 namespace {
 
-void widen(const GroupedInput& input, std::int64_t first, int count, float* values) {
-  widen_run({.input = input.input, .type = input.type, .first = first, .count = count}, values);
+void widen(const void* source, InputType type, std::int64_t first, std::int64_t count,
+           float* values) {
+  widen_run({.input = source, .type = type, .first = first, .count = count}, values);
+}
+
+/// `count` elements of a row of what is quantized, from `column` on; all in gate's or in up's
+/// columns where it is a gradient.
+void load_run(const GroupedInput& input, std::int64_t row, std::int64_t column, std::int64_t count,
+              float* values) {
+  const Activation& activation = input.activation;
+  if (activation.none()) {
+    return widen(input.input, input.type, row * input.columns + column, count, values);
+  }
+  const std::int64_t half = input.function_columns();
+  const bool of_up = column >= half;
+  const std::int64_t at = of_up ? column - half : column;
+  float up[kTileSide];
+  const std::int64_t gate = row * input.input_columns() + at;
+  widen(input.input, input.type, gate, count, values);
+  if (activation.gated) widen(input.input, input.type, gate + half, count, up);
+  if (input.gradient == nullptr) {
+    return activate_run(activation, input.type, up, count, values);
+  }
+  float dy[kTileSide];
+  widen(input.gradient, input.type, row * half + at, count, dy);
+  activation_gradient_run(activation, input.type, up, dy, of_up, count, values);
 }
 
 std::vector<HostTile> list_tiles(const GroupedInput& input, const OutputRows& output) {
@@ -65,15 +89,11 @@ void load_tile(const GroupedInput& input, const HostTile& tile, TileValues& valu
       continue;
     }
     const std::int64_t in_row = tile.in_first + row;
-    if (input.activation == Activation::None) {
-      widen(input, in_row * input.columns + tile.column, tile.columns, line);
-    } else {
-      float up[kTileSide];
-      const std::int64_t gate = in_row * 2 * input.columns + tile.column;
-      widen(input, gate, tile.columns, line);
-      widen(input, gate + input.columns, tile.columns, up);
-      activate_run(input.type, up, tile.columns, line);
-    }
+    // A tile of a gradient may begin in the gate's columns and end in up's.
+    const std::int64_t of_gate =
+        std::clamp<std::int64_t>(input.function_columns() - tile.column, 0, tile.columns);
+    load_run(input, in_row, tile.column, of_gate, line);
+    load_run(input, in_row, tile.column + of_gate, tile.columns - of_gate, line + of_gate);
     std::fill(line + tile.columns, line + kTileSide, 0.0F);
   }
 }

@@ -23,7 +23,7 @@ inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
     "15add_bias_kernel",
     "20bias_partials_kernel",
     "27reduce_bias_gradient_kernel",
-    "13swiglu_kernel",
+    "15activate_kernel",
     "18nvfp4_alpha_kernel",
 };
 

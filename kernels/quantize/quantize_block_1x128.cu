@@ -17,16 +17,14 @@ constexpr int kWaves = 4;  // tests/bench/gpu_quantize_bench
 
 /// Column blocks of one task: the loads a warp has in flight before it needs the first of them (128
 /// bytes per lane). Chosen with tests/bench/gpu_quantize_bench.
-template <InputType kType, Activation kActivation>
-constexpr int kBlocksPerTask =
-    (kType == InputType::Fp32 ? 2 : 4) / (kActivation == Activation::None ? 1 : 2);
+template <InputType kType, bool kActivated>
+constexpr int kBlocksPerTask = (kType == InputType::Fp32 ? 2 : 4) / (kActivated ? 2 : 1);
 
-template <InputType kType, Fp8Format kFormat, Activation kActivation>
+template <InputType kType, Fp8Format kFormat, bool kActivated>
 __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
   wait_for_predecessor();
-  constexpr bool kActivated = kActivation != Activation::None;
-  constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
+  constexpr int kBlocks = kBlocksPerTask<kType, kActivated>;
   __shared__ StripTable table;
   const GroupedInput& input = args.input;
   build_strip_table<kThreads, kStripRows>(input.row_offsets, input.num_groups, table);
@@ -115,25 +113,28 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 cudaError_t quantize_block_lines(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (args.block != kBlock) return cudaErrorNotSupported;
-  if (needs_tiles(args)) return quantize_block_tile(args, false, stream);
+  // Registers hold two operands here, and one function.
+  const bool here =
+      input.activation.none() || (input.activation.swiglu() && input.gradient == nullptr);
+  if (needs_tiles(args) || !here) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kStripRows + input.num_groups;
   const ScaleRule rule = block_scale_rule(args);
   cudaError_t error = cudaSuccess;
-  const auto launch = [&]<InputType kType, Fp8Format kFormat, Activation kActivation>() {
-    constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
+  const auto launch = [&]<InputType kType, Fp8Format kFormat, bool kActivated>() {
+    constexpr int kBlocks = kBlocksPerTask<kType, kActivated>;
     const std::int64_t tasks = strips * ceil_div(input.columns, kBlock * kBlocks);
-    const auto kernel = quantize_block_1x128_kernel<kType, kFormat, kActivation>;
+    const auto kernel = quantize_block_1x128_kernel<kType, kFormat, kActivated>;
     const unsigned grid = resident_grid(kernel, tasks, kThreads / 32, kWaves);
     error = launch_dependent(kernel, {.grid = grid, .threads = kThreads}, stream, args, rule);
   };
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    if (input.activation == Activation::SwiGlu) {
-      launch.template operator()<type(), format(), Activation::SwiGlu>();
+    if (input.activation.none()) {
+      launch.template operator()<type(), format(), false>();
     } else {
-      launch.template operator()<type(), format(), Activation::None>();
+      launch.template operator()<type(), format(), true>();
     }
   });
   return error;

@@ -229,12 +229,11 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   }
 }
 
-template <InputType kInput, Fp8Format kFormat, TileScaling kScaling, Activation kActive,
-          bool kStamp>
+template <InputType kInput, Fp8Format kFormat, TileScaling kScaling, bool kActive, bool kStamp>
 class BlockWorker {
  public:
   static constexpr InputType kType = kInput;
-  static constexpr Activation kActivation = kActive;
+  static constexpr bool kActivated = kActive;
   static constexpr bool kStamped = kStamp;
   static constexpr bool kBackwards = kScaling == TileScaling::PerTensor;
   static constexpr bool kSecondOfInput = true;
@@ -368,11 +367,10 @@ class BlockWorker {
 
 template <TileScaling kScaling>
 cudaError_t launch_block_tiles(const TileParameters& parameters, LaunchStream stream) {
-  const auto launch =
-      [&]<InputType kType, Fp8Format kFormat, Activation kActivation, bool kStamped>() {
-        using Worker = BlockWorker<kType, kFormat, kScaling, kActivation, kStamped>;
-        return launch_tiles<Worker>(parameters, stream);
-      };
+  const auto launch = [&]<InputType kType, Fp8Format kFormat, bool kActivated, bool kStamped>() {
+    using Worker = BlockWorker<kType, kFormat, kScaling, kActivated, kStamped>;
+    return launch_tiles<Worker>(parameters, stream);
+  };
   return dispatch_tiles(parameters.operand(), parameters.args.format, launch);
 }
 

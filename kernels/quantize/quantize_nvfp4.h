@@ -38,7 +38,7 @@ struct Nvfp4Output {
 /// The block number counts blocks of 16 in the order of the codes (byte of the codes / 8), with bit
 /// 63 set for the columnwise copy.
 struct QuantizeNvfp4Args {
-  GroupedInput input;  // Activation::SwiGlu is refused
+  GroupedInput input;  // an activation is refused
   OutputRows output_rows = {};
   bool square_blocks = false;  // one scale per 16 x 16 elements (weights), same codes in both
                                // directions; excludes hadamard

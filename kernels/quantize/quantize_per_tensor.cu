@@ -22,7 +22,7 @@ __global__ __launch_bounds__(kMaxGroups) void per_tensor_scale_kernel(
   args.scale_inv[group] = __frcp_rn(scale);
 }
 
-template <InputType kType, Fp8Format kFormat, Activation kActivation, bool kAmax>
+template <InputType kType, Fp8Format kFormat, bool kActivated, bool kAmax>
 __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
     const __grid_constant__ QuantizePerTensorArgs args) {
   wait_for_predecessor();
@@ -43,7 +43,7 @@ __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
       RawStep<kType> raw[kUnroll];
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) {
-        raw[i] = activated_step_at<kType, kActivation>(input, step + i * 32);
+        raw[i] = activated_step_at<kType, kActivated>(input, step + i * 32);
       }
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) {
@@ -52,7 +52,7 @@ __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
       }
     }
     for (; step < end; step += 32) {
-      const RawStep<kType> raw = activated_step_at<kType, kActivation>(input, step);
+      const RawStep<kType> raw = activated_step_at<kType, kActivated>(input, step);
       if constexpr (kAmax) amax = step_amax(raw, amax);
       store_codes<kType, kFormat>(raw, scale, args.rowwise, step);
     }
@@ -103,8 +103,7 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, LaunchStream 
     return quantize_per_tensor_tile(args, stream);
   }
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
-  if (input.activation != Activation::None && steps > std::int64_t{UINT32_MAX})
-    return cudaErrorInvalidValue;
+  if (!input.activation.none() && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
   cudaError_t error = cudaSuccess;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     const auto launch = [&](auto kernel) {
@@ -112,13 +111,13 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, LaunchStream 
           kernel, {.grid = resident_grid(kernel, steps, kThreads), .threads = kThreads}, stream,
           args);
     };
-    const bool swiglu = input.activation == Activation::SwiGlu;
+    const bool activated = !input.activation.none();
     if (args.amax != nullptr) {
-      launch(swiglu ? quantize_per_tensor_kernel<type(), format(), Activation::SwiGlu, true>
-                    : quantize_per_tensor_kernel<type(), format(), Activation::None, true>);
+      launch(activated ? quantize_per_tensor_kernel<type(), format(), true, true>
+                       : quantize_per_tensor_kernel<type(), format(), false, true>);
     } else {
-      launch(swiglu ? quantize_per_tensor_kernel<type(), format(), Activation::SwiGlu, false>
-                    : quantize_per_tensor_kernel<type(), format(), Activation::None, false>);
+      launch(activated ? quantize_per_tensor_kernel<type(), format(), true, false>
+                       : quantize_per_tensor_kernel<type(), format(), false, false>);
     }
   });
   return error;

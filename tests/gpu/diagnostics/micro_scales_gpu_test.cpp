@@ -194,7 +194,7 @@ TEST_F(MicroStatisticsGpu, OtherViewsAreRefused) {
   EXPECT_EQ(measured([](Args& args) { args.quantized.direction = kernels::Direction::Columnwise; }),
             cudaErrorInvalidValue);
   EXPECT_EQ(measured([](Args& args) { args.quantized.hadamard = true; }), cudaErrorInvalidValue);
-  EXPECT_EQ(measured([](Args& args) { args.input.activation = kernels::Activation::SwiGlu; }),
+  EXPECT_EQ(measured([](Args& args) { args.input.activation = kernels::kSwiglu; }),
             cudaErrorInvalidValue);
   EXPECT_EQ(measured([](Args& args) { args.input.columns = 24; }), cudaErrorInvalidValue);
   EXPECT_EQ(measured([&](Args& args) { args.losses = &block; }), cudaErrorInvalidValue);

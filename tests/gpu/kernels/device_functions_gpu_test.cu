@@ -1,7 +1,6 @@
 // Device functions that take a short way against their rules, for every FP32 bit pattern.
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/micro_scale_rule.h"
-#include "kernels/common/silu.h"
 #include "kernels/quantize/e2m1_encode.cuh"
 #include "tests/gpu/kernels/device_array.h"
 
@@ -50,32 +49,49 @@ TEST_F(E2m1Gpu, CodesOfEveryFloat) {
   EXPECT_EQ(count.tried, 2ULL * 0x40E00000ULL / 8 / 32);
 }
 
-struct SiluCount {
+struct SigmoidCount {
   unsigned long long wrong = 0;
   unsigned long long tried = 0;
 };
 
-__global__ void compare_silu_kernel(SiluCount* count) {
+/// Value and slope, as every use has them.
+template <kernels::ActivationFunction kFunction>
+__global__ void compare_sigmoid_kernel(SigmoidCount* count) {
   const float x = __uint_as_float(blockIdx.x * blockDim.x + threadIdx.x);
-  if (fabsf(x) > kernels::kOrdinarySilu) return;
-  // Times 1, since every use multiplies: this makes NaNs canonical.
-  const float expected = __fmul_rn(kernels::silu(x), 1.0F);
-  const float found = __fmul_rn(kernels::silu_ordinary(x), 1.0F);
-  if (__float_as_uint(expected) != __float_as_uint(found)) atomicAdd(&count->wrong, 1ULL);
+  constexpr kernels::Activation kPlain = {.function = kFunction};
+  if (fabsf(kernels::sigmoid_argument<kFunction>(kPlain, x)) > kernels::kOrdinarySigmoid) return;
+  const auto expected = kernels::function_slope<kFunction>(kPlain, x, kernels::AnySigmoid());
+  const auto found = kernels::function_slope<kFunction>(kPlain, x, kernels::OrdinarySigmoid());
+  // Times 1 makes NaNs canonical.
+  const auto same = [](float a, float b) {
+    return __float_as_uint(__fmul_rn(a, 1.0F)) == __float_as_uint(__fmul_rn(b, 1.0F));
+  };
+  if (!same(expected.value, found.value) || !same(expected.slope, found.slope)) {
+    atomicAdd(&count->wrong, 1ULL);
+  }
   if (threadIdx.x == 0) atomicAdd(&count->tried, 1ULL);
 }
 
-class SiluGpu : public DeviceTest {};
+class SigmoidGpu : public DeviceTest {};
 
-TEST_F(SiluGpu, EveryOrdinaryFloat) {
-  const DeviceArray<SiluCount> device(std::vector<SiluCount>(1));
-  compare_silu_kernel<<<1U << 24U, 256>>>(device.get());
-  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const SiluCount count = device.values()[0];
-  EXPECT_EQ(count.wrong, 0U);
+template <kernels::ActivationFunction kFunction>
+SigmoidCount compare_every_float() {
+  const DeviceArray<SigmoidCount> device(std::vector<SigmoidCount>(1));
+  compare_sigmoid_kernel<kFunction><<<1U << 24U, 256>>>(device.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  return device.values()[0];
+}
+
+TEST_F(SigmoidGpu, EveryOrdinaryFloat) {
+  const SigmoidCount silu = compare_every_float<kernels::ActivationFunction::Silu>();
+  EXPECT_EQ(silu.wrong, 0U);
   // First threads of the blocks: both signs up to 80 (0x42A00000, itself one), and of NaN, whose
   // patterns start behind 0x7F800000: there one block begins with infinity.
-  EXPECT_EQ(count.tried, 2ULL * (0x42A00000ULL / 256 + 1 + 0x800000ULL / 256 - 1));
+  EXPECT_EQ(silu.tried, 2ULL * (0x42A00000ULL / 256 + 1 + 0x800000ULL / 256 - 1));
+  const SigmoidCount gelu = compare_every_float<kernels::ActivationFunction::Gelu>();
+  EXPECT_EQ(gelu.wrong, 0U);
+  // Up to about 8.
+  EXPECT_GT(gelu.tried, 2ULL * (0x40E00000ULL / 256 + 1 + 0x800000ULL / 256 - 1));
 }
 
 }  // namespace

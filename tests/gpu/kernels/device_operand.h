@@ -20,7 +20,7 @@ struct OperandOnDevice {
 /// The operand with half the columns, read as gate and up.
 inline kernels::GroupedInput as_swiglu(kernels::GroupedInput input) {
   input.columns /= 2;
-  input.activation = kernels::Activation::SwiGlu;
+  input.activation = kernels::kSwiglu;
   return input;
 }
 

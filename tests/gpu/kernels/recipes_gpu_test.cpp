@@ -3,7 +3,7 @@
 #include <limits>
 #include <tuple>
 
-#include "kernels/activation/swiglu.h"
+#include "kernels/activation/activate.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/amax/group_amax.h"
 #include "kernels/bias/bias.h"
@@ -30,7 +30,7 @@ TEST_P(RecipesGpu, Block) {
     for (const bool square : {false, true}) {
       SCOPED_TRACE(variant.name() + (square ? " square" : ""));
       TwinArrays arrays;
-      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.swiglu,
+      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.applied,
                                 variant.padded);
       const std::int64_t rows = operand.out_capacity();
       const int groups = operand.num_groups();
@@ -82,7 +82,7 @@ TEST_P(RecipesGpu, PerTensor) {
   for (const RecipeVariant& variant : recipe_variants()) {
     SCOPED_TRACE(variant.name());
     TwinArrays arrays;
-    const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.swiglu,
+    const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.applied,
                               variant.padded);
     const auto groups = static_cast<std::size_t>(operand.num_groups());
     const std::int64_t elements = operand.out_capacity() * operand.columns();
@@ -125,7 +125,7 @@ TEST_P(RecipesGpu, Mxfp8) {
       const bool swizzled = (mode & 2) != 0;
       SCOPED_TRACE(variant.name() + (square ? " square" : "") + (swizzled ? " swizzled" : ""));
       TwinArrays arrays;
-      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.swiglu,
+      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.applied,
                                 variant.padded);
       const std::int64_t rows = operand.out_capacity();
       const int groups = operand.num_groups();
@@ -166,7 +166,7 @@ TEST_P(RecipesGpu, Mxfp8) {
 }
 
 TEST_P(RecipesGpu, Nvfp4) {
-  for (const RecipeVariant& variant : recipe_variants(/*with_swiglu=*/false)) {
+  for (const RecipeVariant& variant : recipe_variants(/*with_activations=*/false)) {
     for (const int mode : {0, 1, 2, 3, 4}) {
       const bool square = mode == 1;
       const bool swizzled = mode == 2;
@@ -174,7 +174,7 @@ TEST_P(RecipesGpu, Nvfp4) {
       const bool stochastic = mode == 2 || mode == 4;
       SCOPED_TRACE(variant.name() + " mode " + std::to_string(mode));
       TwinArrays arrays;
-      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, false,
+      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, {},
                                 variant.padded);
       const std::int64_t rows = operand.out_capacity();
       const int groups = operand.num_groups();
@@ -227,12 +227,12 @@ TEST_P(RecipesGpu, Nvfp4) {
   }
 }
 
-TEST_P(RecipesGpu, BiasSwigluAmax) {
+TEST_P(RecipesGpu, BiasActivationAmax) {
   for (const RecipeVariant& variant : recipe_variants()) {
     if (variant.padded) continue;
     SCOPED_TRACE(variant.name());
     TwinArrays arrays;
-    const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.swiglu,
+    const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, variant.applied,
                               false);
     const std::int64_t rows = operand.out_capacity();
     const int groups = operand.num_groups();
@@ -254,19 +254,20 @@ TEST_P(RecipesGpu, BiasSwigluAmax) {
                                                    .gradient = arrays.at<void*>(gradient, device),
                                                    .accumulate = accumulate};
       const kernels::GroupAmaxArgs largest{operand.input(device), arrays.at<float>(amax, device)};
-      const kernels::SwigluArgs swiglu{operand.input(device), arrays.at<void*>(activated, device)};
+      const kernels::ActivateArgs activate{operand.input(device),
+                                           arrays.at<void*>(activated, device)};
       if (device) {
         ASSERT_EQ(kernels::bias_partials(sums, nullptr), cudaSuccess);
         ASSERT_EQ(kernels::reduce_bias_gradient(reduce, nullptr), cudaSuccess);
         ASSERT_EQ(kernels::group_amax(largest, nullptr), cudaSuccess);
-        if (variant.swiglu) {
-          ASSERT_EQ(kernels::swiglu(swiglu, nullptr), cudaSuccess);
+        if (!variant.applied.activation.none()) {
+          ASSERT_EQ(kernels::activate(activate, nullptr), cudaSuccess);
         }
       } else {
         kernels::bias_partials_cpu(sums);
         kernels::reduce_bias_gradient_cpu(reduce);
         kernels::group_amax_cpu(largest);
-        if (variant.swiglu) kernels::swiglu_cpu(swiglu);
+        if (!variant.applied.activation.none()) kernels::activate_cpu(activate);
       }
     };
     run(false);

@@ -92,18 +92,52 @@ class TwinArrays {
   std::vector<bool> floats_;
 };
 
+/// What an operand is made of: a function of the input, or its gradient.
+struct Applied {
+  kernels::Activation activation = {};
+  bool gradient = false;
+  std::string name() const {
+    if (activation.none()) return "";
+    return " function " + std::to_string(static_cast<int>(activation.function)) +
+           (activation.gated ? " gated" : "") + (activation.clamped() ? " clamped" : "") +
+           (gradient ? " gradient" : "");
+  }
+};
+
+/// Every function gated and not, and the clamped one, forward and backward.
+inline std::vector<Applied> all_activations() {
+  using kernels::ActivationFunction;
+  std::vector<kernels::Activation> all = {
+      kernels::kClampedSwiglu,
+      {.function = ActivationFunction::Silu, .slope = kernels::kQuickGeluSlope}};
+  for (const auto function : {ActivationFunction::Silu, ActivationFunction::Gelu,
+                              ActivationFunction::Relu, ActivationFunction::SquaredRelu}) {
+    for (const bool gated : {false, true}) all.push_back({.function = function, .gated = gated});
+  }
+  std::vector<Applied> applied;
+  for (const kernels::Activation& activation : all) {
+    for (const bool gradient : {false, true}) applied.push_back({activation, gradient});
+  }
+  return applied;
+}
+
 /// A grouped operand on both sides.
 class TwinOperand {
  public:
+  /// `grouped` is what an activation makes of the operand, if there is one.
   TwinOperand(TwinArrays& arrays, const quantize_tests::GroupedCase& grouped,
-              kernels::InputType type, quantize_tests::Fill fill, bool swiglu, bool padded)
-      : arrays_(arrays), columns_(grouped.columns) {
+              kernels::InputType type, quantize_tests::Fill fill, const Applied& applied,
+              bool padded)
+      : arrays_(arrays) {
     quantize_tests::GroupedCase wide = grouped;
-    if (swiglu) wide.columns *= 2;
+    if (applied.activation.gated) wide.columns *= 2;
     const quantize_tests::Operand operand(wide, type, fill);
     input_ = operand.input;
-    input_.columns = columns_;
-    input_.activation = swiglu ? kernels::Activation::SwiGlu : kernels::Activation::None;
+    input_.activation = applied.activation;
+    if (applied.gradient) {
+      gradient_ = arrays.input(quantize_tests::Operand(grouped, type, fill).bytes);
+    }
+    input_.columns = applied.gradient ? wide.columns : grouped.columns;
     values_ = arrays.input(operand.bytes);
     offsets_ = arrays.input(operand.row_offsets);
     std::vector<std::int64_t> out = {0};
@@ -121,6 +155,7 @@ class TwinOperand {
     kernels::GroupedInput input = input_;
     input.input = arrays_.at<void*>(values_, device);
     input.row_offsets = arrays_.at<std::int64_t>(offsets_, device);
+    if (gradient_ >= 0) input.gradient = arrays_.at<void*>(gradient_, device);
     return input;
   }
   kernels::OutputRows output_rows(bool device) const {
@@ -129,15 +164,15 @@ class TwinOperand {
   }
   std::int64_t out_capacity() const { return out_capacity_; }
   int num_groups() const { return input_.num_groups; }
-  std::int64_t columns() const { return columns_; }
+  std::int64_t columns() const { return input_.columns; }
 
  private:
   TwinArrays& arrays_;
   kernels::GroupedInput input_;
-  std::int64_t columns_;
   std::int64_t out_capacity_ = 0;
   bool padded_ = false;
   int values_ = 0;
+  int gradient_ = -1;
   int offsets_ = 0;
   int out_offsets_ = 0;
 };
@@ -146,35 +181,42 @@ class TwinOperand {
 struct RecipeVariant {
   kernels::InputType type = kernels::InputType::Bf16;
   quantize_tests::Fill fill = quantize_tests::Fill::Mild;
-  bool swiglu = false;
+  Applied applied = {};
   bool padded = false;
   bool rowwise = true;
   bool columnwise = true;
   bool tickets = false;
   std::string name() const {
     return "type " + std::to_string(static_cast<int>(type)) + " fill " +
-           std::to_string(static_cast<int>(fill)) + (swiglu ? " swiglu" : "") +
-           (padded ? " padded" : "") + (rowwise ? " row" : "") + (columnwise ? " column" : "") +
-           (tickets ? " tickets" : "");
+           std::to_string(static_cast<int>(fill)) + applied.name() + (padded ? " padded" : "") +
+           (rowwise ? " row" : "") + (columnwise ? " column" : "") + (tickets ? " tickets" : "");
   }
 };
 
-inline std::vector<RecipeVariant> recipe_variants(bool with_swiglu = true) {
+inline std::vector<RecipeVariant> recipe_variants(bool with_activations = true) {
   std::vector<RecipeVariant> all;
   using kernels::InputType;
   using quantize_tests::Fill;
+  const std::vector<Applied> activations = all_activations();
+  std::size_t next = 0;  // the activations take turns
   for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
     for (const int direction : {1, 2, 3}) {
       for (const bool padded : {false, true}) {
-        for (const bool swiglu : {false, true}) {
-          if (swiglu && (!with_swiglu || (padded && direction != 3))) continue;
-          all.push_back({.type = type,
-                         .fill = (direction + (padded ? 1 : 0)) % 2 == 0 ? Fill::Wild : Fill::Mild,
-                         .swiglu = swiglu,
-                         .padded = padded,
-                         .rowwise = (direction & 1) != 0,
-                         .columnwise = (direction & 2) != 0,
-                         .tickets = padded != swiglu});
+        RecipeVariant variant{
+            .type = type,
+            .fill = (direction + (padded ? 1 : 0)) % 2 == 0 ? Fill::Wild : Fill::Mild,
+            .padded = padded,
+            .rowwise = (direction & 1) != 0,
+            .columnwise = (direction & 2) != 0,
+            .tickets = padded};
+        all.push_back(variant);
+        if (!with_activations || (padded && direction != 3)) continue;
+        variant.tickets = !padded;
+        for (const Applied& applied :
+             {Applied{kernels::kSwiglu, false}, Applied{kernels::kSwiglu, true},
+              activations[next++ % activations.size()], activations[next++ % activations.size()]}) {
+          variant.applied = applied;
+          all.push_back(variant);
         }
       }
     }

@@ -4,14 +4,13 @@
 // before.
 #include <gtest/gtest.h>
 
-#include "kernels/activation/swiglu.h"
+#include "kernels/activation/activate.h"
 #include "kernels/bias/bias.h"
 #include "tests/numerics/quantize/block_outputs.h"
 
 namespace quantize_tests {
 namespace {
 
-using kernels::Activation;
 using kernels::InputType;
 
 /// Overwrites `alone` with one group of `operand`, its missing rows zeros, transposed if asked.
@@ -153,15 +152,15 @@ TEST_P(BlockTwins, SwigluEqualsASeparatePassBefore) {
                           Fill::Wild);
     kernels::GroupedInput input = operand.input;
     input.columns /= 2;
-    input.activation = Activation::SwiGlu;
+    input.activation = kernels::kSwiglu;
     std::vector<std::uint8_t> activated(operand.bytes.size() / 2);
-    kernels::swiglu_cpu({.input = input, .output = activated.data()});
+    kernels::activate_cpu({.input = input, .output = activated.data()});
     BlockOutputs fused(input, input.capacity_rows, square);
     BlockOutputs apart(input, input.capacity_rows, square);
     kernels::QuantizeBlockArgs args{.input = input};
     fused.aim(args, true, true, true);
     run_twin(args, square);
-    args.input.activation = Activation::None;
+    args.input.activation = {};
     args.input.input = activated.data();
     apart.aim(args, true, true, true);
     run_twin(args, square);

@@ -20,7 +20,7 @@ constexpr Recipe kRecipes[] = {
     {"offsets", quantize_dump::dump_offsets},       {"per_tensor", quantize_dump::dump_per_tensor},
     {"block", quantize_dump::dump_block},           {"mxfp8", quantize_dump::dump_mxfp8},
     {"nvfp4", quantize_dump::dump_nvfp4},           {"delayed", quantize_dump::dump_delayed},
-    {"swiglu", quantize_dump::dump_swiglu},         {"bias", quantize_dump::dump_bias},
+    {"activate", quantize_dump::dump_activate},     {"bias", quantize_dump::dump_bias},
     {"dequantize", quantize_dump::dump_dequantize},
 };
 

@@ -90,9 +90,27 @@ inline std::vector<float> float_buffer(std::int64_t count) {
   return std::vector<float>(static_cast<std::size_t>(count), std::bit_cast<float>(kFloatSentinel));
 }
 
+inline kernels::Activation activation_of(const Case& test) {
+  using kernels::ActivationFunction;
+  const std::map<std::string, ActivationFunction> functions = {
+      {"", ActivationFunction::None},
+      {"silu", ActivationFunction::Silu},
+      {"gelu", ActivationFunction::Gelu},
+      {"relu", ActivationFunction::Relu},
+      {"squared_relu", ActivationFunction::SquaredRelu}};
+  kernels::Activation activation;
+  activation.function = functions.at(test.text("function"));
+  activation.gated = test.flag("gated");
+  activation.slope = test.number("slope", activation.slope);
+  activation.limit = test.number("limit", activation.limit);
+  activation.up_offset = test.number("up_offset", activation.up_offset);
+  return activation;
+}
+
 /// Input, offsets and controls of a case; the kernels' structs point into it.
 struct Operand {
   std::vector<std::uint8_t> bytes;
+  std::vector<std::uint8_t> gradient;
   std::vector<std::int64_t> row_offsets;
   std::vector<std::int64_t> output_offsets;
   std::vector<float> noop;
@@ -105,19 +123,19 @@ struct Operand {
       : bytes(test.values<std::uint8_t>("input")),
         row_offsets(test.values<std::int64_t>("offsets")),
         output_offsets(test.values<std::int64_t>("output_offsets")) {
-    const bool swiglu = test.flag("swiglu");
-    const std::int64_t columns = test.integer("columns");
-    if (row_offsets.size() < 2 || columns <= 0) throw std::runtime_error("no groups or columns");
-    const kernels::InputType type = input_type(test.text("type", "bf16"));
-    const std::int64_t row_bytes =
-        columns * (swiglu ? 2 : 1) * static_cast<std::int64_t>(element_bytes(type));
-    input = {.input = bytes.data(),
-             .type = type,
-             .row_offsets = row_offsets.data(),
-             .num_groups = static_cast<int>(row_offsets.size()) - 1,
-             .capacity_rows = static_cast<std::int64_t>(bytes.size()) / row_bytes,
-             .columns = columns,
-             .activation = swiglu ? kernels::Activation::SwiGlu : kernels::Activation::None};
+    input.activation = activation_of(test);
+    gradient = test.values<std::uint8_t>("gradient_of_y");
+    input.columns = test.integer("columns");
+    if (row_offsets.size() < 2 || input.columns <= 0)
+      throw std::runtime_error("no groups or columns");
+    input.type = input_type(test.text("type", "bf16"));
+    input.input = bytes.data();
+    if (!gradient.empty()) input.gradient = gradient.data();
+    input.row_offsets = row_offsets.data();
+    input.num_groups = static_cast<int>(row_offsets.size()) - 1;
+    input.capacity_rows =
+        static_cast<std::int64_t>(bytes.size()) /
+        (input.input_columns() * static_cast<std::int64_t>(element_bytes(input.type)));
     output_capacity = test.integer("output_capacity", input.capacity_rows);
     if (!output_offsets.empty()) {
       output_rows = {.row_offsets = output_offsets.data(), .capacity_rows = output_capacity};

@@ -11,7 +11,7 @@ void dump_block(const Case& test);
 void dump_mxfp8(const Case& test);
 void dump_nvfp4(const Case& test);
 void dump_delayed(const Case& test);
-void dump_swiglu(const Case& test);
+void dump_activate(const Case& test);
 void dump_bias(const Case& test);
 void dump_dequantize(const Case& test);
 

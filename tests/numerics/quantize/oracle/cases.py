@@ -6,7 +6,8 @@ import subprocess
 import ml_dtypes
 import numpy as np
 
-from formats import F32, INPUTS, narrow, swiglu, widen
+from activations import applied
+from formats import F32, INPUTS, narrow, widen
 from layouts import cdiv
 
 DUMP = os.environ["QUANTIZE_DUMP"]
@@ -32,13 +33,17 @@ def wild_values(rng, rows, columns):
 
 
 class Operand:
-    """Splits, columns, a type; the tail rows hold the type's largest finite value."""
+    """Splits, columns, a type; the tail rows hold the type's largest finite value. With an
+    activation `columns` are those of its output."""
 
-    def __init__(self, splits, columns, type_name="bf16", spare=7, padding=None, activation=False,
+    def __init__(self, splits, columns, type_name="bf16", spare=7, padding=None, activation=None,
                  seed=0, mild=False):
-        self.columns, self.type, self.activation = columns, type_name, activation
+        self.type, self.activation = type_name, activation
+        parts = activation.parts if activation else 1
+        gradient = activation is not None and activation.gradient
+        self.columns = columns * (parts if gradient else 1)
         self.offsets = np.concatenate([[0], np.cumsum(splits)]).astype(np.int64)
-        rows, width = int(self.offsets[-1]), columns * (2 if activation else 1)
+        rows, width = int(self.offsets[-1]), columns * parts
         self.capacity = rows + spare
         rng = np.random.default_rng([seed, len(splits), columns])
         values = rng.standard_normal((rows, width)).astype(F32) if mild else wild_values(
@@ -53,9 +58,17 @@ class Operand:
             self.output_offsets = np.concatenate([[0], np.cumsum(rounded)]).astype(np.int64)
             self.output_capacity = int(self.output_offsets[-1]) + spare
         values = widen(self.bits[:rows], type_name)
+        self.gradient_bits = None
+        dy = None
+        if gradient:
+            fill = rng.standard_normal((self.capacity, columns)).astype(F32)
+            fill[rows:] = INPUTS[type_name][2]
+            self.gradient_bits = narrow(fill, type_name)
+            dy = widen(self.gradient_bits[:rows], type_name)
         if activation:
-            values = widen(narrow(swiglu(values[:, :columns], values[:, columns:]), type_name),
-                           type_name)
+            up = values[:, columns:] if activation.gated else None
+            values = widen(narrow(applied(activation, values[:, :columns], up, dy).astype(F32),
+                                  type_name), type_name)
         self.values = values  # what is quantized
 
     @property
@@ -72,7 +85,15 @@ class Operand:
         self.bits.tofile(prefix + ".input")
         self.offsets.tofile(prefix + ".offsets")
         words = {"type": self.type, "columns": self.columns, "input": prefix + ".input",
-                 "offsets": prefix + ".offsets", "swiglu": int(self.activation)}
+                 "offsets": prefix + ".offsets"}
+        if self.activation is not None:
+            a = self.activation
+            words |= {"function": a.function, "gated": int(a.gated),
+                      "slope": float(F32(a.slope)).hex(), "limit": a.limit,
+                      "up_offset": a.up_offset}
+        if self.gradient_bits is not None:
+            self.gradient_bits.tofile(prefix + ".gradient_of_y")
+            words["gradient_of_y"] = prefix + ".gradient_of_y"
         if self.padding is not None:
             self.output_offsets.tofile(prefix + ".output_offsets")
             words |= {"output_offsets": prefix + ".output_offsets",

@@ -161,11 +161,6 @@ def portable_exp(t):
     return np.where(np.isnan(t), t, value).astype(F32)
 
 
-def swiglu(gate, up):
-    with np.errstate(all="ignore"):
-        return ((gate * (F32(1) / (F32(1) + portable_exp(-gate)))) * up).astype(F32)
-
-
 HADAMARD_SIGNS = np.array([1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1], F32)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
+from activations import FUSED, SWIGLU
 from cases import FLOAT_SENTINEL, SHAPES, Operand, check, check_partials, run, untouched
 from layouts import float_scales, padded, spread
 
@@ -62,15 +63,16 @@ def check_case(outputs, operand, s):
 
 PLAIN = [s for s in SHAPES if not s.startswith("pad")]
 VARIANTS = {
-    "row": ([dict(direction="row")], PLAIN, False),
-    "column": ([dict(direction="column"), dict(direction="both")], PLAIN, False),
+    "row": ([dict(direction="row")], PLAIN, None),
+    "column": ([dict(direction="column"), dict(direction="both")], PLAIN, None),
     "padding": ([dict(direction=d) for d in ("row", "column", "both")], ["pad16", "pad128"],
-                False),
+                None),
     "bias": ([dict(direction=d, bias=True) for d in ("row", "both")],
-             ["k144", "one_hot", "groups65", "pad128"], False),
+             ["k144", "one_hot", "groups65", "pad128"], None),
     "swiglu": ([dict(direction=d, bias=True) for d in ("row", "both")],
-               ["k144", "k16", "pad16"], True),
-}
+               ["k144", "k16", "pad16"], SWIGLU),
+} | {a.name: ([dict(direction=d, bias=True) for d in ("row", "both")], ["k144", "pad16"], a)
+     for a in FUSED}
 BLOCKS = pytest.mark.parametrize(
     "block, square", [(128, False), (64, False), (128, True)],
     ids=["1x128", "1x64", "128x128"])

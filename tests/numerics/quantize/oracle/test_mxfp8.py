@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
+from activations import FUSED
 from cases import SHAPES, Operand, check, check_partials, run, untouched
 from layouts import micro_scales, spread
 from test_block import block_amax
@@ -56,13 +57,14 @@ def cases_of(type_name, square, activation, settings, shapes):
 @pytest.mark.parametrize("square", [False, True], ids=["lines", "squares"])
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_mxfp8(tmp_path, type_name, square):
-    cases = list(cases_of(type_name, square, False,
+    cases = list(cases_of(type_name, square, None,
                           [dict(direction=d) for d in ("row", "column", "both")], SHAPES))
     for (operand, s), outputs in zip(cases, run(tmp_path, "mxfp8", cases)):
         check_case(outputs, operand, s)
 
 
-@pytest.mark.parametrize("activation", [False, True], ids=["bias", "swiglu"])
+@pytest.mark.parametrize("activation", [None, *FUSED],
+                         ids=lambda a: a.name if a else "bias")
 @pytest.mark.parametrize("type_name", f.INPUTS)
 def test_mxfp8_bias(tmp_path, type_name, activation):
     cases = [case for square in (False, True) for case in cases_of(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import formats as f
+from activations import FUSED, SWIGLU
 from cases import SHAPES, Operand, check, check_partials, run, untouched
 
 
@@ -34,16 +35,17 @@ def test_every_16_bit_pattern(tmp_path, type_name, format_name):
 
 
 VARIANTS = {
-    "row": [(dict(direction="row"), s, False) for s in SHAPES if not s.startswith("pad")],
-    "column": [(dict(direction=d), s, False) for d in ("column", "both") for s in SHAPES
+    "row": [(dict(direction="row"), s, None) for s in SHAPES if not s.startswith("pad")],
+    "column": [(dict(direction=d), s, None) for d in ("column", "both") for s in SHAPES
                if not s.startswith("pad")],
-    "padding": [(dict(direction=d), s, False) for d in ("row", "column", "both")
+    "padding": [(dict(direction=d), s, None) for d in ("row", "column", "both")
                 for s in ("pad16", "pad128")],
-    "bias": [(dict(direction=d, bias=True), s, False) for d in ("row", "both")
+    "bias": [(dict(direction=d, bias=True), s, None) for d in ("row", "both")
              for s in ("k144", "one_hot", "groups65", "pad128")],
-    "swiglu": [(dict(direction=d, bias=True), s, True) for d in ("row", "both")
+    "swiglu": [(dict(direction=d, bias=True), s, SWIGLU) for d in ("row", "both")
                for s in ("k144", "k16", "pad16")],
-}
+} | {a.name: [(dict(direction=d, bias=d != "row"), s, a) for d in ("row", "both")
+              for s in ("k144", "pad16")] for a in FUSED}
 
 
 @pytest.mark.parametrize("type_name", f.INPUTS)

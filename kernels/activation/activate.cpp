@@ -1,12 +1,12 @@
-// SwiGLU alone, on the CPU.
-#include "kernels/activation/swiglu.h"
+// An activation or its gradient alone, on the CPU.
+#include "kernels/activation/activate.h"
 
 #include "kernels/common/element_run.h"
 #include "kernels/common/value_tile.h"
 
 namespace kernels {
 
-void swiglu_cpu(const SwigluArgs& args) {
+void activate_cpu(const ActivateArgs& args) {
   const GroupedInput& input = args.input;
   for_each_tile(input, {}, [&](const HostTile& tile, TileValues& values) {
     load_tile(input, tile, values);

@@ -1,0 +1,46 @@
+// Activation functions: which there are, and what is chosen about them. Host-safe; the arithmetic
+// is in activation_math.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace kernels {
+
+enum class ActivationFunction : std::uint8_t {
+  None,         // the input itself
+  Silu,         // x * sigmoid(slope * x); slope 1.702 makes it QGELU
+  Gelu,         // x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is the tanh form
+  Relu,         // max(x, 0)
+  SquaredRelu,  // max(x, 0)^2
+};
+
+/// y = f(x) or, gated, y = f(gate) * up. With a limit, gate is at most the limit and up within plus
+/// and minus the limit; their gradients beyond it are zero.
+struct Activation {
+  ActivationFunction function = ActivationFunction::None;
+  bool gated = false;
+  float slope = 1.0F;                                    // of Silu; positive
+  float limit = std::numeric_limits<float>::infinity();  // gated only; positive
+  float up_offset = 0.0F;                                // gated only: f(gate) * (up + up_offset)
+
+  constexpr bool none() const { return function == ActivationFunction::None; }
+  constexpr bool clamped() const {
+    return limit < std::numeric_limits<float>::infinity() || up_offset != 0.0F;
+  }
+  /// Whether it is f(gate) * up with f(x) = x * sigmoid(x).
+  constexpr bool swiglu() const {
+    return function == ActivationFunction::Silu && gated && slope == 1.0F && !clamped();
+  }
+};
+
+inline constexpr float kQuickGeluSlope = 1.702F;
+inline constexpr Activation kSwiglu = {.function = ActivationFunction::Silu, .gated = true};
+/// Of gpt-oss: gate and up clamped at 7, and 1 added to up.
+inline constexpr Activation kClampedSwiglu = {.function = ActivationFunction::Silu,
+                                              .gated = true,
+                                              .slope = kQuickGeluSlope,
+                                              .limit = 7.0F,
+                                              .up_offset = 1.0F};
+
+}  // namespace kernels

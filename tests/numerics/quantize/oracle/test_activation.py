@@ -1,0 +1,92 @@
+"""Activations alone: exact, close to FP64, and the gradient close to a difference quotient."""
+
+import numpy as np
+import pytest
+
+import activations
+import formats as f
+from cases import BYTE_SENTINEL, SHAPES, Operand, run
+
+by_name = pytest.mark.parametrize("activation", activations.EVERY, ids=lambda a: a.name)
+
+
+@pytest.mark.parametrize("type_name", f.INPUTS)
+@by_name
+def test_every_bit(tmp_path, activation, type_name):
+    raw = f.INPUTS[type_name][1]
+    shapes = ["k144", "k16", "groups65", "empty"]
+    operands = [Operand(**SHAPES[s], type_name=type_name, activation=activation) for s in shapes]
+    for operand, outputs in zip(operands, run(tmp_path, "activate", [(o, {}) for o in operands])):
+        active = operand.offsets[-1] * operand.columns
+        got = outputs.read("output", raw)
+        want = f.narrow(operand.values, type_name).reshape(-1)
+        np.testing.assert_array_equal(got[:active], want)
+        assert (got[active:].view(np.uint8) == BYTE_SENTINEL).all()
+
+
+def outputs_of(tmp_path, activation, gate, up, dy):
+    operand = Operand([gate.shape[0]], gate.shape[1], "fp32", spare=0, activation=activation)
+    parts = [gate, up] if activation.gated else [gate]
+    operand.bits = np.concatenate(parts, axis=1).view(np.uint32)
+    if activation.gradient:
+        operand.gradient_bits = dy.view(np.uint32)
+    (outputs,) = run(tmp_path, "activate", [(operand, {})])
+    return outputs.read("output", f.F32).reshape(gate.shape[0], -1).astype(np.float64)
+
+
+def sample(activation):
+    """Inside the clamp, where FP32 neither overflows nor loses the sigmoid's tail."""
+    end = min(30.0, 0.9 * activation.limit)
+    gate = np.linspace(-end, end, 4096, dtype=f.F32).reshape(256, 16)
+    rng = np.random.default_rng(7)
+    bound = min(3.0, 0.9 * activation.limit)
+    up = rng.uniform(-bound, bound, gate.shape).astype(f.F32)
+    return gate, up, rng.standard_normal(gate.shape).astype(f.F32)
+
+
+@by_name
+def test_close_to_fp64(tmp_path, activation):
+    gate, up, dy = sample(activation)
+    got = outputs_of(tmp_path, activation, gate, up, dy)
+    value, of_gate, of_up = activations.exact(activation, gate, up, dy)
+    if not activation.gradient:
+        wanted = [value]
+    else:
+        wanted = [of_gate, of_up] if activation.gated else [of_gate]
+    wanted = np.concatenate(wanted, axis=1)
+    # Where terms of opposite sign cancel the error is that of the terms.
+    scale = np.maximum(np.abs(wanted), 1e-3 if activation.gradient else 1e-30)
+    assert np.max(np.abs(got - wanted) / scale) < 2e-5
+
+
+def test_beyond_the_limit_nothing_changes(tmp_path):
+    clamped = activations.CLAMPED
+    gate = np.array([[-9, 6.9, 7, 7.1, 100, 7.1, 1, 1] * 2], f.F32)
+    up = np.array([[1, 1, 1, 1, 1, 1, -7.5, 7.5] * 2], f.F32)
+    dy = np.ones_like(gate)
+    got = outputs_of(tmp_path, clamped.of_gradient(), gate, up, dy)
+    of_gate, of_up = got[:, :16], got[:, 16:]
+    np.testing.assert_array_equal(of_gate[0, :8] == 0, [False] * 3 + [True] * 3 + [False] * 2)
+    np.testing.assert_array_equal(of_up[0, :8] == 0, [False] * 6 + [True] * 2)
+    value = outputs_of(tmp_path, clamped, gate, up, dy)
+    assert value[0, 3] == value[0, 4] == value[0, 2]
+
+
+@pytest.mark.parametrize("activation", activations.FORWARD, ids=lambda a: a.name)
+def test_gradient_is_the_slope_of_the_function(tmp_path, activation):
+    gate, up, dy = sample(activation)
+    gate = gate[np.abs(gate[:, 0]) > 0.1]  # not at the edge of the rectified functions
+    up, dy = up[:len(gate)], np.ones_like(gate)
+    step = 1e-5
+
+    def value(x, u):
+        return activations.exact(activation, x, u, dy)[0]
+
+    gate, up, dy = gate.astype(np.float64), up.astype(np.float64), dy.astype(np.float64)
+    slope = (value(gate + step, up) - value(gate - step, up)) / (2 * step)
+    narrow = [v.astype(f.F32) for v in (gate, up, dy)]
+    got = outputs_of(tmp_path, activation.of_gradient(), *narrow)
+    assert np.max(np.abs(got[:, :16] - slope)) < 1e-3 * max(1, np.abs(slope).max())
+    if activation.gated:
+        slope = (value(gate, up + step) - value(gate, up - step)) / (2 * step)
+        assert np.max(np.abs(got[:, 16:] - slope)) < 1e-3 * max(1, np.abs(slope).max())
