@@ -212,13 +212,6 @@ class CaseList {
     forward.columns /= 2;
     forward.activation = kSwiglu;
     add("swiglu_block_1x128", 2.5 + scales / 2, lines(forward, true, false));
-    {
-      QuantizeBlockArgs args{.input = forward, .options = {.pow2 = true}};  // SCRATCH
-      args.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
-      args.output_rows = {forward.row_offsets, forward.capacity_rows};
-      add("swiglu_block_1x128_tiles", 2.5 + scales / 2,
-          [&target = target_, args] { return target.run_block(args, false); });
-    }
     add("swiglu_block_1x128_both", 3 + scales, lines(forward, true, true));
     add("swiglu_block_1x128_both_unfused", 3 + scales, after_activation(forward));
     add("swiglu_mxfp8", 2.5 + 0.5 / kMxBlock, mxfp8(forward, false));

@@ -39,12 +39,12 @@ struct OrdinarySigmoid {
 template <ActivationFunction kFunction, InputType kType>
 __device__ __forceinline__ bool is_ordinary(const Activation& activation,
                                             const RawStep<kType>& gate) {
-  if constexpr (!uses_sigmoid(kFunction)) return true;
-  const float largest = word_amax<kType>(step_amax_word(gate));
-  if (kFunction == ActivationFunction::Silu && activation.slope == 1.0F) {
-    return largest <= kOrdinarySigmoid;
+  if constexpr (!uses_sigmoid(kFunction)) {
+    return true;
+  } else {
+    const float largest = word_amax<kType>(step_amax_word(gate));
+    return sigmoid_argument<kFunction>(activation, largest) <= kOrdinarySigmoid;
   }
-  return sigmoid_argument<kFunction>(activation, largest) <= kOrdinarySigmoid;
 }
 
 /// Combines two or three steps element by element.
@@ -105,11 +105,52 @@ __device__ __forceinline__ RawStep<kType> activated_step(const Activation& activ
       !kGradient ? Taken::Value : (of_up ? Taken::GradientOfUp : Taken::GradientOfGate));
 }
 
+/// Both gradients of a gated activation: returns gate's.
+template <ActivationFunction kFunction, bool kClamped, InputType kType>
+__device__ __forceinline__ RawStep<kType> activation_gradients(const Activation& activation,
+                                                               const RawStep<kType>& gate,
+                                                               const RawStep<kType>& up,
+                                                               const RawStep<kType>& dy,
+                                                               RawStep<kType>& of_up) {
+  if (!is_ordinary<kFunction>(activation, gate)) {
+    of_up = activated_step_of_any<kFunction, true, kClamped>(activation, gate, up, dy,
+                                                             Taken::GradientOfUp);
+    return activated_step_of_any<kFunction, true, kClamped>(activation, gate, up, dy,
+                                                            Taken::GradientOfGate);
+  }
+  constexpr OrdinarySigmoid sigmoid_of;
+  RawStep<kType> of_gate;
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 g = step_pair(gate, pair);
+    const float2 u = step_pair(up, pair);
+    const float2 d = step_pair(dy, pair);
+    const auto both = [&](float gate_of, float up_of, float dy_of) {
+      return gated_gradients<kFunction, kClamped>(activation, gate_of, up_of, dy_of, sigmoid_of);
+    };
+    const GatedGradients x = both(g.x, u.x, d.x);
+    const GatedGradients y = both(g.y, u.y, d.y);
+    set_pair(of_gate, pair, x.gate, y.gate);
+    set_pair(of_up, pair, x.up, y.up);
+  }
+  return of_gate;
+}
+
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
                                                       const RawStep<kType>& up) {
   constexpr Activation kPlain = kSwiglu;
   return activated_step<ActivationFunction::Silu, true, false, false>(kPlain, gate, up, up, false);
+}
+
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> load_swiglu_step(const GroupedInput& input,
+                                                           std::int64_t row,
+                                                           std::int64_t step_in_row) {
+  const std::int64_t steps_per_row = input.columns / kStep;
+  const std::int64_t first = row * 2 * steps_per_row + step_in_row;
+  return swiglu_step<kType>(load_step<kType>(input.input, first),
+                            load_step<kType>(input.input, first + steps_per_row));
 }
 
 /// For kernels that are not about activations: one copy of all of them, called.
@@ -147,11 +188,7 @@ __device__ __forceinline__ RawStep<kType> load_activated_step(const GroupedInput
   if constexpr (!kActivated) {
     return load_step<kType>(input.input, row * steps_per_row + step_in_row);
   } else {
-    if (input.activation.swiglu() && input.gradient == nullptr) {
-      const std::int64_t first = row * 2 * steps_per_row + step_in_row;
-      return swiglu_step<kType>(load_step<kType>(input.input, first),
-                                load_step<kType>(input.input, first + steps_per_row));
-    }
+    if (input.is_swiglu()) return load_swiglu_step<kType>(input, row, step_in_row);
     return step_of_activation<kType>(input, row, step_in_row);
   }
 }

@@ -20,9 +20,9 @@ enum class ActivationFunction : std::uint8_t {
 struct Activation {
   ActivationFunction function = ActivationFunction::None;
   bool gated = false;
-  float slope = 1.0F;                                    // of Silu; positive
-  float limit = std::numeric_limits<float>::infinity();  // gated only; positive
-  float up_offset = 0.0F;                                // gated only: f(gate) * (up + up_offset)
+  float slope = 1.0F;                                    // Silu only; positive
+  float limit = std::numeric_limits<float>::infinity();  // gated Silu only; positive
+  float up_offset = 0.0F;  // gated Silu only: f(gate) * (up + up_offset)
 
   constexpr bool none() const { return function == ActivationFunction::None; }
   constexpr bool clamped() const {
@@ -33,6 +33,15 @@ struct Activation {
     return function == ActivationFunction::Silu && gated && slope == 1.0F && !clamped();
   }
 };
+
+/// Whether the kernels have it: what is chosen about an activation must have an effect.
+constexpr bool is_supported(const Activation& activation) {
+  const bool silu = activation.function == ActivationFunction::Silu;
+  if (activation.none() && activation.gated) return false;
+  if (!(activation.slope > 0.0F) || !(activation.limit > 0.0F)) return false;
+  if (activation.slope != 1.0F && !silu) return false;
+  return !activation.clamped() || (silu && activation.gated);
+}
 
 inline constexpr float kQuickGeluSlope = 1.702F;
 inline constexpr Activation kSwiglu = {.function = ActivationFunction::Silu, .gated = true};

@@ -1,6 +1,7 @@
 // Activations and their gradients with the same bits on the host and on the device: their own
 // exponential built from fused multiply-adds and exact steps, since the two platforms' expf differ.
-// Multiplies by the reciprocal instead of dividing: one step less to round correctly on the device.
+// A sigmoid is the reciprocal 1 / (1 + exp(-x)), and x is multiplied by it instead of divided: one
+// step less to round correctly on the device.
 #pragma once
 
 #include "kernels/common/activation.h"
@@ -58,6 +59,7 @@ inline constexpr float kGeluCube = 0x1.2444f2p-4F;   // 0.044715 times that
 
 /// s(x): odd, and rising with x.
 template <ActivationFunction kFunction>
+  requires(uses_sigmoid(kFunction))
 KERNELS_HOST_DEVICE inline float sigmoid_argument(const Activation& activation, float x) {
   if constexpr (kFunction == ActivationFunction::Silu) {
     return exact_multiply(activation.slope, x);
@@ -67,6 +69,7 @@ KERNELS_HOST_DEVICE inline float sigmoid_argument(const Activation& activation, 
 }
 /// s'(x).
 template <ActivationFunction kFunction>
+  requires(uses_sigmoid(kFunction))
 KERNELS_HOST_DEVICE inline float sigmoid_argument_slope(const Activation& activation, float x) {
   if constexpr (kFunction == ActivationFunction::Silu) {
     return activation.slope;
@@ -132,22 +135,40 @@ KERNELS_HOST_DEVICE inline float activated(const Activation& activation, float g
   return kGated ? exact_multiply(value, up) : value;
 }
 
-/// The gradient of gate (or of x), or of up, for a gradient `dy` of y.
-template <ActivationFunction kFunction, bool kGated, bool kClamped, class Sigmoid>
-KERNELS_HOST_DEVICE inline float activation_gradient(const Activation& activation, float gate,
-                                                     float up, float dy, bool of_up,
-                                                     Sigmoid sigmoid_of) {
-  bool beyond = false;
+struct GatedGradients {
+  float gate;
+  float up;
+};
+/// For a gradient `dy` of y.
+template <ActivationFunction kFunction, bool kClamped, class Sigmoid>
+KERNELS_HOST_DEVICE inline GatedGradients gated_gradients(const Activation& activation, float gate,
+                                                          float up, float dy, Sigmoid sigmoid_of) {
+  bool gate_beyond = false;
+  bool up_beyond = false;
   if constexpr (kClamped) {
-    beyond = of_up ? (up > activation.limit || up < -activation.limit) : gate > activation.limit;
+    gate_beyond = gate > activation.limit;
+    up_beyond = up > activation.limit || up < -activation.limit;
     gate = clamped_gate(activation, gate);
     up = clamped_up(activation, up);
   }
   const ValueAndSlope f = function_slope<kFunction>(activation, gate, sigmoid_of);
-  if constexpr (!kGated) return exact_multiply(dy, f.slope);
   const float of_gate = exact_multiply(exact_multiply(dy, up), f.slope);
-  const float gradient = of_up ? exact_multiply(dy, f.value) : of_gate;
-  return beyond ? 0.0F : gradient;
+  const float of_up = exact_multiply(dy, f.value);
+  return {gate_beyond ? 0.0F : of_gate, up_beyond ? 0.0F : of_up};
+}
+
+/// The gradient of x, or one of the two of a gated activation.
+template <ActivationFunction kFunction, bool kGated, bool kClamped, class Sigmoid>
+KERNELS_HOST_DEVICE inline float activation_gradient(const Activation& activation, float gate,
+                                                     float up, float dy, bool of_up,
+                                                     Sigmoid sigmoid_of) {
+  if constexpr (!kGated) {
+    return exact_multiply(dy, function_slope<kFunction>(activation, gate, sigmoid_of).slope);
+  } else {
+    const GatedGradients both =
+        gated_gradients<kFunction, kClamped>(activation, gate, up, dy, sigmoid_of);
+    return of_up ? both.up : both.gate;
+  }
 }
 
 /// Calls work.operator()<function, gated, clamped>() for an activation other than None.

@@ -74,6 +74,7 @@ inline cudaError_t check_operands(const GroupedInput& input, const void* output)
   // Half of the columns of a gated gradient are up's; a step of eight belongs to one half.
   if (input.function_columns() % 16 != 0) return cudaErrorInvalidValue;
   if (input.gradient != nullptr && input.activation.none()) return cudaErrorInvalidValue;
+  if (!is_supported(input.activation)) return cudaErrorInvalidValue;
   for (const void* pointer : {input.input, input.gradient, output}) {
     if (misaligned(pointer)) return cudaErrorMisalignedAddress;
   }

@@ -77,36 +77,47 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
 }
 
-/// Where the columns of a tile come from: `wrap` columns of rows `pitch` apart; columns from `wrap`
-/// on begin again at the first. In pieces of 16 bytes.
+/// Whether the gradients of gate and of up are made from the same loads: a tile is one of gate's,
+/// and a second like it follows function_columns() to the right. A tile of few rows packs up to
+/// four blocks of columns, all of which must lie in one half.
+__host__ __device__ constexpr bool pairs_gradients(const GroupedInput& input) {
+  return input.gradient != nullptr && input.activation.gated &&
+         input.function_columns() % (4 * kBlock) == 0;
+}
+/// The columns that tiles are dealt from.
+__host__ __device__ constexpr std::int64_t dealt_columns(const GroupedInput& input) {
+  return pairs_gradients(input) ? input.function_columns() : input.columns;
+}
+
+/// Where the columns of a tile come from: rows of `wrap` columns, `pitch` apart; columns from
+/// `wrap` on begin again at the first. In units that the name of the variable says.
 struct TileSource {
-  const uint4* base = nullptr;
+  const void* base = nullptr;
   std::int64_t pitch = 0;
   std::int64_t wrap = 0;
 };
 
-/// Of the operand itself, or of an activation's gate, its up, or its gradient, in this order.
+/// What an activation is made of, in steps of eight elements.
 template <InputType kType>
-__device__ __forceinline__ TileSource tile_source(const GroupedInput& input, int part) {
-  constexpr int kPieceElements = kStep * 4 / RawStep<kType>::kWords;
-  const std::int64_t half = input.function_columns() / kPieceElements;
-  const bool gradient = part == (input.activation.gated ? 2 : 1);
-  return {.base = gradient ? static_cast<const uint4*>(input.gradient)
-                           : static_cast<const uint4*>(input.input) + (part == 1 ? half : 0),
-          .pitch = gradient ? half : input.input_columns() / kPieceElements,
-          .wrap = half};
+__device__ __forceinline__ TileSource gate_steps(const GroupedInput& input) {
+  return {input.input, input.input_columns() / kStep, input.function_columns() / kStep};
 }
-
-/// Parts of an operand that a tile needs.
-__device__ __forceinline__ int tile_parts(const GroupedInput& input) {
-  return 1 + (input.activation.gated ? 1 : 0) + (input.gradient != nullptr ? 1 : 0);
+template <InputType kType>
+__device__ __forceinline__ TileSource up_steps(const GroupedInput& input) {
+  const std::int64_t half = input.function_columns() / kStep;
+  return {static_cast<const uint4*>(input.input) + half * RawStep<kType>::kVectors,
+          input.input_columns() / kStep, half};
+}
+template <InputType kType>
+__device__ __forceinline__ TileSource gradient_steps(const GroupedInput& input) {
+  const std::int64_t half = input.function_columns() / kStep;
+  return {input.gradient, half, half};
 }
 
 /// Loads a tile into shared memory; one warp calls. The copies are in flight when this returns.
-/// kWraps: a tile may reach beyond the source's last column, where it begins again.
-template <InputType kType, bool kWraps>
-__device__ __forceinline__ void copy_tile(const GroupedInput& input, const TileSource& source,
-                                          const Tile& tile, RawTile<kType>& raw) {
+template <InputType kType>
+__device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile& tile,
+                                          RawTile<kType>& raw) {
   constexpr int kPieces = kRowPieces<kType>;
   constexpr int kRowsAtOnce = 32 / kPieces;
   constexpr int kPieceSteps = RawStep<kType>::kWords / 4;  // pieces per step
@@ -115,16 +126,15 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const TileS
   const int piece = lane % kPieces;
   const int first_line = lane / kPieces;
   const std::int64_t pieces_per_row = input.columns / kStep * kPieceSteps;
-  const auto stride = static_cast<std::uint32_t>(kRowsAtOnce * source.pitch);
+  const auto stride = static_cast<std::uint32_t>(kRowsAtOnce * pieces_per_row);
+  const auto* source = static_cast<const uint4*>(input.input);
 #pragma unroll
   for (int segment = 0; segment < kSegments; ++segment) {
     // A segment lies in one block of columns, even in a tile of several.
     const int row = tile.row(segment * kSegmentRows);
     const std::int64_t in_row = std::int64_t{tile.block(segment * kSegmentRows)} * kPieces + piece;
-    const std::int64_t column = kWraps && in_row >= source.wrap ? in_row - source.wrap : in_row;
     uint4* const to = raw.row(segment * kSegmentRows) + first_line * kPieces + piece;
-    const uint4* const from =
-        source.base + (tile.in_first + row + first_line) * source.pitch + column;
+    const uint4* const from = source + (tile.in_first + row + first_line) * pieces_per_row + in_row;
     const bool whole =
         tile.in_rows - row >= kSegmentRows && in_row - piece + kPieces <= pieces_per_row;
     if (whole) {
@@ -139,11 +149,65 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const TileS
         const bool inside = i * kRowsAtOnce < rows;
         // Never form an address outside the operand, even though zero-fill would not read it.
         copy_piece(to + i * kRowsAtOnce * kPieces,
-                   inside ? from + static_cast<std::uint64_t>(i) * stride : source.base, inside);
+                   inside ? from + static_cast<std::uint64_t>(i) * stride : source, inside);
       }
     }
   }
 }
+
+/// A read of what is needed once: it leaves the L1 cache to others.
+__device__ __forceinline__ uint4 load_streamed(const uint4* source) {
+  uint4 value;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(source));
+  return value;
+}
+
+/// The steps of one thread of a tile that pass through registers: step threadIdx.x % 16 of every
+/// sixteenth line. A line's row and block follow from those of the first one by bits that do not
+/// carry, so that little is computed for each.
+template <InputType kType>
+class StepStream {
+ public:
+  __device__ __forceinline__ StepStream(const GroupedInput& input, const Tile& tile,
+                                        const TileSource& source, int first_line, int step)
+      : row_bits_(tile.row_bits),
+        rows_left_(tile.in_rows - first_line),
+        step_(tile.bx * kLanesPerRow + step),
+        steps_per_row_(static_cast<int>(input.columns / kStep)),
+        wrap_(static_cast<int>(source.wrap)),
+        pitch_(static_cast<int>(source.pitch)),
+        rows_(static_cast<const uint4*>(source.base) +
+              (tile.in_first + first_line) * source.pitch * RawStep<kType>::kVectors) {}
+
+  /// In the columns of the operand that is quantized.
+  __device__ __forceinline__ int step(int pass) const {
+    return step_ + (kLinesPerPass * pass >> row_bits_) * kLanesPerRow;
+  }
+  __device__ __forceinline__ bool beyond_wrap(int pass) const { return step(pass) >= wrap_; }
+  /// Zeros outside the operand, which stay zeros: every f(0) is 0, and so is the gradient of y.
+  __device__ __forceinline__ RawStep<kType> load(int pass) const {
+    const int row = kLinesPerPass * pass & ((1 << row_bits_) - 1);
+    const int at = step(pass);
+    if (row >= rows_left_ || at >= steps_per_row_) return zero_step<kType>();
+    const uint4* vectors =
+        rows_ + (row * pitch_ + (at >= wrap_ ? at - wrap_ : at)) * RawStep<kType>::kVectors;
+    return step_of_vectors<kType>([&](int i) { return load_streamed(vectors + i); });
+  }
+
+  static constexpr int kLinesPerPass = kThreads / kLanesPerRow;
+
+ private:
+  // Copied: the tile's description is in shared memory, which is written between the reads.
+  int row_bits_;
+  int rows_left_;
+  int step_;
+  int steps_per_row_;
+  int wrap_;
+  int pitch_;
+  const uint4* rows_;
+};
 
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw, int row,
@@ -152,38 +216,90 @@ __device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw,
   return step_of_vectors<kType>([&](int i) { return vectors[i]; });
 }
 
-/// Replaces gate by what the activation makes of the tile's parts; all consumer warps call, and a
-/// barrier must follow. One copy of all activations, called.
-template <InputType kType>
-__device__ __noinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
-                                           RawTile<kType>& gate, const RawTile<kType>& up,
-                                           const RawTile<kType>& dy) {
+/// What a pass over a tile makes.
+enum class Made {
+  Value,      // y
+  Gradient,   // of x; or of gate or up, by the column
+  Gradients,  // of gate, and of up in a second tile (pairs_gradients())
+};
+
+template <InputType kType, ActivationFunction kFunction, bool kGated, bool kClamped, Made kMade>
+__device__ __forceinline__ void activate_steps(const GroupedInput& input, const Tile& tile,
+                                               RawTile<kType>& raw, RawTile<kType>& of_up) {
+  constexpr bool kGradient = kMade != Made::Value;
+  constexpr int kVectors = RawStep<kType>::kVectors;
   const int thread = static_cast<int>(threadIdx.x);
   const int step = thread % kLanesPerRow;
-  const std::int64_t half = input.function_columns() / kStep;
-  const auto run = [&]<ActivationFunction kFunction, bool kGated, bool kClamped, bool kGradient>() {
-#pragma unroll 2
-    for (int line = thread / kLanesPerRow; line < kSide; line += kThreads / kLanesPerRow) {
-      const bool of_up = std::int64_t{tile.block(line)} * kLanesPerRow + step >= half;
-      const RawStep<kType> g = shared_step(gate, line, step);
-      const RawStep<kType> u = kGated ? shared_step(up, line, step) : g;
-      const RawStep<kType> d = kGradient ? shared_step(dy, line, step) : g;
-      const RawStep<kType> values =
-          activated_step<kFunction, kGated, kClamped, kGradient>(input.activation, g, u, d, of_up);
+  const int first_line = thread / kLanesPerRow;
+  const StepStream<kType> gates(input, tile, gate_steps<kType>(input), first_line, step);
+  const StepStream<kType> ups(input, tile, up_steps<kType>(input), first_line, step);
+  const StepStream<kType> gradients(input, tile, gradient_steps<kType>(input), first_line, step);
+  const auto write = [&](RawTile<kType>& target, int pass, const RawStep<kType>& values) {
+    uint4* const at = target.row(first_line + StepStream<kType>::kLinesPerPass * pass);
 #pragma unroll
-      for (int i = 0; i < RawStep<kType>::kVectors; ++i) {
-        gate.row(line)[step * RawStep<kType>::kVectors + i] = values.vector(i);
-      }
-    }
+    for (int i = 0; i < kVectors; ++i) at[step * kVectors + i] = values.vector(i);
   };
-  dispatch_activation(input.activation,
-                      [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
-                        if (input.gradient != nullptr) {
-                          run.template operator()<kFunction, kGated, kClamped, true>();
-                        } else {
-                          run.template operator()<kFunction, kGated, kClamped, false>();
-                        }
-                      });
+#pragma unroll(kGradient ? 2 : 4)
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const RawStep<kType> g = gates.load(pass);
+    RawStep<kType> u = g;
+    RawStep<kType> d = g;
+    if constexpr (kGated) u = ups.load(pass);
+    if constexpr (kGradient) d = gradients.load(pass);
+    if constexpr (kMade == Made::Gradients) {
+      RawStep<kType> second;
+      write(raw, pass,
+            activation_gradients<kFunction, kClamped>(input.activation, g, u, d, second));
+      write(of_up, pass, second);
+    } else {
+      const bool second = kMade == Made::Gradient && gradients.beyond_wrap(pass);
+      write(raw, pass,
+            activated_step<kFunction, kGated, kClamped, kGradient>(input.activation, g, u, d,
+                                                                   second));
+    }
+  }
+}
+
+/// What a tile kernel is instantiated for. SwiGLU's value, the most frequent activation, has an
+/// instance of its own: the call in the other one costs it a quarter of its speed.
+enum class TileInput { Plain, Swiglu, Activated };
+
+template <InputType kType>
+__device__ __forceinline__ void swiglu_tile(const GroupedInput& input, const Tile& tile,
+                                            RawTile<kType>& raw) {
+  constexpr int kVectors = RawStep<kType>::kVectors;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int step = thread % kLanesPerRow;
+  const std::int64_t steps_per_row = input.columns / kStep;
+#pragma unroll 4
+  for (int line = thread / kLanesPerRow; line < kSide; line += kThreads / kLanesPerRow) {
+    const int row = tile.row(line);
+    const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+    const RawStep<kType> values = row < tile.in_rows && in_row < steps_per_row
+                                      ? load_swiglu_step<kType>(input, tile.in_first + row, in_row)
+                                      : zero_step<kType>();
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) raw.row(line)[step * kVectors + i] = values.vector(i);
+  }
+}
+
+/// Fills a tile, and where gradients come in pairs the one of up's; through registers. All consumer
+/// warps call, and a barrier must follow. One copy of all activations, called.
+template <InputType kType>
+__device__ __noinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
+                                           RawTile<kType>& raw, RawTile<kType>& of_up) {
+  dispatch_activation(
+      input.activation, [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
+        if (input.gradient == nullptr) {
+          activate_steps<kType, kFunction, kGated, kClamped, Made::Value>(input, tile, raw, of_up);
+        } else if (kGated && pairs_gradients(input)) {
+          activate_steps<kType, kFunction, kGated, kClamped, Made::Gradients>(input, tile, raw,
+                                                                              of_up);
+        } else {
+          activate_steps<kType, kFunction, kGated, kClamped, Made::Gradient>(input, tile, raw,
+                                                                             of_up);
+        }
+      });
 }
 
 /// A barrier of the consumer warps alone.

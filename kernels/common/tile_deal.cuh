@@ -25,7 +25,7 @@ struct Tables {
   std::int32_t* second_sums;  // coarse; what Worker::second_units() counts
 
   __host__ __device__ static int coarse(int groups) { return groups / 32 + 1; }
-  static std::size_t bytes(int groups) {
+  __host__ __device__ static std::size_t bytes(int groups) {
     return static_cast<std::size_t>(groups + 1 + 3 * coarse(groups)) * sizeof(std::int32_t);
   }
 };
@@ -50,7 +50,7 @@ class TileSchedule {
   __device__ TileSchedule(const TileOperand& args, const Tables& tables)
       : args_(args),
         tables_(tables),
-        blocks_per_row_(static_cast<unsigned>(ceil_div(args.input.columns, kBlock))),
+        blocks_per_row_(static_cast<unsigned>(ceil_div(dealt_columns(args.input), kBlock))),
         asked_(static_cast<std::int32_t>(blockIdx.x)) {
     out_offsets_ = args.output_rows.row_offsets != nullptr ? args.output_rows.row_offsets
                                                            : args.input.row_offsets;
@@ -172,7 +172,7 @@ __device__ __forceinline__ Tables make_tables(const TileOperand& args, std::int3
   const std::int64_t* in_offsets = args.input.row_offsets;
   const std::int64_t* out_offsets =
       args.output_rows.row_offsets != nullptr ? args.output_rows.row_offsets : in_offsets;
-  const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
+  const auto blocks_per_row = static_cast<int>(ceil_div(dealt_columns(args.input), kBlock));
   // One warp each.
   switch (static_cast<int>(threadIdx.x) / 32) {
     case 0:

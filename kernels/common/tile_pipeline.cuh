@@ -4,14 +4,15 @@
 // the tiles of groups with any number of rows, padding, tickets, stamps) is done here.
 //
 // A Worker is a class with
-//   kType, kActivated, kStamped     input type, whether there is an activation, whether stamps are
-//   written kBackwards                      tiles in descending order (the last pass left the tail
-//   in L2) Parameters                      kernel parameters, with `TileOperand operand()` Shared
-//   its own shared memory first_units(m), second_units(m) what the two coarse prefix sums count for
-//   a group of m rows kSecondOfInput                  whether the second counts the input's rows or
-//   the outputs' Worker(parameters, shared)      constructed by every consumer thread work(tile,
-//   raw, turn)           for every tile; no barrier other than sync_workers() finish() after the
-//   last tile
+// - kType, kTileInput, kStamped: input type, what the instance is for, whether stamps are written
+// - kBackwards: tiles in descending order (the last pass left the tail in L2)
+// - Parameters: kernel parameters, with `TileOperand operand()`
+// - Shared: its own shared memory
+// - first_units(m), second_units(m): what the two coarse prefix sums count for a group of m rows
+// - kSecondOfInput: whether the second counts the input's rows or the outputs'
+// - Worker(parameters, shared): constructed by every consumer thread
+// - work(tile, raw, turn): for every tile; no barrier other than sync_workers()
+// - finish(): after the last tile
 #pragma once
 
 #include <cstdint>
@@ -58,26 +59,36 @@ struct StageBarrier {
 namespace kernels::tiles {
 
 /// Three stages and two blocks per SM keep enough loads in flight behind the work (two and three
-/// were 7 % slower, tests/bench/gpu_quantize_bench). A stage holds one part of a tile: of an
-/// activation's two or three parts all but the first are free again once it is applied, and take
-/// parts of the next tile while this one is quantized. FP32 tiles are too big for that many.
-template <InputType kType, bool kActivated>
-constexpr int kStagesFor = kType == InputType::Fp32 && !kActivated ? 1 : 3;
-template <InputType kType, bool kActivated>
-constexpr int kResident = kType == InputType::Fp32 && kActivated ? 1 : 2;
+/// were 7 % slower, tests/bench/gpu_quantize_bench). What an activation makes passes through
+/// registers, and FP32 tiles are too big: those rely on several blocks per SM. (Loading an
+/// activation's parts into stages was slower, whether with two blocks of three stages or three of
+/// two.)
+template <InputType kType, TileInput kInput>
+constexpr int kStagesFor = kType == InputType::Fp32 || kInput != TileInput::Plain ? 1 : 3;
+template <InputType kType, TileInput kInput>
+constexpr int kResident = kInput == TileInput::Plain    ? 2
+                          : kType != InputType::Fp32    ? 3
+                          : kInput == TileInput::Swiglu ? 2
+                                                        : 1;
 
 template <class Worker>
-inline constexpr int kWorkerStages = kStagesFor<Worker::kType, Worker::kActivated>;
-
+inline constexpr int kWorkerStages = kStagesFor<Worker::kType, Worker::kTileInput>;
 /// Everything of fixed size; the tables follow it.
 template <class Worker>
 struct PipelineMemory {
   RawTile<Worker::kType> raw[kWorkerStages<Worker>];
   typename Worker::Shared shared;
   Tile tiles[kWorkerStages<Worker>];
+  Tile of_up;  // pairs_gradients(): the second of a pair; its elements follow the tables
   StageBarrier full[kWorkerStages<Worker>];
   StageBarrier empty[kWorkerStages<Worker>];
 };
+
+/// Behind the tables, aligned for a tile.
+template <class Worker>
+__host__ __device__ std::size_t tables_end(int groups) {
+  return (sizeof(PipelineMemory<Worker>) + Tables::bytes(groups) + 15) / 16 * 16;
+}
 
 __device__ __forceinline__ std::uint32_t multiprocessor() {
   std::uint32_t sm;
@@ -88,11 +99,11 @@ __device__ __forceinline__ std::uint32_t multiprocessor() {
 /// Eight warps work, the ninth finds tiles and loads them.
 template <class Worker>
 __global__
-__launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivated>)) void tile_kernel(
+__launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>)) void tile_kernel(
     const __grid_constant__ typename Worker::Parameters parameters) {
   wait_for_predecessor();
   constexpr InputType kType = Worker::kType;
-  constexpr bool kActivated = Worker::kActivated;
+  constexpr TileInput kInput = Worker::kTileInput;
   constexpr int kStages = kWorkerStages<Worker>;
   extern __shared__ __align__(16) std::uint8_t dynamic_memory[];
   using Memory = PipelineMemory<Worker>;
@@ -115,54 +126,55 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivated>))
   const Tables tables = make_tables<Worker>(
       operand, reinterpret_cast<std::int32_t*>(dynamic_memory + sizeof(Memory)));
 
-  const int parts = kActivated ? tile_parts(input) : 1;
+  const bool pairs = kInput == TileInput::Activated && pairs_gradients(input);
+  [[maybe_unused]] auto& raw_of_up =
+      *reinterpret_cast<RawTile<kType>*>(dynamic_memory + tables_end<Worker>(input.num_groups));
   if (warp == kWarps) {
     TileSchedule<Worker> deal(operand, tables);
-    std::uint32_t loads = 0;  // of parts, since the start
-    for (bool more = true; more;) {
+    for (std::uint32_t turn = 0;; ++turn) {
+      const std::uint32_t stage = turn % kStages;
       const Tile tile = deal.describe();
       deal.advance();
-      more = tile.index >= 0;
-      for (int part = 0; part < (more ? parts : 1); ++part, ++loads) {
-        const std::uint32_t stage = loads % kStages;
-        if (loads >= kStages) memory.empty[stage].wait((loads / kStages - 1) & 1);
-        if (lane == 0 && part == 0) memory.tiles[stage] = tile;
-        if (more) {
-          copy_tile<kType, kActivated>(input, tile_source<kType>(input, part), tile,
-                                       memory.raw[stage]);
+      if (turn >= kStages) memory.empty[stage].wait((turn / kStages - 1) & 1);
+      if (lane == 0) {
+        memory.tiles[stage] = tile;
+        if (pairs) {
+          memory.of_up = tile;
+          memory.of_up.bx += static_cast<int>(input.function_columns() / kBlock);
         }
-        memory.full[stage].arrive_after_copies();
-        if (lane == 0) memory.full[stage].arrive();
       }
+      if constexpr (kInput == TileInput::Plain) {
+        if (tile.index >= 0) copy_tile<kType>(input, tile, memory.raw[stage]);
+      }
+      memory.full[stage].arrive_after_copies();
+      if (lane == 0) memory.full[stage].arrive();
+      if (tile.index < 0) break;
     }
     deal.finish();
     return;
   }
 
   Worker worker(parameters, memory.shared, quantizes);
-  std::uint32_t loads = 0;
-  for (std::uint32_t turn = 0;; ++turn, loads += static_cast<std::uint32_t>(parts)) {
-    const auto full_stage = [&](int part) {
-      const std::uint32_t load = loads + static_cast<std::uint32_t>(part);
-      memory.full[load % kStages].wait((load / kStages) & 1);
-      return load % kStages;
-    };
-    const std::uint32_t stage = full_stage(0);
+  std::uint32_t works = 0;
+  for (std::uint32_t turn = 0;; ++turn) {
+    const std::uint32_t stage = turn % kStages;
+    memory.full[stage].wait((turn / kStages) & 1);
     std::uint64_t begin_ns = 0;
     if constexpr (Worker::kStamped) begin_ns = device_time_ns();
     const Tile& tile = memory.tiles[stage];
     auto& raw = memory.raw[stage];
     if (tile.index < 0) break;
-    if constexpr (kActivated) {
-      const std::uint32_t second = parts > 1 ? full_stage(1) : stage;
-      const std::uint32_t third = parts > 2 ? full_stage(2) : second;
-      // The gradient is the last part.
-      activate_tile<kType>(input, tile, raw, memory.raw[second], memory.raw[third]);
-      if (parts > 1) memory.empty[second].arrive();
-      if (parts > 2) memory.empty[third].arrive();
+    if constexpr (kInput == TileInput::Swiglu) {
+      swiglu_tile<kType>(input, tile, raw);
+      sync_workers();
+    } else if constexpr (kInput == TileInput::Activated) {
+      activate_tile<kType>(input, tile, raw, raw_of_up);
       sync_workers();
     }
-    worker.work(tile, raw, turn);
+    worker.work(tile, raw, works++);
+    if constexpr (kInput == TileInput::Activated) {
+      if (pairs) worker.work(memory.of_up, raw_of_up, works++);
+    }
     if constexpr (Worker::kStamped) {
       if (thread == 0 && tile.index < operand.controls.stamps.capacity) {
         operand.controls.stamps.stamps[tile.index] = {begin_ns, device_time_ns(), multiprocessor(),
@@ -182,14 +194,17 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
                                     ? operand.output_rows.capacity_rows
                                     : input.capacity_rows;
   const std::int64_t strips = capacity / kBlock + input.num_groups;
-  const std::int64_t tiles = strips * ceil_div(input.columns, kBlock);
+  const std::int64_t tiles = strips * ceil_div(dealt_columns(input), kBlock);
   // Row offsets and tile numbers are 32 bits wide on the device.
   if (tiles > INT32_MAX || std::max(capacity, input.capacity_rows) > INT32_MAX) {
     return cudaErrorInvalidValue;
   }
   const int waves = operand.controls.tickets != nullptr ? 1 : 4;  // tests/bench/gpu_quantize_bench
   const auto kernel = tile_kernel<Worker>;
-  const std::size_t bytes = sizeof(PipelineMemory<Worker>) + Tables::bytes(input.num_groups);
+  const std::size_t bytes = tables_end<Worker>(input.num_groups) +
+                            (Worker::kTileInput == TileInput::Activated && pairs_gradients(input)
+                                 ? sizeof(RawTile<Worker::kType>)
+                                 : 0);
   if (const cudaError_t refused = cudaFuncSetAttribute(
           kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
       refused != cudaSuccess) {
@@ -202,7 +217,7 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
                           stream, parameters);
 }
 
-/// Calls launch.template operator()<type, format, activated, stamped>() for the launch's options.
+/// Calls launch.template operator()<type, format, kInput, stamped>() for the launch's options.
 /// Stamped instances exist for BF16 without activation; cudaErrorNotSupported otherwise.
 template <class Launch>
 cudaError_t dispatch_tiles(const TileOperand& operand, Fp8Format format, Launch launch) {
@@ -211,13 +226,15 @@ cudaError_t dispatch_tiles(const TileOperand& operand, Fp8Format format, Launch 
   if (stamped && (activated || operand.input.type != InputType::Bf16)) return cudaErrorNotSupported;
   cudaError_t error = cudaSuccess;
   dispatch_cast(operand.input.type, format, [&](auto type, auto target) {
-    if (activated) {
-      error = launch.template operator()<type(), target(), true, false>();
+    if (operand.input.is_swiglu()) {
+      error = launch.template operator()<type(), target(), TileInput::Swiglu, false>();
+    } else if (activated) {
+      error = launch.template operator()<type(), target(), TileInput::Activated, false>();
     } else if constexpr (type() == InputType::Bf16) {
-      error = stamped ? launch.template operator()<type(), target(), false, true>()
-                      : launch.template operator()<type(), target(), false, false>();
+      error = stamped ? launch.template operator()<type(), target(), TileInput::Plain, true>()
+                      : launch.template operator()<type(), target(), TileInput::Plain, false>();
     } else {
-      error = launch.template operator()<type(), target(), false, false>();
+      error = launch.template operator()<type(), target(), TileInput::Plain, false>();
     }
   });
   return error;

@@ -53,6 +53,10 @@ struct GroupedInput {
   KERNELS_HOST_DEVICE constexpr std::int64_t function_columns() const {
     return activation.gated && gradient != nullptr ? columns / 2 : columns;
   }
+  /// The value of the most frequent activation, which some kernels have a fast way for.
+  KERNELS_HOST_DEVICE constexpr bool is_swiglu() const {
+    return activation.swiglu() && gradient == nullptr;
+  }
   KERNELS_HOST_DEVICE constexpr std::int64_t input_columns() const {
     return activation.gated ? 2 * function_columns() : columns;
   }

@@ -17,7 +17,7 @@ template <InputType kInput>
 class Nvfp4AmaxWorker {
  public:
   static constexpr InputType kType = kInput;
-  static constexpr bool kActivated = false;
+  static constexpr TileInput kTileInput = TileInput::Plain;
   static constexpr bool kStamped = false;
   static constexpr bool kBackwards = false;
   static constexpr bool kSecondOfInput = true;

@@ -113,10 +113,9 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 cudaError_t quantize_block_lines(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (args.block != kBlock) return cudaErrorNotSupported;
-  // Registers hold two operands here, and one function.
-  const bool here =
-      input.activation.none() || (input.activation.swiglu() && input.gradient == nullptr);
-  if (needs_tiles(args) || !here) return quantize_block_tile(args, false, stream);
+  // The register kernel is instantiated for no activation and for SwiGLU's value.
+  const bool fits_registers = input.activation.none() || input.is_swiglu();
+  if (needs_tiles(args) || !fits_registers) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
   if (input.num_groups == 0) return cudaSuccess;

@@ -229,11 +229,12 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   }
 }
 
-template <InputType kInput, Fp8Format kFormat, TileScaling kScaling, bool kActive, bool kStamp>
+template <InputType kElement, Fp8Format kFormat, TileScaling kScaling, TileInput kTaken,
+          bool kStamp>
 class BlockWorker {
  public:
-  static constexpr InputType kType = kInput;
-  static constexpr bool kActivated = kActive;
+  static constexpr InputType kType = kElement;
+  static constexpr TileInput kTileInput = kTaken;
   static constexpr bool kStamped = kStamp;
   static constexpr bool kBackwards = kScaling == TileScaling::PerTensor;
   static constexpr bool kSecondOfInput = true;
@@ -367,8 +368,8 @@ class BlockWorker {
 
 template <TileScaling kScaling>
 cudaError_t launch_block_tiles(const TileParameters& parameters, LaunchStream stream) {
-  const auto launch = [&]<InputType kType, Fp8Format kFormat, bool kActivated, bool kStamped>() {
-    using Worker = BlockWorker<kType, kFormat, kScaling, kActivated, kStamped>;
+  const auto launch = [&]<InputType kType, Fp8Format kFormat, TileInput kInput, bool kStamped>() {
+    using Worker = BlockWorker<kType, kFormat, kScaling, kInput, kStamped>;
     return launch_tiles<Worker>(parameters, stream);
   };
   return dispatch_tiles(parameters.operand(), parameters.args.format, launch);

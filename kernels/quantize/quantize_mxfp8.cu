@@ -10,10 +10,11 @@ cudaError_t quantize_mxfp8(const QuantizeMxfp8Args& args, LaunchStream stream) {
   }
   if (args.input.num_groups == 0) return cudaSuccess;
   const tiles::Mxfp8Parameters parameters{.args = args};
-  const auto launch = [&]<InputType kType, Fp8Format kFormat, bool kActivated, bool kStamped>() {
-    return tiles::launch_tiles<tiles::Mxfp8Worker<kType, kFormat, kActivated, kStamped>>(parameters,
+  const auto launch =
+      [&]<InputType kType, Fp8Format kFormat, tiles::TileInput kInput, bool kStamped>() {
+        return tiles::launch_tiles<tiles::Mxfp8Worker<kType, kFormat, kInput, kStamped>>(parameters,
                                                                                          stream);
-  };
+      };
   return tiles::dispatch_tiles(parameters.operand(), args.format, launch);
 }
 

@@ -46,11 +46,11 @@ __device__ __forceinline__ float mx_multiplier(std::uint32_t byte) {
   return __uint_as_float(mx_inverse_bits(byte));
 }
 
-template <InputType kInput, Fp8Format kFormat, bool kActive, bool kStamp>
+template <InputType kElement, Fp8Format kFormat, TileInput kTaken, bool kStamp>
 class Mxfp8Worker {
  public:
-  static constexpr InputType kType = kInput;
-  static constexpr bool kActivated = kActive;
+  static constexpr InputType kType = kElement;
+  static constexpr TileInput kTileInput = kTaken;
   static constexpr bool kStamped = kStamp;
   static constexpr bool kBackwards = false;
   static constexpr bool kSecondOfInput = true;

@@ -28,7 +28,7 @@ template <InputType kInput, bool kStochastic, bool kStamp>
 class Nvfp4Worker {
  public:
   static constexpr InputType kType = kInput;
-  static constexpr bool kActivated = false;
+  static constexpr TileInput kTileInput = TileInput::Plain;
   static constexpr bool kStamped = kStamp;
   static constexpr bool kBackwards = false;
   static constexpr bool kSecondOfInput = false;

@@ -32,7 +32,7 @@ TEST_F(ActivationGpu, EqualsCpu) {
   for (const GroupedCase& grouped : cases) {
     for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
       for (const Applied& applied : all_activations()) {
-        // The long case with one function of each kind is enough.
+        // In the long case, which shows that the grid loops, SwiGLU is enough.
         const bool swiglu = applied.activation.swiglu();
         if (grouped.name == "Loop" && !swiglu) continue;
         expect_equality(grouped, type, swiglu ? Fill::Mild : Fill::Wild, applied);
@@ -100,7 +100,24 @@ TEST_F(ActivationGpu, RefusesWhatHasNoMeaning) {
   input.gradient = bytes.get() + 8;
   EXPECT_EQ(result(), cudaErrorMisalignedAddress);
   input.gradient = bytes.get();
+  using kernels::ActivationFunction;
+  const kernels::Activation unsupported[] = {
+      {.function = ActivationFunction::Gelu, .gated = true, .limit = 7.0F},
+      {.function = ActivationFunction::Relu, .gated = true, .up_offset = 1.0F},
+      {.function = ActivationFunction::Silu, .limit = 7.0F},
+      {.function = ActivationFunction::Silu, .gated = true, .slope = -1.0F},
+      {.function = ActivationFunction::Gelu, .slope = 2.0F},
+      {.function = ActivationFunction::Silu, .gated = true, .limit = -7.0F}};
+  for (const kernels::Activation& activation : unsupported) {
+    input.activation = activation;
+    EXPECT_EQ(result(), cudaErrorInvalidValue);
+  }
+  input.activation = {.gated = true};
+  input.gradient = nullptr;
+  EXPECT_EQ(result(), cudaErrorInvalidValue) << "gated by nothing";
   input.activation = {};
+  EXPECT_EQ(result(), cudaErrorInvalidValue) << "nothing to apply";
+  input.gradient = bytes.get();
   EXPECT_EQ(result(), cudaErrorInvalidValue) << "a gradient of nothing";
 }
 

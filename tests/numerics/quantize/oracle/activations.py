@@ -1,4 +1,4 @@
-"""Activations and their gradients in FP32, operation by operation as kernels/common/activation.h
+"""Activations and their gradients in FP32, operation by operation as kernels/common/activation_math.h
 defines them, and in FP64 from the textbook."""
 
 from typing import NamedTuple
