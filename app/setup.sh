@@ -22,6 +22,11 @@ die() {
   exit 1
 }
 
+is_installed() {
+  # The status has three words; "deinstall ok config-files" also exits with success.
+  [[ $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) == *" ok installed" ]]
+}
+
 # Installs the packages that dpkg does not list as installed; apt is not touched when none is missing.
 need_packages() {
   command -v dpkg-query >/dev/null || {
@@ -30,8 +35,7 @@ need_packages() {
   }
   local package missing=()
   for package in "$@"; do
-    # The status has three words; "deinstall ok config-files" also exits with success.
-    [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == *" ok installed" ]] || missing+=("$package")
+    is_installed "$package" || missing+=("$package")
   done
   ((${#missing[@]})) || return 0
   if ((EUID != 0)); then
@@ -45,14 +49,14 @@ need_packages() {
     die "apt-get could not install: ${missing[*]}"
 }
 
-# Prints those of the given packages that are installed or that apt can install.
-known_packages() {
-  local package
+# Installs those of the given packages that apt has, if it may; the others are left out.
+want_packages() {
+  local package available=()
+  command -v dpkg-query >/dev/null && ((EUID == 0)) || return 0
   for package in "$@"; do
-    if dpkg-query -W "$package" >/dev/null 2>&1 || [[ -n $(apt-cache madison "$package" 2>/dev/null) ]]; then
-      printf '%s\n' "$package"
-    fi
+    is_installed "$package" || [[ -z $(apt-cache madison "$package" 2>/dev/null) ]] || available+=("$package")
   done
+  need_packages "${available[@]}"
 }
 
 # Sets nvcc to the compiler of a CUDA toolkit 13.0 or newer, or leaves it empty and sets no_cuda to why.

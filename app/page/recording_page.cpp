@@ -81,7 +81,7 @@ class Writer {
     std::vector<Row> rows;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const RecordedRun& run = *runs[i].run;
-      const std::vector<double> ns = profiling::step_times(run.result.iterations, {}).durations_ns;
+      const std::vector<double> ns = profiling::durations_ns(run.result.iterations);
       const profiling::Distribution time = profiling::summarize(ns);
       const bool rated = time.n > 0 && time.median > 0 && run.result.flop > 0;
       rows.push_back({fmt::format("{}. {}", i + 1, runs[i].name), milliseconds(time.median),
@@ -102,7 +102,7 @@ class Writer {
     if (!page_.has_room(kRoomOfRun)) {
       return page_.paragraph("Its charts and tables do not fit into this page.");
     }
-    const std::vector<double> ns = profiling::step_times(run.result.iterations, {}).durations_ns;
+    const std::vector<double> ns = profiling::durations_ns(run.result.iterations);
     const profiling::Distribution time = profiling::summarize(ns);
     if (time.n > 0) {
       page_.chart(line_chart(ns, "ns"),

@@ -39,7 +39,7 @@ void write_runs(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const RecordedRun& run = session.runs[i];
     const engine::RunResult& result = run.result;
-    const Distribution time = summarize(step_times(result.iterations, {}).durations_ns);
+    const Distribution time = summarize(durations_ns(result.iterations));
     table.cell(i + 1).cell(result.id).cell(run.wall_clock_ms);
     table.cells(request.cells(&result.effective)).cell(time.n);
     if (time.n == 0) {

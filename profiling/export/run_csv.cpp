@@ -29,7 +29,11 @@ void write_iterations(const Session& session, CsvTable& table) {
     const StepTimes times = step_times(iterations, session.runs[i].power.samples);
     for (std::size_t k = 0; k < iterations.size(); ++k) {
       table.cell(i + 1).cell(k).cells(columns.cells(&iterations[k]));
-      table.cell(times.throttled.empty() ? 0 : static_cast<int>(times.throttled[k]));
+      if (times.throttled.empty()) {
+        table.empty(1);
+      } else {
+        table.cell(static_cast<int>(times.throttled[k]));
+      }
       table.end_row();
     }
   }

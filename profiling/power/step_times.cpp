@@ -20,21 +20,29 @@ std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
 
 }  // namespace
 
+std::vector<double> durations_ns(std::span<const engine::Iteration> iterations) {
+  std::vector<double> ns;
+  ns.reserve(iterations.size());
+  for (const engine::Iteration& one : iterations) {
+    ns.push_back(static_cast<double>(one.duration_ns));
+  }
+  return ns;
+}
+
 StepTimes step_times(std::span<const engine::Iteration> iterations,
                      std::span<const PowerSample> samples) {
   StepTimes times;
-  times.durations_ns.reserve(iterations.size());
+  times.durations_ns = durations_ns(iterations);
   std::vector<bool> throttled;
   throttled.reserve(iterations.size());
   for (const engine::Iteration& one : iterations) {
-    times.durations_ns.push_back(static_cast<double>(one.duration_ns));
     const std::uint64_t reasons =
         throttled_by(one.start_ns, one.start_ns + one.duration_ns, samples);
     throttled.push_back(reasons != 0);
     times.reasons |= reasons;
     if (reasons != 0) ++times.throttled_count;
   }
-  if (times.throttled_count > 0) times.throttled = std::move(throttled);
+  if (!samples.empty()) times.throttled = std::move(throttled);
   return times;
 }
 

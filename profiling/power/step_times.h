@@ -13,7 +13,7 @@ namespace profiling {
 struct StepTimes {
   std::vector<double> durations_ns;  // of all, in order
   /// One per iteration: a reading inside it, the last before it, or the first after it names a
-  /// reason of kThrottleReasons. Empty if none was throttled, or the run has no readings.
+  /// reason of kThrottleReasons. Empty if the run has no readings.
   std::vector<bool> throttled;
   std::size_t throttled_count = 0;
   std::uint64_t reasons = 0;  // those of kThrottleReasons that the readings named
@@ -24,6 +24,7 @@ struct StepTimes {
   std::vector<double> counted_ns(bool skip_throttled) const;
 };
 
+std::vector<double> durations_ns(std::span<const engine::Iteration> iterations);
 /// `samples` ascend and have the time axis of the iterations, as PowerTrace's do.
 StepTimes step_times(std::span<const engine::Iteration> iterations,
                      std::span<const PowerSample> samples);

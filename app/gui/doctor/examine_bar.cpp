@@ -41,7 +41,7 @@ double ExamineBar::p99_seconds(const PanelContext& context) const {
   if (p99_generation_ != context.view.run_generation) {
     p99_generation_ = context.view.run_generation;
     const std::vector<double> times_ns =
-        profiling::step_times(context.view.run->result.iterations, {}).durations_ns;
+        profiling::durations_ns(context.view.run->result.iterations);
     p99_seconds_ = times_ns.empty() ? 0.0 : profiling::quantile(times_ns, 0.99) / 1e9;
   }
   return p99_seconds_;

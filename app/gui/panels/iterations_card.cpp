@@ -20,7 +20,7 @@ std::string durations_list(const IterationsCard& card) {
   const int first = first_iteration(card.replays);
   for (std::size_t i = 0; i < card.series.ns.values.size(); ++i) {
     text += fmt::format("{}\t{:.0f}\t{}\n", first + static_cast<int>(i), card.series.ns.values[i],
-                        throttled.empty() ? 0 : static_cast<int>(throttled[i]));
+                        throttled.empty() ? "" : (throttled[i] ? "1" : "0"));
   }
   return text;
 }
@@ -73,7 +73,9 @@ void draw_skip_throttled(const PanelContext& context, const IterationsCard& card
   const std::string id = fmt::format("{}.skip_throttled", card.control);
   if (controls::checkbox(
           context, id.c_str(), kSkip, skip,
-          {.tooltip = fmt::format(
+          {.enabled = card.series.times.mixed(),
+           .reason = fmt::format("All {} were throttled", card.series.times.throttled_count),
+           .tooltip = fmt::format(
                "Median, spread and rates of the step without the {} of {} {}s during which the "
                "device was throttled ({}). Times of kernels and experts keep them",
                card.series.times.throttled_count, card.series.times.durations_ns.size(),
@@ -100,7 +102,7 @@ CardSpec iterations_card(const PanelContext& context, const IterationsCard& card
   const std::string conditions = conditions_text(result.effective.measure);
   const bool skip = context.view.skip_throttled;
   const profiling::Distribution& time = card.series.time(skip);
-  const bool choice = card.series.times.mixed();
+  const bool choice = card.series.times.throttled_count > 0;
   return {.id = card.id,
           .title = card.title,
           .question = card.question,

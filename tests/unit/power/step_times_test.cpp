@@ -42,7 +42,9 @@ TEST(StepTimes, KnowsNothingWithoutReadings) {
 
 TEST(StepTimes, IdleAndChosenClocksHoldNothingDown) {
   const std::vector<PowerSample> samples = {{.time_ns = 0, .clock_reasons = kIdle | 2U}};
-  EXPECT_EQ(step_times(iterations(3), samples).throttled_count, 0U);
+  const StepTimes times = step_times(iterations(3), samples);
+  EXPECT_EQ(times.throttled_count, 0U);
+  EXPECT_EQ(times.throttled.size(), 3U) << "known, and not throttled";
 }
 
 TEST(StepTimes, IfAllWereHeldNoneIsLeftOut) {
