@@ -174,8 +174,7 @@ TEST_P(RecipesGpu, Nvfp4) {
       const bool stochastic = mode == 2 || mode == 4;
       SCOPED_TRACE(variant.name() + " mode " + std::to_string(mode));
       TwinArrays arrays;
-      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, {},
-                                variant.padded);
+      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, {}, variant.padded);
       const std::int64_t rows = operand.out_capacity();
       const int groups = operand.num_groups();
       const std::int64_t k = operand.columns();
