@@ -12,7 +12,7 @@ import unittest
 
 from command_line import CPU, PROGRAM, CommandLine
 
-BENCH_ROWS = 23  # per shape
+BENCH_ROWS = 30  # per shape
 
 
 class Bench(CommandLine):

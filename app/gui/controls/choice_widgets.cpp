@@ -80,7 +80,9 @@ bool contains_words(std::string_view text, std::string_view words) {
   };
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
-    if (std::ranges::search(text, words.substr(0, end), same).empty() && end > 0) return false;
+    const std::string_view word = words.substr(0, end);
+    const auto found = std::search(text.begin(), text.end(), word.begin(), word.end(), same);
+    if (found == text.end() && end > 0) return false;
     words.remove_prefix(std::min(end + 1, words.size()));
   }
   return true;

@@ -161,9 +161,10 @@ bool GraphScene::names_memory(int allocation) const {
 }
 
 bool GraphScene::names_access(int allocation, int node) const {
-  const auto [first, last] =
-      std::ranges::equal_range(named_, allocation, {}, &NamedAccess::allocation);
-  return std::any_of(first, last, [node](const NamedAccess& one) { return one.node == node; });
+  const auto first = std::ranges::lower_bound(named_, allocation, {}, &NamedAccess::allocation);
+  return std::any_of(first, named_.end(), [allocation, node](const NamedAccess& one) {
+    return one.allocation == allocation && one.node == node;
+  });
 }
 
 const profiling::Finding* GraphScene::chosen_finding() const {

@@ -64,10 +64,10 @@ void MemoryView::follow(const GraphScene& scene) {
     if (role_ > 0 && static_cast<int>(memory_of(scene, all[i]).role) != role_ - 1) continue;
     rows_.push_back(static_cast<int>(i));
   }
-  const auto others = std::ranges::stable_partition(rows_, [&](int row) {
+  const auto others = std::stable_partition(rows_.begin(), rows_.end(), [&](int row) {
     return scene.names_memory(all[static_cast<std::size_t>(row)].allocation);
   });
-  named_ = static_cast<int>(others.begin() - rows_.begin());
+  named_ = static_cast<int>(others - rows_.begin());
 }
 
 float MemoryView::x_of(double node, const Columns& columns) const {

@@ -62,7 +62,7 @@ TEST(QuantizeBench, EveryKernelOnEveryShape) {
         return Status();
       });
   ASSERT_TRUE(done.ok()) << done.error().message;
-  EXPECT_EQ(kernels.size(), 23U);
+  EXPECT_EQ(kernels.size(), 30U);
   EXPECT_THAT(elements, testing::ElementsAre(100 * 144, 32 * 256));
 }
 
