@@ -82,7 +82,7 @@ class FilesController {
   void save_report(DoctorState::Report report, const std::string& path);
   void save_records(const SessionState::Run& run, const RecordsOrder& order,
                     const std::string& path);
-  /// What is on screen, the open recording or this window's results, as one HTML page. With
+  /// All results of the open recording, or of this window, as one HTML page. With
   /// `paths`: also folders, this machine's name and its user's.
   void save_page(const SessionState& state, const std::string& path, bool paths);
   /// `done` is the notice after success.

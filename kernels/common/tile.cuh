@@ -90,14 +90,14 @@ __host__ __device__ constexpr std::int64_t dealt_columns(const GroupedInput& inp
 }
 
 /// Where the columns of a tile come from: rows of `wrap` columns, `pitch` apart; columns from
-/// `wrap` on begin again at the first. In units that the name of the variable says.
+/// `wrap` on begin again at the first. In steps of eight elements.
 struct TileSource {
   const void* base = nullptr;
   std::int64_t pitch = 0;
   std::int64_t wrap = 0;
 };
 
-/// What an activation is made of, in steps of eight elements.
+/// What an activation is made of.
 template <InputType kType>
 __device__ __forceinline__ TileSource gate_steps(const GroupedInput& input) {
   return {input.input, input.input_columns() / kStep, input.function_columns() / kStep};
@@ -261,7 +261,7 @@ __device__ __forceinline__ void activate_steps(const GroupedInput& input, const 
 }
 
 /// What a tile kernel is instantiated for. SwiGLU's value, the most frequent activation, has an
-/// instance of its own: the call in the other one costs it a quarter of its speed.
+/// instance of its own: beside the call it reached 0.49 of a copy, without it 0.64 (H200).
 enum class TileInput { Plain, Swiglu, Activated };
 
 template <InputType kType>

@@ -61,8 +61,8 @@ namespace kernels::tiles {
 /// Three stages and two blocks per SM keep enough loads in flight behind the work (two and three
 /// were 7 % slower, tests/bench/gpu_quantize_bench). What an activation makes passes through
 /// registers, and FP32 tiles are too big: those rely on several blocks per SM. (Loading an
-/// activation's parts into stages was slower, whether with two blocks of three stages or three of
-/// two.)
+/// activation's parts into stages, two blocks of three stages, gave values 0.60 and gradients 0.37
+/// of a copy's rate; three blocks of two stages 0.43 and 0.45.)
 template <InputType kType, TileInput kInput>
 constexpr int kStagesFor = kType == InputType::Fp32 || kInput != TileInput::Plain ? 1 : 3;
 template <InputType kType, TileInput kInput>
