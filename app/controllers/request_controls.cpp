@@ -9,6 +9,7 @@
 
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/values.h"
 
@@ -438,6 +439,10 @@ engine::Verdict control_support(const RequestControl& control, const engine::Run
   if (!link.hello()) return {};
   const engine::DeviceCapability device = link.capability(changed.backend);
   const std::string_view field = control.field;
+  if (field == "step") return engine::step_support(changed.step, changed.backend);
+  if (field == "backend" && engine::is_expert_layer(changed)) {
+    return engine::step_support(changed.step, changed.backend);
+  }
   if (field.starts_with("recipe.")) {
     return engine::recipe_support(changed.recipe, changed.backend, device, changed.linear);
   }

@@ -6,6 +6,7 @@
 #include "engine/gemm/same_step.h"
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/values.h"
 
@@ -31,6 +32,28 @@ bool on_device(const RunRequest& request) { return traits_of(request.backend).de
 std::string no_backward(const RunRequest& request) {
   if (request.linear.passes != StepPasses::Forward) return {};
   return "The step has no backward pass: choose Backward or Both";
+}
+
+std::string no_layer(const RunRequest& request) {
+  if (is_expert_layer(request)) return {};
+  return "The step is one linear layer: choose the expert layer";
+}
+
+std::string one_recipe(const RunRequest& request) {
+  if (request.expert_layer.mixed_recipes) return {};
+  return "Both projections have the recipe of the step: choose mixed recipes";
+}
+
+std::string no_fused_kernel(const RunRequest& request) {
+  if (!is_expert_layer(request)) return {};
+  const bool backward = request.linear.passes != StepPasses::Forward;
+  const auto fuses = [&](Projection projection) {
+    return traits_of(projection_of(request, projection).recipe).fuses_activation;
+  };
+  // A is the down projection's, dH the up projection's.
+  if (fuses(Projection::Down) || (backward && fuses(Projection::Up))) return {};
+  return fmt::format("Only kernels of {} compute an activation: choose one of them",
+                     recipes_with([](const RecipeTraits& one) { return one.fuses_activation; }));
 }
 
 std::string no_workspace(const RunRequest& request) {
@@ -175,6 +198,10 @@ constexpr Setting kSettings[] = {
     {"linear.wgrad_type", no_backward},
     {"linear.accumulate_wgrad", no_backward},
     {"linear.delayed_wgrad", no_backward},
+    {"expert_layer", no_layer},
+    {"expert_layer.fused_activation", no_fused_kernel, nullptr, true},
+    {"expert_layer.recompute_activation", no_backward},
+    {"expert_layer.down_scaling", one_recipe},
     {"streams", one_stream},
     {"workspace", no_workspace},
     {"setup_arrays", no_arrays},

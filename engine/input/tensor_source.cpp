@@ -15,6 +15,7 @@
 #include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
 #include "engine/input/tensor_file.h"
+#include "engine/model/projections.h"
 
 namespace engine {
 
@@ -303,6 +304,9 @@ void TensorSource::read_fp16(std::int64_t first_row, std::int64_t count,
 
 Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
                                                   int layer) {
+  if (is_expert_layer(request) && role == OperandRole::Gradients) {
+    return open_source(projection_of(request, Projection::Down), role, layer);
+  }
   const InputSpec& input = input_of(request, role);
   if (const auto* file = std::get_if<FileInput>(&input)) {
     return open_file_source(*file, request.shape, role);

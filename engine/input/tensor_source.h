@@ -49,10 +49,10 @@ struct FileStamp {
 FileStamp file_stamp(const InputSpec& input);
 
 /// Opens or builds the source of one operand and checks its size: activations [tokens, k],
-/// gradients [tokens, n], weights of one layer [num_experts * n, k] (a file may also hold
-/// [num_experts, n, k], or one tensor [n, k] per expert, named with {} for its number; all layers
-/// then read the same file). Synthetic values depend only on (seed, role, layer, row, column),
-/// never on how they are read.
+/// gradients [tokens, n] (of an expert layer [tokens, k]), weights of one layer [num_experts * n,
+/// k] (a file may also hold [num_experts, n, k], or one tensor [n, k] per expert, named with {} for
+/// its number; all layers then read the same file). Synthetic values depend only on (seed, role,
+/// layer, row, column), never on how they are read.
 Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
                                                   int layer);
 

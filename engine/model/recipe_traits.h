@@ -54,6 +54,7 @@ struct RecipeTraits {
   bool hadamard = false;              // Recipe::hadamard has an effect
   bool stochastic_rounding = false;   // Recipe::stochastic_rounding has an effect
   bool sums_bias = false;             // the quantize pass can sum the columns of dY
+  bool fuses_activation = false;      // the quantize pass can compute an activation first
 
   constexpr bool quantizes() const { return code_bits < 16; }
   /// E4M3 or E5M2; else there is one element format.
@@ -93,7 +94,8 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .amax = AmaxSource::FirstPass,
      .amax_epsilon = true,
      .split_accumulator = true,
-     .sums_bias = true},
+     .sums_bias = true,
+     .fuses_activation = true},
     {.label = "FP8 block",
      .title = "FP8 block",
      .code_bits = 8,
@@ -103,14 +105,16 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .square_weights = true,
      .square_activations = true,
      .amax_epsilon = true,
-     .sums_bias = true},
+     .sums_bias = true,
+     .fuses_activation = true},
     {.label = "FP8 delayed",
      .title = "FP8 per tensor with delayed scaling",
      .code_bits = 8,
      .scale = ScaleNumber::Fp32,
      .amax = AmaxSource::History,
      .split_accumulator = true,
-     .sums_bias = true},
+     .sums_bias = true,
+     .fuses_activation = true},
     {.label = "MXFP8",
      .title = "MXFP8",
      .code_bits = 8,
@@ -119,7 +123,8 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .block = 32,
      .square_weights = true,
      .transposed_columnwise = false,
-     .sums_bias = true},
+     .sums_bias = true,
+     .fuses_activation = true},
     {.label = "NVFP4",
      .title = "NVFP4",
      .code_bits = 4,

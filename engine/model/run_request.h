@@ -9,6 +9,7 @@
 
 #include "engine/model/backend_traits.h"
 #include "engine/model/error.h"
+#include "engine/model/expert_layer.h"
 #include "engine/model/fields.h"
 #include "engine/model/measurement.h"
 #include "engine/model/recipe_traits.h"
@@ -214,10 +215,11 @@ constexpr auto enum_names(WeightStorage) {
   return std::to_array<std::string_view>({"grouped", "list"});
 }
 
-/// The grouped linear step: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum of dY's rows.
+/// The grouped linear step: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum of dY's rows. The
+/// projections of an expert layer have the same options.
 struct LinearOptions {
   StepPasses passes = StepPasses::Forward;
-  InputSpec gradients = {};  // dY [tokens, n]; every layer reads the same
+  InputSpec gradients = {};  // dY [tokens, n], or [tokens, k]; every layer reads the same
   bool bias = false;         // adds b to Y; backward gives its gradient
   WeightStorage weight_storage = WeightStorage::Grouped;
   ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
@@ -241,13 +243,38 @@ struct LinearOptions {
   Flaw flaw() const;
 };
 
+/// The expert layer (engine/model/expert_layer.h). Its up projection is the linear step of the same
+/// request: n counts the columns of H, so a gated activation leaves n / 2 for A. dY is then
+/// [tokens, k].
+struct ExpertLayerOptions {
+  LayerActivation activation = LayerActivation::SwiGlu;
+  /// A and dH are computed inside the kernels that quantize them, where a recipe has such kernels;
+  /// off = they are written in high precision first.
+  bool fused_activation = true;
+  /// Backward computes A again from H instead of reading what forward saved of it.
+  bool recompute_activation = false;
+  InputSpec down_weights = {};           // Wdown [num_experts, k, columns of A]
+  bool mixed_recipes = false;            // the down projection has a scaling of its own
+  Scaling down_scaling = Scaling::None;  // the rest of the recipe is shared
+  bool operator==(const ExpertLayerOptions&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&ExpertLayerOptions::activation, &ExpertLayerOptions::fused_activation,
+                          &ExpertLayerOptions::recompute_activation,
+                          &ExpertLayerOptions::down_weights, &ExpertLayerOptions::mixed_recipes,
+                          &ExpertLayerOptions::down_scaling>();
+  }
+};
+
 struct RunRequest {
+  StepKind step = StepKind::Linear;
   ShapeSpec shape;
   RoutingSpec routing;
   InputSpec activations;  // X [tokens, k]
   InputSpec weights;      // W [num_experts, n, k]
   Recipe recipe;
   LinearOptions linear;
+  ExpertLayerOptions expert_layer;
   GemmBackend backend = GemmBackend::CpuReference;
   int streams = 4;  // of CublasLtPerExpert
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
@@ -262,7 +289,7 @@ struct RunRequest {
   bool int32_splits = false;  // CUDA: the splits on the device are 32 bits wide; else 64
   LaunchMode launch;
   MeasureOptions measure = {};
-  int layers = 1;  // grouped products in one step, each with its own weights and output, all
+  int layers = 1;  // linear or expert layers in one step, each with its own weights and output, all
                    // reading the same X
   std::uint64_t seed = 1;
   std::string cublaslt_library;  // path; empty = the worker's default
@@ -270,12 +297,14 @@ struct RunRequest {
   bool operator==(const RunRequest&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RunRequest::shape>(),
+    return std::array{engine::field<&RunRequest::step>(),
+                      engine::field<&RunRequest::shape>(),
                       engine::field<&RunRequest::routing>(),
                       engine::field<&RunRequest::activations>(),
                       engine::field<&RunRequest::weights>(),
                       engine::field<&RunRequest::recipe>(),
                       engine::field<&RunRequest::linear>(),
+                      engine::field<&RunRequest::expert_layer>(),
                       engine::field<&RunRequest::backend>(),
                       engine::field<&RunRequest::streams>({.low = 1, .high = kMaxStreams}),
                       engine::field<&RunRequest::workspace>(),

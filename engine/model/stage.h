@@ -25,11 +25,13 @@ enum class Stage : std::uint8_t {
   Wgrad,
   Bias,        // adding b to Y, and its gradient where it is not fused into quantize
   Dequantize,  // emulated products read dequantized operands
+  Activation,  // of an expert layer, where it is not fused into quantize
 };
 
 constexpr auto enum_names(Stage) {
   return std::to_array<std::string_view>({"offsets", "amax", "quantize", "fprop", "memory", "check",
-                                          "other", "dgrad", "wgrad", "bias", "dequantize"});
+                                          "other", "dgrad", "wgrad", "bias", "dequantize",
+                                          "activation"});
 }
 inline constexpr auto kStageNames = enum_names(Stage{});
 

@@ -51,7 +51,17 @@ Flaw LinearOptions::flaw() const {
   return {"wgrad_type", "is FP16; weight gradients are BF16 or FP32: choose one of them"};
 }
 
-Flaw RunRequest::flaw() const { return flaw_of_name("cublaslt_library", cublaslt_library); }
+Flaw RunRequest::flaw() const {
+  const ActivationTraits& activation = traits_of(expert_layer.activation);
+  const std::int64_t unit = 16 * std::int64_t{activation.halves()};
+  if (step == StepKind::ExpertLayer && shape.n % unit != 0) {
+    return {"shape.n",
+            fmt::format("is {}; {} takes gate and up from its two halves, each a multiple of 16: "
+                        "use {}",
+                        shape.n, activation.label, (shape.n + unit - 1) / unit * unit)};
+  }
+  return flaw_of_name("cublaslt_library", cublaslt_library);
+}
 
 Flaw MagnitudeHistogram::flaw() const {
   if (first_bin >= 0 && std::ssize(counts) <= std::int64_t{kHistogramBins} - first_bin) return {};

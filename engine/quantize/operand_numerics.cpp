@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/model/projections.h"
 #include "engine/quantize/block_error.h"
 #include "engine/quantize/range_waste.h"
 #include "kernels/dequantize/decode_patch.h"
@@ -179,7 +180,7 @@ ComparedOperand compared_operand(const ComparisonRequest& request,
   operand.role = request.gradients ? OperandRole::Gradients
                  : request.weights ? OperandRole::Weights
                                    : OperandRole::Activations;
-  operand.columns = request.gradients ? shape.n : shape.k;
+  operand.columns = request.gradients ? output_columns(request.request) : shape.k;
   for (const std::int64_t tokens : splits) {
     operand.rows.push_back(request.weights ? shape.n : tokens);
     operand.row_offsets.push_back(operand.all_rows() + operand.rows.back());

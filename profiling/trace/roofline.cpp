@@ -6,6 +6,7 @@
 #include <array>
 #include <variant>
 
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "profiling/trace/statistics.h"
 
@@ -17,11 +18,11 @@ using engine::Stage;
 constexpr double kHighPrecisionBytes = 2.0;
 
 /// Bytes per element including its share of the scales, as a product reads it.
-double operand_bytes(const engine::RunResult& result, bool square_blocks) {
-  if (!result.emulated.empty()) return kHighPrecisionBytes;
+double operand_bytes(const engine::RunRequest& request, bool emulated, bool square_blocks) {
+  if (emulated) return kHighPrecisionBytes;
   // The CPU multiplies FP32 copies, decoded one expert at a time; the bytes it must read are the
   // same as on a device.
-  return engine::traits_of(result.effective.recipe).element_bytes(square_blocks);
+  return engine::traits_of(request.recipe).element_bytes(square_blocks);
 }
 
 struct Extents {
@@ -32,10 +33,9 @@ struct Extents {
   double k = 0.0;
 };
 
-Extents extents_of(const engine::RunResult& result) {
-  Extents extents{.n = static_cast<double>(result.effective.shape.n),
-                  .k = static_cast<double>(result.effective.shape.k)};
-  for (const std::int64_t rows : result.splits) {
+Extents extents_of(const engine::ShapeSpec& shape, const std::vector<std::int64_t>& splits) {
+  Extents extents{.n = static_cast<double>(shape.n), .k = static_cast<double>(shape.k)};
+  for (const std::int64_t rows : splits) {
     extents.rows += static_cast<double>(rows);
     if (rows > 0) extents.weight_rows += extents.n;
     extents.all_weights += extents.n;
@@ -50,8 +50,7 @@ std::optional<double> input_bytes(const engine::InputSpec& input) {
   return static_cast<double>(engine::element_bytes(synthetic->element));
 }
 
-std::optional<StageWork> quantize_work(const engine::RunResult& result, const Extents& extents) {
-  const engine::RunRequest& request = result.effective;
+std::optional<StageWork> quantize_work(const engine::RunRequest& request, const Extents& extents) {
   const engine::RecipeTraits& traits = engine::traits_of(request.recipe);
   if (!traits.quantizes()) return std::nullopt;
   const bool backward = request.linear.passes != engine::StepPasses::Forward;
@@ -93,22 +92,22 @@ struct DeviceRow {
 constexpr std::array kHopper = {DeviceRow{"NVIDIA H200", 1830.0, 4.8e12},
                                 DeviceRow{"NVIDIA H100 80GB HBM3", 1830.0, 3.35e12}};
 
-}  // namespace
-
-std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
-  const engine::RunRequest& request = result.effective;
+/// Of a linear step.
+std::optional<StageWork> linear_work(const engine::RunRequest& request,
+                                     const std::vector<std::int64_t>& splits, bool emulated,
+                                     Stage stage) {
   const bool forward = request.linear.passes != engine::StepPasses::Backward;
   const bool backward = request.linear.passes != engine::StepPasses::Forward;
-  const Extents e = extents_of(result);
-  const double x = operand_bytes(result, request.recipe.square_activation_blocks);
-  const double w = operand_bytes(result, request.recipe.square_weight_blocks);
-  const double dy = operand_bytes(result, request.recipe.square_gradient_blocks);
+  const Extents e = extents_of(request.shape, splits);
+  const double x = operand_bytes(request, emulated, request.recipe.square_activation_blocks);
+  const double w = operand_bytes(request, emulated, request.recipe.square_weight_blocks);
+  const double dy = operand_bytes(request, emulated, request.recipe.square_gradient_blocks);
   const double dw_bytes =
       request.linear.wgrad_type == engine::ElementType::Fp32 ? 4.0 : kHighPrecisionBytes;
   StageWork work{.flop = 2.0 * e.rows * e.n * e.k, .bytes = 0.0};
   switch (stage) {
     case Stage::Quantize:
-      return quantize_work(result, e);
+      return quantize_work(request, e);
     case Stage::Fprop:
       if (!forward) return std::nullopt;
       work.bytes = e.rows * e.k * x + e.weight_rows * e.k * w + e.rows * e.n * kHighPrecisionBytes;
@@ -129,6 +128,30 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
   work.flop *= request.layers;
   work.bytes *= request.layers;
   return work;
+}
+
+}  // namespace
+
+std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
+  const engine::RunRequest& request = result.effective;
+  const bool emulated = !result.emulated.empty();
+  if (!engine::is_expert_layer(request)) {
+    return linear_work(request, result.splits, emulated, stage);
+  }
+  // What the quantize kernels of a layer move depends on which of them compute the activation.
+  if (stage == Stage::Quantize) return std::nullopt;
+  if (stage == Stage::Fprop && request.linear.passes == engine::StepPasses::Backward) {
+    return std::nullopt;
+  }
+  StageWork sum;
+  for (const engine::Projection projection : {engine::Projection::Up, engine::Projection::Down}) {
+    const std::optional<StageWork> work =
+        linear_work(engine::projection_of(request, projection), result.splits, emulated, stage);
+    if (!work) return std::nullopt;
+    sum.flop += work->flop;
+    sum.bytes += work->bytes;
+  }
+  return sum;
 }
 
 std::vector<double> stage_busy_ns(const Activity& activity, Stage stage) {

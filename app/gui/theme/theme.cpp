@@ -88,6 +88,8 @@ ImU32 Theme::stage(engine::Stage stage) const {
       return rgb(0x009E73);
     case engine::Stage::Dequantize:
       return rgb(0x7A6FD0);
+    case engine::Stage::Activation:
+      return rgb(0xA3B42E);
     case engine::Stage::Check:
       return rgb(0x8C6D46);
     case engine::Stage::Other:

@@ -113,10 +113,11 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   result.effective.cublaslt_library = library_path;
   result.deviations = std::move(forced.deviations);
   const RunRequest& effective = result.effective;
+  const Verdict step = step_support(effective.step, effective.backend);
   const Verdict recipe =
       recipe_support(effective.recipe, effective.backend, capability, effective.linear);
   const Verdict launch = launch_support(effective.launch, effective.backend, capability);
-  for (const Verdict& verdict : {recipe, launch}) {
+  for (const Verdict& verdict : {step, recipe, launch}) {
     if (verdict.support == Support::Refused) {
       return Error{ErrorCode::Unsupported, verdict.sentence};
     }

@@ -1,0 +1,68 @@
+// The numerics of an expert layer, tensor by tensor, of layer 0 with all its experts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/model/expert_layer.h"
+#include "engine/model/operand_statistics.h"
+
+namespace engine {
+
+struct LayerTensorResult {
+  LayerTensor tensor = LayerTensor::X;
+  std::int64_t rows = 0;  // of all experts
+  std::int64_t columns = 0;
+  /// One copy as it is written: codes and scales of an operand, else elements.
+  std::int64_t bytes = 0;
+  /// What forward keeps of it for backward; 0 = nothing.
+  std::int64_t saved_bytes = 0;
+  /// Of its value as the next product reads it, against the same tensor of a layer that computes in
+  /// FP32 from the unquantized operands: everything before it counts.
+  ProductAccuracy error = {};
+  /// What its own quantization did to it. Only operands; X, Wup and dY have the same in RunResult.
+  OperandStatistics statistics = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&LayerTensorResult::tensor>(),
+                      engine::field<&LayerTensorResult::rows>(kCount),
+                      engine::field<&LayerTensorResult::columns>(kCount),
+                      engine::field<&LayerTensorResult::bytes>(kCount),
+                      engine::field<&LayerTensorResult::saved_bytes>(kCount),
+                      engine::field<&LayerTensorResult::error>({.sparse = true}),
+                      engine::field<&LayerTensorResult::statistics>({.sparse = true})};
+  }
+};
+
+/// Y with this tensor left unquantized and all others quantized: what its quantization costs.
+struct ErrorSource {
+  LayerTensor tensor = LayerTensor::X;
+  double snr_db = 0.0;  // of Y; +inf if nothing else is lost
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&ErrorSource::tensor, &ErrorSource::snr_db>();
+  }
+};
+
+struct LayerResult {
+  std::vector<LayerTensorResult> tensors;  // in the order of LayerTensor
+  std::vector<ErrorSource> error_sources;  // of the operands of forward that are quantized
+  /// The SNR of Y with all of them unquantized: rounding to high precision is what is left.
+  double unquantized_snr_db = 0.0;
+  /// Null if the run had no such tensor.
+  const LayerTensorResult* find(LayerTensor tensor) const {
+    for (const LayerTensorResult& one : tensors) {
+      if (one.tensor == tensor) return &one;
+    }
+    return nullptr;
+  }
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&LayerResult::tensors>({.most = kLayerTensors.size()}),
+                      engine::field<&LayerResult::error_sources>({.most = kLayerTensors.size()}),
+                      engine::field<&LayerResult::unquantized_snr_db>()};
+  }
+};
+
+}  // namespace engine

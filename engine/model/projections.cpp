@@ -1,0 +1,34 @@
+#include "engine/model/projections.h"
+
+namespace engine {
+namespace {
+
+/// Any odd number: seeds of two experiments stay different.
+constexpr std::uint64_t kDownSeed = 0x9E3779B97F4A7C15;
+
+}  // namespace
+
+std::int64_t activated_columns(const RunRequest& request) {
+  return request.shape.n / traits_of(request.expert_layer.activation).halves();
+}
+
+RunRequest projection_of(const RunRequest& request, Projection projection) {
+  RunRequest linear = request;
+  linear.step = StepKind::Linear;
+  linear.expert_layer = {};
+  if (linear.linear.passes == StepPasses::Backward) {
+    linear.linear.passes = StepPasses::ForwardBackward;
+  }
+  if (projection == Projection::Up) return linear;
+  linear.shape.n = request.shape.k;
+  linear.shape.k = activated_columns(request);
+  linear.activations = {};
+  linear.weights = request.expert_layer.down_weights;
+  if (request.expert_layer.mixed_recipes) {
+    linear.recipe.scaling = request.expert_layer.down_scaling;
+  }
+  linear.seed = request.seed ^ kDownSeed;
+  return linear;
+}
+
+}  // namespace engine
