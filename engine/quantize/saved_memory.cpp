@@ -29,20 +29,6 @@ std::int64_t weight_bytes(const RunRequest& projection, std::size_t experts) {
 
 }  // namespace
 
-std::int64_t copy_bytes(const Recipe& recipe, kernels::Direction direction,
-                        const CopyExtent& extent) {
-  const RecipeTraits& traits = traits_of(recipe);
-  const std::int64_t rows = rows_of(extent.splits);
-  if (!traits.quantizes()) return rows * extent.columns * element_bytes(recipe.high_precision);
-  const int groups = static_cast<int>(extent.splits.size());
-  const OperandLayout layout =
-      operand_layout(recipe, extent.role, direction,
-                     {.capacity_rows = rows, .num_groups = groups, .columns = extent.columns});
-  const std::int64_t amax = traits.expert_amax() ? groups * std::int64_t{sizeof(float)} : 0;
-  return written_code_bytes(layout, extent.splits, extent.columns) +
-         written_scale_bytes(layout, extent.splits, extent.columns) + amax;
-}
-
 std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
                                             std::span<const std::int64_t> splits) {
   if (request.linear.passes == StepPasses::Forward) return {};

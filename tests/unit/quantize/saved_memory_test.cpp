@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "engine/quantize/operand_layout.h"
+
 namespace engine {
 namespace {
 
