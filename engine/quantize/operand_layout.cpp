@@ -1,6 +1,7 @@
 #include "engine/quantize/operand_layout.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/model/recipe_traits.h"
 #include "kernels/quantize/quantize_block.h"
@@ -142,6 +143,21 @@ std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const st
     scales += grid.rows * grid.columns;
   }
   return scales * std::int64_t{sizeof(float)};
+}
+
+std::int64_t copy_bytes(const Recipe& recipe, kernels::Direction direction,
+                        const CopyExtent& extent) {
+  const RecipeTraits& traits = traits_of(recipe);
+  const std::int64_t rows =
+      std::accumulate(extent.splits.begin(), extent.splits.end(), std::int64_t{0});
+  if (!traits.quantizes()) return rows * extent.columns * element_bytes(recipe.high_precision);
+  const int groups = static_cast<int>(extent.splits.size());
+  const OperandLayout layout =
+      operand_layout(recipe, extent.role, direction,
+                     {.capacity_rows = rows, .num_groups = groups, .columns = extent.columns});
+  const std::int64_t amax = traits.expert_amax() ? groups * std::int64_t{sizeof(float)} : 0;
+  return written_code_bytes(layout, extent.splits, extent.columns) +
+         written_scale_bytes(layout, extent.splits, extent.columns) + amax;
 }
 
 std::int64_t scale_count(const OperandLayout& layout, std::span<const std::int64_t> splits,

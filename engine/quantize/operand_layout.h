@@ -60,6 +60,19 @@ std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std
 std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
                                  std::int64_t columns);
 
+/// One tensor and its groups: `splits` rows of each, all of `columns`.
+struct CopyExtent {
+  OperandRole role = OperandRole::Activations;
+  std::span<const std::int64_t> splits;
+  std::int64_t columns = 0;
+};
+
+/// Bytes of one copy as a product reads it: codes, scales and, of NVFP4, the amax of every expert;
+/// elements in high precision where the recipe quantizes nothing. Without the padding that a
+/// device's products want between experts.
+std::int64_t copy_bytes(const Recipe& recipe, kernels::Direction direction,
+                        const CopyExtent& extent);
+
 /// Floats of amax that quantizing leaves: one per group or one per scale; MXFP8 leaves none.
 std::int64_t amax_count(const OperandLayout& layout, int num_groups);
 

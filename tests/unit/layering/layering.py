@@ -68,6 +68,8 @@ WINDOW_MAY_USE = (
     "engine/model/",
     "engine/observe/replay_watch.h",
     "engine/observe/step_observer.h",
+    "engine/quantize/saved_memory.h",
+    "kernels/common/activation.h",
     "kernels/common/formats.h",
     "profiling/compare/",
     "profiling/export/",

@@ -1,0 +1,31 @@
+// The memory that forward keeps for backward, from the request alone: no run is needed. The wider
+// the recipe, the more of it; how the activation is computed decides about A. No CUDA.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/model/expert_layer.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+
+/// What forward keeps of one tensor.
+struct SavedTensor {
+  LayerTensor tensor = LayerTensor::X;
+  std::int64_t bytes = 0;
+  bool operator==(const SavedTensor&) const = default;
+};
+
+/// Of one layer, for these tokens of every expert. In the order of LayerTensor: X, Wup, H, A,
+/// Wdown; of a linear step X and W (as WUp); nothing where the step has no backward pass.
+///
+/// X and A are kept as the columnwise copies that dW reads, H in high precision, from which the
+/// activation's gradient is computed, and weights as the columnwise copies that dgrad reads.
+/// Something that is there anyway counts as 0: unquantized weights, and A where backward computes
+/// it again.
+std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
+                                            std::span<const std::int64_t> splits);
+
+}  // namespace engine
