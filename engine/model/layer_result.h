@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "engine/model/expert_layer.h"
@@ -48,8 +49,9 @@ struct ErrorSource {
 struct LayerResult {
   std::vector<LayerTensorResult> tensors;  // in the order of LayerTensor
   std::vector<ErrorSource> error_sources;  // of the operands of forward that are quantized
-  /// The SNR of Y with all of them unquantized: rounding to high precision is what is left.
-  double unquantized_snr_db = 0.0;
+  /// The SNR of Y with all of them unquantized: rounding to high precision is what is left. NaN
+  /// without a forward pass.
+  double unquantized_snr_db = std::numeric_limits<double>::quiet_NaN();
   /// Null if the run had no such tensor.
   const LayerTensorResult* find(LayerTensor tensor) const {
     for (const LayerTensorResult& one : tensors) {

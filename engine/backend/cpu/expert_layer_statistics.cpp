@@ -51,9 +51,10 @@ class Statistics {
       if (exists(kOperands[i].tensor)) counts_[i] = zero_counts(rowwise(kOperands[i]).scales());
     }
     for (const OperandOf& operand : kOperands) {
-      const bool forward = !traits_of(operand.tensor).backward;
-      if (forward && rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
+      if (!layer_.runs_forward() || traits_of(operand.tensor).backward) continue;
+      if (rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
     }
+    source_errors_.resize(sources_.size());
     OperandPlan plan = rowwise(kOperands[2]).plan();
     plan.layers = 1;
     plan.keep_codes = false;
@@ -272,7 +273,6 @@ class Statistics {
   /// Y once for every operand of forward that is quantized, that one in FP32, and once with all
   /// operands in FP32. The projections' own stages still hold the expert's operands.
   void add_sources(int expert) {
-    source_errors_.resize(sources_.size());
     if (layer_.up().rows(expert) == 0) return;
     const auto quantized = [&](std::size_t operand) {
       return rowwise(kOperands[operand]).widen(elements(kOperands[operand], expert), 0);
