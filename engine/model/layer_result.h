@@ -22,7 +22,8 @@ struct LayerTensorResult {
   /// Of its value as the next product reads it, against the same tensor of a layer that computes in
   /// FP32 from the unquantized operands: everything before it counts.
   ProductAccuracy error = {};
-  /// What its own quantization did to it. Only operands; X, Wup and dY have the same in RunResult.
+  /// What its own quantization did to it. Only of A, Wdown and dH: X, Wup and dY have theirs in
+  /// RunResult.
   OperandStatistics statistics = {};
   template <int = 0>
   static constexpr auto fields() {

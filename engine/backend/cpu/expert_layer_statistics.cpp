@@ -94,14 +94,6 @@ class Statistics {
   }
 
   void finish(RunResult& result) const {
-    std::array<OperandStatistics, kOperands.size()> operands;
-    for (std::size_t i = 0; i < kOperands.size(); ++i) {
-      if (!exists(kOperands[i].tensor)) continue;
-      operands[i] = fold_statistics(counts_[i], rowwise(kOperands[i]).scales());
-    }
-    result.activations = std::move(operands[0]);
-    result.weights = std::move(operands[1]);
-    result.gradients = std::move(operands[4]);
     LayerResult& own = result.expert_layer.emplace();
     const std::vector<SavedTensor> saved =
         saved_for_backward(layer_.request(), layer_.shape().splits);
@@ -114,7 +106,12 @@ class Statistics {
       if (kept != saved.end()) one.saved_bytes = kept->bytes;
       const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
       if (operand == kOperands.end()) continue;
-      one.statistics = std::move(operands[static_cast<std::size_t>(operand - kOperands.begin())]);
+      const auto index = static_cast<std::size_t>(operand - kOperands.begin());
+      OperandStatistics& statistics = tensor == LayerTensor::X     ? result.activations
+                                      : tensor == LayerTensor::WUp ? result.weights
+                                      : tensor == LayerTensor::DY  ? result.gradients
+                                                                   : one.statistics;
+      statistics = fold_statistics(counts_[index], rowwise(*operand).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       own.error_sources.push_back(

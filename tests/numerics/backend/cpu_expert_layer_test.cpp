@@ -394,6 +394,10 @@ TEST(CpuExpertLayer, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
   // Codes, and a scale for each of two blocks of a row.
   EXPECT_EQ(a.bytes, 300 * 144 + 300 * 2 * 4);
   EXPECT_EQ(a.statistics.elements, 300U * 144U);
+  EXPECT_EQ(result.activations.elements, 300U * 80U);
+  EXPECT_EQ(result.weights.elements, 4U * 288U * 80U);
+  EXPECT_EQ(result.gradients.elements, 300U * 80U);
+  EXPECT_TRUE(validate(result).ok()) << validate(result).error().message;
   EXPECT_EQ(result.expert_layer->find(LayerTensor::H)->bytes, 300 * 288 * 2);
   EXPECT_GT(result.expert_layer->find(LayerTensor::H)->saved_bytes, 0);
 
