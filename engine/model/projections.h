@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/model/run_request.h"
 
@@ -11,6 +12,20 @@ constexpr bool is_expert_layer(const RunRequest& request) {
   return request.step == StepKind::ExpertLayer;
 }
 
+/// What the tensors of a linear layer are called.
+struct LinearSymbols {
+  const char* x = "X";
+  const char* w = "W";
+  const char* y = "Y";
+  const char* dy = "dY";
+  const char* dx = "dX";
+  const char* dw = "dW";
+};
+inline constexpr LinearSymbols kUpSymbols = {
+    .x = "X", .w = "Wup", .y = "H", .dy = "dH", .dx = "dX", .dw = "dWup"};
+inline constexpr LinearSymbols kDownSymbols = {
+    .x = "A", .w = "Wdown", .y = "Y", .dy = "dY", .dx = "dA", .dw = "dWdown"};
+
 /// Columns of A, which the down projection reduces over.
 std::int64_t activated_columns(const RunRequest& request);
 
@@ -19,6 +34,19 @@ std::int64_t activated_columns(const RunRequest& request);
 /// the two differ. A layer whose step is only the backward pass needs the forward one's tensors:
 /// its projections have both passes.
 RunRequest projection_of(const RunRequest& request, Projection projection);
+
+/// Operands of a linear step that another part of a larger step makes.
+struct MadeOperands {
+  bool activations = false;
+  bool gradients = false;
+};
+
+/// A step as the linear steps that it consists of: itself, or both projections.
+struct LinearPart {
+  RunRequest request;
+  MadeOperands made = {};
+};
+std::vector<LinearPart> linear_parts(const RunRequest& request);
 
 /// Columns of dY, and of Y.
 constexpr std::int64_t output_columns(const RunRequest& request) {

@@ -9,7 +9,7 @@
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/input/element_rounding.h"
-#include "engine/quantize/saved_memory.h"
+#include "engine/quantize/layer_tensors.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
 
@@ -35,14 +35,6 @@ constexpr std::array<OperandOf, 6> kOperands = {{
     {LayerTensor::DY, Projection::Down, OperandRole::Gradients},
     {LayerTensor::DH, Projection::Up, OperandRole::Gradients},
 }};
-
-void add(const GroupProductError& more, GroupProductError& sum) {
-  sum.reference_squares += more.reference_squares;
-  sum.error_squares += more.error_squares;
-  sum.max_abs_error = std::max(sum.max_abs_error, more.max_abs_error);
-  sum.elements += more.elements;
-  sum.lost += more.lost;
-}
 
 class Statistics {
  public:
@@ -89,21 +81,16 @@ class Statistics {
     row.fprop = error(LayerTensor::Y);
     row.dgrad = error(LayerTensor::DX);
     row.wgrad = error(LayerTensor::DWUp);
-    for (std::size_t i = 0; i < kTensors; ++i) engine::add(errors[i], errors_[i]);
+    for (std::size_t i = 0; i < kTensors; ++i) kernels::add_errors(errors[i], errors_[i]);
     return row;
   }
 
   void finish(RunResult& result) const {
     LayerResult& own = result.expert_layer.emplace();
-    const std::vector<SavedTensor> saved =
-        saved_for_backward(layer_.request(), layer_.shape().splits);
-    for (std::size_t i = 0; i < kTensors; ++i) {
-      const auto tensor = static_cast<LayerTensor>(i);
-      if (!exists(tensor)) continue;
-      LayerTensorResult& one = own.tensors.emplace_back(describe(tensor));
-      one.error = product_accuracy(errors_[i]);
-      const auto kept = std::ranges::find(saved, tensor, &SavedTensor::tensor);
-      if (kept != saved.end()) one.saved_bytes = kept->bytes;
+    own.tensors = layer_tensors(layer_.request(), layer_.shape().splits);
+    for (LayerTensorResult& one : own.tensors) {
+      const LayerTensor tensor = one.tensor;
+      one.error = product_accuracy(errors_[static_cast<std::size_t>(tensor)]);
       const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
       if (operand == kOperands.end()) continue;
       const auto index = static_cast<std::size_t>(operand - kOperands.begin());
@@ -131,29 +118,6 @@ class Statistics {
   }
   OperandStage& rowwise(const OperandOf& operand) const {
     return projection(operand.projection).stage(operand.role, Direction::Rowwise);
-  }
-
-  /// Shape and bytes of the whole tensor.
-  LayerTensorResult describe(LayerTensor tensor) const {
-    const bool routed = tensor != LayerTensor::WUp && tensor != LayerTensor::WDown &&
-                        tensor != LayerTensor::DWUp && tensor != LayerTensor::DWDown;
-    LayerTensorResult one{.tensor = tensor,
-                          .rows = routed ? layer_.shape().sum_m()
-                                         : reference_.rows(tensor) * layer_.shape().num_experts(),
-                          .columns = reference_.columns(tensor)};
-    const RunRequest& request = layer_.request();
-    const bool weight_gradient = tensor == LayerTensor::DWUp || tensor == LayerTensor::DWDown;
-    one.bytes =
-        one.rows * one.columns *
-        element_bytes(weight_gradient ? request.linear.wgrad_type : request.recipe.high_precision);
-    const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
-    if (operand == kOperands.end()) return one;
-    const OperandPlan& plan = rowwise(*operand).plan();
-    if (!plan.quantized()) return one;
-    const OperandLayout layout = rowwise(*operand).layout(one.rows);
-    one.bytes = written_code_bytes(layout, plan.splits, plan.columns) +
-                written_scale_bytes(layout, plan.splits, plan.columns);
-    return one;
   }
 
   void compare(LayerTensor tensor, const void* value, ElementType type,
