@@ -1,5 +1,7 @@
 #include "engine/model/projections.h"
 
+#include <fmt/format.h>
+
 namespace engine {
 namespace {
 
@@ -29,6 +31,16 @@ RunRequest projection_of(const RunRequest& request, Projection projection) {
   }
   linear.seed = request.seed ^ kDownSeed;
   return linear;
+}
+
+std::string layer_number(StepKind step, int linear_layer) {
+  if (step == StepKind::Linear) return std::to_string(linear_layer);
+  return fmt::format("{}, {}", linear_layer / 2,
+                     projection_at(linear_layer) == Projection::Up ? "up" : "down");
+}
+
+std::string layer_words(StepKind step, int linear_layer) {
+  return "layer " + layer_number(step, linear_layer);
 }
 
 }  // namespace engine

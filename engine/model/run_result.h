@@ -105,13 +105,13 @@ struct Iteration {
 /// Replays against an eager run, bit for bit. A run without a graph has none.
 struct ReplayCheck {
   int replay = 0;  // 1-based
-  int layer = 0;
+  int layer = 0;   // counts linear_layers()
   Product product = Product::Fprop;
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&ReplayCheck::replay>({.low = 1, .high = kMaxIterations}),
-                      engine::field<&ReplayCheck::layer>({.low = 0, .high = kMaxLayers - 1}),
+                      engine::field<&ReplayCheck::layer>({.low = 0, .high = 2 * kMaxLayers - 1}),
                       engine::field<&ReplayCheck::product>(),
                       engine::field<&ReplayCheck::wrong_experts>(
                           {.low = 0, .high = kMaxExperts - 1, .most = kMaxExperts})};
