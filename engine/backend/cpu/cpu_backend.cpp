@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
-#include <optional>
+#include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/backend/cpu/cpu_expert_layer.h"
 #include "engine/backend/cpu/cpu_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
@@ -17,6 +18,7 @@
 #include "engine/input/routing.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/out_of_memory.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/stopping_rule.h"
 
@@ -53,6 +55,24 @@ void apply_limitations(RunResult& result) {
   std::ranges::move(forced.deviations, std::back_inserter(result.deviations));
 }
 
+/// The linear steps that a step consists of.
+std::vector<RunRequest> parts_of(const RunRequest& request) {
+  if (!is_expert_layer(request)) return {request};
+  return {projection_of(request, Projection::Up), projection_of(request, Projection::Down)};
+}
+
+/// Useful FLOP of one step, all layers.
+double flop_of(const RunRequest& request, const GroupedShape& shape) {
+  const StepPasses passes = request.linear.passes;
+  const int products =
+      (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
+  double flop = 0.0;
+  for (const RunRequest& part : parts_of(request)) {
+    flop += GroupedShape{.splits = shape.splits, .n = part.shape.n, .k = part.shape.k}.flop();
+  }
+  return flop * request.layers * products;
+}
+
 /// An allocation failed, with however much was available before.
 Error ran_out_during(const char* what) {
   return {ErrorCode::OutOfMemory,
@@ -86,7 +106,7 @@ class CpuBackend final : public Backend {
     try {
       return run_step(request, context);
     } catch (const std::bad_alloc&) {
-      operands_.reset();
+      operands_.clear();
       buffers_ = {};
       return ran_out_during("run");
     }
@@ -107,16 +127,15 @@ class CpuBackend final : public Backend {
     result.effective = request;
     result.device = device_;
     apply_limitations(result);
-    const Verdict verdict = recipe_support(request.recipe, GemmBackend::CpuReference, kNoDevice);
-    if (verdict.support == Support::Refused) {
-      return Error{ErrorCode::Unsupported, verdict.sentence};
+    for (const RunRequest& part : parts_of(request)) {
+      const Verdict verdict = recipe_support(part.recipe, GemmBackend::CpuReference, kNoDevice);
+      if (verdict.support == Support::Refused) {
+        return Error{ErrorCode::Unsupported, verdict.sentence};
+      }
     }
     ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
     result.splits = shape.splits;
-    const StepPasses passes = request.linear.passes;
-    const int products =
-        (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
-    result.flop = shape.flop() * request.layers * products;
+    result.flop = flop_of(request, shape);
 
     context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
@@ -127,20 +146,19 @@ class CpuBackend final : public Backend {
 
     const int iterations = request.launch.iterations;
     ObservedRun observed(context.observer);
-    CpuStep step({.request = result.effective,
-                  .shape = shape,
-                  .operands = *operands_,
-                  .buffers = buffers_,
-                  .context = context});
-    step.expect(shape.num_experts() * kStatisticsUnits + iterations * step.units());
+    StepProgress progress(context.progress);
+    const std::unique_ptr<HostStep> step = make_step(result.effective, shape, context, progress);
+    progress.expect(shape.num_experts() * kStatisticsUnits + iterations * step->units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
-    const bool measure_last = traits_of(result.effective.recipe).remembers_amax();
-    Status status = measure_last ? Status() : measure_statistics(step, result);
-    if (status.ok()) status = step.prepare();
-    if (status.ok()) status = run_iterations(step, context, result);
+    const bool measure_last = std::ranges::any_of(
+        parts_of(result.effective),
+        [](const RunRequest& part) { return traits_of(part.recipe).remembers_amax(); });
+    Status status = measure_last ? Status() : step->measure_statistics(result);
+    if (status.ok()) status = step->prepare();
+    if (status.ok()) status = run_iterations(*step, progress, context, result);
     if (status.ok() && measure_last) {
       context.progress.iteration.store(-1);
-      status = measure_statistics(step, result);
+      status = step->measure_statistics(result);
     }
     if (!status.ok()) return status.error();
     observed.end();
@@ -149,7 +167,7 @@ class CpuBackend final : public Backend {
     }
 
     describe_methods(context.observer, result);
-    if (!operands_->kept()) buffers_ = {};  // as large as an expert: not held while idle
+    if (!operands_.front().kept()) buffers_ = {};  // as large as an expert: not held while idle
     context.progress.fraction.store(1.0);
     result.wall_ns = steady_ns() - begin_ns;
     return result;
@@ -157,28 +175,60 @@ class CpuBackend final : public Backend {
 
   /// The last run's operands if they are the same, else new ones.
   Status load(const RunRequest& request, const GroupedShape& shape) {
-    if (operands_ && operands_->kept() && operands_->key == operand_key(request)) {
+    const std::vector<RunRequest> parts = parts_of(request);
+    const auto loaded = [](const LoadedOperands& operands, const RunRequest& part) {
+      return operands.kept() && operands.key == operand_key(part);
+    };
+    if (std::ranges::equal(operands_, parts, loaded)) {
       const std::int64_t available = available_memory_bytes();
       MemoryPlan plan = plan_memory(request, shape, available);
       plan.kept_bytes = 0;  // already taken
       return check_memory(plan, shape, available);
     }
-    operands_.reset();
+    operands_.clear();
     const std::int64_t available = available_memory_bytes();
     const MemoryPlan plan = plan_memory(request, shape, available);
     ENGINE_TRY(check_memory(plan, shape, available));
-    ENGINE_ASSIGN(LoadedOperands operands, load_operands(request, plan.kept_bytes > 0));
-    operands_.emplace(std::move(operands));
+    std::vector<LoadedOperands> fresh;
+    for (const RunRequest& part : parts) {
+      // The up projection makes the down projection's X, and that one the other's dY.
+      const bool first = fresh.empty();
+      ENGINE_ASSIGN(LoadedOperands operands,
+                    load_operands(part, plan.kept_bytes > 0,
+                                  {.activations = !first, .gradients = first && parts.size() > 1}));
+      fresh.push_back(std::move(operands));
+    }
+    operands_ = std::move(fresh);
     return {};
   }
 
-  static Status run_iterations(CpuStep& step, RunContext& context, RunResult& result) {
+  std::unique_ptr<HostStep> make_step(const RunRequest& request, const GroupedShape& shape,
+                                      RunContext context, StepProgress& progress) {
+    if (is_expert_layer(request)) {
+      return std::make_unique<CpuExpertLayer>(CpuExpertLayer::Setup{.request = request,
+                                                                    .shape = shape,
+                                                                    .up = operands_.front(),
+                                                                    .down = operands_.back(),
+                                                                    .buffers = buffers_,
+                                                                    .context = context,
+                                                                    .progress = progress});
+    }
+    return std::make_unique<CpuStep>(CpuStep::Setup{.request = request,
+                                                    .shape = shape,
+                                                    .operands = operands_.front(),
+                                                    .buffers = buffers_.up,
+                                                    .context = context,
+                                                    .progress = &progress});
+  }
+
+  static Status run_iterations(HostStep& step, StepProgress& progress, RunContext& context,
+                               RunResult& result) {
     StoppingRule rule(result.effective.launch);
     const std::int64_t begun_ns = steady_ns();
     // How many there will be is not known: progress is by the time that they may take.
     if (result.effective.launch.median_within != 0) {
       const double before = context.progress.fraction.load();
-      step.measure_progress_by([rule, begun_ns, before] {
+      progress.measure_by([rule, begun_ns, before] {
         return before + (1 - before) * rule.fraction(0, steady_ns() - begun_ns);
       });
     }
@@ -203,19 +253,19 @@ class CpuBackend final : public Backend {
            .duration_ns = end_ns - start_ns - (step.reading_ns() - reading_ns)});
     }
     result.iteration_end = rule.end();
-    step.measure_progress_by(nullptr);
+    progress.measure_by(nullptr);
     return {};
   }
 
   void describe_methods(const StepObserver& observer, RunResult& result) const {
     const MeasureOptions& measure = result.effective.measure;
-    result.iteration_method =
-        fmt::format("steady clock around each step{}{}{}",
-                    operands_->kept() ? ""
-                                      : ", less the time to read the operands, which are too large "
-                                        "to keep in memory",
-                    measure.cache == CacheMode::Cold ? ", cold caches" : "",
-                    measure.pace == Pace::Burst ? ", after 50 ms of rest" : "");
+    result.iteration_method = fmt::format(
+        "steady clock around each step{}{}{}",
+        operands_.front().kept() ? ""
+                                 : ", less the time to read the operands, which are too large "
+                                   "to keep in memory",
+        measure.cache == CacheMode::Cold ? ", cold caches" : "",
+        measure.pace == Pace::Burst ? ", after 50 ms of rest" : "");
     result.activity_method = observer.method();
     if (result.activity_method.empty()) {
       result.activity_method = "steady clock per expert and stage";
@@ -224,8 +274,8 @@ class CpuBackend final : public Backend {
   }
 
   DeviceFacts device_;
-  std::optional<LoadedOperands> operands_;  // of the last run
-  StepBuffers buffers_;
+  std::vector<LoadedOperands> operands_;  // of the last run: one for each of parts_of()
+  LayerBuffers buffers_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 // next.
 #include "engine/backend/cpu/cpu_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/backend/cpu/product.h"
@@ -16,21 +18,7 @@ namespace {
 
 using kernels::Direction;
 
-/// X, W, dY in the names of spans.
-struct SpanNames {
-  const char* read;
-  const char* amax;
-  const char* quantize;
-  const char* columns;
-  const char* round;
-};
-constexpr std::array<SpanNames, 3> kNames = {{
-    {"read X", "amax X", "quantize X", "quantize X columnwise", "round X"},
-    {"read W", "amax W", "quantize W", "quantize W columnwise", "round W"},
-    {"read dY", "amax dY", "quantize dY", "quantize dY columnwise", "round dY"},
-}};
-
-const SpanNames& names(OperandRole role) { return kNames[static_cast<std::size_t>(role)]; }
+std::size_t index_of(OperandRole role) { return static_cast<std::size_t>(role); }
 
 }  // namespace
 
@@ -56,7 +44,27 @@ Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
 
 Error cancelled() { return {ErrorCode::Cancelled, "the run was cancelled"}; }
 
-CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
+bool StepProgress::advance(int expert, double units) {
+  done_units_ += units;
+  shown_.expert.store(expert, std::memory_order_relaxed);
+  const double share = share_ ? share_() : done_units_ / total_units_;
+  shown_.fraction.store(std::min(share, 1.0), std::memory_order_relaxed);
+  return !is_cancelled();
+}
+
+CpuStep::CpuStep(const Setup& setup)
+    : setup_(setup), own_progress_(setup.context.progress), row_offsets_(1, 0) {
+  const LinearSymbols& symbols = setup_.symbols;
+  for (const auto& [role, symbol] :
+       {std::pair{OperandRole::Activations, symbols.x}, std::pair{OperandRole::Weights, symbols.w},
+        std::pair{OperandRole::Gradients, symbols.dy}}) {
+    names_[index_of(role)] = {.read = fmt::format("read {}", symbol),
+                              .amax = fmt::format("amax {}", symbol),
+                              .quantize = fmt::format("quantize {}", symbol),
+                              .columns = fmt::format("quantize {} columnwise", symbol),
+                              .round = fmt::format("round {}", symbol)};
+  }
+  sum_name_ = fmt::format("sum {}'s columns", symbols.dy);
   for (const std::int64_t rows : setup_.shape.splits) {
     row_offsets_.push_back(row_offsets_.back() + rows);
   }
@@ -90,16 +98,20 @@ void CpuStep::configure(OperandRole role, Direction direction) {
   const GroupedShape& shape = setup_.shape;
   const bool weights = role == OperandRole::Weights;
   LoadedOperands& operands = setup_.operands;
-  const OperandStore& store = weights                          ? operands.weights.front()
-                              : role == OperandRole::Gradients ? *operands.gradients
-                                                               : operands.activations;
+  const auto element = [&] {
+    if (!fed(role).empty()) return setup_.request.recipe.high_precision;
+    const OperandStore& store = weights                          ? operands.weights.front()
+                                : role == OperandRole::Gradients ? *operands.gradients
+                                                                 : *operands.activations;
+    return store.element();
+  };
   const auto experts = static_cast<std::size_t>(shape.num_experts());
   const bool reused = weights && setup_.request.linear.micro_batches > 1;
   stage(role, direction)
       .configure({.role = role,
                   .recipe = setup_.request.recipe,
                   .direction = direction,
-                  .element = store.element(),
+                  .element = element(),
                   .splits = weights ? std::vector<std::int64_t>(experts, shape.n) : shape.splits,
                   .columns = role == OperandRole::Gradients ? shape.n : shape.k,
                   .layers = setup_.request.layers,
@@ -114,17 +126,10 @@ OperandStage& CpuStep::stage(OperandRole role, Direction direction) {
   return stages[static_cast<std::size_t>(role)];
 }
 
-bool CpuStep::advance(int expert, double units) {
-  done_units_ += units;
-  RunProgress& progress = setup_.context.progress;
-  progress.expert.store(expert, std::memory_order_relaxed);
-  const double share = share_ ? share_() : done_units_ / total_units_;
-  progress.fraction.store(std::min(share, 1.0), std::memory_order_relaxed);
-  return !is_cancelled();
-}
-
-bool CpuStep::is_cancelled() const {
-  return setup_.context.progress.cancel.load(std::memory_order_relaxed);
+const std::vector<FedOperand>& CpuStep::fed(OperandRole role) const {
+  static const std::vector<FedOperand> kLoaded;
+  if (role == OperandRole::Activations) return setup_.activations;
+  return role == OperandRole::Gradients ? setup_.gradients : kLoaded;
 }
 
 double CpuStep::units() const {
@@ -136,13 +141,29 @@ ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
   const bool w = role == OperandRole::Weights;
   const std::int64_t count = w ? setup_.shape.n : rows(expert);
   const std::int64_t first = w ? expert * count : first_row(expert);
+  if (!fed(role).empty()) {
+    const FedOperand& from = fed(role)[static_cast<std::size_t>(layer)];
+    const kernels::GroupedInput widths{
+        .columns = role == OperandRole::Gradients ? setup_.shape.n : setup_.shape.k,
+        .activation = from.activation,
+        .gradient = from.gradient};
+    const auto bytes = [first](const std::uint16_t* rows, std::int64_t columns) {
+      return rows == nullptr ? nullptr : reinterpret_cast<const std::byte*>(rows + first * columns);
+    };
+    return {.expert = expert,
+            .rows = count,
+            .elements = bytes(from.input, widths.input_columns()),
+            .activation = from.activation,
+            .gradient = bytes(from.gradient, widths.function_columns())};
+  }
   LoadedOperands& operands = setup_.operands;
   OperandStore& store = w ? operands.weights[static_cast<std::size_t>(layer)]
                         : role == OperandRole::Gradients ? *operands.gradients
-                                                         : operands.activations;
+                                                         : *operands.activations;
   if (store.kept()) return {expert, count, store.rows(first, count)};
   const std::int64_t start = steady_ns();
-  const HostSpan span(setup_.context, {Stage::Memory, w ? layer : 0, expert}, names(role).read);
+  const HostSpan span(setup_.context, tag(Stage::Memory, w ? layer : 0, expert),
+                      names_[index_of(role)].read.c_str());
   const ExpertElements elements{expert, count, store.rows(first, count)};
   reading_ns_ += steady_ns() - start;
   return elements;
@@ -152,15 +173,16 @@ void CpuStep::quantize(OperandRole role, Direction direction, const ExpertElemen
                        int layer) {
   OperandStage& of = stage(role, direction);
   if (elements.rows == 0) return;
+  const SpanNames& name = names_[index_of(role)];
   if (of.plan().traits().measures_amax()) {
-    const HostSpan span(setup_.context, {Stage::Amax, layer, elements.expert}, names(role).amax);
+    const HostSpan span(setup_.context, tag(Stage::Amax, layer, elements.expert),
+                        name.amax.c_str());
     of.measure_amax(elements, layer);
   }
   if (!of.plan().quantized() && !of.plan().rounded()) return;
-  const SpanNames& name = names(role);
-  const char* text = direction == Direction::Rowwise ? name.quantize : name.columns;
-  const HostSpan span(setup_.context, {Stage::Quantize, layer, elements.expert},
-                      of.plan().rounded() ? name.round : text);
+  const std::string& text = direction == Direction::Rowwise ? name.quantize : name.columns;
+  const HostSpan span(setup_.context, tag(Stage::Quantize, layer, elements.expert),
+                      (of.plan().rounded() ? name.round : text).c_str());
   of.quantize(elements, layer);
 }
 
@@ -179,11 +201,13 @@ void CpuStep::quantize_saved(int layer, int expert, bool quantize_weights) {
     if (runs_forward() || none || role == OperandRole::Gradients) {
       quantize(role, Direction::Rowwise, elements, layer);
     }
-    if (runs_backward() && !none) quantize(role, Direction::Columnwise, elements, layer);
+    const bool late = setup_.late_activations && role == OperandRole::Activations;
+    if (runs_backward() && !none && !late) quantize(role, Direction::Columnwise, elements, layer);
   };
   // The grouped step quantizes every expert's weights, whether tokens were routed there or not.
   if (quantize_weights) both(OperandRole::Weights, weights(layer, expert));
-  if (rows(expert) > 0) both(OperandRole::Activations, activations(expert));
+  if (rows(expert) == 0) return;
+  both(OperandRole::Activations, elements(OperandRole::Activations, layer, expert));
 }
 
 void CpuStep::forward(int layer, int expert, bool quantize_weights) {
@@ -192,7 +216,7 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
   if (m == 0) return;
   {
     const HostSpan span(
-        setup_.context, {Stage::Fprop, layer, expert},
+        setup_.context, tag(Stage::Fprop, layer, expert),
         traits_of(setup_.request.recipe).quantizes() ? "dequantize + sgemm" : "widen + sgemm");
     product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
              .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
@@ -204,7 +228,7 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
              .cancel = &setup_.context.progress.cancel});
   }
   if (!setup_.request.linear.bias || is_cancelled()) return;
-  const HostSpan span(setup_.context, {Stage::Bias, layer, expert}, "add b");
+  const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), "add b");
   add_bias(layer, expert, m, setup_.request.recipe.high_precision, output_of(layer, expert));
 }
 
@@ -223,7 +247,7 @@ void CpuStep::add_bias(int layer, int expert, std::int64_t rows, ElementType typ
 }
 
 void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
-  const HostSpan span(setup_.context, {Stage::Bias, layer, expert}, "sum dY's columns");
+  const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), sum_name_.c_str());
   const std::int64_t n = setup_.shape.n;
   const OperandStage& of = stage(OperandRole::Gradients, Direction::Rowwise);
   std::int64_t offsets[2] = {0, dy.rows};
@@ -251,7 +275,7 @@ void CpuStep::backward(int layer, int expert) {
   }
   if (setup_.request.linear.bias) reduce_bias(layer, expert, dy);
   if (dy.rows == 0) return;
-  const HostSpan span(setup_.context, {Stage::Dgrad, layer, expert}, "dX");
+  const HostSpan span(setup_.context, tag(Stage::Dgrad, layer, expert), setup_.symbols.dx);
   product({.x = widen(OperandRole::Gradients, Direction::Rowwise, layer, expert),
            .w = widen(OperandRole::Weights, Direction::Columnwise, layer, expert),
            .w_transposed = true,
@@ -300,8 +324,14 @@ void CpuStep::clear_weight_gradient(int layer, int expert) {
   std::fill_n(weight_gradient_of(layer, expert), weight_gradient_bytes(), std::byte{0});
 }
 
+void CpuStep::quantize_late(int layer, int expert) {
+  if (rows(expert) == 0 || !traits_of(setup_.request.recipe).quantizes()) return;
+  quantize(OperandRole::Activations, Direction::Columnwise,
+           elements(OperandRole::Activations, layer, expert), layer);
+}
+
 void CpuStep::weight_gradient(int layer, int expert) {
-  const HostSpan span(setup_.context, {Stage::Wgrad, layer, expert}, "dW");
+  const HostSpan span(setup_.context, tag(Stage::Wgrad, layer, expert), setup_.symbols.dw);
   const std::int64_t m = rows(expert);
   const bool empty = m == 0;
   product(

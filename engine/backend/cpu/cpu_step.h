@@ -1,14 +1,16 @@
-// The grouped step as the CPU runs it: experts one after another, each stage on all cores, so that
-// a span's time belongs to that expert alone.
+// A grouped linear layer as the CPU runs it: experts one after another, each stage on all cores, so
+// that a span's time belongs to that expert alone. It is a whole step, or a projection of an expert
+// layer.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/backend/cpu/host_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/operand_stage.h"
@@ -31,10 +33,27 @@ struct StepBuffers {
   Buffer<std::uint16_t> bias_gradient;  // db [experts, n] of the last layer, high precision
 };
 
+/// What a linear layer's tensors are called in the names of spans.
+struct LinearSymbols {
+  const char* x = "X";
+  const char* w = "W";
+  const char* dy = "dY";
+  const char* dx = "dX";
+  const char* dw = "dW";
+};
+
+/// An operand that another part of the step writes before this one reads it: rows of all experts in
+/// Recipe::high_precision, with activation and gradient as in kernels::GroupedInput.
+struct FedOperand {
+  const std::uint16_t* input = nullptr;
+  kernels::Activation activation = {};
+  const std::uint16_t* gradient = nullptr;
+};
+
 /// Columnwise codes are a separate quantization. Without quantization both directions have the same
 /// elements. Weights as a list need nothing special: each expert's are quantized and multiplied
 /// separately anyway.
-class CpuStep {
+class CpuStep final : public HostStep {
  public:
   struct Setup {
     const RunRequest& request;  // effective settings
@@ -44,20 +63,30 @@ class CpuStep {
     RunContext context;
     /// One per layer, from take_outputs(); empty = all outputs are in the buffers.
     std::vector<LayerOutputs> outputs = {};
+    /// One per layer, in place of loaded operands; empty = they are loaded.
+    std::vector<FedOperand> activations = {};
+    std::vector<FedOperand> gradients = {};
+    /// The columnwise copy of X is made by quantize_late(), not by forward().
+    bool late_activations = false;
+    LinearSymbols symbols = {};
+    /// WorkTag::layer is layer * tag_stride + tag_first.
+    int tag_stride = 1;
+    int tag_first = 0;
+    StepProgress* progress = nullptr;  // of the step that this is a part of
   };
   /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
 
-  /// For a backward-only step, quantizes what it reads of the preceding forward step; otherwise
-  /// does nothing.
-  Status prepare();
-  /// All passes, layers and experts once. Cancelled on request.
-  Status run(int iteration);
+  Status prepare() override;
+  Status run(int iteration) override;
+  Status measure_statistics(RunResult& result) override;
 
   /// One expert of one layer: quantize both operands, then Y.
   void forward(int layer, int expert, bool quantize_weights);
   /// dY's codes, db and dX. After forward() or prepare().
   void backward(int layer, int expert);
+  /// The copy of X that dW reads, where forward() has not made it.
+  void quantize_late(int layer, int expert);
   /// dW; after backward().
   void weight_gradient(int layer, int expert);
   /// All passes of one expert of layer 0, its dW starting from zeros.
@@ -83,8 +112,7 @@ class CpuStep {
   void add_bias(int layer, int expert, std::int64_t rows, ElementType type, void* values) const;
   OperandStage& stage(OperandRole role, kernels::Direction direction);
 
-  /// Nanoseconds spent reading operands so far: not part of the step.
-  std::int64_t reading_ns() const { return reading_ns_; }
+  std::int64_t reading_ns() const override { return reading_ns_; }
   const RunRequest& request() const { return setup_.request; }
   const GroupedShape& shape() const { return setup_.shape; }
   LoadedOperands& operands() { return setup_.operands; }
@@ -99,14 +127,10 @@ class CpuStep {
     return setup_.shape.splits[static_cast<std::size_t>(expert)];
   }
 
-  /// Updates the progress shown by the pulse; false when cancelled.
-  bool advance(int expert, double units);
-  bool is_cancelled() const;
-  void expect(double units) { total_units_ = units; }
-  /// The share of the run that is done, in place of the units; null = by the units again.
-  void measure_progress_by(std::function<double()> share) { share_ = std::move(share); }
-  /// Progress units of one iteration.
-  double units() const;
+  /// StepProgress::advance().
+  bool advance(int expert, double units) { return progress().advance(expert, units); }
+  bool is_cancelled() const { return own_progress_.is_cancelled(); }
+  double units() const override;
 
  private:
   void configure(OperandRole role, kernels::Direction direction);
@@ -116,33 +140,33 @@ class CpuStep {
   const float* widen(OperandRole role, kernels::Direction direction, int layer, int expert);
   void reduce_bias(int layer, int expert, const ExpertElements& dy);
   std::int64_t weight_gradient_bytes() const;
+  StepProgress& progress() { return setup_.progress != nullptr ? *setup_.progress : own_progress_; }
+  WorkTag tag(Stage stage, int layer, int expert) const {
+    return {stage, layer * setup_.tag_stride + setup_.tag_first, expert};
+  }
+  const std::vector<FedOperand>& fed(OperandRole role) const;
   LayerOutputs outputs_of(int layer) const {
     return setup_.outputs.empty() ? LayerOutputs{}
                                   : setup_.outputs[static_cast<std::size_t>(layer)];
   }
 
+  /// Of the spans of one operand.
+  struct SpanNames {
+    std::string read, amax, quantize, columns, round;
+  };
+
   Setup setup_;
+  StepProgress own_progress_;
+  std::array<SpanNames, 3> names_;                  // by OperandRole
+  std::string sum_name_;                            // of the span of db
   std::vector<std::int64_t> row_offsets_;           // [experts + 1]
   std::vector<std::vector<std::uint16_t>> biases_;  // [layers][experts * n], high precision
   std::int64_t reading_ns_ = 0;
-  double done_units_ = 0.0;
-  double total_units_ = 1.0;
-  std::function<double()> share_;
 };
 
 /// The caller's host tensors for the outputs of this request, checked (take_outputs()).
 Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
                                                    const GroupedShape& shape,
                                                    const std::vector<CallerOutputs>& outputs);
-
-Error cancelled();
-
-// The numerics of layer 0, measured once per run outside the timed iterations: the effect of
-// quantization on each operand, and each expert's product against that of unquantized operands.
-
-/// Fills result.activations, .weights and .experts. Counts kStatisticsUnits of progress per expert.
-Status measure_statistics(CpuStep& step, RunResult& result);
-
-inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in units of its step
 
 }  // namespace engine

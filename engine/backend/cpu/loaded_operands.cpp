@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "kernels/common/types.h"
 
@@ -19,6 +20,19 @@ std::int64_t planned_element_bytes(const InputSpec& input) {
 }
 
 bool backward(const RunRequest& request) { return request.linear.passes != StepPasses::Forward; }
+
+/// What an expert layer has beside its projections: H, A, dA and dH of all tokens, and the lossless
+/// layer of the largest expert.
+double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, std::int64_t rows) {
+  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  const auto columns = static_cast<double>(activated_columns(request));
+  const double passes = backward(request) ? 2.0 : 1.0;
+  const double kept = request.layers * tokens * (n + columns) * 2.0 * passes;
+  return kept + passes * (static_cast<double>(rows) * (n + columns + 2.0 * k) * 6.0 +
+                          (n * k + k * columns) * 4.0);
+}
 
 /// Memory of the passes other than one forward product: dY and its codes, codes of every layer and
 /// expert in both directions, dX and dW, FP32 operands and reference of wgrad.
@@ -54,7 +68,9 @@ OperandKey operand_key(const RunRequest& request) {
                     backward(request) ? file_stamp(request.linear.gradients) : FileStamp()}};
 }
 
-MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
+namespace {
+
+MemoryPlan plan_linear(const RunRequest& request, const GroupedShape& shape,
                        std::int64_t available) {
   const std::int64_t rows = *std::max_element(shape.splits.begin(), shape.splits.end());
   const std::int64_t x_element = planned_element_bytes(request.activations);
@@ -80,27 +96,53 @@ MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
   return plan;
 }
 
-Result<LoadedOperands> load_operands(const RunRequest& request, bool keep) {
-  ENGINE_ASSIGN(std::unique_ptr<TensorSource> activations,
-                open_source(request, OperandRole::Activations, 0));
-  std::vector<OperandStore> weights;
+}  // namespace
+
+MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
+                       std::int64_t available) {
+  if (!is_expert_layer(request)) return plan_linear(request, shape, available);
+  const std::int64_t rows = *std::max_element(shape.splits.begin(), shape.splits.end());
+  MemoryPlan sum;
+  bool keeps = true;
+  for (const Projection which : {Projection::Up, Projection::Down}) {
+    const RunRequest projection = projection_of(request, which);
+    const MemoryPlan plan = plan_linear(
+        projection, {.splits = shape.splits, .n = projection.shape.n, .k = projection.shape.k},
+        available);
+    keeps = keeps && plan.kept_bytes > 0;
+    sum.step_bytes += plan.step_bytes;
+    sum.kept_bytes += plan.kept_bytes;
+  }
+  sum.step_bytes +=
+      static_cast<std::int64_t>(std::min(intermediate_bytes(request, shape, rows), 0x1p61));
+  if (!keeps || sum.kept_bytes > std::min(kMaxKeptBytes, available / 4)) sum.kept_bytes = 0;
+  return sum;
+}
+
+Result<LoadedOperands> load_operands(const RunRequest& request, bool keep,
+                                     const MadeOperands& made) {
+  LoadedOperands operands{.key = operand_key(request),
+                          .activations = std::nullopt,
+                          .weights = {},
+                          .gradients = std::nullopt,
+                          .reference = {},
+                          .reference_splits = {}};
+  if (!made.activations) {
+    ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
+                  open_source(request, OperandRole::Activations, 0));
+    operands.activations.emplace(std::move(source), keep);
+  }
   for (int layer = 0; layer < request.layers; ++layer) {
     ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
                   open_source(request, OperandRole::Weights, layer));
-    weights.emplace_back(std::move(source), keep);
+    operands.weights.emplace_back(std::move(source), keep);
   }
-  std::optional<OperandStore> gradients;
-  if (backward(request)) {
+  if (backward(request) && !made.gradients) {
     ENGINE_ASSIGN(std::unique_ptr<TensorSource> source,
                   open_source(request, OperandRole::Gradients, 0));
-    gradients.emplace(std::move(source), keep);
+    operands.gradients.emplace(std::move(source), keep);
   }
-  return LoadedOperands{.key = operand_key(request),
-                        .activations = OperandStore(std::move(activations), keep),
-                        .weights = std::move(weights),
-                        .gradients = std::move(gradients),
-                        .reference = {},
-                        .reference_splits = {}};
+  return operands;
 }
 
 }  // namespace engine

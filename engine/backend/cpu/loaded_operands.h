@@ -33,16 +33,16 @@ OperandKey operand_key(const RunRequest& request);
 
 struct LoadedOperands {
   OperandKey key;
-  OperandStore activations;
-  std::vector<OperandStore> weights;      // one per layer
-  std::optional<OperandStore> gradients;  // dY, of a backward pass
+  std::optional<OperandStore> activations;  // unless the step makes them
+  std::vector<OperandStore> weights;        // one per layer
+  std::optional<OperandStore> gradients;    // dY, of a backward pass, unless the step makes it
 
   /// FP32 product (without bias) of layer 0's unquantized operands, for exactly these splits; empty
   /// splits = none.
   Buffer<float> reference;  // [tokens, n]
   std::vector<std::int64_t> reference_splits;
 
-  bool kept() const { return activations.kept(); }
+  bool kept() const { return weights.front().kept(); }
 };
 
 /// Memory that a run takes. `kept` stays between runs, as far as `available` bytes allow.
@@ -51,9 +51,16 @@ struct MemoryPlan {
   std::int64_t kept_bytes = 0;  // 0 = operands are read expert by expert
 };
 
+/// Of a linear step, or of an expert layer with both its projections.
 MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
                        std::int64_t available);
 
-Result<LoadedOperands> load_operands(const RunRequest& request, bool keep);
+/// Of a linear step, without the operands that another part of a larger step makes.
+struct MadeOperands {
+  bool activations = false;
+  bool gradients = false;
+};
+Result<LoadedOperands> load_operands(const RunRequest& request, bool keep,
+                                     const MadeOperands& made = {});
 
 }  // namespace engine

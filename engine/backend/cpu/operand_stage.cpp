@@ -92,7 +92,9 @@ kernels::GroupedInput OperandStage::input(const ExpertElements& expert,
           .row_offsets = offsets,
           .num_groups = 1,
           .capacity_rows = expert.rows,
-          .columns = plan_.columns};
+          .columns = plan_.columns,
+          .activation = expert.activation,
+          .gradient = expert.gradient};
 }
 
 CpuCast OperandStage::cast(const ExpertElements& expert, std::size_t slot,

@@ -17,11 +17,14 @@
 
 namespace engine {
 
-/// Rows of one expert's operand, in its own element type.
+/// Rows of one expert's operand, in its own element type; or what an activation makes of them, as
+/// in kernels::GroupedInput, which defines the widths too.
 struct ExpertElements {
   int expert = 0;
   std::int64_t rows = 0;
   const std::byte* elements = nullptr;  // [rows, columns]
+  kernels::Activation activation = {};
+  const std::byte* gradient = nullptr;
 };
 
 struct OperandPlan {

@@ -76,7 +76,7 @@ const float* StepReference::fprop_rows(int expert, std::int64_t row, std::int64_
   float* y =
       operands.kept() ? operands.reference.get() + first * shape.n : y_.reserve(count * shape.n);
   if (!known_) {
-    product({.x = read(operands.activations.source(), first, count, x_),
+    product({.x = read(operands.activations->source(), first, count, x_),
              .w = weights(expert),
              .m = count,
              .n = shape.n,
@@ -145,7 +145,7 @@ ProductAccuracy StepReference::wgrad(int expert) {
   float* dw = y_.reserve(shape.n * shape.k);
   const std::int64_t first = step_.first_row(expert);
   product({.x = read(step_.operands().gradients->source(), first, rows, g_),
-           .w = read(step_.operands().activations.source(), first, rows, x_),
+           .w = read(step_.operands().activations->source(), first, rows, x_),
            .x_transposed = true,
            .w_transposed = true,
            .m = shape.n,

@@ -3,72 +3,13 @@
 #include "engine/backend/cpu/cpu_step.h"
 
 #include <array>
-#include <cmath>
 
+#include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/step_reference.h"
-#include "engine/input/element_rounding.h"
 #include "engine/quantize/statistics_fold.h"
 
 namespace engine {
 namespace {
-
-using kernels::GroupQuantizationSums;
-using kernels::MagnitudeCounts;
-
-/// The loss from rounding wider elements; the twin handles codes only.
-GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert,
-                                    const TensorSource& source, std::int64_t first_row) {
-  const std::int64_t columns = stage.plan().columns;
-  std::vector<float> row(static_cast<std::size_t>(columns));
-  GroupQuantizationSums sums{};
-  for (std::int64_t r = 0; r < expert.rows; ++r) {
-    source.read_f32(first_row + r, 1, row);
-    const std::uint16_t* rounded = stage.rounded(0, expert.expert) + r * columns;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const double x = row[c];
-      const double y = value_of(stage.plan().recipe.high_precision, rounded[c]);
-      if (std::isfinite(x)) sums.saturated += std::isfinite(y) ? 0 : 1;
-      sums.underflowed += x != 0.0 && y == 0.0 ? 1 : 0;
-      if (!std::isfinite(x) || !std::isfinite(y)) continue;
-      sums.signal += x * x;
-      sums.noise += (x - y) * (x - y);
-    }
-  }
-  return sums;
-}
-
-void add_operand(const OperandStage& stage, const ExpertElements& expert,
-                 const TensorSource& source, std::int64_t first_row, OperandCounts& counts) {
-  if (expert.rows == 0) return;
-  std::int64_t offsets[2];
-  GroupQuantizationSums& own = counts.sums[static_cast<std::size_t>(expert.expert)];
-  kernels::QuantizationStatisticsArgs args{.input = stage.input(expert, offsets),
-                                           .before = &counts.before,
-                                           .after = &counts.after,
-                                           .sums = &own};
-  if (stage.plan().quantized()) {
-    args.quantized = stage.view(0, expert.expert, offsets);
-    const std::int64_t first = stage.first_scale(expert.expert);
-    if (!counts.losses.empty()) args.losses = counts.losses.data() + first;
-    if (!counts.micro_losses.empty()) args.micro_losses = counts.micro_losses.data() + first;
-  }
-  if (!stage.plan().rounded()) {
-    kernels::quantization_statistics_cpu(args);
-    return;
-  }
-  // Two operands without codes: the original elements, and those that the product reads.
-  MagnitudeCounts unused{};
-  GroupQuantizationSums unused_sums{};
-  args.after = &unused;
-  args.sums = &unused_sums;
-  kernels::quantization_statistics_cpu(args);
-  args.input.input = stage.rounded(0, expert.expert);
-  args.input.type = stage.plan().recipe.high_precision;
-  args.before = &unused;
-  args.after = &counts.after;
-  kernels::quantization_statistics_cpu(args);
-  own = rounding_sums(stage, expert, source, first_row);
-}
 
 /// Of the three operands, by role.
 using AllCounts = std::array<OperandCounts, 3>;
@@ -78,21 +19,17 @@ const OperandStage& rowwise(CpuStep& step, OperandRole role) {
 }
 
 void add_operands(CpuStep& step, int expert, AllCounts& counts) {
-  const std::int64_t first = step.first_row(expert);
-  LoadedOperands& operands = step.operands();
-  add_operand(rowwise(step, OperandRole::Activations), step.activations(expert),
-              operands.activations.source(), first, counts[0]);
-  add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert),
-              operands.weights.front().source(), expert * step.shape().n, counts[1]);
+  add_operand(rowwise(step, OperandRole::Activations), step.activations(expert), counts[0]);
+  add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert), counts[1]);
   if (!step.runs_backward()) return;
   add_operand(rowwise(step, OperandRole::Gradients),
-              step.elements(OperandRole::Gradients, 0, expert), operands.gradients->source(), first,
-              counts[2]);
+              step.elements(OperandRole::Gradients, 0, expert), counts[2]);
 }
 
 }  // namespace
 
-Status measure_statistics(CpuStep& step, RunResult& result) {
+Status CpuStep::measure_statistics(RunResult& result) {
+  CpuStep& step = *this;
   AllCounts counts;
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {

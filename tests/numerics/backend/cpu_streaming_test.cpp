@@ -35,7 +35,7 @@ Measured measure(const RunRequest& request, bool keep) {
                 .buffers = buffers,
                 .context = {progress, observer}});
   Measured measured;
-  EXPECT_TRUE(measure_statistics(step, measured.result).ok());
+  EXPECT_TRUE(step.measure_statistics(measured.result).ok());
   EXPECT_TRUE(step.run(0).ok());
   measured.reading_ns = step.reading_ns();
   measured.reads = observer.reads;

@@ -1,0 +1,241 @@
+#include "engine/backend/cpu/cpu_expert_layer.h"
+
+#include <algorithm>
+
+#include "kernels/activation/activate.h"
+
+namespace engine {
+namespace {
+
+constexpr LinearSymbols kUpSymbols = {.x = "X", .w = "Wup", .dy = "dH", .dx = "dX", .dw = "dWup"};
+constexpr LinearSymbols kDownSymbols = {
+    .x = "A", .w = "Wdown", .dy = "dY", .dx = "dA", .dw = "dWdown"};
+
+bool quantizes(const RunRequest& projection) { return traits_of(projection.recipe).quantizes(); }
+
+GroupedShape shape_of(const RunRequest& projection, const GroupedShape& shape) {
+  return {.splits = shape.splits, .n = projection.shape.n, .k = projection.shape.k};
+}
+
+}  // namespace
+
+CpuExpertLayer::CpuExpertLayer(const Setup& setup)
+    : setup_(setup),
+      up_request_(projection_of(setup.request, Projection::Up)),
+      down_request_(projection_of(setup.request, Projection::Down)),
+      down_shape_(shape_of(down_request_, setup.shape)),
+      tensors_(reserve_intermediates()),
+      up_({.request = up_request_,
+           .shape = setup_.shape,
+           .operands = setup.up,
+           .buffers = setup.buffers.up,
+           .context = setup.context,
+           .outputs = outputs(Projection::Up),
+           .gradients = fed_gradients(),
+           .symbols = kUpSymbols,
+           .tag_stride = 2,
+           .progress = &setup.progress}),
+      down_({.request = down_request_,
+             .shape = down_shape_,
+             .operands = setup.down,
+             .buffers = setup.buffers.down,
+             .context = setup.context,
+             .outputs = outputs(Projection::Down),
+             .activations = fed_activations(),
+             .late_activations = setup.request.expert_layer.recompute_activation,
+             .symbols = kDownSymbols,
+             .tag_stride = 2,
+             .tag_first = 1,
+             .progress = &setup.progress}) {}
+
+bool CpuExpertLayer::fuses(Projection which) const {
+  return setup_.request.expert_layer.fused_activation &&
+         traits_of(projection(which).recipe).fuses_activation;
+}
+
+CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
+  const std::int64_t tokens = setup_.shape.sum_m();
+  const std::int64_t h = tokens * setup_.shape.n;
+  const std::int64_t a = tokens * activated_columns();
+  const std::int64_t layers = setup_.request.layers;
+  // Codes are kept by the projection; without them its weight gradients read these.
+  const bool keeps_a =
+      !quantizes(down_request_) && !setup_.request.expert_layer.recompute_activation;
+  const bool keeps_dh = !quantizes(up_request_) && setup_.request.linear.delayed_wgrad;
+  LayerBuffers& buffers = setup_.buffers;
+  Intermediates tensors{.h = buffers.h.reserve(layers * h),
+                        .a = buffers.a.reserve((keeps_a ? layers : 1) * a),
+                        .h_stride = h,
+                        .a_stride = keeps_a ? a : 0};
+  if (!runs_backward()) return tensors;
+  tensors.da = buffers.da.reserve(a);
+  tensors.dh = buffers.dh.reserve((keeps_dh ? layers : 1) * h);
+  tensors.dh_stride = keeps_dh ? h : 0;
+  return tensors;
+}
+
+const std::uint16_t* CpuExpertLayer::h_of(int layer, int expert) const {
+  return tensors_.h + layer * tensors_.h_stride + up_.first_row(expert) * setup_.shape.n;
+}
+
+const std::uint16_t* CpuExpertLayer::da_of(int expert) const {
+  return tensors_.da + up_.first_row(expert) * activated_columns();
+}
+
+std::vector<FedOperand> CpuExpertLayer::fed_activations() const {
+  std::vector<FedOperand> fed;
+  for (int layer = 0; layer < setup_.request.layers; ++layer) {
+    fed.push_back(fuses(Projection::Down)
+                      ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
+                                   .activation = activation()}
+                      : FedOperand{.input = tensors_.a + layer * tensors_.a_stride});
+  }
+  return fed;
+}
+
+std::vector<FedOperand> CpuExpertLayer::fed_gradients() const {
+  std::vector<FedOperand> fed;
+  for (int layer = 0; runs_backward() && layer < setup_.request.layers; ++layer) {
+    fed.push_back(fuses(Projection::Up)
+                      ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
+                                   .activation = activation(),
+                                   .gradient = tensors_.da}
+                      : FedOperand{.input = tensors_.dh + layer * tensors_.dh_stride});
+  }
+  return fed;
+}
+
+std::vector<LayerOutputs> CpuExpertLayer::outputs(Projection which) const {
+  std::vector<LayerOutputs> outputs;
+  for (int layer = 0; layer < setup_.request.layers; ++layer) {
+    LayerOutputs& own = outputs.emplace_back();
+    if (which == Projection::Down) {
+      own.dx = tensors_.da;
+    } else {
+      own.y = tensors_.h + layer * tensors_.h_stride;
+    }
+  }
+  return outputs;
+}
+
+kernels::GroupedInput CpuExpertLayer::activation_input(int layer, int expert,
+                                                       const std::int64_t (&offsets)[2]) const {
+  return {.input = h_of(layer, expert),
+          .type = setup_.request.recipe.high_precision,
+          .row_offsets = offsets,
+          .num_groups = 1,
+          .capacity_rows = offsets[1],
+          .columns = activated_columns(),
+          .activation = activation()};
+}
+
+kernels::GroupedInput CpuExpertLayer::gradient_input(int layer, int expert,
+                                                     const std::int64_t (&offsets)[2]) const {
+  kernels::GroupedInput input = activation_input(layer, expert, offsets);
+  input.columns = setup_.shape.n;
+  input.gradient = da_of(expert);
+  return input;
+}
+
+void CpuExpertLayer::activate(int layer, int expert) {
+  const std::int64_t offsets[2] = {0, up_.rows(expert)};
+  if (offsets[1] == 0) return;
+  const HostSpan span(setup_.context, {Stage::Activation, 2 * layer + 1, expert}, "A");
+  kernels::activate_cpu({.input = activation_input(layer, expert, offsets),
+                         .output = tensors_.a + layer * tensors_.a_stride +
+                                   up_.first_row(expert) * activated_columns()});
+}
+
+void CpuExpertLayer::activate_gradient(int layer, int expert) {
+  const std::int64_t offsets[2] = {0, up_.rows(expert)};
+  if (offsets[1] == 0) return;
+  const HostSpan span(setup_.context, {Stage::Activation, 2 * layer, expert}, "dH");
+  kernels::activate_cpu({.input = gradient_input(layer, expert, offsets),
+                         .output = tensors_.dh + layer * tensors_.dh_stride +
+                                   up_.first_row(expert) * setup_.shape.n});
+}
+
+void CpuExpertLayer::forward(int layer, int expert, bool quantize_weights) {
+  up_.forward(layer, expert, quantize_weights);
+  if (!fuses(Projection::Down)) activate(layer, expert);
+  down_.forward(layer, expert, quantize_weights);
+}
+
+void CpuExpertLayer::backward(int layer, int expert) {
+  down_.backward(layer, expert);
+  if (!fuses(Projection::Up)) activate_gradient(layer, expert);
+  up_.backward(layer, expert);
+}
+
+void CpuExpertLayer::weight_gradients(int layer, int expert) {
+  if (setup_.request.expert_layer.recompute_activation) {
+    if (!fuses(Projection::Down)) activate(layer, expert);
+    down_.quantize_late(layer, expert);
+  }
+  down_.weight_gradient(layer, expert);
+  up_.weight_gradient(layer, expert);
+}
+
+void CpuExpertLayer::run_expert(int expert) {
+  forward(0, expert, true);
+  if (!runs_backward()) return;
+  up_.clear_weight_gradient(0, expert);
+  down_.clear_weight_gradient(0, expert);
+  backward(0, expert);
+  weight_gradients(0, expert);
+}
+
+double CpuExpertLayer::units() const {
+  const double passes = (runs_forward() ? 1.0 : 0.0) + (runs_backward() ? 2.0 : 0.0);
+  return passes * setup_.request.layers * setup_.shape.num_experts();
+}
+
+Status CpuExpertLayer::prepare() {
+  if (runs_forward()) return {};
+  const int casts = std::max(traits_of(up_request_.recipe).steps_to_settle(),
+                             traits_of(down_request_.recipe).steps_to_settle());
+  for (int layer = 0; layer < setup_.request.layers; ++layer) {
+    for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+      if (!setup_.progress.advance(expert, 0.0)) return cancelled();
+      for (int cast = 0; cast < casts; ++cast) forward(layer, expert, true);
+    }
+  }
+  return {};
+}
+
+Status CpuExpertLayer::run(int iteration) {
+  const LinearOptions& linear = setup_.request.linear;
+  const bool quantize_weights = iteration % linear.micro_batches == 0;
+  const auto each = [&](int layer, const auto& work) {
+    for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+      if (!setup_.progress.advance(expert, 1.0)) return false;
+      work(layer, expert);
+    }
+    return true;
+  };
+  for (int layer = 0; runs_forward() && layer < setup_.request.layers; ++layer) {
+    const bool done =
+        each(layer, [&](int of, int expert) { forward(of, expert, quantize_weights); });
+    if (!done) return cancelled();
+  }
+  for (int layer = setup_.request.layers - 1; runs_backward() && layer >= 0; --layer) {
+    const bool done = each(layer, [&](int of, int expert) {
+      backward(of, expert);
+      if (!linear.delayed_wgrad && setup_.progress.advance(expert, 1.0)) {
+        weight_gradients(of, expert);
+      }
+    });
+    if (!done) return cancelled();
+  }
+  const bool delayed = runs_backward() && linear.delayed_wgrad;
+  for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
+    if (!each(layer, [&](int of, int expert) { weight_gradients(of, expert); })) {
+      return cancelled();
+    }
+  }
+  // A cancelled product must not be taken for a result.
+  if (setup_.progress.is_cancelled()) return cancelled();
+  return {};
+}
+
+}  // namespace engine

@@ -1,0 +1,105 @@
+// A whole expert layer as the CPU runs it: two linear layers, and the activation between them.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/backend/cpu/cpu_step.h"
+#include "engine/model/projections.h"
+
+namespace engine {
+
+/// Kept between runs, as StepBuffers are. A linear step uses `up` alone.
+struct LayerBuffers {
+  StepBuffers up;
+  StepBuffers down;
+  // In high precision, rows of all experts:
+  Buffer<std::uint16_t> h;   // [layers, tokens, n]
+  Buffer<std::uint16_t> a;   // [tokens, columns of A]; of all layers where a later product reads it
+  Buffer<std::uint16_t> da;  // [tokens, columns of A] of the last layer
+  Buffer<std::uint16_t> dh;  // as a, [tokens, n]
+};
+
+class CpuExpertLayer final : public HostStep {
+ public:
+  struct Setup {
+    const RunRequest& request;  // effective settings
+    const GroupedShape& shape;  // of the up projection
+    LoadedOperands& up;         // X and Wup
+    LoadedOperands& down;       // Wdown and dY
+    LayerBuffers& buffers;
+    RunContext context;
+    StepProgress& progress;
+  };
+  explicit CpuExpertLayer(const Setup& setup);
+  // The projections refer to members.
+  CpuExpertLayer(const CpuExpertLayer&) = delete;
+  CpuExpertLayer& operator=(const CpuExpertLayer&) = delete;
+
+  Status prepare() override;
+  Status run(int iteration) override;
+  Status measure_statistics(RunResult& result) override;
+  double units() const override;
+  std::int64_t reading_ns() const override { return up_.reading_ns() + down_.reading_ns(); }
+
+  /// All passes of one expert of layer 0, its weight gradients starting from zeros.
+  void run_expert(int expert);
+
+  CpuStep& up() { return up_; }
+  CpuStep& down() { return down_; }
+  const RunRequest& request() const { return setup_.request; }
+  const RunRequest& projection(Projection which) const {
+    return which == Projection::Up ? up_request_ : down_request_;
+  }
+  const GroupedShape& shape() const { return setup_.shape; }
+  RunContext& context() { return setup_.context; }
+  StepProgress& progress() { return setup_.progress; }
+  bool runs_forward() const { return setup_.request.linear.passes != StepPasses::Backward; }
+  bool runs_backward() const { return setup_.request.linear.passes != StepPasses::Forward; }
+  kernels::Activation activation() const {
+    return traits_of(setup_.request.expert_layer.activation).formula;
+  }
+  std::int64_t activated_columns() const { return down_shape_.k; }
+  /// What the activation of an expert's rows reads and makes: A or, with dA, dH.
+  kernels::GroupedInput activation_input(int layer, int expert,
+                                         const std::int64_t (&offsets)[2]) const;
+  kernels::GroupedInput gradient_input(int layer, int expert,
+                                       const std::int64_t (&offsets)[2]) const;
+  /// Rows of an expert: H [rows, n] and dA [rows, columns of A].
+  const std::uint16_t* h_of(int layer, int expert) const;
+  const std::uint16_t* da_of(int expert) const;
+
+ private:
+  /// Where the layer's own tensors are, and elements from one layer's to the next; 0 = all layers
+  /// use the same memory.
+  struct Intermediates {
+    std::uint16_t* h = nullptr;
+    std::uint16_t* a = nullptr;
+    std::uint16_t* da = nullptr;
+    std::uint16_t* dh = nullptr;
+    std::int64_t h_stride = 0;
+    std::int64_t a_stride = 0;
+    std::int64_t dh_stride = 0;
+  };
+  Intermediates reserve_intermediates() const;
+  /// The quantize kernels of this projection's operands compute the activation.
+  bool fuses(Projection which) const;
+  std::vector<FedOperand> fed_activations() const;
+  std::vector<FedOperand> fed_gradients() const;
+  std::vector<LayerOutputs> outputs(Projection which) const;
+  void forward(int layer, int expert, bool quantize_weights);
+  void activate(int layer, int expert);           // A, where it is not fused
+  void activate_gradient(int layer, int expert);  // dH, likewise
+  void backward(int layer, int expert);
+  void weight_gradients(int layer, int expert);
+
+  Setup setup_;
+  RunRequest up_request_;
+  RunRequest down_request_;
+  GroupedShape down_shape_;
+  Intermediates tensors_;
+  // After what they refer to.
+  CpuStep up_;
+  CpuStep down_;
+};
+
+}  // namespace engine

@@ -1,0 +1,37 @@
+// What an expert layer computes without any loss: in FP32, from the unquantized operands, expert by
+// expert.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "engine/backend/cpu/cpu_expert_layer.h"
+
+namespace engine {
+
+class ExpertLayerReference {
+ public:
+  explicit ExpertLayerReference(CpuExpertLayer& layer) : layer_(layer) {}
+
+  /// Every tensor of one expert of layer 0; those of backward only if the step has such a pass.
+  void compute(int expert);
+  /// FP32, in the shape of the expert's tensor; valid until the next compute().
+  const float* of(LayerTensor tensor) const { return at(tensor).get(); }
+  /// Rows and columns of that tensor of the expert.
+  std::int64_t rows(LayerTensor tensor) const;
+  std::int64_t columns(LayerTensor tensor) const;
+
+ private:
+  Buffer<float>& at(LayerTensor tensor) { return tensors_[static_cast<std::size_t>(tensor)]; }
+  const Buffer<float>& at(LayerTensor tensor) const {
+    return tensors_[static_cast<std::size_t>(tensor)];
+  }
+  float* room(LayerTensor tensor) { return at(tensor).reserve(rows(tensor) * columns(tensor)); }
+  void read(LayerTensor tensor, const OperandStore& from, std::int64_t first_row);
+
+  CpuExpertLayer& layer_;
+  int expert_ = 0;
+  std::array<Buffer<float>, kLayerTensors.size()> tensors_;
+};
+
+}  // namespace engine

@@ -1,0 +1,341 @@
+// The numerics of layer 0, tensor by tensor: against the lossless layer, against the operand itself
+// before it was quantized, and of Y with one operand left unquantized at a time.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "engine/backend/cpu/cpu_expert_layer.h"
+#include "engine/backend/cpu/expert_layer_reference.h"
+#include "engine/backend/cpu/operand_counts.h"
+#include "engine/backend/cpu/product.h"
+#include "engine/input/element_rounding.h"
+#include "engine/quantize/saved_memory.h"
+#include "engine/quantize/statistics_fold.h"
+#include "kernels/activation/activate.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+using kernels::GroupProductError;
+
+constexpr std::size_t kTensors = kLayerTensors.size();
+
+/// An operand of a projection.
+struct OperandOf {
+  LayerTensor tensor;
+  Projection projection;
+  OperandRole role;
+};
+constexpr std::array<OperandOf, 6> kOperands = {{
+    {LayerTensor::X, Projection::Up, OperandRole::Activations},
+    {LayerTensor::WUp, Projection::Up, OperandRole::Weights},
+    {LayerTensor::A, Projection::Down, OperandRole::Activations},
+    {LayerTensor::WDown, Projection::Down, OperandRole::Weights},
+    {LayerTensor::DY, Projection::Down, OperandRole::Gradients},
+    {LayerTensor::DH, Projection::Up, OperandRole::Gradients},
+}};
+
+void add(const GroupProductError& more, GroupProductError& sum) {
+  sum.reference_squares += more.reference_squares;
+  sum.error_squares += more.error_squares;
+  sum.max_abs_error = std::max(sum.max_abs_error, more.max_abs_error);
+  sum.elements += more.elements;
+  sum.lost += more.lost;
+}
+
+class Statistics {
+ public:
+  explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
+    for (std::size_t i = 0; i < kOperands.size(); ++i) {
+      if (exists(kOperands[i].tensor)) counts_[i] = zero_counts(rowwise(kOperands[i]).scales());
+    }
+    for (const OperandOf& operand : kOperands) {
+      const bool forward = !traits_of(operand.tensor).backward;
+      if (forward && rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
+    }
+    OperandPlan plan = rowwise(kOperands[2]).plan();
+    plan.layers = 1;
+    plan.keep_codes = false;
+    trial_.configure(std::move(plan));
+  }
+
+  /// After run_expert(): that expert's part.
+  ExpertResult add_expert(int expert) {
+    reference_.compute(expert);
+    std::array<GroupProductError, kTensors> errors{};
+    add_operands(expert, errors);
+    const ElementType type = layer_.request().recipe.high_precision;
+    compare(LayerTensor::H, layer_.h_of(0, expert), type, errors);
+    if (layer_.runs_forward()) {
+      compare(LayerTensor::Y, layer_.down().output_of(0, expert), type, errors);
+    }
+    if (layer_.runs_backward()) {
+      const ElementType wgrad = layer_.request().linear.wgrad_type;
+      compare(LayerTensor::DA, layer_.da_of(expert), type, errors);
+      compare(LayerTensor::DX, layer_.up().input_gradient_of(0, expert), type, errors);
+      compare(LayerTensor::DWDown, layer_.down().weight_gradient_of(0, expert), wgrad, errors);
+      compare(LayerTensor::DWUp, layer_.up().weight_gradient_of(0, expert), wgrad, errors);
+    }
+    if (layer_.runs_forward()) add_sources(expert);
+
+    const auto error = [&](LayerTensor tensor) {
+      return product_accuracy(errors[static_cast<std::size_t>(tensor)]);
+    };
+    ExpertResult row =
+        expert_result(layer_.up().rows(expert), counts_[0].sums[static_cast<std::size_t>(expert)],
+                      rowwise(kOperands[0]).plan().quantized());
+    row.fprop = error(LayerTensor::Y);
+    row.dgrad = error(LayerTensor::DX);
+    row.wgrad = error(LayerTensor::DWUp);
+    for (std::size_t i = 0; i < kTensors; ++i) engine::add(errors[i], errors_[i]);
+    return row;
+  }
+
+  void finish(RunResult& result) const {
+    std::array<OperandStatistics, kOperands.size()> operands;
+    for (std::size_t i = 0; i < kOperands.size(); ++i) {
+      if (!exists(kOperands[i].tensor)) continue;
+      operands[i] = fold_statistics(counts_[i], rowwise(kOperands[i]).scales());
+    }
+    result.activations = std::move(operands[0]);
+    result.weights = std::move(operands[1]);
+    result.gradients = std::move(operands[4]);
+    LayerResult& own = result.expert_layer.emplace();
+    const std::vector<SavedTensor> saved =
+        saved_for_backward(layer_.request(), layer_.shape().splits);
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      const auto tensor = static_cast<LayerTensor>(i);
+      if (!exists(tensor)) continue;
+      LayerTensorResult& one = own.tensors.emplace_back(describe(tensor));
+      one.error = product_accuracy(errors_[i]);
+      const auto kept = std::ranges::find(saved, tensor, &SavedTensor::tensor);
+      if (kept != saved.end()) one.saved_bytes = kept->bytes;
+      const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
+      if (operand == kOperands.end()) continue;
+      one.statistics = std::move(operands[static_cast<std::size_t>(operand - kOperands.begin())]);
+    }
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      own.error_sources.push_back(
+          {.tensor = sources_[i], .snr_db = product_accuracy(source_errors_[i]).snr_db});
+    }
+    own.unquantized_snr_db = product_accuracy(unquantized_error_).snr_db;
+  }
+
+ private:
+  bool exists(LayerTensor tensor) const {
+    if (traits_of(tensor).backward) return layer_.runs_backward();
+    return tensor != LayerTensor::Y || layer_.runs_forward();
+  }
+
+  CpuStep& projection(Projection which) const {
+    return which == Projection::Up ? layer_.up() : layer_.down();
+  }
+  OperandStage& rowwise(const OperandOf& operand) const {
+    return projection(operand.projection).stage(operand.role, Direction::Rowwise);
+  }
+
+  /// Shape and bytes of the whole tensor.
+  LayerTensorResult describe(LayerTensor tensor) const {
+    const bool routed = tensor != LayerTensor::WUp && tensor != LayerTensor::WDown &&
+                        tensor != LayerTensor::DWUp && tensor != LayerTensor::DWDown;
+    LayerTensorResult one{.tensor = tensor,
+                          .rows = routed ? layer_.shape().sum_m()
+                                         : reference_.rows(tensor) * layer_.shape().num_experts(),
+                          .columns = reference_.columns(tensor)};
+    const RunRequest& request = layer_.request();
+    const bool weight_gradient = tensor == LayerTensor::DWUp || tensor == LayerTensor::DWDown;
+    one.bytes =
+        one.rows * one.columns *
+        element_bytes(weight_gradient ? request.linear.wgrad_type : request.recipe.high_precision);
+    const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
+    if (operand == kOperands.end()) return one;
+    const OperandPlan& plan = rowwise(*operand).plan();
+    if (!plan.quantized()) return one;
+    const OperandLayout layout = rowwise(*operand).layout(one.rows);
+    one.bytes = written_code_bytes(layout, plan.splits, plan.columns) +
+                written_scale_bytes(layout, plan.splits, plan.columns);
+    return one;
+  }
+
+  void compare(LayerTensor tensor, const void* value, ElementType type,
+               std::array<GroupProductError, kTensors>& errors) const {
+    compare(tensor, value, type, errors[static_cast<std::size_t>(tensor)]);
+  }
+  void compare(LayerTensor tensor, const void* value, ElementType type,
+               GroupProductError& error) const {
+    const std::int64_t offsets[2] = {0, reference_.rows(tensor)};
+    if (offsets[1] == 0) return;
+    kernels::product_error_cpu({.product = value,
+                                .product_type = type,
+                                .reference = reference_.of(tensor),
+                                .row_offsets = offsets,
+                                .num_groups = 1,
+                                .capacity_rows = offsets[1],
+                                .columns = reference_.columns(tensor),
+                                .errors = &error});
+  }
+
+  /// The operand before it was quantized: loaded, or what the activation made, by itself.
+  ExpertElements elements(const OperandOf& operand, int expert) {
+    CpuStep& of = projection(operand.projection);
+    ExpertElements made = of.elements(operand.role, 0, expert);
+    if (made.activation.none()) return made;
+    const std::int64_t offsets[2] = {0, made.rows};
+    const kernels::GroupedInput input = operand.tensor == LayerTensor::A
+                                            ? layer_.activation_input(0, expert, offsets)
+                                            : layer_.gradient_input(0, expert, offsets);
+    std::uint16_t* const values = made_.reserve(made.rows * input.columns);
+    kernels::activate_cpu({.input = input, .output = values});
+    return {.expert = expert,
+            .rows = made.rows,
+            .elements = reinterpret_cast<const std::byte*>(values)};
+  }
+
+  void add_operands(int expert, std::array<GroupProductError, kTensors>& errors) {
+    for (std::size_t i = 0; i < kOperands.size(); ++i) {
+      const OperandOf& operand = kOperands[i];
+      if (!exists(operand.tensor)) continue;
+      const ExpertElements own = elements(operand, expert);
+      if (own.rows == 0) continue;
+      OperandStage& stage = rowwise(operand);
+      add_operand(stage, own, counts_[i]);
+      compare(operand.tensor, stage.widen(own, 0), ElementType::Fp32, errors);
+    }
+  }
+
+  /// H, rounded and with bias, of these operands in FP32; then A in high precision.
+  const std::uint16_t* activated(int expert, const float* x, const float* w) {
+    const RunRequest& request = layer_.request();
+    const std::int64_t m = layer_.up().rows(expert);
+    const std::int64_t n = layer_.shape().n;
+    std::uint16_t* const h = h_.reserve(m * n);
+    product({.x = x,
+             .w = w,
+             .m = m,
+             .n = n,
+             .k = layer_.shape().k,
+             .y_type = request.recipe.high_precision,
+             .y = h,
+             .cancel = &layer_.context().progress.cancel});
+    if (request.linear.bias) {
+      layer_.up().add_bias(0, expert, m, request.recipe.high_precision, h);
+    }
+    const std::int64_t offsets[2] = {0, m};
+    kernels::GroupedInput input = layer_.activation_input(0, expert, offsets);
+    input.input = h;
+    std::uint16_t* const a = a_.reserve(m * layer_.activated_columns());
+    kernels::activate_cpu({.input = input, .output = a});
+    return a;
+  }
+
+  /// As the down projection quantizes it; FP32.
+  const float* quantized_a(int expert, const std::uint16_t* a) {
+    const ExpertElements elements{.expert = expert,
+                                  .rows = layer_.up().rows(expert),
+                                  .elements = reinterpret_cast<const std::byte*>(a)};
+    for (int cast = 0; cast < trial_.plan().traits().steps_to_settle(); ++cast) {
+      if (trial_.plan().traits().measures_amax()) trial_.measure_amax(elements, 0);
+      trial_.quantize(elements, 0);
+    }
+    return trial_.widen(elements, 0);
+  }
+
+  const float* widened(int expert, const std::uint16_t* a) {
+    const std::int64_t count = layer_.up().rows(expert) * layer_.activated_columns();
+    const ElementType type = layer_.request().recipe.high_precision;
+    float* const wide = wide_.reserve(count);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) wide[i] = value_of(type, a[i]);
+    return wide;
+  }
+
+  void add_y(int expert, const float* a, const float* w, GroupProductError& error) {
+    const RunRequest& request = layer_.request();
+    const std::int64_t m = layer_.up().rows(expert);
+    const std::int64_t k = layer_.shape().k;
+    std::uint16_t* const y = y_.reserve(m * k);
+    product({.x = a,
+             .w = w,
+             .m = m,
+             .n = k,
+             .k = layer_.activated_columns(),
+             .y_type = request.recipe.high_precision,
+             .y = y,
+             .cancel = &layer_.context().progress.cancel});
+    if (request.linear.bias) {
+      layer_.down().add_bias(0, expert, m, request.recipe.high_precision, y);
+    }
+    compare(LayerTensor::Y, y, request.recipe.high_precision, error);
+  }
+
+  /// Y once for every operand of forward that is quantized, that one in FP32, and once with all
+  /// operands in FP32. The projections' own stages still hold the expert's operands.
+  void add_sources(int expert) {
+    source_errors_.resize(sources_.size());
+    if (layer_.up().rows(expert) == 0) return;
+    const auto quantized = [&](std::size_t operand) {
+      return rowwise(kOperands[operand]).widen(elements(kOperands[operand], expert), 0);
+    };
+    const float* const x = quantized(0);
+    const float* const w_up = quantized(1);
+    const float* const w_down = quantized(3);
+    const float* const exact_x = reference_.of(LayerTensor::X);
+    const float* const exact_up = reference_.of(LayerTensor::WUp);
+    const float* const exact_down = reference_.of(LayerTensor::WDown);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      GroupProductError& error = source_errors_[i];
+      switch (sources_[i]) {
+        case LayerTensor::X:
+          add_y(expert, quantized_a(expert, activated(expert, exact_x, w_up)), w_down, error);
+          break;
+        case LayerTensor::WUp:
+          add_y(expert, quantized_a(expert, activated(expert, x, exact_up)), w_down, error);
+          break;
+        case LayerTensor::A:
+          add_y(expert, widened(expert, activated(expert, x, w_up)), w_down, error);
+          break;
+        default:
+          add_y(expert, quantized(2), exact_down, error);
+          break;
+      }
+    }
+    add_y(expert, widened(expert, activated(expert, exact_x, exact_up)), exact_down,
+          unquantized_error_);
+  }
+
+  CpuExpertLayer& layer_;
+  ExpertLayerReference reference_;
+  std::array<OperandCounts, kOperands.size()> counts_;
+  std::array<GroupProductError, kTensors> errors_{};
+  std::vector<LayerTensor> sources_;
+  std::vector<GroupProductError> source_errors_;
+  GroupProductError unquantized_error_{};
+  OperandStage trial_;  // quantizes A without touching the step's own scales and history
+  Buffer<std::uint16_t> made_, h_, a_, y_;
+  Buffer<float> wide_;
+};
+
+}  // namespace
+
+Status CpuExpertLayer::measure_statistics(RunResult& result) {
+  Statistics statistics(*this);
+  for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+    if (!setup_.progress.advance(expert, kStatisticsUnits)) return cancelled();
+    run_expert(expert);
+    if (setup_.progress.is_cancelled()) return cancelled();
+    const HostSpan span(setup_.context, {Stage::Check, 0, expert}, "statistics");
+    const ExpertResult row = statistics.add_expert(expert);
+    if (runs_backward()) {
+      up_.clear_weight_gradient(0, expert);
+      down_.clear_weight_gradient(0, expert);
+    }
+    if (setup_.progress.is_cancelled()) return cancelled();
+    result.experts.push_back(row);
+  }
+  result.backward = runs_backward();
+  statistics.finish(result);
+  return {};
+}
+
+}  // namespace engine

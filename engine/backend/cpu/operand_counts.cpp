@@ -1,0 +1,63 @@
+#include "engine/backend/cpu/operand_counts.h"
+
+#include <cmath>
+
+#include "engine/input/element_rounding.h"
+
+namespace engine {
+namespace {
+
+using kernels::GroupQuantizationSums;
+using kernels::MagnitudeCounts;
+
+/// The loss from rounding wider elements; the twin handles codes only.
+GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert) {
+  const std::uint16_t* rounded = stage.rounded(0, expert.expert);
+  GroupQuantizationSums sums{};
+  for (std::int64_t i = 0; i < expert.rows * stage.plan().columns; ++i) {
+    const double x = element_value(stage.plan().element, expert.elements, i);
+    const double y = value_of(stage.plan().recipe.high_precision, rounded[i]);
+    if (std::isfinite(x)) sums.saturated += std::isfinite(y) ? 0 : 1;
+    sums.underflowed += x != 0.0 && y == 0.0 ? 1 : 0;
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
+    sums.signal += x * x;
+    sums.noise += (x - y) * (x - y);
+  }
+  return sums;
+}
+
+}  // namespace
+
+void add_operand(const OperandStage& stage, const ExpertElements& expert, OperandCounts& counts) {
+  if (expert.rows == 0) return;
+  std::int64_t offsets[2];
+  GroupQuantizationSums& own = counts.sums[static_cast<std::size_t>(expert.expert)];
+  kernels::QuantizationStatisticsArgs args{.input = stage.input(expert, offsets),
+                                           .before = &counts.before,
+                                           .after = &counts.after,
+                                           .sums = &own};
+  if (stage.plan().quantized()) {
+    args.quantized = stage.view(0, expert.expert, offsets);
+    const std::int64_t first = stage.first_scale(expert.expert);
+    if (!counts.losses.empty()) args.losses = counts.losses.data() + first;
+    if (!counts.micro_losses.empty()) args.micro_losses = counts.micro_losses.data() + first;
+  }
+  if (!stage.plan().rounded()) {
+    kernels::quantization_statistics_cpu(args);
+    return;
+  }
+  // Two operands without codes: the original elements, and those that the product reads.
+  MagnitudeCounts unused{};
+  GroupQuantizationSums unused_sums{};
+  args.after = &unused;
+  args.sums = &unused_sums;
+  kernels::quantization_statistics_cpu(args);
+  args.input.input = stage.rounded(0, expert.expert);
+  args.input.type = stage.plan().recipe.high_precision;
+  args.before = &unused;
+  args.after = &counts.after;
+  kernels::quantization_statistics_cpu(args);
+  own = rounding_sums(stage, expert);
+}
+
+}  // namespace engine
