@@ -10,6 +10,7 @@
 #include "app/cli/terminal.h"
 #include "app/controllers/request_actions.h"
 #include "app/gui/plot/format.h"
+#include "engine/model/projections.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/replay_sums.h"
@@ -62,9 +63,9 @@ void print_replays(const engine::RunResult& result) {
   for (const engine::ReplayCheck& check : result.replay_checks) {
     if (check.wrong_experts.empty()) continue;
     if (wrong++ == 0) {
-      print("{:<12}replay {}, {} of layer {}: {} experts differ, first {}\n", "wrong", check.replay,
-            engine::name_of(check.product), check.layer, check.wrong_experts.size(),
-            check.wrong_experts.front());
+      print("{:<12}replay {}, {} of {}: {} experts differ, first {}\n", "wrong", check.replay,
+            engine::name_of(check.product), engine::layer_words(result.effective.step, check.layer),
+            check.wrong_experts.size(), check.wrong_experts.front());
     }
   }
   if (result.replay_checks.empty()) return;

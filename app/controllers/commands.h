@@ -77,6 +77,7 @@ enum class FilePurpose {
   ExportPage,
   Activations,
   Weights,
+  DownWeights,
   Gradients,
   Routing
 };

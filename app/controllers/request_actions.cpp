@@ -13,6 +13,7 @@
 
 #include "app/controllers/request_controls.h"
 #include "engine/gemm/support.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
 
@@ -92,7 +93,9 @@ std::string refusal_of(const RequestAction& action, const RunRequest& request,
   }
   RunRequest changed = request;
   action.change(changed);
-  if (changed.backend != request.backend) return backend_refusal(changed.backend, link);
+  if (changed.backend != request.backend) {
+    if (std::string why = backend_refusal(changed.backend, link); !why.empty()) return why;
+  }
   engine::Verdict verdict;
   for (const RequestControl& control : request_controls()) {
     if (action.field == control.field) verdict = control_support(control, changed, link);
@@ -148,7 +151,9 @@ void add_file(const char* label, const engine::InputSpec& input, std::vector<std
 std::vector<std::string> data_words(const RunRequest& request) {
   std::vector<std::string> all;
   add_file("X", request.activations, all);
-  add_file("W", request.weights, all);
+  const bool layer = engine::is_expert_layer(request);
+  add_file(layer ? "Wup" : "W", request.weights, all);
+  if (layer) add_file("Wdown", request.expert_layer.down_weights, all);
   if (request.linear.passes != engine::StepPasses::Forward) {
     add_file("dY", request.linear.gradients, all);
   }

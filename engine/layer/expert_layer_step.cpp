@@ -89,11 +89,11 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
             : FedOperand{.input = made->a(layer)});
     if (!config.backward()) continue;
     down_outputs[index].dx = tensor(made->da_.data(), config.down, config.down.k);
-    operands.up.fed_gradients.push_back(
-        config.fuses(Projection::Up) ? FedOperand{.input = made->h(layer),
-                                                  .activation = config.activation,
-                                                  .gradient = made->da_.data()}
-                                     : FedOperand{.input = made->dh(layer)});
+    operands.up.fed_gradients.push_back(config.fuses(Projection::Up)
+                                            ? FedOperand{.input = made->h(layer),
+                                                         .activation = config.activation,
+                                                         .gradient = made->da_.data()}
+                                            : FedOperand{.input = made->dh(layer)});
   }
   ENGINE_ASSIGN(GroupedStep up, GroupedStep::create(library, config.up, std::move(operands.up),
                                                     std::move(up_outputs), stream));
@@ -147,10 +147,9 @@ kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
 Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
   if (config_.fuses(Projection::Down)) return {};
   const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.down.tag(layer)});
-  return check_cuda(
-      kernels::activate({.input = activation_input(layer), .output = a(layer)},
-                        {stream, config_.up.programmatic}),
-      "Launching the activation kernel");
+  return check_cuda(kernels::activate({.input = activation_input(layer), .output = a(layer)},
+                                      {stream, config_.up.programmatic}),
+                    "Launching the activation kernel");
 }
 
 Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,

@@ -1,5 +1,6 @@
-// A whole expert layer on the device: two grouped linear steps and the activation between them, fused
-// into their quantize kernels where the recipe's can. launch() only enqueues, as GroupedStep's does.
+// A whole expert layer on the device: two grouped linear steps and the activation between them,
+// fused into their quantize kernels where the recipe's can. launch() only enqueues, as
+// GroupedStep's does.
 //
 //   offsets -> quantize X, every Wup, Wdown
 //           -> per layer: H -> quantize A -> Y

@@ -1,5 +1,5 @@
-// The reference is a layer of its own, in FP32 throughout: one cuBLASLt product per expert, since the
-// grouped ones have no FP32.
+// The reference is a layer of its own, in FP32 throughout: one cuBLASLt product per expert, since
+// the grouped ones have no FP32.
 #include "engine/layer/layer_numerics.h"
 
 #include <algorithm>
@@ -75,10 +75,10 @@ class LayerNumerics {
  private:
   /// What the activation makes of layer 0, by itself.
   Result<const void*> activated(const kernels::GroupedInput& input) {
-    ENGINE_ASSIGN(DeviceBuffer values,
-                  DeviceBuffer::allocate(
-                      input.capacity_rows * input.columns * config_.up.operand_bytes(),
-                      {AllocationRole::Check, "activation of layer 0"}));
+    ENGINE_ASSIGN(
+        DeviceBuffer values,
+        DeviceBuffer::allocate(input.capacity_rows * input.columns * config_.up.operand_bytes(),
+                               {AllocationRole::Check, "activation of layer 0"}));
     ENGINE_CUDA_TRY(kernels::activate({.input = input, .output = values.data()}, stream_),
                     "Launching the activation kernel");
     buffers_.push_back(std::move(values));
@@ -97,8 +97,7 @@ class LayerNumerics {
       return input;
     };
     ENGINE_ASSIGN(const void* a, activated(step_.activation_input(0)));
-    operands_.push_back(
-        {LayerTensor::X, OperandRole::Activations, &config_.up, up.activations(0)});
+    operands_.push_back({LayerTensor::X, OperandRole::Activations, &config_.up, up.activations(0)});
     operands_.push_back({LayerTensor::WUp, OperandRole::Weights, &config_.up, w_up});
     operands_.push_back({LayerTensor::A, OperandRole::Activations, &config_.down,
                          plain(step_.activation_input(0), a)});
@@ -107,8 +106,8 @@ class LayerNumerics {
     ENGINE_ASSIGN(const void* dh, activated(step_.gradient_input(0)));
     operands_.push_back(
         {LayerTensor::DY, OperandRole::Gradients, &config_.down, down.gradients(0)});
-    operands_.push_back({LayerTensor::DH, OperandRole::Gradients, &config_.up,
-                         plain(step_.gradient_input(0), dh)});
+    operands_.push_back(
+        {LayerTensor::DH, OperandRole::Gradients, &config_.up, plain(step_.gradient_input(0), dh)});
     return {};
   }
 
@@ -171,10 +170,10 @@ class LayerNumerics {
   }
 
   Result<const void*> reference_activated(const kernels::GroupedInput& input) {
-    ENGINE_ASSIGN(DeviceBuffer values,
-                  DeviceBuffer::allocate(
-                      input.capacity_rows * input.columns * std::int64_t{sizeof(float)},
-                      {AllocationRole::Check, "activation in FP32"}));
+    ENGINE_ASSIGN(
+        DeviceBuffer values,
+        DeviceBuffer::allocate(input.capacity_rows * input.columns * std::int64_t{sizeof(float)},
+                               {AllocationRole::Check, "activation in FP32"}));
     ENGINE_CUDA_TRY(kernels::activate({.input = input, .output = values.data()}, stream_),
                     "Launching the activation kernel");
     buffers_.push_back(std::move(values));
@@ -204,17 +203,16 @@ class LayerNumerics {
                   DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)} * groups,
                                          {AllocationRole::Check, "errors of a tensor"}));
     ENGINE_CUDA_TRY(cudaMemsetAsync(sums.data(), 0, sums.bytes(), stream_), "Clearing errors");
-    ENGINE_CUDA_TRY(
-        kernels::product_error({.product = values,
-                                .product_type = type,
-                                .reference = references_[tensor],
-                                .row_offsets = row_offsets,
-                                .num_groups = groups,
-                                .capacity_rows = capacity_rows,
-                                .columns = columns,
-                                .errors = sums.as<kernels::GroupProductError>()},
-                               stream_),
-        "Launching the error kernel");
+    ENGINE_CUDA_TRY(kernels::product_error({.product = values,
+                                            .product_type = type,
+                                            .reference = references_[tensor],
+                                            .row_offsets = row_offsets,
+                                            .num_groups = groups,
+                                            .capacity_rows = capacity_rows,
+                                            .columns = columns,
+                                            .errors = sums.as<kernels::GroupProductError>()},
+                                           stream_),
+                    "Launching the error kernel");
     Errors errors(static_cast<std::size_t>(groups));
     ENGINE_TRY(copy_to_host(std::span<kernels::GroupProductError>(errors), sums.data(), stream_));
     return errors;
@@ -269,14 +267,13 @@ class LayerNumerics {
       for (int cast = 0; cast < traits_of(recipe).steps_to_settle(); ++cast) {
         ENGINE_TRY(quantizer.quantize(stream_, unobserved));
       }
-      ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(input.capacity_rows * input.columns *
-                                                        std::int64_t{sizeof(float)},
-                                                    {AllocationRole::Check, "decoded operand"}));
-      ENGINE_CUDA_TRY(
-          kernels::dequantize({.quantized = quantizer.view(kernels::Direction::Rowwise),
-                               .output = decoded.data()},
-                              stream_),
-          "Launching the dequantize kernel");
+      ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(
+                                 input.capacity_rows * input.columns * std::int64_t{sizeof(float)},
+                                 {AllocationRole::Check, "decoded operand"}));
+      ENGINE_CUDA_TRY(kernels::dequantize({.quantized = quantizer.view(kernels::Direction::Rowwise),
+                                           .output = decoded.data()},
+                                          stream_),
+                      "Launching the dequantize kernel");
       values = decoded.data();
       type = ElementType::Fp32;
       ENGINE_CUDA_TRY(cudaStreamSynchronize(stream_), "Decoding an operand");
@@ -339,15 +336,13 @@ std::int64_t layer_numerics_bytes(const ExpertLayerConfig& config) {
   const std::int64_t weights = config.up.num_groups * (n * k + k * a);
   const std::int64_t passes = config.backward() ? 2 : 1;
   // Operands in FP32, what the activation makes in both precisions, and one operand decoded.
-  const std::int64_t wide =
-      4 * (weights + passes * tokens * (k + n + a) +
-           std::max({config.up.num_groups * n * k, tokens * n, tokens * k}));
+  const std::int64_t wide = 4 * (weights + passes * tokens * (k + n + a) +
+                                 std::max({config.up.num_groups * n * k, tokens * n, tokens * k}));
   const std::int64_t lists = config.up.list() ? weights * config.up.operand_bytes() : 0;
   const auto measured = [&](const StepConfig& of, OperandRole role, std::int64_t rows,
                             std::int64_t columns) {
-    return measure_bytes(
-        of.recipe, role,
-        {.num_groups = of.num_groups, .capacity_rows = rows, .columns = columns});
+    return measure_bytes(of.recipe, role,
+                         {.num_groups = of.num_groups, .capacity_rows = rows, .columns = columns});
   };
   const std::int64_t operand =
       std::max({measured(config.up, OperandRole::Activations, tokens, k),

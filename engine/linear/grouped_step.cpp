@@ -129,17 +129,17 @@ Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& obs
   if (!config_.linear.bias) return {};
   const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
   const auto index = static_cast<std::size_t>(layer);
-  return check_cuda(kernels::add_bias({.values = outputs_[index].y,
-                                       .type = config_.output_type(),
-                                       .bias = operands_.biases[index],
-                                       .bias_type = config_.bias_type.value_or(
-                                           config_.recipe.high_precision),
-                                       .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                                       .num_groups = config_.num_groups,
-                                       .capacity_rows = config_.capacity_rows,
-                                       .columns = config_.n},
-                                      ours(stream)),
-                    "Launching the bias kernel");
+  return check_cuda(
+      kernels::add_bias({.values = outputs_[index].y,
+                         .type = config_.output_type(),
+                         .bias = operands_.biases[index],
+                         .bias_type = config_.bias_type.value_or(config_.recipe.high_precision),
+                         .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                         .num_groups = config_.num_groups,
+                         .capacity_rows = config_.capacity_rows,
+                         .columns = config_.n},
+                        ours(stream)),
+      "Launching the bias kernel");
 }
 
 Status GroupedStep::bias_gradient(int layer, cudaStream_t stream, StepObserver& observer) const {
@@ -151,15 +151,15 @@ Status GroupedStep::bias_gradient(int layer, cudaStream_t stream, StepObserver& 
                                ours(stream)),
         "Launching the bias-gradient kernel");
   }
-  return check_cuda(
-      kernels::reduce_bias_gradient({.partials = bias_partials_.as<float>(),
-                                     .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                                     .num_groups = config_.num_groups,
-                                     .columns = config_.n,
-                                     .output_type = config_.recipe.high_precision,
-                                     .gradient = outputs_[static_cast<std::size_t>(layer)].bias_gradient},
-                                    ours(stream)),
-      "Launching the bias-gradient kernel");
+  return check_cuda(kernels::reduce_bias_gradient(
+                        {.partials = bias_partials_.as<float>(),
+                         .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                         .num_groups = config_.num_groups,
+                         .columns = config_.n,
+                         .output_type = config_.recipe.high_precision,
+                         .gradient = outputs_[static_cast<std::size_t>(layer)].bias_gradient},
+                        ours(stream)),
+                    "Launching the bias-gradient kernel");
 }
 
 Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& observer) const {
@@ -252,8 +252,7 @@ Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t strea
     made.layer = config_.tag(product.layer);
     made.product = product.product;
     ENGINE_TRY(workspaces_.with(number, product.product, stream, [&](void* workspace) -> Status {
-      ENGINE_ASSIGN(made.trial,
-                    product.matmul->try_candidates(written_splits_, workspace, stream));
+      ENGINE_ASSIGN(made.trial, product.matmul->try_candidates(written_splits_, workspace, stream));
       return {};
     }));
   }

@@ -172,8 +172,8 @@ Status GroupedStep::take_outputs(cudaStream_t stream) {
     const auto name = [&](const char* what) { return fmt::format("{}, layer {}", what, layer); };
     const std::int64_t rows = config_.capacity_rows;
     if (config_.forward()) {
-      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n,
-                      name(config_.symbols.y)));
+      ENGINE_TRY(
+          take(outputs.y, config_.output_bytes() * rows * config_.n, name(config_.symbols.y)));
     }
     if (!config_.backward()) continue;
     ENGINE_TRY(

@@ -12,8 +12,7 @@ constexpr int kPoison = 0xFF;  // 0xFFFF is a NaN of BF16 and FP16, 0xFFFFFFFF o
 
 Result<OutputCheck> OutputCheck::create(const DeviceStep& step) {
   OutputCheck check;
-  const std::size_t count =
-      step.all_outputs().size() * static_cast<std::size_t>(step.num_groups());
+  const std::size_t count = step.all_outputs().size() * static_cast<std::size_t>(step.num_groups());
   ENGINE_ASSIGN(check.sums_,
                 DeviceBuffer::allocate(static_cast<std::int64_t>(count * sizeof(std::uint64_t)),
                                        {AllocationRole::Check, "checksums"}));

@@ -101,9 +101,9 @@ Status StepOperand::make_decoded() {
   for (const Direction direction : kDirections) {
     const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
     if (!wanted) continue;
-    ENGINE_ASSIGN(
-        DeviceBuffer buffer,
-        DeviceBuffer::allocate(decoded_bytes(config_, setup_), {AllocationRole::Quantized, "dequantized"}));
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(decoded_bytes(config_, setup_),
+                                         {AllocationRole::Quantized, "dequantized"}));
     decoded_[static_cast<int>(direction)] = std::move(buffer);
   }
   return {};

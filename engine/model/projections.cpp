@@ -1,5 +1,9 @@
 #include "engine/model/projections.h"
 
+#include <fmt/format.h>
+
+#include "engine/model/run_result.h"
+
 namespace engine {
 namespace {
 
@@ -35,6 +39,27 @@ std::vector<LinearPart> linear_parts(const RunRequest& request) {
   if (!is_expert_layer(request)) return {{.request = request}};
   return {{.request = projection_of(request, Projection::Up), .made = {.gradients = true}},
           {.request = projection_of(request, Projection::Down), .made = {.activations = true}}};
+}
+
+std::string layer_number(StepKind step, int linear_layer) {
+  if (step == StepKind::Linear) return std::to_string(linear_layer);
+  return fmt::format("{}, {}", linear_layer / 2,
+                     projection_at(linear_layer) == Projection::Up ? "up" : "down");
+}
+
+std::string layer_words(StepKind step, int linear_layer) {
+  return "layer " + layer_number(step, linear_layer);
+}
+
+std::string output_title(StepKind step, Product product, int linear_layer) {
+  const bool linear = step == StepKind::Linear;
+  const LinearSymbols symbols = linear                                          ? LinearSymbols{}
+                                : projection_at(linear_layer) == Projection::Up ? kUpSymbols
+                                                                                : kDownSymbols;
+  const char* const symbol = product == Product::Fprop   ? symbols.y
+                             : product == Product::Dgrad ? symbols.dx
+                                                         : symbols.dw;
+  return fmt::format("{}, layer {}", symbol, linear ? linear_layer : linear_layer / 2);
 }
 
 }  // namespace engine

@@ -105,7 +105,7 @@ struct Iteration {
 /// Replays against an eager run, bit for bit. A run without a graph has none.
 struct ReplayCheck {
   int replay = 0;  // 1-based
-  int layer = 0;    // as in WorkTag
+  int layer = 0;   // counts linear_layers()
   Product product = Product::Fprop;
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
   template <int = 0>

@@ -76,7 +76,8 @@ struct GroupProductError {
 inline void add_errors(const GroupProductError& more, GroupProductError& sum) {
   sum.reference_squares += more.reference_squares;
   sum.error_squares += more.error_squares;
-  sum.max_abs_error = more.max_abs_error > sum.max_abs_error ? more.max_abs_error : sum.max_abs_error;
+  sum.max_abs_error =
+      more.max_abs_error > sum.max_abs_error ? more.max_abs_error : sum.max_abs_error;
   sum.elements += more.elements;
   sum.lost += more.lost;
 }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/model/projections.h"
 #include "engine/model/text.h"
 #include "engine/model/values.h"
 
@@ -89,7 +90,7 @@ void check_result(const engine::RunResult& result, Limits& limits) {
       [] { return std::string("it has statistics of dY but no backward pass"); });
   for (const engine::ReplayCheck& check : result.replay_checks) {
     limits.between("replay check layer", check.layer, 0,
-                   saturated_sum(result.effective.layers, -1));
+                   engine::linear_layers(result.effective) - 1);
     std::int64_t lowest = 0;
     for (const int expert : check.wrong_experts) {
       limits.between("replay check expert", expert, lowest, std::ssize(result.splits) - 1);
@@ -115,7 +116,7 @@ void check_nodes(const Activity& activity, const engine::RunResult& result, Limi
   std::unordered_set<std::uint64_t> earlier;
   std::int64_t edges = 0;
   for (const GraphNode& node : activity.nodes) {
-    limits.between("graph node layer", node.layer, 0, saturated_sum(result.effective.layers, -1));
+    limits.between("graph node layer", node.layer, 0, engine::linear_layers(result.effective) - 1);
     for (const std::uint64_t dependency : node.dependencies) {
       limits.require(earlier.contains(dependency), [&] {
         return fmt::format("graph node {} depends on {}, which does not come before it", node.id,
@@ -135,7 +136,7 @@ template <class Event>
 void check_place(const char* layer, const char* iteration, const Event& event,
                  const engine::RunResult& result, Limits& limits) {
   limits.between(iteration, event.iteration, -1, std::ssize(result.iterations) - 1);
-  limits.between(layer, event.layer, 0, saturated_sum(result.effective.layers, -1));
+  limits.between(layer, event.layer, 0, engine::linear_layers(result.effective) - 1);
 }
 
 void check_records(const Activity& activity, const engine::RunResult& result, Limits& limits) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/model/median_interval.h"
+#include "engine/model/projections.h"
 #include "engine/model/run_request.h"
 
 namespace profiling {
@@ -162,11 +163,11 @@ class RowNumbers {
   std::size_t last_ = static_cast<std::size_t>(-1);
 };
 
-std::string row_label(const std::string& name, int layer, int expert, bool several_layers) {
-  std::string label = name;
-  if (several_layers) label += fmt::format(" [layer {}]", layer);
-  if (expert >= 0) label += fmt::format(" [expert {}]", expert);
-  return label;
+/// The name, and what else tells the row from others of that name; empty layer = all have the same.
+std::string row_label(std::string name, const std::string& layer, int expert) {
+  if (!layer.empty()) name += fmt::format(" [{}]", layer);
+  if (expert >= 0) name += fmt::format(" [expert {}]", expert);
+  return name;
 }
 
 }  // namespace
@@ -322,7 +323,7 @@ std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage sta
   return times;
 }
 
-NodeMatrix node_matrix(const Activity& activity) {
+NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   NodeMatrix matrix;
   bool graph = !activity.nodes.empty();
   bool several_layers = false;
@@ -336,6 +337,10 @@ NodeMatrix node_matrix(const Activity& activity) {
     several_layers = several_layers || node.layer > 0;
   }
 
+  const auto layer = [&](int index) {
+    return several_layers ? engine::layer_words(step, index) : std::string();
+  };
+
   RowNumbers numbers;
   for (const ActivityRecord& record : activity.records) {
     if (!is_timed(record) || (graph && record.node_id == 0)) continue;
@@ -344,7 +349,7 @@ NodeMatrix node_matrix(const Activity& activity) {
     const auto node = nodes.find(record.node_id);
     matrix.rows.push_back({.label = row_label(node != nodes.end() ? node->second->name
                                                                   : name_of(activity, record.name),
-                                              record.layer, record.expert, several_layers),
+                                              layer(record.layer), record.expert),
                            .stage = record.stage,
                            .node_id = graph ? record.node_id : 0,
                            .expert = record.expert,
@@ -353,7 +358,7 @@ NodeMatrix node_matrix(const Activity& activity) {
   // A node that never left a record is shown too: an empty row is a finding.
   for (const GraphNode& node : activity.nodes) {
     if (numbers.of(node.id) < matrix.rows.size()) continue;
-    matrix.rows.push_back({.label = row_label(node.name, node.layer, -1, several_layers),
+    matrix.rows.push_back({.label = row_label(node.name, layer(node.layer), -1),
                            .stage = node.stage,
                            .node_id = node.id,
                            .expert = -1,

@@ -146,6 +146,7 @@ struct NodeMatrix {
   std::size_t omitted_rows = 0;    // last rows, omitted to stay within kMaxMatrixCells
 };
 inline constexpr std::size_t kMaxMatrixCells = std::size_t{1} << 26;
-NodeMatrix node_matrix(const Activity& activity);
+/// `step` says what the layers in the labels count.
+NodeMatrix node_matrix(const Activity& activity, engine::StepKind step = engine::StepKind::Linear);
 
 }  // namespace profiling

@@ -44,6 +44,10 @@ class GraphScene {
   const profiling::DoctorReport* report() const { return report_.get(); }
   const Report& shared_report() const { return report_; }
   const engine::RunRequest* request() const { return request_.get(); }
+  /// Says what the layers of the nodes count.
+  engine::StepKind step() const {
+    return request_ == nullptr ? engine::StepKind::Linear : request_->step;
+  }
   /// Null if there is none: no report, or a refused capture without graphs.
   const profiling::GraphSnapshot* graph() const;
   int graph_index() const { return graph_; }

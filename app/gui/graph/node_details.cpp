@@ -10,6 +10,7 @@
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/projections.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -116,10 +117,10 @@ void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene
   const profiling::GraphSnapshot& graph = *scene.graph();
   const std::string operand = operand_of(scene);
   const profiling::SnapshotNode& node = graph.nodes[static_cast<std::size_t>(scene.node())];
-  line(
-      context, "kind",
-      fmt::format("{}, {}{}{}, layer {}", profiling::name_of(node.type),
-                  engine::stage_name(node.stage), operand.empty() ? "" : " ", operand, node.layer));
+  line(context, "kind",
+       fmt::format("{}, {}{}{}, {}", profiling::name_of(node.type), engine::stage_name(node.stage),
+                   operand.empty() ? "" : " ", operand,
+                   engine::layer_words(scene.step(), node.layer)));
   line(context, "launch", launch_text(node));
   line(context, "work", work_text(node));
   if (const double us = scene.node_us(scene.node()); !std::isnan(us)) {

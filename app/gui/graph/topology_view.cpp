@@ -13,6 +13,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/projections.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -239,7 +240,7 @@ void TopologyView::draw_read_out(const PanelContext& context, const GraphScene& 
   std::vector<plot::ReadOutLine> lines = {
       {"type", std::string(name_of(one.type))},
       {"stage", std::string(engine::stage_name(one.stage)), context.theme.stage(one.stage)},
-      {"layer", std::to_string(one.layer)}};
+      {"layer", engine::layer_number(scene.step(), one.layer)}};
   if (const std::string launch = launch_text(one); !launch.empty()) {
     lines.push_back({"launch", launch});
   }

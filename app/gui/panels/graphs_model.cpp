@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -17,7 +18,7 @@ const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
     {"stage", 50, false, "Stage of the step it belongs to"},
-    {"layer", 32, true, "Grouped product of the step"},
+    {"layer", 48, true, "Layer of the step, of an expert layer with its projection"},
     {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
@@ -57,7 +58,7 @@ plot::Grid scaled(const profiling::NodeMatrix& matrix, Scale scale) {
 
 std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
   auto picture = std::make_shared<ReplayPicture>();
-  picture->matrix = profiling::node_matrix(run->activity);
+  picture->matrix = profiling::node_matrix(run->activity, run->result.effective.step);
   plot::Grid ratio =
       scaled(picture->matrix, [](float value, float median) { return value / median; });
   // One stalled replay must not turn all others into one colour.
@@ -73,8 +74,8 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
   plot::add_coarser(picture->against_median.grid);
   plot::add_coarser(picture->duration.grid);
   picture->iterations = iteration_series(*run);
-  picture->checks = summarize_checks(run->result.replay_checks);
-  picture->check_strip = make_check_strip(run->result.replay_checks);
+  picture->checks = summarize_checks(run->result.replay_checks, run->result.effective.step);
+  picture->check_strip = make_check_strip(run->result.replay_checks, run->result.effective.step);
   picture->run = std::move(run);
   return picture;
 }
@@ -129,6 +130,7 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
   node_rows_.clear();
   std::unordered_map<std::uint64_t, std::size_t> position;
   std::unordered_map<std::uint64_t, double> median;
+  const engine::StepKind step = run().result.effective.step;
   for (std::size_t i = 0; i < run().activity.nodes.size(); ++i) {
     position[run().activity.nodes[i].id] = i;
   }
@@ -162,15 +164,16 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
     }
     const auto time = median.find(node.id);
     const double node_median = time == median.end() ? std::nan("") : time->second;
-    node_rows_.push_back({.cells = {number(static_cast<double>(i)),
-                                    {plot::short_kernel_name(node.name)},
-                                    stage_cell(node.stage),
-                                    number(node.layer),
-                                    {after.empty() ? "start" : after, 0.0,
-                                     after.empty() ? theme.colors.dim_text : 0},
-                                    {plot::duration_text(node_median), node_median}},
-                          .chip = theme.stage(node.stage),
-                          .tooltip = node.name});
+    node_rows_.push_back(
+        {.cells = {number(static_cast<double>(i)),
+                   {plot::short_kernel_name(node.name)},
+                   stage_cell(node.stage),
+                   {engine::layer_number(step, node.layer), static_cast<double>(node.layer)},
+                   {after.empty() ? "start" : after, 0.0,
+                    after.empty() ? theme.colors.dim_text : 0},
+                   {plot::duration_text(node_median), node_median}},
+         .chip = theme.stage(node.stage),
+         .tooltip = node.name});
   }
 }
 

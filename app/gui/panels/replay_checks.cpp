@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -27,10 +28,12 @@ constexpr std::array<const char*, 3> kProducts = {"Y", "dX", "dW"};
 
 /// Rows of the strip: the layers in order, and within each the products that were compared.
 struct Rows {
+  engine::StepKind step;
   int layers = 1;
   std::vector<engine::Product> products;
 
-  explicit Rows(const std::vector<engine::ReplayCheck>& checks) {
+  Rows(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step_kind)
+      : step(step_kind) {
     for (const engine::ReplayCheck& check : checks) layers = std::max(layers, check.layer + 1);
     for (const auto product :
          {engine::Product::Fprop, engine::Product::Dgrad, engine::Product::Wgrad}) {
@@ -49,14 +52,15 @@ struct Rows {
     const char* product =
         kProducts.at(static_cast<std::size_t>(products[static_cast<std::size_t>(row % each)]));
     return each == 1 && products.front() == engine::Product::Fprop
-               ? fmt::format("layer {}", row / each)
-               : fmt::format("{} · {}", row / each, product);
+               ? engine::layer_words(step, row / each)
+               : fmt::format("{} · {}", engine::layer_number(step, row / each), product);
   }
 };
 
 }  // namespace
 
-CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks) {
+CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks,
+                              engine::StepKind step) {
   CheckSummary summary;
   const engine::ReplayCheck* first = nullptr;
   for (const engine::ReplayCheck& check : checks) {
@@ -71,18 +75,18 @@ CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks) {
     summary.sentence =
         fmt::format("all {} comparisons equal the eager run, bit for bit", summary.checks);
   } else {
-    summary.sentence = fmt::format("{} of {} differ; first: replay {}, layer {}, {}, experts {}",
-                                   summary.wrong, summary.checks, first->replay, first->layer,
-                                   kProducts.at(static_cast<std::size_t>(first->product)),
-                                   named(first->wrong_experts));
+    summary.sentence = fmt::format(
+        "{} of {} differ; first: replay {}, {}, {}, experts {}", summary.wrong, summary.checks,
+        first->replay, engine::layer_words(step, first->layer),
+        kProducts.at(static_cast<std::size_t>(first->product)), named(first->wrong_experts));
   }
   return summary;
 }
 
-CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks) {
-  CheckStrip strip;
+CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step) {
+  CheckStrip strip{.step = step};
   if (checks.empty()) return strip;
-  const Rows rows(checks);
+  const Rows rows(checks, step);
   int last = 1;
   for (const engine::ReplayCheck& check : checks) last = std::max(last, check.replay);
   for (int row = 0; row < rows.count(); ++row) strip.labels.push_back(rows.label(row));
@@ -190,7 +194,7 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
   const bool right = hovered.wrong_experts.empty();
   plot::read_out(context, "",
                  {{"replay", std::to_string(hovered.replay)},
-                  {"layer", std::to_string(hovered.layer)},
+                  {"layer", engine::layer_number(strip.step, hovered.layer)},
                   {"product", kProducts.at(static_cast<std::size_t>(hovered.product))},
                   {right ? "equal to eager" : "wrong experts",
                    right ? "every expert, bit for bit" : named(hovered.wrong_experts),

@@ -18,17 +18,20 @@ struct CheckSummary {
   std::string sentence;
 };
 
-CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks);
+/// `step` says what the layers of the checks count.
+CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks,
+                              engine::StepKind step);
 
 /// What the strip draws, built once per run: hundreds of thousands of checks are too many for each
 /// frame.
 struct CheckStrip {
-  std::vector<std::string> labels;  // of the rows: layers in order, and the products of each
+  engine::StepKind step = engine::StepKind::Linear;
+  std::vector<std::string> labels{};  // of the rows: layers in order, and the products of each
   /// [rows, replays]: 1 = wrong, 0 = equal, NaN = not compared. Folding keeps the wrong ones.
-  plot::Grid grid;
-  std::vector<std::int32_t> check_of;  // [rows, replays], index into the checks; -1 = none
+  plot::Grid grid{};
+  std::vector<std::int32_t> check_of{};  // [rows, replays], index into the checks; -1 = none
 };
-CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks);
+CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step);
 
 /// One row per layer and product; `view` is the replay axis. `checks` are those of the strip.
 void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStrip& strip,

@@ -11,6 +11,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/projections.h"
 #include "profiling/trace/roofline.h"
 
 namespace app {
@@ -177,13 +178,18 @@ void add_graph_node(const Activity& activity, const ActivityRecord& record, Line
   lines.add("graph node", node.empty() ? "none: outside the graph" : node);
 }
 
+std::string stage_text(const RecordedRun& run, engine::Stage stage, int layer) {
+  return fmt::format("{}, {}", engine::stage_name(stage),
+                     engine::layer_words(run.result.effective.step, layer));
+}
+
 EventDetails of_record(const RecordedRun& run, const ActivityRecord& record) {
   const Activity& activity = run.activity;
   EventDetails details{.title = activity.names[record.name],
                        .launch = profiling::host_launch(activity, record)};
   Lines lines;
   lines.add("kind", kind_text(record.kind));
-  lines.add("stage", fmt::format("{}, layer {}", engine::stage_name(record.stage), record.layer));
+  lines.add("stage", stage_text(run, record.stage, record.layer));
   lines.add("expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert));
   lines.add("duration", time_text(record.duration_ns()));
   add_iteration(run, record, lines);
@@ -198,24 +204,28 @@ EventDetails of_record(const RecordedRun& run, const ActivityRecord& record) {
   return details;
 }
 
-void add_place(int iteration, engine::Stage stage, int layer, Lines& lines) {
-  lines.add("stage", fmt::format("{}, layer {}", engine::stage_name(stage), layer));
-  lines.add("iteration", iteration < 0 ? "none: set-up or check" : std::to_string(iteration));
+/// Of an event that is no record.
+template <class Event>
+void add_place(const RecordedRun& run, const Event& event, Lines& lines) {
+  lines.add("stage", stage_text(run, event.stage, event.layer));
+  lines.add("iteration",
+            event.iteration < 0 ? "none: set-up or check" : std::to_string(event.iteration));
 }
 
-EventDetails of_host_event(const Activity& activity, const profiling::HostEvent& event) {
+EventDetails of_host_event(const RecordedRun& run, const profiling::HostEvent& event) {
+  const Activity& activity = run.activity;
   EventDetails details{.title = activity.names[event.name]};
   Lines lines;
   lines.add("kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)]));
   lines.add("duration", time_text(event.end_ns - event.start_ns));
   lines.add("start", time_text(event.start_ns));
-  add_place(event.iteration, event.stage, event.layer, lines);
+  add_place(run, event, lines);
   lines.add("host thread", std::to_string(event.lane));
   details.lines = lines.take();
   return details;
 }
 
-EventDetails of_memory_event(const profiling::MemoryEvent& event) {
+EventDetails of_memory_event(const RecordedRun& run, const profiling::MemoryEvent& event) {
   const auto operation = static_cast<std::size_t>(event.operation);
   EventDetails details{.title = std::string(profiling::kMemoryOperationNames[operation])};
   Lines lines;
@@ -225,7 +235,7 @@ EventDetails of_memory_event(const profiling::MemoryEvent& event) {
   lines.add("ordered by", event.stream_ordered ? "its stream" : "the host");
   if (event.pool != 0) lines.add("pool", fmt::format("{:#x}", event.pool));
   lines.add("start", time_text(event.time_ns));
-  add_place(event.iteration, event.stage, event.layer, lines);
+  add_place(run, event, lines);
   details.lines = lines.take();
   return details;
 }
@@ -238,11 +248,11 @@ EventDetails details_of(const RecordedRun& run, const plot::TimelineEvent& event
     case plot::EventList::Records:
       return of_record(run, activity.records.at(event.index));
     case plot::EventList::HostEvents:
-      return of_host_event(activity, activity.host_events.at(event.index));
+      return of_host_event(run, activity.host_events.at(event.index));
     case plot::EventList::MemoryEvents:
       break;
   }
-  return of_memory_event(activity.memory_events.at(event.index));
+  return of_memory_event(run, activity.memory_events.at(event.index));
 }
 
 std::string details_text(const EventDetails& details) {

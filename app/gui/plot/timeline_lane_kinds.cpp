@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/projections.h"
 
 namespace app::plot {
 namespace {
@@ -105,6 +106,13 @@ void show_iteration(const PanelContext& context, const Activity& activity, const
            lines);
 }
 
+/// The timeline shows the run on screen.
+std::string layer_text(const PanelContext& context, int layer) {
+  const auto* run = context.view.run.get();
+  return engine::layer_number(
+      run == nullptr ? engine::StepKind::Linear : run->result.effective.step, layer);
+}
+
 void show_work(const PanelContext& context, const Activity& activity, const MemoryCurve&,
                const TimelineSegment& block, const ActivityRecord& record) {
   std::vector<ReadOutLine> lines = duration_lines(block, record);
@@ -113,7 +121,7 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
   lines.push_back(
       {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert)});
-  lines.push_back({"layer", std::to_string(record.layer)});
+  lines.push_back({"layer", layer_text(context, record.layer)});
   lines.push_back(
       {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
   if (const std::string node = graph_node_text(activity, record); !node.empty()) {

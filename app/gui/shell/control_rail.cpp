@@ -48,10 +48,10 @@ const engine::ShapePreset* ControlRail::preset_named(const std::string& name) co
 }
 
 void ControlRail::file_inspected(const FileReport& report) {
-  for (FileField* field : {&activations_, &weights_, &gradients_}) {
-    if (field->inspected_path != report.path) continue;
-    field->tensors = report.tensors;
-    field->error = report.error;
+  for (FileField& field : files_) {
+    if (field.inspected_path != report.path) continue;
+    field.tensors = report.tensors;
+    field.error = report.error;
   }
 }
 
@@ -62,22 +62,20 @@ void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
     request.routing.path = path;
     return;
   }
-  const engine::OperandRole role =
-      purpose == FilePurpose::Activations ? engine::OperandRole::Activations
-      : purpose == FilePurpose::Weights   ? engine::OperandRole::Weights
-                                          : engine::OperandRole::Gradients;
-  FileField& field = file_field(role);
-  field = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
-  input_of(request, role) = engine::FileInput{path, {}};
+  const RailOperand operand = purpose == FilePurpose::Activations   ? RailOperand::X
+                              : purpose == FilePurpose::Weights     ? RailOperand::W
+                              : purpose == FilePurpose::DownWeights ? RailOperand::WDown
+                                                                    : RailOperand::DY;
+  file_field(operand) = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
+  input_of(request, operand) = engine::FileInput{path, {}};
 }
 
 void ControlRail::follow(const engine::RunRequest& request) {
-  const auto show = [](FileField& field, const engine::InputSpec& input) {
-    if (const auto* file = std::get_if<engine::FileInput>(&input)) field.text = file->path;
-  };
-  show(activations_, request.activations);
-  show(weights_, request.weights);
-  show(gradients_, request.linear.gradients);
+  engine::RunRequest shown = request;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const engine::InputSpec& input = input_of(shown, static_cast<RailOperand>(i));
+    if (const auto* file = std::get_if<engine::FileInput>(&input)) files_[i].text = file->path;
+  }
   routing_text_ = request.routing.path;
 }
 
@@ -99,16 +97,17 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)});
     draw_shape(request, live);
-    draw_operand(engine::OperandRole::Activations, request);
-    draw_operand(engine::OperandRole::Weights, request);
+    draw_operand(RailOperand::X, request);
+    draw_operand(RailOperand::W, request);
+    draw_operand(RailOperand::WDown, request);
     draw_controls("input.seed", "input.seed", request);
     section("Routing");
     draw_controls("routing.distribution", "routing.distribution", request);
     draw_routing_file(request.routing);
     draw_controls("routing.alignment", "routing.alignment", request);
     section("Step");
-    draw_controls("step.passes", "step.bias", request);
-    draw_operand(engine::OperandRole::Gradients, request);
+    draw_controls("step.kind", "step.bias", request);
+    draw_operand(RailOperand::DY, request);
     draw_controls("step.wgrad_type", "step.micro_batches", request);
     section("Recipe");
     draw_controls("recipe.scaling", "recipe.stochastic", request);
@@ -340,20 +339,27 @@ void ControlRail::draw_control(const RequestControl& control, engine::RunRequest
   error_under(control.field);
 }
 
-void ControlRail::draw_segments(const RequestControl& control, engine::RunRequest& request) {
-  controls::Options options = options_of(control, request);
-  int index = chosen_index(control, request);
+std::vector<controls::Options> ControlRail::gates_of(const RequestControl& control,
+                                                     const engine::RunRequest& request, int chosen,
+                                                     controls::Options& options) const {
   std::vector<controls::Options> gates;
+  if (!gates_count(control)) return gates;
   for (const ControlChoice& choice : control.options.choices) {
-    if (!gates_count(control)) break;
     const engine::Verdict verdict = verdict_on(control, request, choice.value);
-    const bool chosen = std::ssize(gates) == index;
+    const bool is_chosen = std::ssize(gates) == chosen;
     gates.push_back(gate(verdict));
-    if (chosen && options.enabled && verdict.support == engine::Support::Hazardous) {
+    if (is_chosen && options.enabled && verdict.support == engine::Support::Hazardous) {
       options.hazardous = true;
       options.reason = verdict.sentence;
     }
   }
+  return gates;
+}
+
+void ControlRail::draw_segments(const RequestControl& control, engine::RunRequest& request) {
+  controls::Options options = options_of(control, request);
+  int index = chosen_index(control, request);
+  const std::vector<controls::Options> gates = gates_of(control, request, index, options);
   if (control.label[0] != '\0') row_label(control.label);
   if (controls::segmented(*context_, control.id, index, choice_labels(control), options, gates)) {
     set_control_value(control, request,
@@ -362,9 +368,11 @@ void ControlRail::draw_segments(const RequestControl& control, engine::RunReques
 }
 
 void ControlRail::draw_list(const RequestControl& control, engine::RunRequest& request) {
+  controls::Options options = options_of(control, request);
   int index = chosen_index(control, request);
-  if (controls::combo(*context_, control.id, control.label, index, choice_labels(control),
-                      options_of(control, request))) {
+  const std::vector<controls::Options> gates = gates_of(control, request, index, options);
+  if (controls::combo(*context_, control.id, control.label, index, choice_labels(control), options,
+                      gates)) {
     set_control_value(control, request,
                       control.options.choices[static_cast<std::size_t>(index)].value);
   }

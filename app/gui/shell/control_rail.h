@@ -3,6 +3,9 @@
 // after the frame.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +21,11 @@
 
 namespace app {
 
+/// The operands whose values a request chooses.
+enum class RailOperand : std::uint8_t { X, W, WDown, DY };
+
 /// The request's own field for the values of an operand.
-engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role);
+engine::InputSpec& input_of(engine::RunRequest& request, RailOperand operand);
 
 struct RailWishes {
   bool run = false;
@@ -58,10 +64,10 @@ class ControlRail {
     std::vector<engine::TensorEntry> tensors;
   };
 
-  FileField& file_field(engine::OperandRole role);
+  FileField& file_field(RailOperand operand) { return files_[static_cast<std::size_t>(operand)]; }
   void draw_shape(engine::RunRequest& request, bool& live);
-  void draw_operand(engine::OperandRole role, engine::RunRequest& request);
-  void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
+  void draw_operand(RailOperand operand, engine::RunRequest& request);
+  void draw_operand_file(RailOperand operand, engine::RunRequest& request);
   void draw_routing_file(engine::RoutingSpec& routing);
   /// A field for a path with a button that browses; true once the field was edited and left.
   bool draw_path(const std::string& prefix, std::string& text, const char* tooltip,
@@ -85,6 +91,10 @@ class ControlRail {
   /// Greyed out where the setting has no effect.
   controls::Options options_of(const RequestControl& control, const engine::RunRequest& request);
   bool gates_count(const RequestControl& control) const;
+  /// What the gate table says of each choice; marks `options` where the chosen one is hazardous.
+  std::vector<controls::Options> gates_of(const RequestControl& control,
+                                          const engine::RunRequest& request, int chosen,
+                                          controls::Options& options) const;
   engine::Verdict verdict_on(const RequestControl& control, engine::RunRequest request,
                              std::int64_t value) const;
 
@@ -98,9 +108,7 @@ class ControlRail {
   // The combo box of presets, which begins with a shape set by hand.
   std::vector<std::string> preset_labels_;
   std::vector<controls::Options> preset_options_;
-  FileField activations_;
-  FileField weights_;
-  FileField gradients_;
+  std::array<FileField, 4> files_;  // by RailOperand
   std::string routing_text_;
   float footer_height_ = 0;
 

@@ -50,6 +50,8 @@ PurposeText purpose_text(FilePurpose purpose) {
       return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Weights:
       return {"Weights from a tensor file", "Use", {".npy", ".safetensors"}};
+    case FilePurpose::DownWeights:
+      return {"Weights of the down projection from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Gradients:
       return {"Gradients from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Routing:

@@ -14,6 +14,7 @@
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -22,36 +23,46 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Takes the sizes of a run from a tensor; false if its rank does not fit the role.
-bool take_shape(const engine::TensorEntry& tensor, engine::OperandRole role,
-                engine::ShapeSpec& shape) {
+/// Takes the sizes of a run from a tensor; false if its rank does not fit the operand.
+bool take_shape(const engine::TensorEntry& tensor, RailOperand operand,
+                engine::RunRequest& request) {
   const std::vector<std::int64_t>& sizes = tensor.shape;
-  if (role == engine::OperandRole::Activations && sizes.size() == 2) {
-    shape.tokens = sizes[0];
-    shape.k = sizes[1];
+  engine::ShapeSpec& shape = request.shape;
+  // Columns of Wdown are those of A; its rows are K.
+  const bool down = operand == RailOperand::WDown;
+  const auto take_weight = [&](std::int64_t rows, std::int64_t columns) {
+    const int halves = engine::traits_of(request.expert_layer.activation).halves();
+    shape.n = down ? columns * halves : rows;
+    shape.k = down ? rows : columns;
     return true;
+  };
+  switch (operand) {
+    case RailOperand::X:
+      if (sizes.size() != 2) return false;
+      shape.tokens = sizes[0];
+      shape.k = sizes[1];
+      return true;
+    case RailOperand::W:
+    case RailOperand::WDown:
+      if (sizes.size() == 3) {
+        shape.num_experts =
+            static_cast<int>(std::min<std::int64_t>(sizes[0], engine::kMaxExperts + 1));
+        return take_weight(sizes[1], sizes[2]);
+      }
+      if (sizes.size() != 2 || shape.num_experts <= 0 || sizes[0] % shape.num_experts != 0) {
+        return false;
+      }
+      return take_weight(sizes[0] / shape.num_experts, sizes[1]);
+    case RailOperand::DY:
+      break;
   }
-  if (role == engine::OperandRole::Weights && sizes.size() == 3) {
-    shape.num_experts = static_cast<int>(std::min<std::int64_t>(sizes[0], engine::kMaxExperts + 1));
-    shape.n = sizes[1];
-    shape.k = sizes[2];
-    return true;
-  }
-  if (role == engine::OperandRole::Weights && sizes.size() == 2 && shape.num_experts > 0 &&
-      sizes[0] % shape.num_experts == 0) {
-    shape.n = sizes[0] / shape.num_experts;
-    shape.k = sizes[1];
-    return true;
-  }
-  if (role == engine::OperandRole::Gradients && sizes.size() == 2) {
-    shape.tokens = sizes[0];
-    shape.n = sizes[1];
-    return true;
-  }
-  return false;
+  if (sizes.size() != 2) return false;
+  shape.tokens = sizes[0];
+  (engine::is_expert_layer(request) ? shape.k : shape.n) = sizes[1];
+  return true;
 }
 
-/// Texts for an operand's file, by role.
+/// Texts for an operand's file.
 struct OperandText {
   const char* prefix;  // of its controls' ids
   const char* field;
@@ -59,13 +70,17 @@ struct OperandText {
   FilePurpose purpose;
 };
 
-const OperandText& text_of(engine::OperandRole role) {
-  static constexpr std::array<OperandText, 3> kTexts = {{
+const OperandText& text_of(RailOperand operand) {
+  static constexpr std::array<OperandText, 4> kTexts = {{
       {"activations", "activations", "X must be [tokens, K]", FilePurpose::Activations},
       {"weights", "weights", "W must be [experts, N, K] or [experts * N, K]", FilePurpose::Weights},
-      {"gradients", "linear.gradients", "dY must be [tokens, N]", FilePurpose::Gradients},
+      {"down_weights", "expert_layer.down_weights",
+       "Wdown must be [experts, K, columns of A] or [experts * K, columns of A]",
+       FilePurpose::DownWeights},
+      {"gradients", "linear.gradients", "dY must be [tokens, N], of an expert layer [tokens, K]",
+       FilePurpose::Gradients},
   }};
-  return kTexts[static_cast<std::size_t>(role)];
+  return kTexts[static_cast<std::size_t>(operand)];
 }
 
 /// "fprop: 412.0 us → 398.1 us, 3.4 % less (number 3 of 8)", as measured before the iterations.
@@ -83,28 +98,18 @@ std::string gain_text(const engine::AlgorithmChoice& choice) {
 
 }  // namespace
 
-engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role) {
-  switch (role) {
-    case engine::OperandRole::Activations:
+engine::InputSpec& input_of(engine::RunRequest& request, RailOperand operand) {
+  switch (operand) {
+    case RailOperand::X:
       return request.activations;
-    case engine::OperandRole::Weights:
+    case RailOperand::W:
       return request.weights;
-    case engine::OperandRole::Gradients:
+    case RailOperand::WDown:
+      return request.expert_layer.down_weights;
+    case RailOperand::DY:
       break;
   }
   return request.linear.gradients;
-}
-
-ControlRail::FileField& ControlRail::file_field(engine::OperandRole role) {
-  switch (role) {
-    case engine::OperandRole::Activations:
-      return activations_;
-    case engine::OperandRole::Weights:
-      return weights_;
-    case engine::OperandRole::Gradients:
-      break;
-  }
-  return gradients_;
 }
 
 void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
@@ -129,10 +134,12 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
   if (!(shape == before)) shape.preset.clear();
 }
 
-void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& request) {
-  const std::string prefix = text_of(role).prefix;
-  const RequestControl& source = request_control(prefix + ".source");
-  engine::InputSpec& input = input_of(request, role);
+void ControlRail::draw_operand(RailOperand operand, engine::RunRequest& request) {
+  const std::string prefix = text_of(operand).prefix;
+  RequestControl source = request_control(prefix + ".source");
+  // Next to Wdown, W is the up projection's.
+  if (operand == RailOperand::W && engine::is_expert_layer(request)) source.label = "Wup";
+  engine::InputSpec& input = input_of(request, operand);
   // The table's choices are those without a file.
   std::vector<std::string> names = choice_labels(source);
   const int from_file = static_cast<int>(names.size());
@@ -145,14 +152,14 @@ void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& req
   options.share = one_line ? 1.0F : 0.58F;
   if (controls::combo(*context_, source.id, source.label, index, names, options)) {
     if (index == from_file) {
-      input = engine::FileInput{file_field(role).text, {}};
+      input = engine::FileInput{file_field(operand).text, {}};
     } else {
       set_control_value(source, request,
                         source.options.choices[static_cast<std::size_t>(index)].value);
     }
   }
   if (!options.enabled) return;
-  if (std::holds_alternative<engine::FileInput>(input)) return draw_operand_file(role, request);
+  if (std::holds_alternative<engine::FileInput>(input)) return draw_operand_file(operand, request);
   if (one_line) return;  // drawn in one row from the next frame on
   ImGui::SameLine(0, context_->theme.px(kGapSmall));
   draw_list(request_control(prefix + ".element"), request);
@@ -173,12 +180,12 @@ bool ControlRail::draw_path(const std::string& prefix, std::string& text, const 
   return edited;
 }
 
-void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest& request) {
-  const OperandText& text = text_of(role);
+void ControlRail::draw_operand_file(RailOperand operand, engine::RunRequest& request) {
+  const OperandText& text = text_of(operand);
   const std::string prefix = text.prefix;
-  engine::InputSpec& input = input_of(request, role);
+  engine::InputSpec& input = input_of(request, operand);
   auto& file = std::get<engine::FileInput>(input);
-  FileField& field = file_field(role);
+  FileField& field = file_field(operand);
   if (draw_path(prefix, field.text, "A .npy or .safetensors file, as the worker's machine names it",
                 text.purpose)) {
     file = {field.text, {}};
@@ -215,14 +222,14 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
     file.tensor = field.tensors[static_cast<std::size_t>(index)].name;
   }
   if (index < 0) return;
-  engine::ShapeSpec shape = request.shape;
-  const bool fits = take_shape(field.tensors[static_cast<std::size_t>(index)], role, shape);
-  if (shape == request.shape && fits) return;
+  engine::RunRequest taken = request;
+  const bool fits = take_shape(field.tensors[static_cast<std::size_t>(index)], operand, taken);
+  if (taken.shape == request.shape && fits) return;
   row_label("");
   if (controls::button(*context_, (prefix + ".use_shape").c_str(), "Use this file's shape",
                        {.enabled = fits, .reason = text.shape, .width = -1})) {
-    shape.preset.clear();
-    request.shape = shape;
+    taken.shape.preset.clear();
+    request.shape = taken.shape;
   }
 }
 
@@ -257,7 +264,13 @@ void ControlRail::draw_backend(engine::RunRequest& request) {
   for (const ControlChoice& choice : backend.options.choices) {
     const auto kind = static_cast<engine::GemmBackend>(choice.value);
     controls::Options option;
-    if (context_->read_only.empty()) option.reason = backend_refusal(kind, *link_);
+    if (context_->read_only.empty()) {
+      option.reason = backend_refusal(kind, *link_);
+      const engine::Verdict verdict = verdict_on(backend, request, choice.value);
+      if (option.reason.empty() && verdict.support == engine::Support::Refused) {
+        option.reason = verdict.sentence;
+      }
+    }
     option.enabled = option.reason.empty();
     if (const BackendOffer* offer = link_->offer(kind)) option.tooltip = offer->device.name;
     options.push_back(option);

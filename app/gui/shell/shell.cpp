@@ -379,6 +379,7 @@ void Shell::use_path(const FileDialog::Choice& choice) {
       return files.save_page(workbench_.runs.state, path, with_names);
     case FilePurpose::Activations:
     case FilePurpose::Weights:
+    case FilePurpose::DownWeights:
     case FilePurpose::Gradients:
     case FilePurpose::Routing:
       set_path_in_rail(purpose, path);

@@ -62,9 +62,9 @@ double flop_of(const RunRequest& request, const GroupedShape& shape) {
       (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
   double flop = 0.0;
   for (const LinearPart& part : linear_parts(request)) {
-    flop += GroupedShape{
-        .splits = shape.splits, .n = part.request.shape.n, .k = part.request.shape.k}
-                .flop();
+    flop +=
+        GroupedShape{.splits = shape.splits, .n = part.request.shape.n, .k = part.request.shape.k}
+            .flop();
   }
   return flop * request.layers * products;
 }
@@ -124,7 +124,8 @@ class CpuBackend final : public Backend {
     result.device = device_;
     apply_limitations(result);
     for (const LinearPart& part : linear_parts(request)) {
-      const Verdict verdict = recipe_support(part.request.recipe, GemmBackend::CpuReference, kNoDevice);
+      const Verdict verdict =
+          recipe_support(part.request.recipe, GemmBackend::CpuReference, kNoDevice);
       if (verdict.support == Support::Refused) {
         return Error{ErrorCode::Unsupported, verdict.sentence};
       }

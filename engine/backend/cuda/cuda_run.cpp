@@ -72,8 +72,7 @@ class CudaRun {
 
   Status check_memory() {
     const std::int64_t needed = resources_.operands.keep_only(plan_.operand_keys()) +
-                                plan_.step_bytes() + plan_.numerics_bytes() +
-                                kModuleReserveBytes;
+                                plan_.step_bytes() + plan_.numerics_bytes() + kModuleReserveBytes;
     ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     if (needed <= available) return {};
     return out_of_memory("this run needs", needed, available,
@@ -138,8 +137,7 @@ class CudaRun {
   Status choose_algorithms() {
     if (!request_.try_algorithms) return {};
     const WorkScope scope(context_.observer, {.stage = Stage::Check});
-    ENGINE_ASSIGN(const std::vector<ProductTrial> trials,
-                  step_->try_candidates(resources_.stream));
+    ENGINE_ASSIGN(const std::vector<ProductTrial> trials, step_->try_candidates(resources_.stream));
     const int of_first_layer = static_cast<int>(plan_.parts.size());
     for (const auto& [layer, product, trial] : trials) {
       if (layer >= of_first_layer || trial.candidates == 0) continue;
@@ -296,7 +294,8 @@ class CudaRun {
       ENGINE_TRY(take("measure.isolated", isolated_experts(cancelled)));
     }
     if (wanted.ceilings) {
-      ENGINE_ASSIGN(result_.measurements.ceilings, measure_ceilings(first_part(), resources_.stream));
+      ENGINE_ASSIGN(result_.measurements.ceilings,
+                    measure_ceilings(first_part(), resources_.stream));
     }
     context_.progress.fraction.store(1.0);
     return {};

@@ -75,9 +75,8 @@ class Upload {
     const ElementType type = request_.recipe.high_precision;
     if (element != type && layer == 0 && expert <= 0) {
       result_.deviations.push_back(
-          {.field = made_.activations && role == OperandRole::Weights
-                        ? "expert_layer.down_weights"
-                        : std::string(name_of(role)),
+          {.field = made_.activations && role == OperandRole::Weights ? "expert_layer.down_weights"
+                                                                      : std::string(name_of(role)),
            .requested = element_name(element),
            .effective = element_name(type),
            .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
@@ -209,9 +208,9 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
     const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
     plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
                                          capability.compute_major));
-    plan.flop += GroupedShape{.splits = shape.splits, .n = linear.shape.n, .k = linear.shape.k}
-                     .flop() *
-                 request.layers * products;
+    plan.flop +=
+        GroupedShape{.splits = shape.splits, .n = linear.shape.n, .k = linear.shape.k}.flop() *
+        request.layers * products;
   }
   if (is_expert_layer(request)) {
     plan.layer = {.up = plan.configs.front(),
@@ -255,18 +254,17 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   }
   const WorkScope scope(context.observer, {.stage = Stage::Memory});
   if (plan.layer) {
-    ENGINE_ASSIGN(std::unique_ptr<ExpertLayerStep> layer,
-                  ExpertLayerStep::create(
-                      std::move(library), *plan.layer,
-                      {.up = std::move(of_parts.front()), .down = std::move(of_parts.back())},
-                      stream));
+    ENGINE_ASSIGN(
+        std::unique_ptr<ExpertLayerStep> layer,
+        ExpertLayerStep::create(
+            std::move(library), *plan.layer,
+            {.up = std::move(of_parts.front()), .down = std::move(of_parts.back())}, stream));
     built.layer = layer.get();
     built.step = std::move(layer);
     return built;
   }
-  ENGINE_ASSIGN(GroupedStep linear,
-                GroupedStep::create(std::move(library), plan.configs.front(),
-                                    std::move(of_parts.front()), {}, stream));
+  ENGINE_ASSIGN(GroupedStep linear, GroupedStep::create(std::move(library), plan.configs.front(),
+                                                        std::move(of_parts.front()), {}, stream));
   auto step = std::make_unique<GroupedStep>(std::move(linear));
   built.linear = step.get();
   built.step = std::move(step);

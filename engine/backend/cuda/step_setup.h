@@ -31,10 +31,10 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
 
 /// Either kind of step, before anything is allocated.
 struct StepPlan {
-  std::vector<LinearPart> parts;      // linear_parts() of the effective request
-  std::vector<StepConfig> configs;    // of the parts
+  std::vector<LinearPart> parts;                // linear_parts() of the effective request
+  std::vector<StepConfig> configs;              // of the parts
   std::optional<ExpertLayerConfig> layer = {};  // of both, if it is one
-  double flop = 0.0;                  // of one step, all layers
+  double flop = 0.0;                            // of one step, all layers
 
   std::vector<DeviceOperandKey> operand_keys() const;
   /// Device bytes, operands not counted.

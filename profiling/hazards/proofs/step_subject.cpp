@@ -57,9 +57,9 @@ class StepSubject final : public Subject {
   std::vector<SubjectOutput> outputs() const override {
     std::vector<SubjectOutput> outputs;
     for (const engine::StepOutput& output : built_.step->all_outputs()) {
-      outputs.push_back({.name = engine::output_title(described_.effective, output.product,
-                                                      output.layer),
-                         .parts = built_.step->num_groups()});
+      outputs.push_back(
+          {.name = engine::output_title(described_.effective.step, output.product, output.layer),
+           .parts = built_.step->num_groups()});
     }
     return outputs;
   }
@@ -91,8 +91,8 @@ class StepSubject final : public Subject {
   explicit StepSubject(engine::RunResult described) : described_(std::move(described)) {}
 
   bool captured_apart() const {
-    return built_.layer != nullptr && built_.layer->config().passes ==
-                                          engine::StepPasses::ForwardBackward;
+    return built_.layer != nullptr &&
+           built_.layer->config().passes == engine::StepPasses::ForwardBackward;
   }
 
   Status set_up(std::shared_ptr<const engine::CublasLt> library, const engine::FoundDevice& device,
@@ -104,8 +104,9 @@ class StepSubject final : public Subject {
     const engine::StepPlan plan = engine::plan_step(described_, shape, capability);
     engine::StepObserver unobserved;
     engine::RunProgress progress;
-    ENGINE_ASSIGN(built_, engine::build_step(described_, plan, std::move(library), operands_, stream,
-                                             {.progress = progress, .observer = unobserved}));
+    ENGINE_ASSIGN(built_,
+                  engine::build_step(described_, plan, std::move(library), operands_, stream,
+                                     {.progress = progress, .observer = unobserved}));
     ENGINE_ASSIGN(check_, engine::OutputCheck::create(*built_.step));
     ENGINE_TRY(built_.step->write_splits(splits_, stream));
     ENGINE_TRY(built_.step->prepare(stream, unobserved));

@@ -30,10 +30,12 @@ TEST(RequestControls, EverySettingHasOneButTextsAndFiles) {
     EXPECT_EQ(without.erase(control.field), 1U) << control.field << " of " << control.id;
     EXPECT_TRUE(ids.insert(control.id).second) << control.id;
   }
-  EXPECT_THAT(without, UnorderedElementsAre("shape.preset", "routing.path", "activations.file.path",
-                                            "activations.file.tensor", "weights.file.path",
-                                            "weights.file.tensor", "linear.gradients.file.path",
-                                            "linear.gradients.file.tensor", "cublaslt_library"));
+  EXPECT_THAT(without, UnorderedElementsAre(
+                           "shape.preset", "routing.path", "activations.file.path",
+                           "activations.file.tensor", "weights.file.path", "weights.file.tensor",
+                           "linear.gradients.file.path", "linear.gradients.file.tensor",
+                           "expert_layer.down_weights.file.path",
+                           "expert_layer.down_weights.file.tensor", "cublaslt_library"));
 }
 
 TEST(RequestControls, EveryEnumeratorThatARequestMayHaveIsAChoice) {
@@ -83,24 +85,30 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   base.linear.passes = engine::StepPasses::ForwardBackward;
   base.backend = engine::GemmBackend::CublasLtGrouped;
   base.launch.kind = engine::LaunchKind::GraphReplay;
-  int changes = 0;
-  for (const RequestControl& control : request_controls()) {
-    RunRequest changed = base;
-    const ControlRange range = control_range(control);
-    if (control.options.choices.empty()) {
-      const std::int64_t now = control_number(control, base);
-      const bool is_switch = control.kind == ControlKind::Switch;
-      set_control_value(control, changed, is_switch ? 1 - now : now == range.high ? 3 : now + 1);
-    } else {
-      const int other = chosen_index(control, base) == 0 ? 1 : 0;
-      set_control_value(control, changed,
-                        control.options.choices[static_cast<std::size_t>(other)].value);
+  RunRequest layer = base;
+  layer.step = engine::StepKind::ExpertLayer;
+  layer.expert_layer.mixed_recipes = true;
+  layer.recipe.scaling = engine::Scaling::Block;
+  for (const RunRequest& from : {base, layer}) {
+    int changes = 0;
+    for (const RequestControl& control : request_controls()) {
+      RunRequest changed = from;
+      const ControlRange range = control_range(control);
+      if (control.options.choices.empty()) {
+        const std::int64_t now = control_number(control, from);
+        const bool is_switch = control.kind == ControlKind::Switch;
+        set_control_value(control, changed, is_switch ? 1 - now : now == range.high ? 3 : now + 1);
+      } else {
+        const int other = chosen_index(control, from) == 0 ? 1 : 0;
+        set_control_value(control, changed,
+                          control.options.choices[static_cast<std::size_t>(other)].value);
+      }
+      if (changed == from || !engine::inapplicable_reason(control.field, from).empty()) continue;
+      EXPECT_NE(summary_of(changed), summary_of(from)) << control.id;
+      ++changes;
     }
-    if (changed == base || !engine::inapplicable_reason(control.field, base).empty()) continue;
-    EXPECT_NE(summary_of(changed), summary_of(base)) << control.id;
-    ++changes;
+    EXPECT_GT(changes, 30);
   }
-  EXPECT_GT(changes, 30);
   RunRequest file = base;
   file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
   EXPECT_THAT(summary_of(file), ::testing::StartsWith("X acts.safetensors:mlp.x · "));
@@ -110,6 +118,9 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
   file.routing = {.distribution = engine::RoutingDistribution::File, .path = "/data/s.json"};
   EXPECT_THAT(summary_of(file), ::testing::HasSubstr("splits s.json"));
   EXPECT_THAT(summary_of(base), ::testing::HasSubstr(" · Both"));
+  RunRequest down = layer;
+  down.expert_layer.down_weights = engine::FileInput{.path = "/data/d.npy", .tensor = ""};
+  EXPECT_THAT(summary_of(down), ::testing::StartsWith("Wdown d.npy · "));
   // In a list, what all of them share says nothing.
   const RunRequest* const both[] = {&base, &file};
   const std::vector<std::string> names = summaries_of(both);
@@ -181,6 +192,28 @@ TEST(RequestControls, AChoiceTakesAnOperandBackFromItsFile) {
   set_control_value(source, request, std::int64_t{3});
   EXPECT_EQ(request.activations,
             engine::InputSpec(engine::SyntheticInput{engine::Distribution::Zeros}));
+}
+
+TEST(RequestActions, OfAnExpertLayerAreRefusedForALinearStep) {
+  const LinkSupervisor link({}, [] {});
+  RunRequest request;
+  int refused = 0;
+  for (const RequestAction& action : request_actions(request, {})) {
+    if (!action.field.starts_with("expert_layer.") || action.chosen) continue;
+    EXPECT_THAT(refusal_of(action, request, link), HasSubstr("choose the expert layer"));
+    ++refused;
+  }
+  EXPECT_GT(refused, 20);
+  request.step = engine::StepKind::ExpertLayer;
+  for (const RequestAction& action : request_actions(request, {})) {
+    if (action.id == "step.activation.7") {
+      EXPECT_EQ(action.title, "Activation: GELU");
+      EXPECT_EQ(refusal_of(action, request, link), "");
+    }
+    if (action.id == "recipe.down_scaling.4") {
+      EXPECT_THAT(refusal_of(action, request, link), HasSubstr("mixed recipes"));
+    }
+  }
 }
 
 TEST(RequestControls, LargeSeedsKeepEveryBit) {

@@ -233,11 +233,26 @@ TEST(SessionRoundTrip, ExtremeNumbersAreRefusedWithoutArithmeticOnThem) {
   RecordedRun layers = sample_run(0);
   layers.result.effective.layers = kLowest;
   EXPECT_FALSE(check(layers).ok());
+  layers.result.effective.layers = kHighest;
+  layers.result.effective.step = engine::StepKind::ExpertLayer;
+  EXPECT_FALSE(check(layers).ok());
   static_assert(saturated_sum(std::numeric_limits<std::int64_t>::max(), 1) ==
                 std::numeric_limits<std::int64_t>::max());
   static_assert(saturated_sum(std::numeric_limits<std::int64_t>::min(), -1) ==
                 std::numeric_limits<std::int64_t>::min());
   static_assert(saturated_sum(-3, 5) == 2);
+}
+
+/// Records of an expert layer count its projections.
+TEST(SessionLimits, AnExpertLayerHasTwoLinearLayers) {
+  RecordedRun run = sample_run(0);
+  ASSERT_EQ(run.result.effective.layers, 2);
+  run.activity.records.front().layer = 3;
+  EXPECT_FALSE(check(run).ok());
+  run.result.effective.step = engine::StepKind::ExpertLayer;
+  EXPECT_TRUE(check(run).ok()) << check(run).error().message;
+  run.activity.records.front().layer = 4;
+  EXPECT_FALSE(check(run).ok());
 }
 
 }  // namespace

@@ -187,6 +187,11 @@ TEST(NodeMatrix, SeveralLayersAreLabelled) {
   ASSERT_EQ(matrix.rows.size(), 4U);
   EXPECT_EQ(matrix.rows[2].label, "gemm [layer 0] [expert 2]");
   EXPECT_EQ(matrix.rows[3].label, "gemm [layer 1] [expert 2]");
+  // Of an expert layer they are its two projections.
+  const profiling::NodeMatrix layer =
+      profiling::node_matrix(activity, engine::StepKind::ExpertLayer);
+  EXPECT_EQ(layer.rows[2].label, "gemm [layer 0, up] [expert 2]");
+  EXPECT_EQ(layer.rows[3].label, "gemm [layer 0, down] [expert 2]");
 }
 
 TEST(NodeMatrix, ARecordedIterationOutOfRangeCannotBlowItUp) {
