@@ -261,34 +261,34 @@ Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t strea
 
 std::vector<StepOutput> GroupedStep::all_outputs() const {
   const auto* rows = arrays_.row_offsets.as<std::int64_t>();
-  std::vector<StepOutput> outputs;
+  std::vector<StepOutput> all;
   for (int layer = 0; config_.forward() && layer < config_.layers; ++layer) {
-    outputs.push_back({.product = Product::Fprop,
-                       .layer = config_.tag(layer),
-                       .values = outputs(layer).y,
-                       .type = config_.output_type(),
-                       .row_offsets = rows,
-                       .capacity_rows = config_.capacity_rows,
-                       .columns = config_.n});
+    all.push_back({.product = Product::Fprop,
+                   .layer = config_.tag(layer),
+                   .values = outputs(layer).y,
+                   .type = config_.output_type(),
+                   .row_offsets = rows,
+                   .capacity_rows = config_.capacity_rows,
+                   .columns = config_.n});
   }
   for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
-    outputs.push_back({.product = Product::Dgrad,
-                       .layer = config_.tag(layer),
-                       .values = outputs(layer).dx,
-                       .type = config_.output_type(),
-                       .row_offsets = rows,
-                       .capacity_rows = config_.capacity_rows,
-                       .columns = config_.k});
-    outputs.push_back({.product = Product::Wgrad,
-                       .layer = config_.tag(layer),
-                       .values = outputs(layer).dw,
-                       .type = config_.wgrad_type(),
-                       .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
-                       .capacity_rows = config_.weight_rows(),
-                       .columns = config_.k,
-                       .added_to = config_.linear.accumulate_wgrad});
+    all.push_back({.product = Product::Dgrad,
+                   .layer = config_.tag(layer),
+                   .values = outputs(layer).dx,
+                   .type = config_.output_type(),
+                   .row_offsets = rows,
+                   .capacity_rows = config_.capacity_rows,
+                   .columns = config_.k});
+    all.push_back({.product = Product::Wgrad,
+                   .layer = config_.tag(layer),
+                   .values = outputs(layer).dw,
+                   .type = config_.wgrad_type(),
+                   .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
+                   .capacity_rows = config_.weight_rows(),
+                   .columns = config_.k,
+                   .added_to = config_.linear.accumulate_wgrad});
   }
-  return outputs;
+  return all;
 }
 
 Status GroupedStep::check_splits(cudaStream_t stream) const {

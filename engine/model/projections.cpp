@@ -35,7 +35,7 @@ RunRequest projection_of(const RunRequest& request, Projection projection) {
   return linear;
 }
 
-std::vector<LinearPart> linear_parts(const RunRequest& request) {
+std::vector<StepPart> step_parts(const RunRequest& request) {
   if (!is_expert_layer(request)) return {{.request = request}};
   return {{.request = projection_of(request, Projection::Up), .made = {.gradients = true}},
           {.request = projection_of(request, Projection::Down), .made = {.activations = true}}};

@@ -45,11 +45,11 @@ struct MadeOperands {
 };
 
 /// A step as the linear steps that it consists of: itself, or both projections.
-struct LinearPart {
+struct StepPart {
   RunRequest request;
   MadeOperands made = {};
 };
-std::vector<LinearPart> linear_parts(const RunRequest& request);
+std::vector<StepPart> step_parts(const RunRequest& request);
 
 /// Columns of dY, and of Y.
 constexpr std::int64_t output_columns(const RunRequest& request) {

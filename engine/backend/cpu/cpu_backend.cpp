@@ -61,7 +61,7 @@ double flop_of(const RunRequest& request, const GroupedShape& shape) {
   const int products =
       (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
   double flop = 0.0;
-  for (const LinearPart& part : linear_parts(request)) {
+  for (const StepPart& part : step_parts(request)) {
     flop +=
         GroupedShape{.splits = shape.splits, .n = part.request.shape.n, .k = part.request.shape.k}
             .flop();
@@ -123,7 +123,7 @@ class CpuBackend final : public Backend {
     result.effective = request;
     result.device = device_;
     apply_limitations(result);
-    for (const LinearPart& part : linear_parts(request)) {
+    for (const StepPart& part : step_parts(request)) {
       const Verdict verdict =
           recipe_support(part.request.recipe, GemmBackend::CpuReference, kNoDevice);
       if (verdict.support == Support::Refused) {
@@ -148,8 +148,8 @@ class CpuBackend final : public Backend {
     progress.expect(shape.num_experts() * kStatisticsUnits + iterations * step->units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = std::ranges::any_of(
-        linear_parts(result.effective),
-        [](const LinearPart& part) { return traits_of(part.request.recipe).remembers_amax(); });
+        step_parts(result.effective),
+        [](const StepPart& part) { return traits_of(part.request.recipe).remembers_amax(); });
     Status status = measure_last ? Status() : step->measure_statistics(result);
     if (status.ok()) status = step->prepare();
     if (status.ok()) status = run_iterations(*step, progress, context, result);
@@ -172,8 +172,8 @@ class CpuBackend final : public Backend {
 
   /// The last run's operands if they are the same, else new ones.
   Status load(const RunRequest& request, const GroupedShape& shape) {
-    const std::vector<LinearPart> parts = linear_parts(request);
-    const auto loaded = [](const LoadedOperands& operands, const LinearPart& part) {
+    const std::vector<StepPart> parts = step_parts(request);
+    const auto loaded = [](const LoadedOperands& operands, const StepPart& part) {
       return operands.kept() && operands.key == operand_key(part.request);
     };
     if (std::ranges::equal(operands_, parts, loaded)) {
@@ -187,7 +187,7 @@ class CpuBackend final : public Backend {
     const MemoryPlan plan = plan_memory(request, shape, available);
     ENGINE_TRY(check_memory(plan, shape, available));
     std::vector<LoadedOperands> fresh;
-    for (const LinearPart& part : parts) {
+    for (const StepPart& part : parts) {
       ENGINE_ASSIGN(LoadedOperands operands,
                     load_operands(part.request, plan.kept_bytes > 0, part.made));
       fresh.push_back(std::move(operands));
@@ -268,7 +268,7 @@ class CpuBackend final : public Backend {
   }
 
   DeviceFacts device_;
-  std::vector<LoadedOperands> operands_;  // of the last run: one for each of linear_parts()
+  std::vector<LoadedOperands> operands_;  // of the last run: one for each of step_parts()
   LayerBuffers buffers_;
 };
 

@@ -12,6 +12,7 @@
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
 #include "engine/input/routing.h"
+#include "engine/layer/layer_numerics.h"
 #include "engine/linear/iteration_clock.h"
 #include "engine/linear/output_check.h"
 #include "engine/linear/replay_watchdog.h"

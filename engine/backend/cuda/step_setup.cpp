@@ -22,7 +22,7 @@ namespace {
 
 class Upload {
  public:
-  Upload(RunResult& result, const LinearPart& part, const StepConfig& config,
+  Upload(RunResult& result, const StepPart& part, const StepConfig& config,
          DeviceOperands& operands, cudaStream_t stream, RunContext context)
       : result_(result),
         request_(part.request),
@@ -124,7 +124,7 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   const Verdict step = step_support(effective.step, effective.backend);
   // The verdict of a layer is that of its worse projection.
   Verdict recipe;
-  for (const LinearPart& part : linear_parts(effective)) {
+  for (const StepPart& part : step_parts(effective)) {
     const RunRequest& linear = part.request;
     Verdict one = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
     const bool worse = recipe.support == Support::Supported || one.support == Support::Refused;
@@ -200,10 +200,10 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
 StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                    const DeviceCapability& capability) {
   const RunRequest& request = result.effective;
-  StepPlan plan{.parts = linear_parts(request), .configs = {}};
+  StepPlan plan{.parts = step_parts(request), .configs = {}};
   const int products = (request.linear.passes != StepPasses::Backward ? 1 : 0) +
                        (request.linear.passes != StepPasses::Forward ? 2 : 0);
-  for (const LinearPart& part : plan.parts) {
+  for (const StepPart& part : plan.parts) {
     const RunRequest& linear = part.request;
     const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
     plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
@@ -225,7 +225,7 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
 
 std::vector<DeviceOperandKey> StepPlan::operand_keys() const {
   std::vector<DeviceOperandKey> keys;
-  for (const LinearPart& part : parts) {
+  for (const StepPart& part : parts) {
     const std::vector<DeviceOperandKey> more = device_operand_keys(part.request, part.made);
     keys.insert(keys.end(), more.begin(), more.end());
   }
@@ -274,7 +274,7 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
 Result<UploadedStep> upload_step(RunResult& result, const StepConfig& config,
                                  DeviceOperands& operands, cudaStream_t stream,
                                  RunContext context) {
-  const LinearPart part{.request = result.effective};
+  const StepPart part{.request = result.effective};
   return Upload(result, part, config, operands, stream, context).upload();
 }
 

@@ -31,7 +31,7 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
 
 /// Either kind of step, before anything is allocated.
 struct StepPlan {
-  std::vector<LinearPart> parts;                // linear_parts() of the effective request
+  std::vector<StepPart> parts;                  // step_parts() of the effective request
   std::vector<StepConfig> configs;              // of the parts
   std::optional<ExpertLayerConfig> layer = {};  // of both, if it is one
   double flop = 0.0;                            // of one step, all layers
