@@ -92,10 +92,6 @@ Json list_gates(const WorkerHello& hello) {
     };
     engine::RunRequest request;
     request.backend = offer.kind;
-    for (const auto& [value, name] : engine::kType<engine::StepKind>.names) {
-      add(fmt::format("step {}", name),
-          engine::step_support(static_cast<engine::StepKind>(value), offer.kind));
-    }
     for (const auto& [value, name] : engine::kType<engine::Scaling>.names) {
       request.recipe.scaling = static_cast<engine::Scaling>(value);
       add(fmt::format("recipe.scaling {}", name),
