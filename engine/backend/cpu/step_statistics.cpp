@@ -4,16 +4,30 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "engine/backend/cpu/step_reference.h"
 #include "engine/input/element_rounding.h"
+#include "engine/quantize/block_error.h"
 #include "engine/quantize/statistics_fold.h"
+#include "engine/quantize/unpacked_operand.h"
 
 namespace engine {
 namespace {
 
 using kernels::GroupQuantizationSums;
 using kernels::MagnitudeCounts;
+
+/// [rows, columns] that the product reads in place of wider elements.
+std::vector<float> rounded_values(const OperandStage& stage, const ExpertElements& expert) {
+  const std::uint16_t* rounded = stage.rounded(0, expert.expert);
+  std::vector<float> values(static_cast<std::size_t>(expert.rows * stage.plan().columns));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = value_of(stage.plan().recipe.high_precision, rounded[i]);
+  }
+  return values;
+}
 
 /// The loss from rounding wider elements; the twin handles codes only.
 GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert,
@@ -37,9 +51,16 @@ GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertEleme
   return sums;
 }
 
+/// Of one operand, expert by expert.
+struct OperandFold {
+  OperandCounts counts;
+  BlockErrors blocks;
+};
+
 void add_operand(const OperandStage& stage, const ExpertElements& expert,
-                 const TensorSource& source, std::int64_t first_row, OperandCounts& counts) {
+                 const TensorSource& source, std::int64_t first_row, OperandFold& fold) {
   if (expert.rows == 0) return;
+  OperandCounts& counts = fold.counts;
   std::int64_t offsets[2];
   GroupQuantizationSums& own = counts.sums[static_cast<std::size_t>(expert.expert)];
   kernels::QuantizationStatisticsArgs args{.input = stage.input(expert, offsets),
@@ -54,8 +75,12 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
   }
   if (!stage.plan().rounded()) {
     kernels::quantization_statistics_cpu(args);
-    return;
+    if (!stage.plan().quantized()) return fold.blocks.add(args.input, nullptr);
+    UnpackedOperand unpacked;
+    unpack_operand(args.quantized, unpacked);
+    return fold.blocks.add(args.input, unpacked.decoded.get());
   }
+  fold.blocks.add(args.input, rounded_values(stage, expert).data());
   // Two operands without codes: the original elements, and those that the product reads.
   MagnitudeCounts unused{};
   GroupQuantizationSums unused_sums{};
@@ -71,33 +96,33 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
 }
 
 /// Of the three operands, by role.
-using AllCounts = std::array<OperandCounts, 3>;
+using AllFolds = std::array<OperandFold, 3>;
 
 const OperandStage& rowwise(CpuStep& step, OperandRole role) {
   return step.stage(role, kernels::Direction::Rowwise);
 }
 
-void add_operands(CpuStep& step, int expert, AllCounts& counts) {
+void add_operands(CpuStep& step, int expert, AllFolds& folds) {
   const std::int64_t first = step.first_row(expert);
   LoadedOperands& operands = step.operands();
   add_operand(rowwise(step, OperandRole::Activations), step.activations(expert),
-              operands.activations.source(), first, counts[0]);
+              operands.activations.source(), first, folds[0]);
   add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert),
-              operands.weights.front().source(), expert * step.shape().n, counts[1]);
+              operands.weights.front().source(), expert * step.shape().n, folds[1]);
   if (!step.runs_backward()) return;
   add_operand(rowwise(step, OperandRole::Gradients),
               step.elements(OperandRole::Gradients, 0, expert), operands.gradients->source(), first,
-              counts[2]);
+              folds[2]);
 }
 
 }  // namespace
 
 Status measure_statistics(CpuStep& step, RunResult& result) {
-  AllCounts counts;
+  AllFolds folds;
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
     if (role == OperandRole::Gradients && !step.runs_backward()) continue;
-    counts[static_cast<std::size_t>(role)] = zero_counts(rowwise(step, role).scales());
+    folds[static_cast<std::size_t>(role)].counts = zero_counts(rowwise(step, role).scales());
   }
   StepReference reference(step);
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
@@ -105,10 +130,10 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
     step.run_expert(expert);
     if (step.is_cancelled()) return cancelled();
     const HostSpan span(step.context(), {Stage::Check, 0, expert}, "statistics");
-    add_operands(step, expert, counts);
+    add_operands(step, expert, folds);
     if (step.is_cancelled()) return cancelled();
     ExpertResult row =
-        expert_result(step.rows(expert), counts[0].sums[static_cast<std::size_t>(expert)],
+        expert_result(step.rows(expert), folds[0].counts.sums[static_cast<std::size_t>(expert)],
                       rowwise(step, OperandRole::Activations).plan().quantized());
     reference.measure(expert, row);
     if (step.runs_backward()) step.clear_weight_gradient(0, expert);
@@ -117,7 +142,10 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
   if (step.is_cancelled()) return cancelled();
   reference.complete();
   const auto finish = [&](OperandRole role) {
-    return fold_statistics(counts[static_cast<std::size_t>(role)], rowwise(step, role).scales());
+    OperandFold& fold = folds[static_cast<std::size_t>(role)];
+    OperandStatistics statistics = fold_statistics(fold.counts, rowwise(step, role).scales());
+    statistics.median_block_snr_db = std::move(fold.blocks).median_db();
+    return statistics;
   };
   result.activations = finish(OperandRole::Activations);
   result.weights = finish(OperandRole::Weights);
