@@ -192,4 +192,17 @@ TEST(SettingsDifference, ListsEachDifferenceOnce) {
   EXPECT_EQ(difference.same, (leaves - 1) + (leaves - 2) + 10U);
 }
 
+/// An iteration is throttled by the reading before it, here as on every card.
+TEST(CompareRuns, ThrottlingJustBeforeTheIterationsCounts) {
+  RecordedRun a = run_of(1.0, false);
+  RecordedRun b = run_of(1.2, false);
+  a.power.samples = {{.time_ns = -5, .sm_clock_mhz = 1800}, {.time_ns = 50, .sm_clock_mhz = 1800}};
+  b.power.samples = a.power.samples;
+  EXPECT_THAT(compare_runs({&a}, {&b}, engine::Product::Fprop).step.reason,
+              testing::Not(HasSubstr("throttled")));
+  b.power.samples.front().clock_reasons = 4;  // the power cap
+  EXPECT_THAT(compare_runs({&a}, {&b}, engine::Product::Fprop).step.reason,
+              HasSubstr("throttled for one side only"));
+}
+
 }  // namespace
