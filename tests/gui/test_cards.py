@@ -1,6 +1,8 @@
 """Cards are resized between neighbours, fill their page, and stay readable where the window is low."""
 import pathlib
 import shutil
+import signal
+import time
 
 import picture
 import pytest
@@ -102,6 +104,23 @@ def test_a_double_click_on_a_title_fills_the_page(page):
     assert shown(page) == {"performance.kernels_card"}
     page.click("performance.kernels_card.back")
     page.wait("all cards", lambda m: shown(page) == all_cards)
+
+
+def test_a_double_click_on_a_busy_machine_fills_the_page(page):
+    """The window draws nothing between the two clicks, which are read late."""
+    x, y = page.centre("performance.roofline_card.title")
+    page.xdotool("mousemove", x + 1, y, "mousemove", x, y)
+    page.seen("the pointer")
+    page.settle()
+    page.xdotool("click", 1)
+    page.seen("the first click")
+    page.process.send_signal(signal.SIGSTOP)
+    try:
+        page.xdotool("mousemove", x + 2, y + 1, "click", 1)
+        time.sleep(1)
+    finally:
+        page.process.send_signal(signal.SIGCONT)
+    page.wait("the card alone", lambda m: shown(page) == {"performance.roofline_card"})
 
 
 def test_escape_restores_the_cards_and_only_then_drops_the_selection(page):

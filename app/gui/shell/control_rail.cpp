@@ -55,22 +55,6 @@ void ControlRail::file_inspected(const FileReport& report) {
   }
 }
 
-void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
-                              engine::RunRequest& request) {
-  if (purpose == FilePurpose::Routing) {
-    routing_text_ = path;
-    request.routing.path = path;
-    return;
-  }
-  const engine::OperandRole role =
-      purpose == FilePurpose::Activations ? engine::OperandRole::Activations
-      : purpose == FilePurpose::Weights   ? engine::OperandRole::Weights
-                                          : engine::OperandRole::Gradients;
-  FileField& field = file_field(role);
-  field = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
-  input_of(request, role) = engine::FileInput{path, {}};
-}
-
 void ControlRail::follow(const engine::RunRequest& request) {
   const auto show = [](FileField& field, const engine::InputSpec& input) {
     if (const auto* file = std::get_if<engine::FileInput>(&input)) field.text = file->path;
@@ -82,7 +66,7 @@ void ControlRail::follow(const engine::RunRequest& request) {
 }
 
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
-                             engine::RunRequest& request, bool& live,
+                             engine::RunRequest& request, bool live,
                              const std::string& last_error) {
   PanelContext settings = context;
   if (context.view.recorded_request) {
@@ -98,7 +82,8 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   {
     const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)});
-    draw_shape(request, live);
+    draw_whose_request();
+    draw_shape(request);
     draw_operand(engine::OperandRole::Activations, request);
     draw_operand(engine::OperandRole::Weights, request);
     draw_controls("input.seed", "input.seed", request);
@@ -130,7 +115,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   return std::move(wishes_);
 }
 
-void ControlRail::draw_footer(bool& live, const std::string& last_error) {
+void ControlRail::draw_footer(bool live, const std::string& last_error) {
   const Theme& theme = context_->theme;
   draw_deviations();
   if (context_->view.recorded_request) return draw_take_over();
@@ -166,10 +151,18 @@ void ControlRail::draw_footer(bool& live, const std::string& last_error) {
   ImGui::SameLine(0, theme.px(kGapLarge));
   if (controls::checkbox(*context_, "run.live", "Live", live,
                          {.tooltip = "Every change of a control runs at once; the newest wins."})) {
-    wishes_.live_touched = true;
-    wishes_.run = live && problem_.message.empty() && !link_->waiting() &&
-                  (context_->view.run == nullptr || !context_->view.answers);
+    context_->commands.push_back(Action::ToggleLive);
   }
+}
+
+void ControlRail::draw_whose_request() {
+  if (!context_->view.from_file || context_->view.recorded_request) return;
+  const TextColorScope color(context_->theme.colors.accent);
+  const std::string text =
+      "Your own request: the recording does not say which request its results are of.";
+  show_wrapped(text);
+  controls::record(*context_, "rail.whose", "Whose request the rail shows", "text", text,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 void ControlRail::draw_take_over() {

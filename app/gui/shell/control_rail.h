@@ -18,14 +18,11 @@
 
 namespace app {
 
-/// The request's own field for the values of an operand.
-engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role);
-
 struct RailWishes {
   bool run = false;
   bool cancel = false;
-  bool live_touched = false;  // the user decided about Live, not a preset
   std::optional<FilePurpose> browse;
+  std::optional<UseTensor> tensor;      // a file that was named
   std::optional<std::string> inspect;   // a tensor file whose header the worker should read
   std::optional<std::string> cublaslt;  // another library: needs a new worker
 };
@@ -41,14 +38,11 @@ class ControlRail {
 
   /// What the worker read from a file that the rail asked about.
   void file_inspected(const FileReport& report);
-  /// A path chosen in the file dialog.
-  void path_chosen(FilePurpose purpose, const std::string& path, engine::RunRequest& request);
-
   /// The request was set elsewhere: the text fields show its paths.
   void follow(const engine::RunRequest& request);
 
   RailWishes draw(const PanelContext& context, const LinkSupervisor& link,
-                  engine::RunRequest& request, bool& live, const std::string& last_error);
+                  engine::RunRequest& request, bool live, const std::string& last_error);
 
  private:
   struct FileField {
@@ -59,7 +53,7 @@ class ControlRail {
   };
 
   FileField& file_field(engine::OperandRole role);
-  void draw_shape(engine::RunRequest& request, bool& live);
+  void draw_shape(engine::RunRequest& request);
   void draw_operand(engine::OperandRole role, engine::RunRequest& request);
   void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
   void draw_routing_file(engine::RoutingSpec& routing);
@@ -70,9 +64,11 @@ class ControlRail {
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
   void draw_algorithm_gains();
-  void draw_footer(bool& live, const std::string& last_error);
+  void draw_footer(bool live, const std::string& last_error);
   /// In place of Run and Live while the request is a recorded one.
   void draw_take_over();
+  /// Beside a recording whose request is not known.
+  void draw_whose_request();
   void draw_deviations();
 
   /// The table's controls from `first` to `last`, both ids, in its order.

@@ -1,0 +1,317 @@
+// Every setting of the request as the rail shows it: its place, its name, its choices. One row
+// each.
+#include <array>
+#include <tuple>
+
+#include "app/controllers/request_controls.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
+
+namespace app {
+namespace {
+
+namespace table {
+
+using enum ControlKind;
+
+/// The labels of a table of traits, by the order of its enumeration. They are literals, so
+/// they are null-terminated.
+template <class Table>
+constexpr auto labels_of(const Table& table) {
+  std::array<ControlChoice, std::tuple_size_v<Table>> choices{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    choices[i] = {table[i].label.data(), static_cast<std::int64_t>(i)};
+  }
+  return choices;
+}
+
+constexpr auto kScalingLabels = labels_of(engine::kRecipeTraits);
+constexpr auto kBackends = labels_of(engine::kBackendTraits);
+constexpr auto kWorkspaces = labels_of(engine::kWorkspaceTraits);
+
+template <class Enum>
+constexpr ControlChoice choice(Enum value, const char* label, bool file = false) {
+  return {label, static_cast<std::int64_t>(value), file};
+}
+
+using engine::CacheMode;
+using engine::Distribution;
+using engine::ElementType;
+using engine::LaunchKind;
+using engine::Pace;
+using engine::RoutingDistribution;
+using engine::SetupArrays;
+using engine::StepPasses;
+using engine::TraceLevel;
+using engine::WeightStorage;
+using kernels::AmaxAlgorithm;
+using kernels::Fp8Format;
+
+constexpr ControlChoice kDistributions[] = {
+    choice(Distribution::Normal, "Normal"), choice(Distribution::Uniform, "Uniform"),
+    choice(Distribution::HeavyTailed, "Heavy-tailed"), choice(Distribution::Zeros, "Zeros"),
+    choice(Distribution::NonFinite, "With inf/NaN")};
+constexpr ControlChoice kElements[] = {choice(ElementType::Bf16, "BF16"),
+                                       choice(ElementType::Fp16, "FP16"),
+                                       choice(ElementType::Fp32, "FP32")};
+constexpr ControlChoice kRoutings[] = {
+    choice(RoutingDistribution::Uniform, "Uniform"),
+    choice(RoutingDistribution::Mild, "Mild (±20 %)"),
+    choice(RoutingDistribution::Zipf, "Zipf 0.7"),
+    choice(RoutingDistribution::Heavy, "Heavy (Zipf 1.5)"),
+    choice(RoutingDistribution::OneHot, "One-hot"),
+    choice(RoutingDistribution::HalfEmpty, "Half of them empty"),
+    choice(RoutingDistribution::File, "From a file", /*file=*/true)};
+constexpr ControlChoice kPasses[] = {choice(StepPasses::Forward, "Forward"),
+                                     choice(StepPasses::Backward, "Backward"),
+                                     choice(StepPasses::ForwardBackward, "Both")};
+constexpr ControlChoice kWgradTypes[] = {choice(ElementType::Bf16, "BF16"),
+                                         choice(ElementType::Fp32, "FP32")};
+constexpr ControlChoice kWeightStorages[] = {choice(WeightStorage::Grouped, "One tensor"),
+                                             choice(WeightStorage::List, "List")};
+constexpr ControlChoice kHighPrecisions[] = {choice(ElementType::Bf16, "BF16"),
+                                             choice(ElementType::Fp16, "FP16")};
+constexpr ControlChoice kFormats[] = {choice(Fp8Format::E4m3, "E4M3"),
+                                      choice(Fp8Format::E5m2, "E5M2")};
+constexpr ControlChoice kAlgorithms[] = {choice(AmaxAlgorithm::MostRecent, "Most recent"),
+                                         choice(AmaxAlgorithm::Max, "Max")};
+constexpr ControlChoice kSetupArrays[] = {choice(SetupArrays::PerMatmul, "Per matmul"),
+                                          choice(SetupArrays::Shared, "Shared")};
+constexpr ControlChoice kSplitWidths[] = {choice(false, "64 bit"), choice(true, "32 bit")};
+constexpr ControlChoice kLaunches[] = {choice(LaunchKind::Eager, "Eager"),
+                                       choice(LaunchKind::GraphReplay, "Graph")};
+constexpr ControlChoice kTraceLevels[] = {choice(TraceLevel::Nodes, "Nodes"),
+                                          choice(TraceLevel::Graphs, "Graphs"),
+                                          choice(TraceLevel::Off, "Off")};
+constexpr ControlChoice kCacheModes[] = {choice(CacheMode::Warm, "Warm"),
+                                         choice(CacheMode::Cold, "Cold")};
+constexpr ControlChoice kPaces[] = {choice(Pace::Sustained, "Sustained"),
+                                    choice(Pace::Burst, "Burst")};
+
+constexpr const char* kElementTip = "Element type of the values";
+
+constexpr RequestControl control(const char* group, const char* id, const char* field,
+                                 ControlKind kind, const char* label,
+                                 const ControlOptions& options = {}) {
+  return {group, id, field, kind, label, options};
+}
+
+constexpr RequestControl kControls[] = {
+    control("Input", "shape.experts", "shape.num_experts", Number, "Experts",
+            {.tooltip = "Groups of the grouped product"}),
+    control("Input", "shape.tokens", "shape.tokens", Number, "Tokens",
+            {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits"}),
+    control("Input", "shape.n", "shape.n", Number, "N",
+            {.tooltip = "Output features of one expert"}),
+    control("Input", "shape.k", "shape.k", Number, "K",
+            {.tooltip = "Input features: the reduction dimension of fprop"}),
+    control("Input", "activations.source", "activations.synthetic.distribution", List, "X",
+            {.alone = "X values", .tooltip = "Values of X [tokens, K]", .choices = kDistributions}),
+    control(
+        "Input", "activations.element", "activations.synthetic.element", List, "##element",
+        {.alone = "X element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
+    control(
+        "Input", "weights.source", "weights.synthetic.distribution", List, "W",
+        {.alone = "W values", .tooltip = "Values of W [experts, N, K]", .choices = kDistributions}),
+    control(
+        "Input", "weights.element", "weights.synthetic.element", List, "##element",
+        {.alone = "W element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
+    control(
+        "Input", "input.seed", "seed", Number, "Seed",
+        {.tooltip = "Same seed, same values: synthetic inputs and routing depend on nothing else.",
+         .maximum = 9'999'999}),
+
+    control("Routing", "routing.distribution", "routing.distribution", List, "Tokens per expert",
+            {.alone = "Routing",
+             .tooltip = "How the tokens are distributed over the experts",
+             .choices = kRoutings}),
+    control("Routing", "routing.alignment", "routing.alignment", Number, "Align splits to",
+            {.tooltip = "Every split but the last non-empty one is a multiple of this many rows"}),
+
+    control(
+        "Step", "step.passes", "linear.passes", Segments, "",
+        {.alone = "Step",
+         .tooltip =
+             "Forward: Y = X W^T. Backward: dX = dY W and dW = dY^T X, from what a forward step "
+             "has saved",
+         .choices = kPasses}),
+    control("Step", "step.bias", "linear.bias", Switch, "Bias",
+            {.tooltip = "Adds b to Y; the backward pass gives its gradient, the sum of dY's rows"}),
+    control("Step", "gradients.source", "linear.gradients.synthetic.distribution", List, "dY",
+            {.alone = "dY values",
+             .tooltip = "Values of dY [tokens, N]; every layer reads the same",
+             .choices = kDistributions}),
+    control(
+        "Step", "gradients.element", "linear.gradients.synthetic.element", List, "##element",
+        {.alone = "dY element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
+    control("Step", "step.wgrad_type", "linear.wgrad_type", Segments, "dW type",
+            {.tooltip = "Element type of dW", .choices = kWgradTypes}),
+    control(
+        "Step", "step.accumulate", "linear.accumulate_wgrad", Switch, "dW +=",
+        {.alone = "Accumulate dW", .tooltip = "Adds to the existing dW instead of replacing it"}),
+    control("Step", "step.delayed_wgrad", "linear.delayed_wgrad", Switch, "dW last",
+            {.tooltip =
+                 "Computes every dW at the end of the step instead of right after its layer's dX",
+             .beside = true}),
+    control("Step", "step.weight_storage", "linear.weight_storage", Segments, "Weights",
+            {.tooltip =
+                 "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
+             .choices = kWeightStorages}),
+    control("Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
+            {.tooltip =
+                 "Weights are quantized in the first of this many steps and kept for the others"}),
+
+    control("Recipe", "recipe.scaling", "recipe.scaling", Segments, "",
+            {.alone = "Recipe", .choices = kScalingLabels, .per_row = 3, .gated = true}),
+    control("Recipe", "recipe.high_precision", "recipe.high_precision", Segments, "Not quantized",
+            {.tooltip = "Element type of Y and dX, and of every operand where nothing is quantized",
+             .choices = kHighPrecisions}),
+    control("Recipe", "recipe.format", "recipe.activation_format", Segments, "X format",
+            {.choices = kFormats, .gated = true}),
+    control("Recipe", "recipe.gradient_format", "recipe.gradient_format", Segments, "dY format",
+            {.tooltip = "Per-tensor scaling often uses E5M2", .choices = kFormats, .gated = true}),
+    control(
+        "Recipe", "recipe.epsilon", "recipe.amax_epsilon", Decades, "Amax epsilon",
+        {.tooltip =
+             "A smaller amax counts as this value. Drag: decades, from 0; click to type; double "
+             "click: 0",
+         .maximum = 10'000}),
+    control("Recipe", "recipe.pow2", "recipe.pow2_scales", Switch, "Power-of-two scales",
+            {.tooltip = "Scales are rounded down to powers of two; off: FP32 scales",
+             .words = "pow2 pow-2 e8m0 exact fp32"}),
+    control("Recipe", "recipe.split_accumulator", "recipe.split_accumulator", Switch,
+            "Split accumulator",
+            {.tooltip = "Promotes partial sums to FP32 while the product is accumulated",
+             .beside = true}),
+    control("Recipe", "recipe.square_x", "recipe.square_activation_blocks", Switch, "X",
+            {.alone = "Square blocks of X",
+             .tooltip = "One scale for 128x128 elements of X instead of 1x128",
+             .row = "Square blocks",
+             .gated = true,
+             .compared = true}),
+    control(
+        "Recipe", "recipe.square", "recipe.square_weight_blocks", Switch, "W",
+        {.alone = "Square blocks of W",
+         .tooltip = "One scale for 128x128 (FP8 block), 32x32 (MXFP8) or 16x16 (NVFP4) weights, so "
+                    "that both directions see the same values",
+         .beside = true,
+         .gated = true,
+         .compared = true}),
+    control("Recipe", "recipe.square_dy", "recipe.square_gradient_blocks", Switch, "dY",
+            {.alone = "Square blocks of dY",
+             .tooltip = "One scale for 128x128 elements of dY instead of 1x128",
+             .beside = true,
+             .gated = true,
+             .compared = true}),
+    control("Recipe", "recipe.history", "recipe.delayed.history_length", Number, "Amax history",
+            {.tooltip = "Steps whose amax is remembered", .compared = true}),
+    control("Recipe", "recipe.algorithm", "recipe.delayed.algorithm", Segments, "Scale from",
+            {.alone = "Delayed scale from",
+             .tooltip = "The last step's amax, or the largest of the whole history",
+             .choices = kAlgorithms,
+             .compared = true}),
+    control("Recipe", "recipe.margin", "recipe.delayed.margin", Number, "Margin",
+            {.tooltip = "The scale is 2^margin smaller: room for an amax that grows",
+             .compared = true}),
+    control(
+        "Recipe", "recipe.hadamard", "recipe.hadamard", Switch, "Hadamard",
+        {.alone = "Hadamard transform",
+         .tooltip = "Random Hadamard transform before the columnwise copy is quantized: spreads an "
+                    "outlier over 16 elements",
+         .compared = true}),
+    control("Recipe", "recipe.stochastic", "recipe.stochastic_rounding", Switch,
+            "Stochastic rounding",
+            {.tooltip = "Rounds up or down by chance, in proportion: no bias on average. The "
+                        "random numbers depend on the seed",
+             .beside = true,
+             .compared = true}),
+
+    control("Engine", "engine.backend", "backend", List, "Backend",
+            {.tooltip = "What computes the products",
+             .words = "gpu cuda device processor",
+             .choices = kBackends}),
+    control("Engine", "engine.workspace", "workspace", Segments, "Workspace",
+            {.tooltip = "Which products of the step share a cuBLASLt workspace",
+             .choices = kWorkspaces,
+             .per_row = 2,
+             .gated = true}),
+    control("Engine", "engine.streams", "streams", Number, "Streams",
+            {.tooltip = "The experts' matmuls are distributed over this many streams"}),
+    control("Engine", "engine.setup_arrays", "setup_arrays", Segments, "Setup arrays",
+            {.tooltip =
+                 "Each grouped product has its own arrays, filled by one launch, or all share one "
+                 "set, filled before each",
+             .choices = kSetupArrays}),
+    control(
+        "Engine", "engine.splits", "int32_splits", Segments, "Splits",
+        {.tooltip = "Integer type of the router's splits on the device", .choices = kSplitWidths}),
+    control("Engine", "engine.programmatic", "programmatic_launch", Switch, "Programmatic launches",
+            {.tooltip =
+                 "Quantize, bias and offset kernels may start while the kernel before them ends; "
+                 "each waits for it before its first access. The results are the same bits"}),
+    control("Engine", "engine.try_algorithms", "try_algorithms", Switch, "Try algorithms",
+            {.tooltip =
+                 "Times the algorithms that cuBLASLt's heuristic offers, once per shape, and takes "
+                 "the quickest; off = its first"}),
+    control("Engine", "engine.launch", "launch.kind", Segments, "Launch",
+            {.tooltip = "Eager: every step is launched. Graph: captured once, then replayed",
+             .choices = kLaunches,
+             .gated = true}),
+    control("Engine", "engine.iterations", "launch.iterations", Number, "Iterations",
+            {.tooltip = "Timed repetitions: the n of every time on screen"}),
+    control("Engine", "engine.median_within", "launch.median_within", Number, "Until median ± %",
+            {.tooltip = "Iterations go on until the 95 % interval of their median is this narrow, "
+                        "or the time is up. 0 = as many as above"}),
+    control("Engine", "engine.time_limit", "launch.time_limit_s", Number, "Time limit, s",
+            {.tooltip = "Of iterations that go on until their median is known"}),
+    control("Engine", "engine.deadline_factor", "launch.deadline_factor", Number, "Deadline x",
+            {.tooltip =
+                 "A replay that takes this many times the 99th percentile of those before it, and "
+                 "at least 0.5 s, is a stall: the run ends and reports where it stopped. 0 = no "
+                 "deadline"}),
+    control("Engine", "engine.markers", "launch.markers", Switch, "Markers",
+            {.tooltip =
+                 "A node after every kernel of the graph marks it as done, so that a stall shows "
+                 "where it happened. Replays then run one at a time"}),
+    control(
+        "Engine", "engine.layers", "layers", Number, "Layers",
+        {.tooltip =
+             "Grouped products in one step, each with its own weights, all reading the same X"}),
+
+    control(
+        "Measure", "measure.trace", "measure.trace", Segments, "Trace",
+        {.tooltip = "CUPTI records every node, one record per graph launch, or nothing. A graph is "
+                    "instantiated for the level it is replayed under",
+         .choices = kTraceLevels}),
+    control("Measure", "measure.traced_iterations", "measure.traced_iterations", Number, "Traced",
+            {.tooltip = "Up to this many of the timed iterations are traced, the first ones"}),
+    control("Measure", "measure.cache", "measure.cache", Segments, "Caches",
+            {.tooltip =
+                 "Warm: as the iteration before leaves them. Cold: twice the last cache is written "
+                 "between iterations",
+             .choices = kCacheModes}),
+    control("Measure", "measure.pace", "measure.pace", Segments, "Pace",
+            {.tooltip =
+                 "Sustained: back to back, the clock settles where power allows. Burst: 50 ms of "
+                 "rest before each iteration",
+             .choices = kPaces}),
+    control("Measure", "measure.isolated", "measure.isolated", Switch, "Isolated experts",
+            {.tooltip = "Times every expert alone on the device, one stage at a time"}),
+    control("Measure", "measure.stamps", "measure.stamps", Switch, "Stamps",
+            {.tooltip = "Tiles of the quantize kernels record when they ran", .beside = true}),
+    control("Measure", "measure.ceilings", "measure.ceilings", Switch, "Ceilings",
+            {.tooltip = "A copy and a dense product of this size: the roofs of the roofline"}),
+    control("Measure", "measure.observer", "measure.observer", Switch, "Observer",
+            {.tooltip =
+                 "The same step untraced, with graph records and with node records, interleaved: "
+                 "the cost of observing",
+             .beside = true}),
+};
+
+}  // namespace table
+
+}  // namespace
+
+std::span<const RequestControl> request_controls() { return table::kControls; }
+
+}  // namespace app
