@@ -46,6 +46,8 @@ def double_click(window, name):
     window.seen("the pointer")
     window.settle()
     window.xdotool("click", "--repeat", 2, "--delay", 40, 1)
+    # Each press and each release has its frame; on a busy machine the first of them comes late.
+    window.wait("both clicks", lambda m: m["frame"] > window.frame_before + 4)
     window.settle()
 
 
@@ -168,7 +170,7 @@ def test_the_views_of_a_graph_have_them(open_window, tmp_path, view, splitter, c
     drag(window, splitter, -60, 0)
     assert length(window, splitter) == before - 60
     double_click(window, splitter)
-    assert length(window, splitter) == before
+    window.wait("its own length", lambda m: length(window, splitter) == before)
     double_click(window, f"{card}.title")
     assert shown_cards(window.map()) == {card}
     window.key("Escape")
