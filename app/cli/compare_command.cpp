@@ -14,9 +14,9 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/value_json.h"
+#include "engine/model/median_interval.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/session/session_file.h"
-#include "profiling/trace/statistics.h"
 
 namespace app::cli {
 namespace {
@@ -31,15 +31,11 @@ struct CompareOptions {
   bool json = false;
 };
 
-double median_ns(const std::vector<std::int64_t>& times) {
-  return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
-}
-
 /// Bytes per second of a recipe's launches relative to those of the interleaved copies.
 std::string share_of_copy(const engine::RecipeComparison& comparison,
                           const engine::QuantizationReport& report) {
-  const double time = median_ns(report.times_ns);
-  const double copy_time = median_ns(comparison.copy_times_ns);
+  const double time = engine::median_of(report.times_ns);
+  const double copy_time = engine::median_of(comparison.copy_times_ns);
   const double moved = static_cast<double>(report.moved_bytes) * copy_time;
   const double copied = static_cast<double>(comparison.copy_bytes) * time;
   return copied > 0.0 ? fmt::format("{:.2f}", moved / copied) : "none";
@@ -56,12 +52,13 @@ void print_report(const engine::RecipeComparison& comparison,
   const engine::OperandStatistics& statistics = report.statistics;
   const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
                       static_cast<double>(statistics.elements);
-  print(
-      "{:<42} {:<10} {:>8} {:>11} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title, direction,
-      decibels(statistics.snr_db), decibels(report.median_block_snr_db), statistics.underflowed,
-      statistics.saturated, bits,
-      report.times_ns.empty() ? "none" : fmt::format("{:.3f} ms", median_ns(report.times_ns) / 1e6),
-      report.times_ns.empty() ? "none" : share_of_copy(comparison, report));
+  print("{:<42} {:<10} {:>8} {:>11} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title, direction,
+        decibels(statistics.snr_db), decibels(statistics.median_block_snr_db),
+        statistics.underflowed, statistics.saturated, bits,
+        report.times_ns.empty()
+            ? "none"
+            : fmt::format("{:.3f} ms", engine::median_of(report.times_ns) / 1e6),
+        report.times_ns.empty() ? "none" : share_of_copy(comparison, report));
 }
 
 void print_table(const engine::RecipeComparison& comparison) {

@@ -8,8 +8,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
-#include "app/controllers/request_actions.h"
-#include "app/page/recording_page.h"
+#include "app/controllers/run_names.h"
 #include "engine/input/free_output.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/replaced_file.h"
@@ -23,7 +22,7 @@ struct ExportOptions {
   std::string chrome;
   std::string csv;
   std::string page;
-  bool paths = false;
+  bool with_paths = false;
   int run = 0;  // 0 = all
   double from_ms = -std::numeric_limits<double>::infinity();
   double to_ms = std::numeric_limits<double>::infinity();
@@ -43,23 +42,15 @@ engine::Status write_page(const profiling::Session& session, const ExportOptions
         engine::ErrorCode::InvalidArgument,
         fmt::format("--run is {}; {} has {} runs", options.run, session.path, session.runs.size())};
   }
-  std::vector<const engine::RunRequest*> requests;
-  for (const profiling::RecordedRun& run : session.runs) requests.push_back(&run.request);
-  const std::vector<std::string> summaries = summaries_of(requests);
-  PageContent content;
-  for (std::size_t i = 0; i < session.runs.size(); ++i) {
-    if (options.run > 0 && i + 1 != static_cast<std::size_t>(options.run)) continue;
-    const profiling::RecordedRun& run = session.runs[i];
-    content.runs.push_back({&run, run.name.empty() ? summaries[i] : run.name});
-  }
-  if (options.run == 0) {
-    for (const auto& one : session.comparisons) content.comparisons.push_back(&one);
-    for (const auto& one : session.visits) content.visits.push_back(&one);
+  PageContent content = page_content(
+      session, [](const profiling::RecordedRun& run) -> std::string_view { return run.name; });
+  if (options.run > 0) {
+    content = {.runs = {content.runs[static_cast<std::size_t>(options.run - 1)]}};
   }
   const std::string title =
       "Expertscope: " + std::filesystem::path(session.path).filename().string();
   ENGINE_ASSIGN(profiling::ReplacedFile file, profiling::ReplacedFile::create(options.page));
-  file.write(recording_page(content, title, options.paths));
+  file.write(recording_page(content, title, options.with_paths));
   return file.commit();
 }
 
@@ -129,7 +120,7 @@ void add_export_command(CLI::App& program, Action& chosen) {
           ->option_text("OUT.html");
   targets->require_option(1, 3);
   command
-      .add_flag("--with-paths", options->paths,
+      .add_flag("--with-paths", options->with_paths,
                 "Page: also folders, this machine's name and its user's, which are left out "
                 "otherwise")
       ->needs(page);

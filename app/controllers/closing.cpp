@@ -4,6 +4,14 @@ namespace app {
 
 bool Closing::ask() {
   if (question_.saving) return false;
+  // Left open while it saved, and now closed again: a second question would offer a second file.
+  if (files_.saving()) {
+    question_ = {.open = true,
+                 .saving = true,
+                 .unsaved = files_.unsaved(state_),
+                 .path = files_.saving_path()};
+    return false;
+  }
   question_ = {.open = true,
                .saving = false,
                .unsaved = files_.unsaved(state_),

@@ -23,7 +23,8 @@ class Closing {
   /// `files` and `state` outlive it.
   Closing(FilesController& files, const SessionState& state) : files_(files), state_(state) {}
 
-  /// True = nothing would be lost: close now. Changes nothing while a save is in progress.
+  /// True = nothing would be lost: close now. While a save is in progress, whoever ordered it, the
+  /// window waits for it instead of asking.
   bool ask();
   /// True = close now.
   bool answer(CloseAnswer answer);

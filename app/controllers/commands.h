@@ -11,6 +11,7 @@
 
 #include "app/controllers/session_view.h"
 #include "app/sweep/plan.h"
+#include "engine/input/tensor_source.h"
 #include "engine/model/amax_history.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -129,9 +130,10 @@ struct UseRequest {
   std::string file;
 };
 
-/// X takes its values from this file.
+/// An operand takes its values from this file, and the step its sizes.
 struct UseTensor {
   std::string path;
+  RequestOperand operand = RequestOperand::X;
 };
 /// Asks the user for a path.
 struct AskPath {

@@ -11,9 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "app/controllers/request_actions.h"
+#include "app/controllers/run_names.h"
 #include "app/controllers/tour_script.h"
-#include "app/page/recording_page.h"
 #include "app/protocol/paths.h"
 #include "engine/model/moment.h"
 #include "profiling/export/chrome_trace.h"
@@ -251,24 +250,17 @@ void FilesController::save_records(const SessionState::Run& run, const RecordsOr
   });
 }
 
-void FilesController::save_page(const SessionState& state, const std::string& path, bool paths) {
-  std::vector<std::string> names;
-  for (const SessionState::Run& run : state.results().runs) names.push_back(state.names.of(run));
+void FilesController::save_page(const SessionState& state, const std::string& path,
+                                bool with_paths) {
   const std::string title =
       "Expertscope: " + (state.from_file() ? fs::path(state.session_path()).filename().string()
                                            : std::string("runs of a window"));
-  writes_.put([path = with_suffix(path, ".html"), results = state.results(),
-               names = std::move(names), title, paths]() -> Written {
-    std::vector<const engine::RunRequest*> requests;
-    for (const SessionState::Run& run : results.runs) requests.push_back(&run->request);
-    const std::vector<std::string> summaries = summaries_of(requests);
-    PageContent content;
-    for (std::size_t i = 0; i < results.runs.size(); ++i) {
-      content.runs.push_back({results.runs[i].get(), names[i].empty() ? summaries[i] : names[i]});
-    }
-    for (const auto& one : results.comparisons) content.comparisons.push_back(one.get());
-    for (const auto& one : results.visits) content.visits.push_back(one.get());
-    const engine::Status status = write_file(path, recording_page(content, title, paths));
+  writes_.put([path = with_suffix(path, ".html"), results = state.results(), names = state.names,
+               title, with_paths]() -> Written {
+    const PageContent content = page_content(
+        results,
+        [&names](const SessionState::Run& run) -> std::string_view { return names.of(run); });
+    const engine::Status status = write_file(path, recording_page(content, title, with_paths));
     if (!status.ok()) return refused("Not exported: ", status.error());
     return Done{"Exported: " + path};
   });

@@ -66,6 +66,8 @@ class FilesController {
   /// All live results, with notes and names.
   void save_session(const SessionState& state, const std::string& path);
   bool saving() const { return saver_ != nullptr; }
+  /// Of the save in progress; empty = none.
+  std::string saving_path() const { return saving() ? saver_->progress().path : std::string(); }
   /// The file of the last save could not be written.
   bool save_failed() const { return save_failed_; }
   /// Live results that are in no file: neither recorded, or about to be, nor saved. A run that the
@@ -85,7 +87,7 @@ class FilesController {
                     const std::string& path);
   /// All results of the open recording, or of this window, as one HTML page. With
   /// `paths`: also folders, this machine's name and its user's.
-  void save_page(const SessionState& state, const std::string& path, bool paths);
+  void save_page(const SessionState& state, const std::string& path, bool with_paths);
   /// `done` is the notice after success.
   void save_text(const std::string& path, const std::string& text, const std::string& done);
 

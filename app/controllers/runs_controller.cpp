@@ -5,11 +5,23 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
+#include "app/controllers/operand_file.h"
 #include "app/protocol/recorded_run.h"
 
 namespace app {
+namespace {
+
+// Beyond any number of presses of the mouse: an opened file is an undo step of its own.
+constexpr std::uint64_t kFirstOpening = std::uint64_t{1} << 63;
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+}  // namespace
 
 RunsController::RunsController(const WorkerCommand& worker, const std::function<void()>& wake,
                                LibraryController& libraries, Notices& notices, bool no_worker)
@@ -23,7 +35,6 @@ bool RunsController::may_load(const std::string& library, Command order) {
 void RunsController::start_worker(const std::string& cublaslt) {
   if (no_worker_) return notices_.set_status("This window was opened without a worker");
   if (!may_load(cublaslt, StartWorker{cublaslt})) return;
-  asked_inspection_.clear();
   state.last_error.clear();
   comparisons_.next.reset();
   histories_.next.reset();
@@ -117,7 +128,50 @@ void RunsController::edit(const engine::RunRequest& request, std::uint64_t gestu
 
 /// A change of the request must not take a recording off the screen.
 void RunsController::run_if_live() {
-  if (state.live && !state.from_file()) submit();
+  if (state.live && !state.from_file() && !opening_) submit();
+}
+
+void RunsController::use_tensor(const UseTensor& file) {
+  state.last_error.clear();
+  const std::uint64_t gesture = kFirstOpening + openings_++;
+  engine::RunRequest request = state.requested;
+  input_of(request, file.operand) = engine::FileInput{file.path, {}};
+  history_.changed(state.requested, request, gesture);
+  state.requested = std::move(request);
+  notices_.set_status(
+      fmt::format("{} gives the values of {}{}", file_name(file.path), operand_name(file.operand),
+                  no_worker_ ? "; this window has no worker that could read it" : ""));
+  if (no_worker_) return;
+  opening_ = {.file = file, .gesture = gesture};
+}
+
+void RunsController::fit_to(const FileReport& report) {
+  const Opening opening = *std::exchange(opening_, std::nullopt);
+  const RequestOperand operand = opening.file.operand;
+  const auto* file = std::get_if<engine::FileInput>(&input_of(state.requested, operand));
+  // Chosen otherwise meanwhile.
+  if (file == nullptr || file->path != report.path) return run_if_live();
+  auto fitted = fitted_to_file(state.requested, operand, report);
+  if (!fitted.ok()) {
+    state.last_error = fitted.error().message;
+    return;
+  }
+  const engine::RunRequest before = std::exchange(state.requested, std::move(fitted).value());
+  history_.changed(before, state.requested, opening.gesture);
+  engine::RunRequest resized = before;
+  resized.shape = state.requested.shape;
+  resized.shape.preset = before.shape.preset;
+  const std::string change = request_difference(before, resized);
+  notices_.set_status(fmt::format("{} gives the values of {}{}", file_name(report.path),
+                                  operand_name(operand), change.empty() ? "" : ": " + change));
+  if (opening.run) return submit();
+  run_if_live();
+}
+
+void RunsController::take(FileReport&& report) {
+  if (report.path == asked_inspection_) asked_inspection_.clear();
+  if (opening_ && opening_->file.path == report.path) fit_to(report);
+  file_reports_.push_back(std::move(report));
 }
 
 void RunsController::choose(const engine::RunRequest& request) {
@@ -135,7 +189,7 @@ void RunsController::show(const engine::RunRequest& request) {
 
 void RunsController::take_over() {
   if (!state.shows_recorded_request()) return;
-  const engine::RunRequest request = state.shown()->request;
+  const engine::RunRequest request = state.shown_request();
   history_.took_over(state.requested, request, {state.session_path(), state.recorded_index()});
   state.back_to_live();
   show(request);
@@ -158,12 +212,25 @@ std::optional<RecordedPlace> RunsController::undo(bool back) {
 
 void RunsController::back_to_live() {
   state.back_to_live();
-  if (state.live && (state.shown() == nullptr || state.stale())) submit();
+  if (state.shown() == nullptr || state.stale()) run_if_live();
+}
+
+void RunsController::can_follow(bool quick) {
+  if (!quick && std::exchange(state.live, false)) {
+    slow_shape_ = true;
+    notices_.add(Severity::Warn,
+                 "Live is off: on a CPU a run of this shape takes too long to follow every change. "
+                 "Press Run (F5).");
+  } else if (quick && std::exchange(slow_shape_, false)) {
+    state.live = true;
+    notices_.add(Severity::Good, "Live is on again: this shape is small enough for a CPU.");
+  }
 }
 
 void RunsController::set_live(bool live) {
   state.live = live;
-  if (live) submit();
+  slow_shape_ = false;
+  if (!link.waiting() && !state.answers()) run_if_live();
 }
 
 void RunsController::inspect_file(const std::string& path) {
@@ -177,6 +244,9 @@ bool RunsController::tick() {
   std::vector<LinkEvent> events = link.poll();
   for (LinkEvent& event : events) {
     std::visit([this](auto& one) { take(std::move(one)); }, event);
+  }
+  if (opening_ && link.hello() && !std::exchange(opening_->asked, true)) {
+    link.inspect_file(opening_->file.path);
   }
   send_next(comparisons_);
   bool changed = step_batches() || !events.empty();
@@ -203,7 +273,14 @@ void RunsController::take(WorkerHello&& hello) {
                                   ? engine::GemmBackend::CublasLtGrouped
                                   : engine::GemmBackend::CpuReference;
   }
-  if (std::exchange(run_at_greeting_, false)) return submit();
+  asked_inspection_.clear();
+  const bool run = std::exchange(run_at_greeting_, false);
+  if (opening_) {
+    opening_->asked = false;
+    opening_->run = run || opening_->run;
+    return;
+  }
+  if (run) return submit();
   const bool first = state.live_results().runs.empty();
   if (!state.live || state.from_file() || (state.shown() != nullptr && !state.stale())) return;
   submit();

@@ -63,6 +63,10 @@ class RunsController {
   /// A change of a control; those with the same non-zero `gesture` are one undo step.
   void edit(const engine::RunRequest& request, std::uint64_t gesture);
   void choose(const engine::RunRequest& request);
+  /// An operand takes its values from this file. Once a worker has read the file's header, the
+  /// sizes of the step become the file's, in the same undo step; until then nothing runs by itself.
+  /// Where the file does not fit, the last error says why.
+  void use_tensor(const UseTensor& file);
   /// Replaces the request without an undo step.
   void show(const engine::RunRequest& request);
   /// The request of the recorded run on screen becomes the user's, and the recording is left.
@@ -73,6 +77,9 @@ class RunsController {
   /// Leaves the recording; in Live mode the request is run if no run answers it.
   void back_to_live();
   void set_live(bool live);
+  /// A shape was chosen. Where Live cannot follow it, Live goes off, and on again with the next
+  /// that it can; a notice says so.
+  void can_follow(bool quick);
 
   /// Processes the worker's events and sends it what is next; true when there is something to draw.
   bool tick();
@@ -80,7 +87,7 @@ class RunsController {
   std::vector<Recorder::Record> take_results() { return std::exchange(results_, {}); }
   std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
-  /// Asks for the header of a tensor file, once per worker.
+  /// Asks for the header of a tensor file, unless that question is still open.
   void inspect_file(const std::string& path);
 
   /// A worker of this machine times iterations: drawing now would disturb what it measures.
@@ -110,11 +117,12 @@ class RunsController {
   void take(engine::RecipeComparison&& comparison);
   void take(engine::AmaxHistory&& history);
   void take(RunError&& error);
-  void take(FileReport&& report) { file_reports_.push_back(std::move(report)); }
+  void take(FileReport&& report);
   void take(LogReport&& line);
   /// Answers to requests that only the command line makes.
   void take(auto&&) {}
   void run_if_live();
+  void fit_to(const FileReport& report);
   bool may_load(const std::string& library, Command order);
   bool step_batches();
   bool local_worker() const;
@@ -129,7 +137,17 @@ class RunsController {
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   std::optional<Stall> stall_;
-  std::string asked_inspection_;  // the file that the present worker was asked about
+  /// A file that was opened and whose header no worker has read yet.
+  struct Opening {
+    UseTensor file;
+    std::uint64_t gesture = 0;
+    bool asked = false;  // the present worker
+    bool run = false;    // afterwards, also without Live
+  };
+  std::optional<Opening> opening_;
+  std::uint64_t openings_ = 0;
+  std::string asked_inspection_;  // a file that the present worker was asked about
+  bool slow_shape_ = false;       // Live went off because of it
   bool keep_backend_ = false;
   bool backend_remembered_ = false;
   std::uint64_t run_by_itself_ = 0;  // the order of a run that nobody asked for; 0 = none

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "app/doctor/opened_report.h"
 #include "engine/gemm/same_step.h"
 
 namespace app {
@@ -89,6 +90,36 @@ void SessionState::open_recording(profiling::Session session, std::size_t run) {
   show(file_.runs.empty() ? nullptr : runs_[index_]);
 }
 
+void SessionState::select_recorded(std::size_t run) {
+  if (!file_.runs.empty()) return select_run(live_.runs.size() + run);
+  from_file_ = true;
+  show(nullptr);
+}
+
+SessionState::Origin SessionState::origin() const {
+  if (!from_file()) return {};
+  using Request = std::shared_ptr<const engine::RunRequest>;
+  using Device = std::shared_ptr<const engine::DeviceFacts>;
+  if (shown_ != nullptr) {
+    return {Request(shown_, &shown_->request), Device(shown_, &shown_->result.device),
+            shown_->wall_clock_ms};
+  }
+  if (!file_.visits.empty()) {
+    const auto& visit = file_.visits[most_certain(file_.visits)];
+    return {Request(visit, examined_request(*visit)),
+            std::make_shared<const engine::DeviceFacts>(examined_device(*visit)),
+            visit->wall_clock_ms};
+  }
+  if (!file_.comparisons.empty()) {
+    const auto& one = file_.comparisons.back();
+    return {Request(one, &one->comparison.request.request), Device(one, &one->comparison.device),
+            one->wall_clock_ms};
+  }
+  if (file_.histories.empty()) return {};
+  const auto& one = file_.histories.back();
+  return {Request(one, &one->history.request.request), nullptr, one->wall_clock_ms};
+}
+
 void SessionState::forget_recorded() {
   for (const Run& run : file_.runs) {
     changed_notes_.erase(run);
@@ -166,6 +197,8 @@ SessionView SessionState::view() const {
           .stale = stale(),
           .from_file = from_file(),
           .recorded_request = shows_recorded_request(),
+          .recorded_device = recorded_.device,
+          .recorded_at_ms = recorded_.at_ms,
           .runs = runs(),
           .live_runs = live_.runs.size(),
           .run_index = index_,
@@ -184,6 +217,7 @@ SessionView SessionState::view() const {
 
 void SessionState::show(Run run) {
   shown_ = std::move(run);
+  recorded_ = origin();
   ++generation_;
 }
 

@@ -42,8 +42,8 @@ class SessionState {
   void close_recording();
   /// By its place in runs().
   void select_run(std::size_t index);
-  /// By its place in the open recording.
-  void select_recorded(std::size_t run) { select_run(live_.runs.size() + run); }
+  /// By its place in the open recording; one without runs is shown as it was opened.
+  void select_recorded(std::size_t run);
   /// The newest live run is one that nobody ordered.
   void set_made_by_itself() { first_by_itself_ = live_.runs.back(); }
   /// Null = none, or no longer kept.
@@ -71,10 +71,11 @@ class SessionState {
   /// In the open recording, of the run on screen if it is from there.
   std::size_t recorded_index() const { return index_ - live_.runs.size(); }
   Run shown() const { return shown_; }
-  /// A recorded run is on screen: the rail shows its request, which cannot be changed.
-  bool shows_recorded_request() const { return from_file() && shown_ != nullptr; }
+  /// The rail shows the request of the recorded run on screen, or, of a recording without runs, of
+  /// its visit or its comparison, as far as it is known. It cannot be changed.
+  bool shows_recorded_request() const { return recorded_.request != nullptr; }
   const engine::RunRequest& shown_request() const {
-    return shows_recorded_request() ? shown_->request : requested;
+    return shows_recorded_request() ? *recorded_.request : requested;
   }
   /// The run on screen is what the request in the rail asks for: settings without an effect on
   /// either, and the name of a shape, do not count.
@@ -90,6 +91,13 @@ class SessionState {
   void show(Run run);
   void forget_oldest_runs();
   void forget_recorded();
+  /// What a recorded result was made from, where and when.
+  struct Origin {
+    std::shared_ptr<const engine::RunRequest> request;  // null = not known, or nothing is recorded
+    std::shared_ptr<const engine::DeviceFacts> device;
+    std::int64_t at_ms = 0;
+  };
+  Origin origin() const;
   void show_newest_run();
   /// After a change of the lists: joins them and finds the run on screen again.
   void list_runs();
@@ -108,6 +116,7 @@ class SessionState {
   std::vector<Run> runs_;
   std::size_t index_ = 0;  // of the run on screen
   Run shown_;
+  Origin recorded_;  // of what is on screen
   std::uint64_t generation_ = 0;
   /// Whether the run of this generation answers this request: every frame asks.
   struct Compared {

@@ -140,7 +140,11 @@ struct SessionView {
   bool answers = false;              // `run` is what the rail asks for
   bool stale = false;                // the rail asks for something newer than the newest run
   bool from_file = false;            // what is on screen comes from the open recording
-  bool recorded_request = false;     // `requested` is that of `run`, and cannot be changed
+  bool recorded_request = false;     // `requested` is a recorded one, and cannot be changed
+  /// Of the recording on screen: where and when the run, the visit or the comparison was made whose
+  /// request the rail shows. Null and 0 = not known.
+  std::shared_ptr<const engine::DeviceFacts> recorded_device{};
+  std::int64_t recorded_at_ms = 0;  // Unix time
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
       runs;  // all at hand: of this window, oldest first, then of the open recording
   std::size_t live_runs = 0;  // how many of them are of this window
@@ -169,6 +173,9 @@ struct SessionView {
   std::string second_path{};  // empty = none
   LinkStatus link{};
   bool no_worker = false;  // none is ever started in this window
+  /// Why the user's request gives no run: what is wrong in it, else the newest error; empty = it
+  /// may be run.
+  std::string blocked{};
   std::optional<WorkerHello> hello{};
 
   /// As a person named it; empty = it is called by its settings.

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/model/backend_traits.h"
+
 namespace app {
 namespace {
 
@@ -63,7 +65,10 @@ void Workbench::open_file(const std::string& path) {
       break;
     case FileKind::Tensor:
       files.remember_folder(path);
-      commands_.push_back(UseTensor{path});
+      // As for a request: what a tour or a recording has put in the rail is not the user's.
+      tours.stop();
+      runs.state.back_to_live();
+      runs.use_tensor({path});
       break;
     case FileKind::Unknown:
       return notices.add(
@@ -146,11 +151,27 @@ bool Workbench::refuse_change() {
 }
 
 void Workbench::edit(const engine::RunRequest& request, std::uint64_t gesture) {
-  if (!refuse_change()) runs.edit(request, gesture);
+  if (refuse_change()) return;
+  choose_pace(request);
+  runs.edit(request, gesture);
+}
+
+void Workbench::choose_pace(const engine::RunRequest& request) {
+  const std::string& name = request.shape.preset;
+  if (name.empty() || name == runs.state.requested.shape.preset) return;
+  const auto preset = std::ranges::find(options.presets, name, &engine::ShapePreset::name);
+  if (preset == options.presets.end()) return;
+  runs.can_follow(preset->laptop || engine::traits_of(request.backend).device);
+}
+
+void Workbench::use_tensor(const UseTensor& file) {
+  if (!refuse_change()) runs.use_tensor(file);
 }
 
 void Workbench::choose(const engine::RunRequest& request) {
-  if (!refuse_change()) runs.choose(request);
+  if (refuse_change()) return;
+  choose_pace(request);
+  runs.choose(request);
 }
 
 void Workbench::undo(bool back) {
@@ -272,7 +293,7 @@ std::string Workbench::refusal(Action action) const {
     case Action::BackToLive:
       return state.from_file() ? "" : "No recording is on screen";
     case Action::UseRecordedRequest:
-      return state.shows_recorded_request() ? "" : "No recorded run is on screen";
+      return state.shows_recorded_request() ? "" : "No recorded request is on screen";
     case Action::CloseRecording:
       return state.session_path().empty() ? "No recording is open" : "";
     case Action::SaveSession:
@@ -308,6 +329,8 @@ SessionView Workbench::view() const {
   SessionView now = runs.state.view();
   now.link = runs.link.status();
   now.no_worker = options.no_worker;
+  const engine::Status status = engine::validate(runs.state.requested);
+  now.blocked = status.ok() ? runs.state.last_error : status.error().message;
   now.hello = runs.link.hello();
   now.comparing = runs.comparing();
   now.stepping = runs.stepping();

@@ -58,6 +58,7 @@ class Workbench {
   void name_run(const std::string& name);
   /// Changes of the user's request; refused while the rail shows a recorded one.
   void edit(const engine::RunRequest& request, std::uint64_t gesture);
+  void use_tensor(const UseTensor& file);
   void choose(const engine::RunRequest& request);
   /// Escape, when the shell has nothing open itself.
   void close_front();
@@ -83,6 +84,8 @@ class Workbench {
 
  private:
   bool refuse_change();
+  /// Live must answer within a blink: on a CPU that holds for the small presets only.
+  void choose_pace(const engine::RunRequest& request);
   void undo(bool back);
   bool take_recordings();
   bool tick_doctor();

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "app/doctor/report_words.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 
@@ -29,10 +31,45 @@ bool holds_proof(const profiling::DoctorReport& report) {
   });
 }
 
+namespace {
+
+template <class List>
+std::size_t first_proved(const List& list, const auto& report_of_one) {
+  const auto proved =
+      std::ranges::find_if(list, [&](const auto& one) { return holds_proof(report_of_one(one)); });
+  return proved == list.end() ? 0 : static_cast<std::size_t>(proved - list.begin());
+}
+
+}  // namespace
+
 std::size_t most_certain(const std::vector<profiling::OpenedSnapshot>& opened) {
-  const auto proved = std::ranges::find_if(
-      opened, [](const profiling::OpenedSnapshot& one) { return holds_proof(one.report); });
-  return proved == opened.end() ? 0 : static_cast<std::size_t>(proved - opened.begin());
+  return first_proved(opened,
+                      [](const auto& one) -> const profiling::DoctorReport& { return one.report; });
+}
+
+std::size_t most_certain(
+    const std::vector<std::shared_ptr<const profiling::RecordedVisit>>& visits) {
+  return first_proved(
+      visits, [](const auto& one) -> const profiling::DoctorReport& { return one->report; });
+}
+
+const engine::RunRequest* examined_request(const profiling::RecordedVisit& visit) {
+  const std::string& subject = visit.report.snapshot.subject;
+  if (visit.request == engine::RunRequest() || profiling::gallery_subject(subject)) return nullptr;
+  // Early visits to the gallery named the step and kept the defaults of their day.
+  const std::string title = profiling::step_title(visit.request);
+  const bool step = subject.starts_with(title.substr(0, title.find(',')));
+  return step && subject != title ? nullptr : &visit.request;
+}
+
+engine::DeviceFacts examined_device(const profiling::RecordedVisit& visit) {
+  const profiling::Snapshot& snapshot = visit.report.snapshot;
+  engine::DeviceFacts device;
+  device.name = snapshot.device;
+  device.driver = snapshot.driver;
+  device.compute_capability = snapshot.compute_capability;
+  device.cublaslt_version = snapshot.cublaslt_version;
+  return device;
 }
 
 }  // namespace app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "profiling/hazards/model/doctor_report.h"
@@ -24,5 +25,15 @@ bool holds_proof(const profiling::DoctorReport& report);
 
 /// The first that holds a proof, else the first. `opened` is not empty.
 std::size_t most_certain(const std::vector<profiling::OpenedSnapshot>& opened);
+/// Likewise of visits, as the one that is shown when a recording is opened.
+std::size_t most_certain(
+    const std::vector<std::shared_ptr<const profiling::RecordedVisit>>& visits);
+
+/// The request of the step that was examined. Null where it is not known: the subject is a program
+/// of the gallery, or a step of other sizes than the visit's request.
+const engine::RunRequest* examined_request(const profiling::RecordedVisit& visit);
+
+/// The device that a visit was made on; of a snapshot without one, no text.
+engine::DeviceFacts examined_device(const profiling::RecordedVisit& visit);
 
 }  // namespace app

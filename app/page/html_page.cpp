@@ -72,7 +72,7 @@ std::string base64(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-HtmlPage::HtmlPage(std::string_view title, bool paths) : paths_(paths) {
+HtmlPage::HtmlPage(std::string_view title, bool with_paths) : with_paths_(with_paths) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) == 0) private_words_.emplace_back(host.data());
   if (const passwd* user = ::getpwuid(::getuid())) private_words_.emplace_back(user->pw_name);
@@ -126,7 +126,7 @@ std::string HtmlPage::public_text(std::string_view words) const {
 
 std::string HtmlPage::text(std::string_view words) const {
   std::string escaped;
-  for (const char c : engine::shown_text(paths_ ? std::string(words) : public_text(words))) {
+  for (const char c : engine::shown_text(with_paths_ ? std::string(words) : public_text(words))) {
     switch (c) {
       case '&':
         escaped += "&amp;";

@@ -18,9 +18,9 @@ class HtmlPage {
  public:
   using Row = std::vector<std::string>;
 
-  /// Without `paths`, folders of absolute paths, this machine's name and its user's are replaced by
-  /// "…" in every text: a page is made to be passed on.
-  HtmlPage(std::string_view title, bool paths);
+  /// Without `with_paths`, folders of absolute paths, this machine's name and its user's are
+  /// replaced by "…" in every text: a page is made to be passed on.
+  HtmlPage(std::string_view title, bool with_paths);
 
   void heading(int level, std::string_view text);  // 1 to 4
   void paragraph(std::string_view text);
@@ -49,7 +49,7 @@ class HtmlPage {
   void append(std::string_view markup);
 
   std::string title_;
-  bool paths_;
+  bool with_paths_;
   std::vector<std::string> private_words_;
   std::string body_;
   std::size_t left_out_ = 0;  // pieces without room

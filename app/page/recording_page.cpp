@@ -73,42 +73,52 @@ std::string device_text(const engine::DeviceFacts& device) {
   return text;
 }
 
+profiling::StepTimes times_of(const RecordedRun& run) {
+  return profiling::step_times(run.result.iterations, run.power.samples);
+}
+
 class Writer {
  public:
   explicit Writer(HtmlPage& page) : page_(page) {}
 
   void overview(const std::vector<PageContent::NamedRun>& runs) {
     std::vector<Row> rows;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const RecordedRun& run = *runs[i].run;
-      const std::vector<double> ns = profiling::durations_ns(run.result.iterations);
+    for (const PageContent::NamedRun& named : runs) {
+      const RecordedRun& run = *named.run;
+      const profiling::StepTimes times = times_of(run);
+      const std::vector<double>& ns = times.durations_ns;
       const profiling::Distribution time = profiling::summarize(ns);
       const bool rated = time.n > 0 && time.median > 0 && run.result.flop > 0;
-      rows.push_back({fmt::format("{}. {}", i + 1, runs[i].name), milliseconds(time.median),
-                      profiling::median_precision(ns), fmt::to_string(time.n),
+      rows.push_back({named.name, milliseconds(time.median), profiling::median_precision(ns),
+                      fmt::to_string(time.n),
+                      times.throttled.empty() ? "–" : fmt::to_string(times.throttled_count),
                       rated ? fmt::format("{:.4g}", 1e-3 * run.result.flop / time.median) : "–",
                       decibels(worst_snr(run)), fmt::to_string(lost_outputs(run))});
     }
-    page_.table({"run", "step, median", "95 % interval", "n", "TFLOP/s", "SNR of Y, worst expert",
-                 "outputs lost"},
+    page_.table({"run", "step, median", "95 % interval", "n", "throttled", "TFLOP/s",
+                 "SNR of Y, worst expert", "outputs lost"},
                 rows);
   }
 
-  void run(std::size_t number, const PageContent::NamedRun& named) {
+  void run(const PageContent::NamedRun& named) {
     const RecordedRun& run = *named.run;
-    page_.heading(2, fmt::format("{}. {}", number + 1, named.name));
+    page_.heading(2, named.name);
     page_.paragraph(fmt::format("{}. {}. {}", date_of(run.wall_clock_ms),
                                 device_text(run.result.device), run.result.iteration_method));
     if (!page_.has_room(kRoomOfRun)) {
       return page_.paragraph("Its charts and tables do not fit into this page.");
     }
-    const std::vector<double> ns = profiling::durations_ns(run.result.iterations);
-    const profiling::Distribution time = profiling::summarize(ns);
+    const profiling::StepTimes times = times_of(run);
+    const profiling::Distribution time = profiling::summarize(times.durations_ns);
     if (time.n > 0) {
-      page_.chart(line_chart(ns, "ns"),
-                  fmt::format("Step time per iteration: median {}, 5 % to 95 % {} to {}, n {}",
+      const std::string marks = times.throttled_count == 0
+                                    ? ""
+                                    : fmt::format(". Orange: throttled by {}",
+                                                  profiling::clock_reason_names(times.reasons));
+      page_.chart(line_chart(times.durations_ns, "ns", times.throttled),
+                  fmt::format("Step time per iteration: median {}, 5 % to 95 % {} to {}, {}{}",
                               milliseconds(time.median), milliseconds(time.p5),
-                              milliseconds(time.p95), time.n));
+                              milliseconds(time.p95), profiling::sample_text(times, false), marks));
     }
     if (!run.result.emulated.empty()) page_.paragraph(run.result.emulated);
     experts(run);
@@ -260,8 +270,8 @@ class Writer {
 
 }  // namespace
 
-std::string recording_page(const PageContent& content, const std::string& title, bool paths) {
-  HtmlPage page(title, paths);
+std::string recording_page(const PageContent& content, const std::string& title, bool with_paths) {
+  HtmlPage page(title, with_paths);
   Writer writer(page);
   const auto& runs = content.runs;
   const auto counted = [](std::size_t n, const char* one, const char* many) {
@@ -274,7 +284,7 @@ std::string recording_page(const PageContent& content, const std::string& title,
   writer.overview(runs);
   for (const profiling::RecordedVisit* visit : content.visits) writer.visit(*visit);
   for (const profiling::RecordedComparison* one : content.comparisons) writer.comparison(*one);
-  for (std::size_t i = 0; i < std::min(runs.size(), kCharts); ++i) writer.run(i, runs[i]);
+  for (std::size_t i = 0; i < std::min(runs.size(), kCharts); ++i) writer.run(runs[i]);
   if (runs.size() > kCharts) {
     page.paragraph(fmt::format("{} more runs are only in the table above.", runs.size() - kCharts));
   }

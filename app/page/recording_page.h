@@ -13,14 +13,14 @@ namespace app {
 struct PageContent {
   struct NamedRun {
     const profiling::RecordedRun* run;
-    std::string name;
+    std::string name;  // "3. as shipped"
   };
-  std::vector<NamedRun> runs;
-  std::vector<const profiling::RecordedComparison*> comparisons;
-  std::vector<const profiling::RecordedVisit*> visits;
+  std::vector<NamedRun> runs{};
+  std::vector<const profiling::RecordedComparison*> comparisons{};
+  std::vector<const profiling::RecordedVisit*> visits{};
 };
 
-/// With `paths`: also folders, this machine's name and its user's.
-std::string recording_page(const PageContent& content, const std::string& title, bool paths);
+/// `with_paths`: also folders, this machine's name and its user's.
+std::string recording_page(const PageContent& content, const std::string& title, bool with_paths);
 
 }  // namespace app

@@ -19,6 +19,7 @@ constexpr double kBottom = 22;
 constexpr double kInside = kWidth - kLeft - kRight;
 constexpr const char* kBlue = "#1f6fd1";
 constexpr const char* kGrey = "#8a94a3";
+constexpr const char* kOrange = "#d97a0b";
 
 /// Both ends of the finite values; low above high: there are none.
 struct Range {
@@ -92,7 +93,8 @@ std::string bar_chart(std::span<const double> values, const char* unit) {
   return chart.finish();
 }
 
-std::string line_chart(std::span<const double> values, const char* unit) {
+std::string line_chart(std::span<const double> values, const char* unit,
+                       const std::vector<bool>& marked) {
   Range range;
   for (const double value : values) range.add(value);
   if (range.empty()) return {};
@@ -100,19 +102,28 @@ std::string line_chart(std::span<const double> values, const char* unit) {
   const std::size_t parts = std::min(values.size(), kParts);
   Chart chart(range.low, range.high);
   std::string points;
+  std::string marks;
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = part * values.size() / parts;
     const std::size_t end = std::max((part + 1) * values.size() / parts, begin + 1);
     Range inside;
-    for (std::size_t i = begin; i < end; ++i) inside.add(values[i]);
+    Range inside_marked;
+    for (std::size_t i = begin; i < end; ++i) {
+      inside.add(values[i]);
+      if (!marked.empty() && marked[i]) inside_marked.add(values[i]);
+    }
     if (inside.empty()) continue;
     const double x =
         kLeft + kInside * (static_cast<double>(part) + 0.5) / static_cast<double>(parts);
     points += fmt::format("{:.1f},{:.1f} ", x, chart.y(inside.low));
     if (inside.high > inside.low) points += fmt::format("{:.1f},{:.1f} ", x, chart.y(inside.high));
+    if (inside_marked.empty()) continue;
+    marks += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}"/>)", x,
+                         chart.y(inside_marked.high), kOrange);
   }
   chart.add(fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="1.5"/>)",
                         points, kBlue));
+  chart.add(marks);
   chart.label_ends(unit);
   chart.label(kLeft, kHeight - 6, "0", "start");
   chart.label(kWidth - kRight, kHeight - 6, fmt::to_string(values.size() - 1));

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace app {
 
@@ -11,8 +12,10 @@ namespace app {
 std::string bar_chart(std::span<const double> values, const char* unit);
 
 /// The values in their order, joined by a line; the axis begins at the smallest. Long series are
-/// drawn as the range of each of 600 equal parts.
-std::string line_chart(std::span<const double> values, const char* unit);
+/// drawn as the range of each of 600 equal parts. `marked`: parts with one of these values are
+/// marked; one per value, or empty.
+std::string line_chart(std::span<const double> values, const char* unit,
+                       const std::vector<bool>& marked = {});
 
 /// Two histograms over the same bins, bin b being [2^((first + b) / per_octave), ...); a
 /// logarithmic axis of counts.

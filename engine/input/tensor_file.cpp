@@ -132,6 +132,24 @@ std::int64_t stored_size(StoredType type) {
   return 8;
 }
 
+std::string element_name(const StoredTensor& tensor) {
+  switch (tensor.type) {
+    case StoredType::Unusable:
+      break;
+    case StoredType::F32:
+      return "F32";
+    case StoredType::F16:
+      return "F16";
+    case StoredType::Bf16:
+      return "BF16";
+    case StoredType::I32:
+      return "I32";
+    case StoredType::I64:
+      return "I64";
+  }
+  return tensor.dtype;
+}
+
 std::unique_ptr<TensorSource> make_file_source(FileView view) {
   return std::make_unique<FileSource>(std::move(view));
 }

@@ -39,6 +39,8 @@ Result<TensorFile> open_tensor_file(const std::string& path);
 Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape);
 std::string shape_text(const std::vector<std::int64_t>& shape);
 std::int64_t stored_size(StoredType type);  // bytes per element; 0 for Unusable
+/// "BF16", whichever way the file spells it; what the file says where it cannot be used.
+std::string element_name(const StoredTensor& tensor);
 
 /// The formats. `where` names the file in errors.
 Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where);

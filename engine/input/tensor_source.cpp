@@ -167,7 +167,7 @@ std::vector<TensorEntry> tensor_lists(const TensorFile& file) {
     const StoredTensor& first = *members.begin()->second;
     if (count < 2 || !whole || first.shape.size() != 2 || !is_operand(first)) continue;
     TensorEntry entry{.name = list,
-                      .dtype = first.dtype,
+                      .dtype = element_name(first),
                       .shape = {count, first.shape[0], first.shape[1]},
                       .usable = true,
                       .reason = {}};
@@ -327,7 +327,7 @@ Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
   for (const StoredTensor& tensor : file.tensors) {
     TensorEntry entry;
     entry.name = tensor.name;
-    entry.dtype = tensor.dtype;
+    entry.dtype = element_name(tensor);
     entry.shape = tensor.shape;
     entry.usable = is_operand(tensor.type);
     if (tensor.type == StoredType::Unusable) {

@@ -59,7 +59,7 @@ Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, Ope
 /// One tensor of a file, for selection by the user.
 struct TensorEntry {
   std::string name;   // empty for .npy
-  std::string dtype;  // as the file says: "BF16", "F32", "<f4", ...
+  std::string dtype;  // "BF16", "F32", ...; of a type that cannot be used what the file says
   std::vector<std::int64_t> shape;
   bool usable = false;
   std::string reason;  // why not usable

@@ -18,6 +18,11 @@ double median_of(std::span<double> samples) {
   return below == *middle ? below : 0.5 * (below + *middle);
 }
 
+double median_of(const std::vector<std::int64_t>& samples) {
+  std::vector<double> copy(samples.begin(), samples.end());
+  return median_of(std::span<double>(copy));
+}
+
 std::size_t median_interval_rank(std::size_t n, double wrong) {
   const double size = static_cast<double>(n);
   // Below this the tail is under 1e-80 and negligible.

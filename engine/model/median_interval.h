@@ -5,13 +5,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace engine {
 
 /// Between the middle two of an even number; of two infinite ones infinite. NaN without samples.
 /// Reorders them; none may be NaN.
 double median_of(std::span<double> samples);
+double median_of(const std::vector<std::int64_t>& samples);
 
 struct Interval {
   double low = 0.0;

@@ -101,9 +101,6 @@ struct ExpertQuantization {
   }
 };
 
-/// Neighbours in a row whose error is measured together: the shortest line that a recipe scales.
-inline constexpr int kErrorBlock = 16;
-
 /// One recipe in one direction.
 struct QuantizationReport {
   Recipe recipe = {};
@@ -112,10 +109,6 @@ struct QuantizationReport {
   OperandStatistics statistics = {};  // before, after, amax and scale histograms, scale map, SNR
   double max_relative_error = 0;      // max |x - decoded| / |x| over finite x above the format's
                                       // smallest normal after scaling
-  /// Error of the typical element, which a few large ones do not decide, as they decide
-  /// statistics.snr_db: median over blocks of kErrorBlock neighbours in a row of a block's own SNR,
-  /// blocks of zeros left out. NaN: no such block, or a recording that does not have it.
-  double median_block_snr_db = std::numeric_limits<double>::quiet_NaN();
   std::int64_t max_ulp = 0;  // grid steps from x to decoded beyond correct rounding, largest
   std::vector<std::uint64_t> code_counts = {};  // 256, or 16 for E2M1
   QuantizationSample sample = {};
@@ -134,7 +127,6 @@ struct QuantizationReport {
         engine::field<&QuantizationReport::refused>(),
         engine::field<&QuantizationReport::statistics>(),
         engine::field<&QuantizationReport::max_relative_error>(),
-        engine::field<&QuantizationReport::median_block_snr_db>(),
         engine::field<&QuantizationReport::max_ulp>(kCount),
         engine::field<&QuantizationReport::code_counts>({.low = 0, .high = kMaxCount, .most = 256}),
         engine::field<&QuantizationReport::sample>(),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/model/median_interval.h"
-#include "engine/model/recipe_comparison.h"
+#include "engine/model/run_result.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/statistics_fold.h"
 
@@ -21,7 +21,7 @@ double block_snr_db(const kernels::GroupedInput& input, const float* decoded, st
   double noise = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     const double x = element_value(input, i);
-    const double error = x - static_cast<double>(decoded[i]);
+    const double error = decoded == nullptr ? 0.0 : x - static_cast<double>(decoded[i]);
     if (!std::isfinite(x) || !std::isfinite(error)) continue;
     signal += x * x;
     noise += error * error;
@@ -31,22 +31,26 @@ double block_snr_db(const kernels::GroupedInput& input, const float* decoded, st
 
 }  // namespace
 
-double median_block_snr_db(const kernels::GroupedInput& input, const float* decoded) {
+void BlockErrors::add(const kernels::GroupedInput& input, const float* decoded) {
   const std::int64_t rows = input.row_offsets[input.num_groups];
   const std::int64_t columns = input.columns;
   const std::int64_t blocks = (columns + kErrorBlock - 1) / kErrorBlock;
-  std::vector<double> errors(static_cast<std::size_t>(rows * blocks));
+  const std::size_t first = snr_db_.size();
+  snr_db_.resize(first + static_cast<std::size_t>(rows * blocks));
 #pragma omp parallel for schedule(static)
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t begin = row * columns + block * kErrorBlock;
       const std::int64_t end = std::min(begin + kErrorBlock, (row + 1) * columns);
-      errors[static_cast<std::size_t>(row * blocks + block)] =
+      snr_db_[first + static_cast<std::size_t>(row * blocks + block)] =
           block_snr_db(input, decoded, begin, end);
     }
   }
-  std::erase_if(errors, [](double error) { return std::isnan(error); });
-  return median_of(errors);
+}
+
+double BlockErrors::median_db() && {
+  std::erase_if(snr_db_, [](double one) { return std::isnan(one); });
+  return median_of(snr_db_);
 }
 
 }  // namespace engine

@@ -3,13 +3,24 @@
 // arrays, so both backends state it the same way.
 #pragma once
 
+#include <vector>
+
 #include "kernels/common/types.h"
 
 namespace engine {
 
-/// Median over blocks of kErrorBlock neighbours in a row (fewer at its end) of 10 log10(sum x^2 /
-/// sum (x - decoded)^2), of finite elements. Blocks of zeros are left out; a block that comes back
-/// exactly counts as +inf. NaN without any other block. Does not depend on the number of threads.
-double median_block_snr_db(const kernels::GroupedInput& input, const float* decoded);
+/// SNRs of blocks of kErrorBlock neighbours in a row (fewer at its end): 10 log10(sum x^2 / sum (x
+/// - decoded)^2), of finite elements. Blocks of zeros are left out; a block that comes back exactly
+/// counts as +inf. Does not depend on the number of threads.
+class BlockErrors {
+ public:
+  /// Some rows of the operand. `decoded`: [rows, columns]; null = all of them come back exactly.
+  void add(const kernels::GroupedInput& input, const float* decoded);
+  /// Of all that was added; NaN without any block.
+  double median_db() &&;
+
+ private:
+  std::vector<double> snr_db_;
+};
 
 }  // namespace engine

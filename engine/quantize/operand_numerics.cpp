@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/model/projections.h"
 #include "engine/quantize/block_error.h"
@@ -247,7 +248,9 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
   const ElementErrors errors = measure_elements(input, layout, view, splits, operand);
   report.statistics = fold_statistics(errors.counts, arrays);
   report.max_relative_error = errors.relative;
-  report.median_block_snr_db = median_block_snr_db(input, operand.decoded.get());
+  BlockErrors blocks;
+  blocks.add(input, operand.decoded.get());
+  report.statistics.median_block_snr_db = std::move(blocks).median_db();
   // Correct rounding gives up to half a step, plus the rounding of the scale: this counts as 0
   // steps.
   report.max_ulp =

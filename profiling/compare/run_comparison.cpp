@@ -14,6 +14,7 @@
 #include "engine/model/run_request.h"
 #include "engine/model/values.h"
 #include "profiling/power/power_summary.h"
+#include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
@@ -131,7 +132,7 @@ void add_clocks(const RunSide& side, TimeSamples& samples) {
                          iterations.back().start_ns + iterations.back().duration_ns};
     const PowerSummary power = summarize_power(run->power.samples, std::span(&timed, 1));
     if (power.sm_clock_mhz > 0.0) clocks.push_back(power.sm_clock_mhz);
-    samples.clock_reasons |= power.clock_reasons & kThrottleReasons;
+    samples.clock_reasons |= step_times(iterations, run->power.samples).reasons;
   }
   if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
 }

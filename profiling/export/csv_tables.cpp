@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/median_interval.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/export/setting_names.h"
@@ -180,9 +181,6 @@ std::string_view operand_name(const engine::ComparisonRequest& request) {
 void write_comparisons(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
     const engine::RecipeComparison& comparison = session.comparisons[i].comparison;
-    const auto median = [](const std::vector<std::int64_t>& times) {
-      return summarize(std::vector<double>(times.begin(), times.end())).median;
-    };
     for (const engine::QuantizationReport& report : comparison.reports) {
       const engine::OperandStatistics& statistics = report.statistics;
       table.cell(i + 1).cell(session.comparisons[i].wall_clock_ms);
@@ -193,15 +191,15 @@ void write_comparisons(const Session& session, CsvTable& table) {
         table.empty(13).end_row();
         continue;
       }
-      table.cell(statistics.elements).cell(statistics.snr_db).cell(report.median_block_snr_db);
+      table.cell(statistics.elements).cell(statistics.snr_db).cell(statistics.median_block_snr_db);
       table.cell(report.max_relative_error)
           .cell(report.max_ulp)
           .cell(statistics.saturated)
           .cell(statistics.underflowed);
       table.cell(report.code_bytes).cell(report.scale_bytes).cell(report.moved_bytes);
-      report.times_ns.empty() ? table.empty() : table.cell(median(report.times_ns));
+      report.times_ns.empty() ? table.empty() : table.cell(engine::median_of(report.times_ns));
       comparison.copy_times_ns.empty() ? table.empty()
-                                       : table.cell(median(comparison.copy_times_ns));
+                                       : table.cell(engine::median_of(comparison.copy_times_ns));
       table.cell(comparison.copy_bytes);
       table.end_row();
     }

@@ -1,5 +1,7 @@
 #include "profiling/power/step_times.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace profiling {
@@ -19,6 +21,16 @@ std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
 }
 
 }  // namespace
+
+std::string sample_text(const StepTimes& times, bool skip_throttled) {
+  const std::size_t all = times.durations_ns.size();
+  if (times.throttled_count == 0) return fmt::format("n {}", all);
+  if (skip_throttled && times.mixed()) {
+    return fmt::format("n {}, {} throttled skipped", all - times.throttled_count,
+                       times.throttled_count);
+  }
+  return fmt::format("n {}, {} throttled", all, times.throttled_count);
+}
 
 std::vector<double> durations_ns(std::span<const engine::Iteration> iterations) {
   std::vector<double> ns;

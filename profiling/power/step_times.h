@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/model/run_result.h"
@@ -24,6 +25,9 @@ struct StepTimes {
   /// Without the throttled ones if `skip_throttled` and mixed(), else all.
   std::vector<double> counted_ns(bool skip_throttled) const;
 };
+
+/// How many a number stands for: "n 50, 12 throttled", "n 38, 12 throttled skipped".
+std::string sample_text(const StepTimes& times, bool skip_throttled);
 
 std::vector<double> durations_ns(std::span<const engine::Iteration> iterations);
 /// `samples` ascend and have the time axis of the iterations, as PowerTrace's do.

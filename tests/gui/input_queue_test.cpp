@@ -117,5 +117,22 @@ TEST(InputQueue, KeysWaitForWhatWasOpened) {
   EXPECT_THAT(frames_of(queue), ElementsAre("@4", "+y'y-y"));
 }
 
+TEST(ClickTimes, ASecondPressSoonAfterTheFirstIsADoubleClick) {
+  ClickTimes clicks;
+  EXPECT_FALSE(clicks.again(0, 9.9, 10.0));
+  EXPECT_TRUE(clicks.again(0, 10.4, 10.45));
+  EXPECT_FALSE(clicks.again(0, 11.0, 11.0));
+  // Of another button, or after a pause.
+  EXPECT_FALSE(clicks.again(1, 11.1, 11.1));
+  EXPECT_FALSE(clicks.again(1, 11.7, 11.7));
+}
+
+TEST(ClickTimes, AFrameThatTookLongDoesNotPartTwoClicks) {
+  ClickTimes clicks;
+  EXPECT_FALSE(clicks.again(0, 19.0, 20.0));
+  // Read 2 s later, but nothing had been read since 20.1 s.
+  EXPECT_TRUE(clicks.again(0, 20.1, 22.0));
+}
+
 }  // namespace
 }  // namespace app

@@ -29,7 +29,7 @@ engine::QuantizationReport report_of(Scaling scaling, bool columnwise, double sn
                                  .mean = std::vector<float>(6, 0.0F),
                                  .maximum = {1, 2, 3, 4, 5, static_cast<float>(snr_db)},
                                  .expert_first_row = {0, 4, 4, 6}};
-  report.median_block_snr_db = snr_db + 5.0;
+  report.statistics.median_block_snr_db = snr_db + 5.0;
   report.max_ulp = 1;
   report.code_counts.assign(scaling == Scaling::Nvfp4 ? 16 : 256, 0);
   report.code_counts[3] = 7;

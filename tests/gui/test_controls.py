@@ -111,7 +111,7 @@ def number(window, name):
 
 
 def begin_typing(window, name):
-    time.sleep(0.4)  # not the second click of a double click
+    time.sleep(0.7)  # not the second click of a double click
     window.click(name)
     window.wait(f"{name} to take text", lambda m: any(
         c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)

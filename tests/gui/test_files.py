@@ -38,26 +38,50 @@ def value(window, name):
     return window.control(name)["value"]
 
 
-def test_npy_of_another_shape_is_refused_then_accepted(open_window, tmp_path):
+def test_npy_gives_the_step_its_shape(open_window, tmp_path):
     path = tmp_path / "activations.npy"
     np.save(path, np.random.default_rng(1).standard_t(3, size=(768, 384)).astype(np.float32))
     window = open_window()
     before = window.wait_for_result()["state"]["shown_run_id"]
     window.choose("activations.source", "From a file")
     give_path(window, "activations.path", path)
-    refused = window.wait("a sentence about the shape", lambda m: "768" in m["state"]["last_error"])
-    assert "384" in refused["state"]["last_error"] and "1024" in refused["state"]["last_error"]
-    # The last result stays on screen until there is a new one.
-    assert refused["state"]["shown_run_id"] == before
-    window.click("activations.use_shape")
-    window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > before
-                and not m["state"]["stale"])
+    first = window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > before
+                        and not m["state"]["stale"])["state"]["shown_run_id"]
     assert value(window, "shape.tokens") == "768" and value(window, "shape.k") == "384"
+    assert window.state()["last_error"] == "" and window.control("activations.use_shape") is None
+    # Another shape, set by hand, is refused; the last result stays on screen until there is a new one.
+    window.type_number("shape.tokens", "512")
+    refused = window.wait("a sentence about the shape", lambda m: "768" in m["state"]["last_error"])
+    assert "512" in refused["state"]["last_error"] and refused["state"]["shown_run_id"] == first
+    window.click("activations.use_shape")
+    window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > first
+                and not m["state"]["stale"])
+    assert value(window, "shape.tokens") == "768"
     window.click("tab.1")
     # 768 rows of 384 columns in blocks of 1x128.
     window.wait("the file's scales", lambda m: any(
         c["id"] == "numerics.scale_histogram" and c["value"] == str(768 * 3)
         for c in m["controls"]))
+
+
+def test_a_tensor_that_is_opened_at_the_start_is_run_or_says_why_not(open_window, tmp_path):
+    fits, cube = tmp_path / "x.npy", tmp_path / "cube.npy"
+    values = np.random.default_rng(1).standard_normal((768, 384)).astype(np.float32)
+    # As ml_dtypes saves bfloat16: two bytes without a name.
+    np.save(fits, (values.view(np.uint32) >> 16).astype(np.uint16).view("V2"))
+    np.save(cube, np.ones((4, 4, 4), dtype=np.float32))
+    window = open_window(str(fits))
+    window.wait_for_result()
+    assert value(window, "shape.tokens") == "768" and value(window, "shape.k") == "384"
+    assert "BF16 [768, 384]" in value(window, "activations.tensor")
+    assert "x.npy gives the values of X" in value(window, "status.says")
+    window.close()
+    window = open_window(str(cube))
+    window.wait("why there is no run", lambda m: any(
+        c["id"] == "performance.no_run" and "cube.npy cannot be X: its shape is [4, 4, 4]; X must be [tokens, K]"
+        in c["value"] for c in m["controls"]))
+    assert "cube.npy cannot be X" in value(window, "headline.no_run")
+    assert window.state()["shown_run_id"] == 0
 
 
 def test_tensor_of_a_safetensors_file_is_picked_by_name(open_window, tmp_path):
@@ -73,7 +97,6 @@ def test_tensor_of_a_safetensors_file_is_picked_by_name(open_window, tmp_path):
     window.wait("tensors of the file",
                 lambda m: any(c["id"] == "activations.tensor" for c in m["controls"]))
     window.choose("activations.tensor", "layers.1.input")
-    window.click("activations.use_shape")
     window.wait("a run of the tensor", lambda m: m["state"]["shown_run_id"] > before
                 and not m["state"]["stale"])
     assert value(window, "shape.tokens") == "640" and value(window, "shape.k") == "512"
@@ -132,12 +155,12 @@ def test_a_recording_that_cannot_be_written_goes_on_elsewhere(open_window):
     assert recorded_runs(second) == 3
 
 
-def export_page(window, name, with_names, order):
+def export_page(window, name, with_paths, order):
     order()
-    window.wait("the dialog", lambda m: any(c["id"] == "file.with_names" for c in m["controls"]))
-    assert value(window, "file.with_names") == "false", "never as it was left the last time"
-    if with_names:
-        window.click("file.with_names")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.with_paths" for c in m["controls"]))
+    assert value(window, "file.with_paths") == "false", "never as it was left the last time"
+    if with_paths:
+        window.click("file.with_paths")
     window.click("file.path")
     window.key("ctrl+a")
     window.xdotool("type", "--delay", 15, str(window.folder / name))

@@ -110,3 +110,18 @@ def test_live_and_recorded_runs_are_found_and_named_in_one_list(open_window):
     window.settle()
     window.click("top.close_recording")
     window.wait("the live runs", lambda m: not m["state"]["session_path"] and m["state"]["runs"] < runs)
+
+
+def test_a_recorded_visit_speaks_of_its_machine_and_of_whose_request_it_shows(open_window):
+    """The shipped visit is to a case of the gallery, which has no request of its own."""
+    window = open_window(str(SAMPLE.parent / "workspace_bug.session"))
+    window.wait("the doctor", shown("doctor.finding.0"))
+    window.wait_for_link("responsive")
+    window.settle()
+    machine = value(window, "status.machine")
+    assert "H200" in machine and "driver" in machine and "cuBLASLt 13.5.1" in machine, machine
+    assert "CPU" not in machine and window.control("status.device") is None
+    assert value(window, "rail.whose").startswith("Your own request")
+    assert window.control("shape.tokens")["enabled"]
+    window.key("ctrl+1")
+    window.wait("why there is no run", lambda m: "holds none" in (value(window, "performance.no_run") or ""))

@@ -41,5 +41,17 @@ TEST_F(WrappedText, LinesAndSpacesStay) {
   EXPECT_EQ(at("two  spaces", 1000), "two  spaces");
 }
 
+TEST_F(WrappedText, OfAPathTheEndIsKept) {
+  const std::string path = "/data/größe/of/x.npy";
+  EXPECT_EQ(fitted_end(font_, path, width_of(path)), path);
+  EXPECT_EQ(fitted_end(font_, path, width_of(".../x.npy")), ".../x.npy");
+  EXPECT_EQ(fitted_end(font_, path, 1), "");
+  for (float width = width_of("...x"); width < width_of(path); width += 2) {
+    const std::string end = fitted_end(font_, path, width);
+    EXPECT_LE(width_of(end), width);
+    EXPECT_TRUE(end.ends_with("y")) << end;
+  }
+}
+
 }  // namespace
 }  // namespace app

@@ -227,7 +227,7 @@ class Window:
 
     def type_number(self, name, text):
         # A click after a pause, so that it is not the second of a double click.
-        time.sleep(0.4)
+        time.sleep(0.7)
         self.click(name)
         self.wait(f"{name} to take text", lambda m: any(
             c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
@@ -262,6 +262,18 @@ class Window:
         assert option, f"{name} has no option {label}"
         self.settle()
         self.click(option["id"])
+
+    def open_file(self, path):
+        """Through the dialog."""
+        self.key("ctrl+o")
+        self.wait("the dialog", lambda m: any(c["id"] == "file.path" for c in m["controls"]))
+        self.settle()
+        self.click("file.path")
+        self.xdotool("type", "--delay", 15, str(path))
+        self.wait("the path", lambda m: any(
+            c["id"] == "file.path" and c["value"] == str(path) for c in m["controls"]))
+        self.settle()
+        self.click("file.accept")
 
     def picture(self):
         """The window at rest, with the pointer over nothing; -> the file, with its notice closed."""

@@ -266,6 +266,22 @@ app::RunError stalled_run() {
           .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};
 }
 
+/// The file as its name says: "x-768-384.npy" holds one FP32 tensor [768, 384].
+void describe(const std::string& path) {
+  app::FileReport report{.path = path, .error = {}, .tensors = {}};
+  engine::TensorEntry tensor;
+  tensor.dtype = "F32";
+  tensor.usable = true;
+  for (std::size_t at = path.find('-', path.rfind('/')); at != std::string::npos;
+       at = path.find('-', at + 1)) {
+    tensor.shape.push_back(std::atoll(path.c_str() + at + 1));
+  }
+  report.tensors.push_back(std::move(tensor));
+  app::wire::Frame frame;
+  *frame.mutable_file_inspected() = app::to_wire(report);
+  send(std::move(frame));
+}
+
 /// One experiment, answered as the mode says; by default it is right. A library called "bad" is
 /// wrong from replay 2 on.
 void examine(const std::string& mode, bool bad_library, std::uint64_t id,
@@ -342,6 +358,9 @@ int main(int argc, char** argv) {
     if (order.has_bench()) bench(id);
     if (frame.value()->has_watch_device() && mode == "device") {
       watched = frame.value()->watch_device().on();
+    }
+    if (frame.value()->has_inspect_file() && mode == "describes-files") {
+      describe(frame.value()->inspect_file().path());
     }
     if (order.has_doctor()) examine(mode, bad_library, id, order.doctor());
     if (order.has_run()) {

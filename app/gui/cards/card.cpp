@@ -177,7 +177,10 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   }
   const ImVec2 content(at.x, at.y + row + theme.px(kGapSmall));
   if (picture) return ImGui::SetCursorScreenPos(content);
-  draw_title_button(context, spec, ImVec2(std::max(width - kept, 1.0F), row));
+  // To the card's upper edge: the whole bar is the title's.
+  const float above = 0.5F * theme.px(kGap);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y - above));
+  draw_title_button(context, spec, ImVec2(std::max(width - kept, 1.0F), row + above));
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width, at.y));
   draw_menu(context, spec);
   if (spec.fills_page) {
@@ -370,39 +373,55 @@ void draw_empty(const PanelContext& context, ImVec2 size, const EmptyState& stat
   }
 }
 
-void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
-  const LinkStatus& link = context.view.link;
-  const std::string id = std::string(what) + ".run_now";
+NoRun no_run(const SessionView& view) {
+  const LinkStatus& link = view.link;
+  constexpr const char* kNone = "No run yet";
+  if (view.from_file) return {"No run", "The recording on screen holds none."};
   if (link.state == LinkState::Busy) {
-    draw_empty(context, size, "Running",
-               fmt::format("The first result is being computed: stage {}, {:.0f} % done.",
-                           engine::stage_name(link.pulse.stage), 100.0 * link.pulse.fraction),
-               id.c_str(), nullptr);
-    return;
+    return {"Running",
+            fmt::format("The first result is being computed: stage {}, {:.0f} % done.",
+                        engine::stage_name(link.pulse.stage), 100.0 * link.pulse.fraction)};
   }
-  if (context.view.no_worker) {
-    if (draw_empty(context, size, "No run yet",
-                   "This window was opened without a worker: it shows recordings and runs "
-                   "nothing. A recording ships with the program.",
-                   (std::string(what) + ".sample").c_str(), "Open the shipped recording")) {
-      context.commands.push_back(Action::OpenSample);
-    }
-    return;
+  if (view.no_worker) {
+    return {kNone,
+            "This window was opened without a worker: it shows recordings and runs nothing. Open "
+            "one (Ctrl+O), or the one that ships with the program."};
   }
   if (link.state == LinkState::Lost) {
-    if (draw_empty(context, size, "No run yet",
-                   "There is no worker: " + link.reason + ". Start another one, then run the step.",
-                   (std::string(what) + ".start_worker").c_str(), "Start new worker")) {
-      context.commands.push_back(Action::ReplaceWorker);
-    }
-    return;
+    return {kNone,
+            "There is no worker: " + link.reason + ". Start another one, then run the step."};
   }
-  std::string sentence =
-      "Choose input, shape and recipe in the rail on the left, then run the step.";
-  if (link.state == LinkState::Starting) sentence = "The worker is starting. " + sentence;
-  if (draw_empty(context, size, "No run yet", sentence, id.c_str(), "Run now")) {
-    context.commands.push_back(Action::Run);
+  std::string sentence = view.blocked.empty() ? "" : view.blocked + ". ";
+  if (link.state == LinkState::Starting) sentence += "The worker is starting. ";
+  sentence += view.blocked.empty()
+                  ? "Choose input, shape and recipe in the rail on the left, then run the step "
+                    "(F5), or switch Live on."
+                  : "Change the request in the rail on the left, then run the step (F5).";
+  return {kNone, std::move(sentence)};
+}
+
+void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
+  struct WayOut {
+    const char* id;  // after the panel's
+    const char* label;
+    Action action;
+  };
+  const SessionView& view = context.view;
+  const WayOut way = view.from_file ? WayOut{".live", "Back to live", Action::BackToLive}
+                     : view.no_worker
+                         ? WayOut{".sample", "Open the shipped recording", Action::OpenSample}
+                     : view.link.state == LinkState::Lost
+                         ? WayOut{".start_worker", "Start new worker", Action::ReplaceWorker}
+                         : WayOut{".run_now", "Run now", Action::Run};
+  const bool waits = !view.from_file && view.link.state == LinkState::Busy;
+  const auto [title, sentence] = no_run(view);
+  if (draw_empty(context, size, title, sentence, (what + std::string(way.id)).c_str(),
+                 waits ? nullptr : way.label)) {
+    context.commands.push_back(way.action);
   }
+  const ImVec2 at = ImGui::GetItemRectMin();
+  controls::record(context, (what + std::string(".no_run")).c_str(), "Why there is no run", "text",
+                   sentence, at, ImGui::GetItemRectMax());
 }
 
 void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, ImVec2 max) {

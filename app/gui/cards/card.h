@@ -114,7 +114,13 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const char* button_label = nullptr);
 void draw_empty(const PanelContext& context, ImVec2 size, const EmptyState& state);
 
-/// The empty state of a page without a run: the current state and the button that helps.
+/// Why no run is on screen, and what a person can do.
+struct NoRun {
+  const char* title = "";
+  std::string sentence;
+};
+NoRun no_run(const SessionView& view);
+/// The empty state of a page without a run: why, and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
 
 /// Dims the area of a result that no longer matches the rail, or that is being recomputed, once

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "app/controllers/request_actions.h"
+#include "app/controllers/run_names.h"
 #include "engine/model/moment.h"
 #include "profiling/compare/sweep_points.h"
 
@@ -22,22 +24,22 @@ const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
 }
 
-std::string title_of(const profiling::RecordedRun& run, const std::string& name,
-                     const std::string& summary) {
-  if (!name.empty()) return name;
-  // A sweep's settings are in the summary; A or B of a pair are not.
-  const bool paired = run.group.kind == profiling::GroupKind::Interleaved;
-  return paired ? run.group.label + ": " + summary : summary;
-}
-
+/// Of a run that need not be in a list.
 std::string title_of(const profiling::RecordedRun& run) {
-  return title_of(run, run.name, summary_of(run.request));
+  const ListedRun alone{&run, run.name};
+  const std::string name = run_names(std::span(&alone, 1)).front();
+  return name.substr(name.find(' ') + 1);
 }
 
 void add_sides(const SessionView& view, const profiling::RunList& runs, const std::string& prefix,
                std::vector<CompareSide>& sides) {
   std::vector<const engine::RunRequest*> requests;
-  for (const auto& run : runs) requests.push_back(&run->request);
+  std::vector<ListedRun> listed;
+  for (const auto& run : runs) {
+    requests.push_back(&run->request);
+    listed.push_back({run.get(), view.name_of(run)});
+  }
+  const std::vector<std::string> names = run_names(listed);
   const std::vector<std::string> summaries = summaries_of(requests);
   // Blocks are compared together; each can also be chosen alone, below.
   for (const profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
@@ -57,9 +59,7 @@ void add_sides(const SessionView& view, const profiling::RunList& runs, const st
     }
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    sides.push_back({.title = fmt::format("{}{}. {}", prefix, i + 1,
-                                          title_of(*runs[i], view.name_of(runs[i]), summaries[i])),
-                     .runs = {runs[i]}});
+    sides.push_back({.title = prefix + names[i], .runs = {runs[i]}});
   }
 }
 

@@ -52,12 +52,6 @@ class ReportSources {
   bool busy_ = false;
 };
 
-/// Null for a gallery case, whose visit has no request.
-GraphScene::Request request_of(const std::shared_ptr<const profiling::RecordedVisit>& visit) {
-  if (visit->request == engine::RunRequest()) return nullptr;
-  return {visit, &visit->request};
-}
-
 void ReportSources::follow(const SessionView& view) {
   all_.clear();
   const DoctorState& news = view.doctor;
@@ -71,7 +65,8 @@ void ReportSources::follow(const SessionView& view) {
     // The report lives as long as the visit it is part of.
     all_.push_back({fmt::format("visit {}", i + 1),
                     fmt::format("visit {}: {}", i + 1, visit->report.snapshot.subject),
-                    GraphScene::Report(visit, &visit->report), nullptr, request_of(visit)});
+                    GraphScene::Report(visit, &visit->report), nullptr,
+                    GraphScene::Request(visit, examined_request(*visit))});
   }
   if (news.file_report != nullptr) {
     all_.push_back({"file", "file: " + news.file_report->snapshot.subject, news.file_report,
@@ -94,11 +89,9 @@ void ReportSources::follow(const SessionView& view) {
     key_ = fmt::format("visit {}", view.visits.size());
   } else if (another_session && !view.visits.empty()) {
     // A proof says more than the rules can about any run's graph.
-    const auto proved = std::ranges::find_if(
-        view.visits, [](const auto& visit) { return holds_proof(visit->report); });
-    const bool any = proved != view.visits.end();
-    if (any || news.run_report == nullptr) {
-      key_ = fmt::format("visit {}", any ? proved - view.visits.begin() + 1 : 1);
+    const std::size_t first = most_certain(view.visits);
+    if (news.run_report == nullptr || holds_proof(view.visits[first]->report)) {
+      key_ = fmt::format("visit {}", first + 1);
     }
   }
   if (std::exchange(files_opened_, news.files_opened) != news.files_opened) key_ = "file";

@@ -54,17 +54,6 @@ void draw_durations(const PanelContext& context, const IterationsCard& card, ImV
   plot::read_out(context, fmt::format("{} {}", noun, hovered + first), lines);
 }
 
-/// "n 50, 12 throttled", "n 38, 12 throttled skipped".
-std::string count_text(const profiling::StepTimes& times, bool skip) {
-  const std::size_t all = times.durations_ns.size();
-  if (times.throttled_count == 0) return fmt::format("n {}", all);
-  if (skip && times.mixed()) {
-    return fmt::format("n {}, {} throttled skipped", all - times.throttled_count,
-                       times.throttled_count);
-  }
-  return fmt::format("n {}, {} throttled", all, times.throttled_count);
-}
-
 constexpr const char* kSkip = "skip throttled";
 constexpr float kSkipWidth = 130;
 
@@ -106,8 +95,8 @@ CardSpec iterations_card(const PanelContext& context, const IterationsCard& card
   return {.id = card.id,
           .title = card.title,
           .question = card.question,
-          .note = fmt::format("{}, {}, {}", count_text(card.series.times, skip), conditions,
-                              result.iteration_method),
+          .note = fmt::format("{}, {}, {}", profiling::sample_text(card.series.times, skip),
+                              conditions, result.iteration_method),
           .measured =
               "Method: " + result.iteration_method +
               ". The axis starts near the data. Marked at the bottom: NVML's reading before, in "

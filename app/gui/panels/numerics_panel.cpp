@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/panels/recipes_model.h"
 
 namespace app {
 namespace {
@@ -67,6 +68,12 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
                      .tooltip = exact ? "Every finite element came back exactly"
                                       : "10 log10 of the sum of squares over the sum of squared "
                                         "errors, finite elements"});
+  if (const double typical = statistics.median_block_snr_db; !std::isnan(typical)) {
+    figures.push_back({.id = "numerics.typical_snr",
+                       .label = "typical SNR",
+                       .value = plot::decibels(typical),
+                       .tooltip = kTypicalError});
+  }
   figures.push_back(
       {.id = "numerics.saturated",
        .label = "saturated",

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/median_interval.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
 #include "profiling/trace/statistics.h"
@@ -20,9 +21,7 @@ using engine::ScaleNumber;
 const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
     {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
-    {"typical dB", 62, true,
-     "Median over short blocks of neighbours in a row of the SNR of each: unlike the SNR of all it "
-     "is not decided by a few channels with large elements"},
+    {"typical dB", 62, true, kTypicalError},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
      "the nearest one"},
@@ -32,11 +31,6 @@ const std::vector<plot::Column> kRecipeColumns = {
     {"median", 76, true, "Median time of the timed launches"},
     {"of copy", 56, true,
      "Bytes per second against a copy timed between the launches of the same order"}};
-
-double median_of(const std::vector<std::int64_t>& times) {
-  if (times.empty()) return profiling::kNaN;
-  return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
-}
 
 plot::Bins code_bins(const RecipeOverlay& overlay) {
   plot::Bins bins;
@@ -93,7 +87,8 @@ void RecipesModel::derive_rows(const Theme& theme) {
   rows_.clear();
   const engine::RecipeComparison& all = recorded_->comparison;
   // Both count bytes read and bytes written.
-  const double copy_rate = static_cast<double>(all.copy_bytes) / median_of(all.copy_times_ns);
+  const double copy_rate =
+      static_cast<double>(all.copy_bytes) / engine::median_of(all.copy_times_ns);
   for (const engine::QuantizationReport* report : reports_) {
     const std::string name = engine::recipe_name(report->recipe, all.request.weights);
     plot::TableRow row;
@@ -117,12 +112,12 @@ void RecipesModel::derive_rows(const Theme& theme) {
     };
     const double bits = 8.0 * static_cast<double>(report->code_bytes + report->scale_bytes);
     const double per_element = elements > 0 ? bits / elements : profiling::kNaN;
-    const double median = median_of(report->times_ns);
+    const double median = engine::median_of(report->times_ns);
     const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
     const bool timed = std::isfinite(of_copy);
     row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db});
     row.cells.push_back(
-        {plot::decibel_text(report->median_block_snr_db), report->median_block_snr_db});
+        {plot::decibel_text(statistics.median_block_snr_db), statistics.median_block_snr_db});
     row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
                          static_cast<double>(report->max_ulp)});
     row.cells.push_back(share(statistics.underflowed));

@@ -16,6 +16,11 @@
 
 namespace app {
 
+/// What OperandStatistics::median_block_snr_db says, for people.
+inline constexpr const char* kTypicalError =
+    "Median over short blocks of neighbours in a row of the SNR of each: unlike the SNR of all it "
+    "is not decided by a few channels with large elements";
+
 inline constexpr std::size_t kMostOverlaid = 3;
 
 /// A recipe that is overlaid on the others.

@@ -103,11 +103,14 @@ struct Banner {
   std::function<void(float width)> actions{};
 };
 
-/// The strip above the status bar. It is kept free for banners, as high with them as without, so
-/// that none covers or moves anything. Of several the most urgent is in front; a button shows the
+/// The strip above the status bar. It opens for the first banner, not under a pressed mouse, and
+/// stays open without one until another page is shown: so a banner covers nothing, and what is
+/// being read moves at most once. Of several the most urgent is in front; a button shows the
 /// others.
 class MessageStrip {
  public:
+  /// Whether the strip takes its room in this frame. `wanted`: there is a banner.
+  bool takes_room(bool wanted, Page page);
   /// Fills the current ImGui window. The most urgent first.
   void draw(const PanelContext& context, const std::vector<Banner>& banners);
 
@@ -116,6 +119,8 @@ class MessageStrip {
 
   std::vector<std::string> ids_;  // of those at hand
   std::string chosen_;            // by the user; empty = the most urgent
+  bool open_ = false;
+  Page page_ = Page::Performance;  // of the newest frame
 };
 float strip_height(const Theme& theme);
 

@@ -55,32 +55,17 @@ void ControlRail::file_inspected(const FileReport& report) {
   }
 }
 
-void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
-                              engine::RunRequest& request) {
-  if (purpose == FilePurpose::Routing) {
-    routing_text_ = path;
-    request.routing.path = path;
-    return;
-  }
-  const RailOperand operand = purpose == FilePurpose::Activations   ? RailOperand::X
-                              : purpose == FilePurpose::Weights     ? RailOperand::W
-                              : purpose == FilePurpose::DownWeights ? RailOperand::WDown
-                                                                    : RailOperand::DY;
-  file_field(operand) = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
-  input_of(request, operand) = engine::FileInput{path, {}};
-}
-
 void ControlRail::follow(const engine::RunRequest& request) {
   engine::RunRequest shown = request;
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    const engine::InputSpec& input = input_of(shown, static_cast<RailOperand>(i));
+    const engine::InputSpec& input = input_of(shown, static_cast<RequestOperand>(i));
     if (const auto* file = std::get_if<engine::FileInput>(&input)) files_[i].text = file->path;
   }
   routing_text_ = request.routing.path;
 }
 
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
-                             engine::RunRequest& request, bool& live,
+                             engine::RunRequest& request, bool live,
                              const std::string& last_error) {
   PanelContext settings = context;
   if (context.view.recorded_request) {
@@ -96,10 +81,11 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   {
     const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)});
-    draw_shape(request, live);
-    draw_operand(RailOperand::X, request);
-    draw_operand(RailOperand::W, request);
-    draw_operand(RailOperand::WDown, request);
+    draw_whose_request();
+    draw_shape(request);
+    draw_operand(RequestOperand::X, request);
+    draw_operand(RequestOperand::W, request);
+    draw_operand(RequestOperand::WDown, request);
     draw_controls("input.seed", "input.seed", request);
     section("Routing");
     draw_controls("routing.distribution", "routing.distribution", request);
@@ -107,7 +93,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     draw_controls("routing.alignment", "routing.alignment", request);
     section("Step");
     draw_controls("step.kind", "step.bias", request);
-    draw_operand(RailOperand::DY, request);
+    draw_operand(RequestOperand::DY, request);
     draw_controls("step.wgrad_type", "step.micro_batches", request);
     section("Recipe");
     draw_controls("recipe.scaling", "recipe.stochastic", request);
@@ -129,7 +115,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   return std::move(wishes_);
 }
 
-void ControlRail::draw_footer(bool& live, const std::string& last_error) {
+void ControlRail::draw_footer(bool live, const std::string& last_error) {
   const Theme& theme = context_->theme;
   draw_deviations();
   if (context_->view.recorded_request) return draw_take_over();
@@ -165,10 +151,18 @@ void ControlRail::draw_footer(bool& live, const std::string& last_error) {
   ImGui::SameLine(0, theme.px(kGapLarge));
   if (controls::checkbox(*context_, "run.live", "Live", live,
                          {.tooltip = "Every change of a control runs at once; the newest wins."})) {
-    wishes_.live_touched = true;
-    wishes_.run = live && problem_.message.empty() && !link_->waiting() &&
-                  (context_->view.run == nullptr || !context_->view.answers);
+    context_->commands.push_back(Action::ToggleLive);
   }
+}
+
+void ControlRail::draw_whose_request() {
+  if (!context_->view.from_file || context_->view.recorded_request) return;
+  const TextColorScope color(context_->theme.colors.accent);
+  const std::string text =
+      "Your own request: the recording does not say which request its results are of.";
+  show_wrapped(text);
+  controls::record(*context_, "rail.whose", "Whose request the rail shows", "text", text,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 void ControlRail::draw_take_over() {

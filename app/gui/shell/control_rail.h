@@ -21,17 +21,11 @@
 
 namespace app {
 
-/// The operands whose values a request chooses.
-enum class RailOperand : std::uint8_t { X, W, WDown, DY };
-
-/// The request's own field for the values of an operand.
-engine::InputSpec& input_of(engine::RunRequest& request, RailOperand operand);
-
 struct RailWishes {
   bool run = false;
   bool cancel = false;
-  bool live_touched = false;  // the user decided about Live, not a preset
   std::optional<FilePurpose> browse;
+  std::optional<UseTensor> tensor;      // a file that was named
   std::optional<std::string> inspect;   // a tensor file whose header the worker should read
   std::optional<std::string> cublaslt;  // another library: needs a new worker
 };
@@ -47,14 +41,11 @@ class ControlRail {
 
   /// What the worker read from a file that the rail asked about.
   void file_inspected(const FileReport& report);
-  /// A path chosen in the file dialog.
-  void path_chosen(FilePurpose purpose, const std::string& path, engine::RunRequest& request);
-
   /// The request was set elsewhere: the text fields show its paths.
   void follow(const engine::RunRequest& request);
 
   RailWishes draw(const PanelContext& context, const LinkSupervisor& link,
-                  engine::RunRequest& request, bool& live, const std::string& last_error);
+                  engine::RunRequest& request, bool live, const std::string& last_error);
 
  private:
   struct FileField {
@@ -64,10 +55,12 @@ class ControlRail {
     std::vector<engine::TensorEntry> tensors;
   };
 
-  FileField& file_field(RailOperand operand) { return files_[static_cast<std::size_t>(operand)]; }
-  void draw_shape(engine::RunRequest& request, bool& live);
-  void draw_operand(RailOperand operand, engine::RunRequest& request);
-  void draw_operand_file(RailOperand operand, engine::RunRequest& request);
+  FileField& file_field(RequestOperand operand) {
+    return files_[static_cast<std::size_t>(operand)];
+  }
+  void draw_shape(engine::RunRequest& request);
+  void draw_operand(RequestOperand operand, engine::RunRequest& request);
+  void draw_operand_file(RequestOperand operand, engine::RunRequest& request);
   void draw_routing_file(engine::RoutingSpec& routing);
   /// A field for a path with a button that browses; true once the field was edited and left.
   bool draw_path(const std::string& prefix, std::string& text, const char* tooltip,
@@ -76,9 +69,11 @@ class ControlRail {
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
   void draw_algorithm_gains();
-  void draw_footer(bool& live, const std::string& last_error);
+  void draw_footer(bool live, const std::string& last_error);
   /// In place of Run and Live while the request is a recorded one.
   void draw_take_over();
+  /// Beside a recording whose request is not known.
+  void draw_whose_request();
   void draw_deviations();
 
   /// The table's controls from `first` to `last`, both ids, in its order.
@@ -108,7 +103,7 @@ class ControlRail {
   // The combo box of presets, which begins with a shape set by hand.
   std::vector<std::string> preset_labels_;
   std::vector<controls::Options> preset_options_;
-  std::array<FileField, 4> files_;  // by RailOperand
+  std::array<FileField, 4> files_;  // by RequestOperand
   std::string routing_text_;
   float footer_height_ = 0;
 

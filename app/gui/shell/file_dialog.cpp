@@ -104,7 +104,7 @@ FileDialog::FileDialog(std::function<void()> wake) : listing_task_(std::move(wak
 void FileDialog::open(FilePurpose purpose, const std::string& folder, const std::string& name) {
   purpose_ = purpose;
   name_ = name;
-  with_names_ = false;
+  with_paths_ = false;
   open_ = true;
   accept_ = false;
   focus_ = true;
@@ -196,7 +196,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   }
   if (page) {
     controls::checkbox(
-        context, "file.with_names", "With folders and names", with_names_,
+        context, "file.with_paths", "With folders and names", with_paths_,
         {.tooltip = "Also folders, and the names of this machine and its user; a page is made to "
                     "be passed on, so they are left out otherwise"});
   }
@@ -211,7 +211,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   if (!accept_ || !named) return std::nullopt;
   accept_ = false;
   open_ = false;
-  return Choice{purpose_, chosen_path(), with_names_};
+  return Choice{purpose_, chosen_path(), with_paths_};
 }
 
 }  // namespace app

@@ -30,7 +30,7 @@ class FileDialog {
   struct Choice {
     FilePurpose purpose;
     std::string path;
-    bool with_names = false;  // of a page: also folders, this machine's name and its user's
+    bool with_paths = false;  // of a page: also folders, this machine's name and its user's
   };
 
   explicit FileDialog(std::function<void()> wake);
@@ -49,7 +49,7 @@ class FileDialog {
   FilePurpose purpose_ = FilePurpose::OpenRecording;
   std::string folder_;
   std::string name_;
-  bool with_names_ = false;
+  bool with_paths_ = false;
   bool open_ = false;
   bool accept_ = false;
   bool focus_ = false;

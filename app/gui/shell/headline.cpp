@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
@@ -175,8 +176,13 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   if (view.run == nullptr) {
     const TextColorScope color(theme.colors.dim_text);
     ImGui::AlignTextToFramePadding();
-    show_text(view.from_file ? "This recording holds no run."
-                             : "No run yet: press Run, or switch Live on.");
+    const NoRun none = no_run(view);
+    const std::string why = none.title + (". " + none.sentence);
+    const std::string shown = plot::fitted(ImGui::GetFont(), why, ImGui::GetContentRegionAvail().x);
+    show_text(shown);
+    controls::record(context, "headline.no_run", "Why there are no figures", "text", why,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    if (shown != why && ImGui::IsItemHovered()) controls::tooltip(context, why);
     return;
   }
   const engine::RunResult& result = view.run->result;

@@ -68,6 +68,13 @@ bool is_keyboard(const InputEvent& event) {
 
 }  // namespace
 
+bool ClickTimes::again(int button, double before, double now) {
+  const bool soon = button == button_ && before - read_ < kDoubleClickSeconds;
+  button_ = button;
+  read_ = now;
+  return soon;
+}
+
 void InputQueue::push(const InputEvent& event) {
   // Only the last of several positions in a row matters.
   if (std::holds_alternative<CursorInput>(event) && !events_.empty() &&

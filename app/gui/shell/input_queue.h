@@ -24,6 +24,7 @@ struct ButtonInput {
   int button = 0;
   int action = 0;
   int modifiers = 0;
+  bool again = false;  // a press soon after one of the same button
 };
 struct CursorInput {
   double x = 0;
@@ -34,6 +35,21 @@ struct ScrollInput {
   double y = 0;
 };
 using InputEvent = std::variant<KeyInput, CharInput, ButtonInput, CursorInput, ScrollInput>;
+
+/// Which presses come soon enough after the one before to be a double click. Times are of reading,
+/// in seconds, not of frames: on a busy machine a frame takes longer than a hand.
+class ClickTimes {
+ public:
+  /// As desktops set it.
+  static constexpr double kDoubleClickSeconds = 0.5;
+  /// A press that was read at `now` and came after `before`, when input was read last: it may have
+  /// waited for a frame, so the time that it is given is the earliest possible.
+  bool again(int button, double before, double now);
+
+ private:
+  int button_ = -1;
+  double read_ = 0;  // of the press before
+};
 
 class InputQueue {
  public:

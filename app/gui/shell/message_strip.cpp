@@ -1,5 +1,5 @@
-// The strip above the status bar. It is always there and always as high, so that a message or a
-// question that comes or goes covers nothing and moves nothing.
+// The strip above the status bar: always as high where it is open, so that messages and questions
+// that follow each other move nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,6 +68,13 @@ void record_behind(const PanelContext& context, const Banner& banner, const Area
 
 float strip_height(const Theme& theme) {
   return 2.0F * theme.fonts.title->FontSize + 2.0F * theme.px(kGapSmall);
+}
+
+bool MessageStrip::takes_room(bool wanted, Page page) {
+  if (wanted && !ImGui::IsAnyMouseDown()) open_ = true;
+  if (!wanted && page != page_) open_ = false;
+  page_ = page;
+  return open_;
 }
 
 const Banner& MessageStrip::front(const std::vector<Banner>& banners) {

@@ -1,86 +1,54 @@
 // The rail's sections that are more than rows of the table: shape, operands and routing, which can
 // come from files (opened by the worker, never here), and the engine with its library.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 
+#include "app/controllers/operand_file.h"
 #include "app/controllers/request_controls.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/theme/text.h"
-#include "engine/model/backend_traits.h"
-#include "engine/model/projections.h"
+#include "engine/input/tensor_file.h"
 
 namespace app {
 namespace {
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-/// Takes the sizes of a run from a tensor; false if its rank does not fit the operand.
-bool take_shape(const engine::TensorEntry& tensor, RailOperand operand,
-                engine::RunRequest& request) {
-  const std::vector<std::int64_t>& sizes = tensor.shape;
-  engine::ShapeSpec& shape = request.shape;
-  // Columns of Wdown are those of A; its rows are K.
-  const bool down = operand == RailOperand::WDown;
-  const auto take_weight = [&](std::int64_t rows, std::int64_t columns) {
-    const int halves = engine::traits_of(request.expert_layer.activation).halves();
-    shape.n = down ? columns * halves : rows;
-    shape.k = down ? rows : columns;
-    return true;
-  };
-  switch (operand) {
-    case RailOperand::X:
-      if (sizes.size() != 2) return false;
-      shape.tokens = sizes[0];
-      shape.k = sizes[1];
-      return true;
-    case RailOperand::W:
-    case RailOperand::WDown:
-      if (sizes.size() == 3) {
-        shape.num_experts =
-            static_cast<int>(std::min<std::int64_t>(sizes[0], engine::kMaxExperts + 1));
-        return take_weight(sizes[1], sizes[2]);
-      }
-      if (sizes.size() != 2 || shape.num_experts <= 0 || sizes[0] % shape.num_experts != 0) {
-        return false;
-      }
-      return take_weight(sizes[0] / shape.num_experts, sizes[1]);
-    case RailOperand::DY:
-      break;
-  }
-  if (sizes.size() != 2) return false;
-  shape.tokens = sizes[0];
-  (engine::is_expert_layer(request) ? shape.k : shape.n) = sizes[1];
-  return true;
-}
 
 /// Texts for an operand's file.
 struct OperandText {
   const char* prefix;  // of its controls' ids
   const char* field;
-  const char* shape;  // what a tensor that does not fit should have been
   FilePurpose purpose;
 };
 
-const OperandText& text_of(RailOperand operand) {
-  static constexpr std::array<OperandText, 4> kTexts = {{
-      {"activations", "activations", "X must be [tokens, K]", FilePurpose::Activations},
-      {"weights", "weights", "W must be [experts, N, K] or [experts * N, K]", FilePurpose::Weights},
-      {"down_weights", "expert_layer.down_weights",
-       "Wdown must be [experts, K, columns of A] or [experts * K, columns of A]",
-       FilePurpose::DownWeights},
-      {"gradients", "linear.gradients", "dY must be [tokens, N], of an expert layer [tokens, K]",
-       FilePurpose::Gradients},
+const OperandText& text_of(RequestOperand operand) {
+  static constexpr std::array<OperandText, kRequestOperands> kTexts = {{
+      {"activations", "activations", FilePurpose::Activations},
+      {"weights", "weights", FilePurpose::Weights},
+      {"down_weights", "expert_layer.down_weights", FilePurpose::DownWeights},
+      {"gradients", "linear.gradients", FilePurpose::Gradients},
   }};
   return kTexts[static_cast<std::size_t>(operand)];
+}
+
+/// Over a text field that is not edited: it would show the beginning of a long path, which says
+/// least about it.
+void draw_end_of_path(const std::string& path) {
+  const ImVec2 padding = ImGui::GetStyle().FramePadding;
+  const ImVec2 low = ImGui::GetItemRectMin();
+  const ImVec2 high = ImGui::GetItemRectMax();
+  const float room = high.x - low.x - 2.0F * padding.x;
+  const ImFont* font = ImGui::GetFont();
+  if (shown_size(font, path).x <= room) return;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled(low, high, ImGui::GetColorU32(ImGuiCol_FrameBg),
+                      ImGui::GetStyle().FrameRounding);
+  draw_shown(draw, font, {low.x + padding.x, low.y + padding.y}, ImGui::GetColorU32(ImGuiCol_Text),
+             fitted_end(font, path, room));
 }
 
 /// "fprop: 412.0 us → 398.1 us, 3.4 % less (number 3 of 8)", as measured before the iterations.
@@ -98,21 +66,7 @@ std::string gain_text(const engine::AlgorithmChoice& choice) {
 
 }  // namespace
 
-engine::InputSpec& input_of(engine::RunRequest& request, RailOperand operand) {
-  switch (operand) {
-    case RailOperand::X:
-      return request.activations;
-    case RailOperand::W:
-      return request.weights;
-    case RailOperand::WDown:
-      return request.expert_layer.down_weights;
-    case RailOperand::DY:
-      break;
-  }
-  return request.linear.gradients;
-}
-
-void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
+void ControlRail::draw_shape(engine::RunRequest& request) {
   section("Input");
   engine::ShapeSpec& shape = request.shape;
   const engine::ShapePreset* const chosen = preset_named(shape.preset);
@@ -123,10 +77,7 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
     if (index == 0) {
       shape.preset.clear();
     } else {
-      const engine::ShapePreset& preset = presets_[static_cast<std::size_t>(index) - 1];
-      shape = preset.shape;
-      // Live must answer within a blink; on a CPU that holds for the small shapes only.
-      if (!engine::traits_of(request.backend).device) live = preset.laptop;
+      shape = presets_[static_cast<std::size_t>(index) - 1].shape;
     }
   }
   const engine::ShapeSpec before = shape;
@@ -134,11 +85,11 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
   if (!(shape == before)) shape.preset.clear();
 }
 
-void ControlRail::draw_operand(RailOperand operand, engine::RunRequest& request) {
+void ControlRail::draw_operand(RequestOperand operand, engine::RunRequest& request) {
   const std::string prefix = text_of(operand).prefix;
   RequestControl source = request_control(prefix + ".source");
   // Next to Wdown, W is the up projection's.
-  if (operand == RailOperand::W && engine::is_expert_layer(request)) source.label = "Wup";
+  if (operand == RequestOperand::W && engine::is_expert_layer(request)) source.label = "Wup";
   engine::InputSpec& input = input_of(request, operand);
   // The table's choices are those without a file.
   std::vector<std::string> names = choice_labels(source);
@@ -152,7 +103,9 @@ void ControlRail::draw_operand(RailOperand operand, engine::RunRequest& request)
   options.share = one_line ? 1.0F : 0.58F;
   if (controls::combo(*context_, source.id, source.label, index, names, options)) {
     if (index == from_file) {
-      input = engine::FileInput{file_field(operand).text, {}};
+      const std::string& named = file_field(operand).text;
+      if (named.empty()) input = engine::FileInput{};
+      if (!named.empty()) wishes_.tensor = UseTensor{named, operand};
     } else {
       set_control_value(source, request,
                         source.options.choices[static_cast<std::size_t>(index)].value);
@@ -171,8 +124,10 @@ bool ControlRail::draw_path(const std::string& prefix, std::string& text, const 
   const float gap = context_->theme.px(kGapSmall);
   const float row = ImGui::GetContentRegionAvail().x * (1 - controls::kLabelShare);
   controls::input_text(*context_, (prefix + ".path").c_str(), "  File", text,
-                       {.tooltip = tooltip, .share = 1 - (browse_width + gap) / row});
+                       {.tooltip = text.empty() ? tooltip : text + "\n" + tooltip,
+                        .share = 1 - (browse_width + gap) / row});
   const bool edited = ImGui::IsItemDeactivatedAfterEdit();
+  if (!ImGui::IsItemActive()) draw_end_of_path(text);
   ImGui::SameLine(0, gap);
   if (controls::button(*context_, (prefix + ".browse").c_str(), "...", {.width = browse_width})) {
     wishes_.browse = purpose;
@@ -180,7 +135,7 @@ bool ControlRail::draw_path(const std::string& prefix, std::string& text, const 
   return edited;
 }
 
-void ControlRail::draw_operand_file(RailOperand operand, engine::RunRequest& request) {
+void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& request) {
   const OperandText& text = text_of(operand);
   const std::string prefix = text.prefix;
   engine::InputSpec& input = input_of(request, operand);
@@ -188,7 +143,8 @@ void ControlRail::draw_operand_file(RailOperand operand, engine::RunRequest& req
   FileField& field = file_field(operand);
   if (draw_path(prefix, field.text, "A .npy or .safetensors file, as the worker's machine names it",
                 text.purpose)) {
-    file = {field.text, {}};
+    if (field.text.empty()) file = {};
+    if (!field.text.empty()) wishes_.tensor = UseTensor{field.text, operand};
   }
   if (!file.path.empty() && field.inspected_path != file.path) {
     field = {.text = file.path, .inspected_path = file.path, .error = {}, .tensors = {}};
@@ -211,7 +167,8 @@ void ControlRail::draw_operand_file(RailOperand operand, engine::RunRequest& req
   std::vector<controls::Options> options;
   for (const engine::TensorEntry& tensor : field.tensors) {
     if (tensor.name == file.tensor) index = static_cast<int>(names.size());
-    names.push_back(fmt::format("{} {} {}", tensor.name, tensor.dtype, shape_text(tensor.shape)));
+    names.push_back(
+        fmt::format("{} {} {}", tensor.name, tensor.dtype, engine::shape_text(tensor.shape)));
     controls::Options option;
     option.enabled = tensor.usable;
     option.reason = tensor.reason;
@@ -219,17 +176,23 @@ void ControlRail::draw_operand_file(RailOperand operand, engine::RunRequest& req
   }
   if (controls::combo(*context_, (prefix + ".tensor").c_str(), "  Tensor", index, names, {},
                       options)) {
-    file.tensor = field.tensors[static_cast<std::size_t>(index)].name;
+    const engine::TensorEntry& chosen = field.tensors[static_cast<std::size_t>(index)];
+    const bool first = file.tensor.empty();
+    file.tensor = chosen.name;
+    // Choosing one completes the opening of the file.
+    if (const auto shape = shape_of(chosen, operand, request); first && shape.ok()) {
+      request.shape = shape.value();
+    }
   }
   if (index < 0) return;
-  engine::RunRequest taken = request;
-  const bool fits = take_shape(field.tensors[static_cast<std::size_t>(index)], operand, taken);
-  if (taken.shape == request.shape && fits) return;
+  const auto shape = shape_of(field.tensors[static_cast<std::size_t>(index)], operand, request);
+  if (shape.ok() && shape.value() == request.shape) return;
   row_label("");
   if (controls::button(*context_, (prefix + ".use_shape").c_str(), "Use this file's shape",
-                       {.enabled = fits, .reason = text.shape, .width = -1})) {
-    taken.shape.preset.clear();
-    request.shape = taken.shape;
+                       {.enabled = shape.ok(),
+                        .reason = shape.ok() ? "" : shape.error().message,
+                        .width = -1})) {
+    request.shape = shape.value();
   }
 }
 

@@ -1,10 +1,11 @@
 // The list of all runs at hand: of this window, then of the open recording.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <span>
 #include <utility>
 
-#include "app/controllers/request_actions.h"
+#include "app/controllers/run_names.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/theme/text.h"
@@ -18,15 +19,12 @@ const std::vector<std::string>& RunNames::of(const SessionView& view) {
   runs_ = view.runs;
   live_ = view.live_runs;
   given_ = given;
-  names_.clear();
-  std::vector<const engine::RunRequest*> requests;
-  for (const auto& run : runs_) requests.push_back(&run->request);
-  const std::vector<std::string> summaries = summaries_of(requests);
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    const std::size_t number = i < live_ ? i + 1 : i - live_ + 1;
-    const std::string& name = view.name_of(runs_[i]);
-    names_.push_back(fmt::format("{}. {}", number, name.empty() ? summaries[i] : name));
-  }
+  std::vector<ListedRun> listed;
+  for (const auto& run : runs_) listed.push_back({run.get(), view.name_of(run)});
+  const auto live = std::span<const ListedRun>(listed).first(live_);
+  names_ = run_names(live);
+  std::ranges::move(run_names(std::span<const ListedRun>(listed).subspan(live_)),
+                    std::back_inserter(names_));
   return names_;
 }
 

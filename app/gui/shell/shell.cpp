@@ -162,65 +162,60 @@ SessionView Shell::view() const {
 void Shell::carry_out(const Command& command) {
   RunsController& runs = workbench_.runs;
   FilesController& files = workbench_.files;
-  std::visit(
-      Overloaded{
-          [&](Action order) { act(order); },
-          [&](const EditRequest& order) {
-            const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
-                                 ImGui::IsMouseReleased(ImGuiMouseButton_Left);
-            workbench_.edit(order.request, dragged ? gesture_ : 0);
-          },
-          [&](const ChooseRequest& order) { workbench_.choose(order.request); },
-          [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
-          [&](const InspectFile& order) { runs.inspect_file(order.path); },
-          [&](const SelectRun& order) { runs.state.select_run(order.index); },
-          [&](const SelectExpert& order) { runs.state.expert = order.expert; },
-          [&](const SkipThrottled& order) { runs.state.skip_throttled = order.skip; },
-          [&](const NameRun& order) { workbench_.name_run(order.name); },
-          [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
-          [&](const engine::ComparisonRequest& order) { runs.compare(order); },
-          [&](const engine::AmaxHistoryRequest& order) { runs.step_history(order); },
-          [&](const VisitOrder& order) {
-            page_ = Page::Graphs;
-            workbench_.examine(order);
-          },
-          [&](const CancelVisit&) { workbench_.doctor.cancel(); },
-          [&](const ShowRecordedCase& order) { workbench_.doctor.show_recorded(order.id); },
-          [&](const SweepOrder& order) { runs.start(order); },
-          [&](const InterleavedOrder& order) { runs.start(order); },
-          [&](const OpenFile& order) { workbench_.open_file(order.path); },
-          [&](const UseRequest& order) { workbench_.use_request(order); },
-          [&](const UseTensor& order) {
-            if (!set_path_in_rail(FilePurpose::Activations, order.path)) return;
-            workbench_.notices.set_status(std::filesystem::path(order.path).filename().string() +
-                                          " gives the values of X; W and dY under Input, Step");
-          },
-          [&](const AskPath& order) { ask_path(order.purpose); },
-          [&](const ExportReport& order) {
-            report_ = order.report;
-            ask_path(FilePurpose::ExportReport);
-          },
-          [&](const RecordsOrder& order) {
-            exported_run_ = runs.state.shown();
-            records_order_ = order;
-            ask_path(order.csv ? FilePurpose::ExportRecords : FilePurpose::ExportTrace);
-          },
-          [&](const CsvOrder& order) { files.save_table(order); },
-          [&](const PictureOrder& order) {
-            picture_ = order;
-            picture_frames_ = kFramesBeforePicture;
-          },
-          [&](const CheckRecentFiles&) { files.check_recent(); },
-          [&](const FetchLibrary& order) { workbench_.libraries.fetch(order.version); },
-          [&](const CancelFetch&) { workbench_.libraries.cancel_fetch(); },
-          [&](const UseLibrary& order) { workbench_.use_library(order.path); },
-          [&](const ShowPage& order) { show(order); },
-          [&](const Select& order) { page().select(order.selection); },
-          [&](const PlayTour& order) { workbench_.tours.play(order.path); },
-          [&](const RepeatTourStep&) { workbench_.tours.repeat_step(); },
-          [&](const StatusMessage& order) { workbench_.notices.set_status(order.text); },
-      },
-      command);
+  std::visit(Overloaded{
+                 [&](Action order) { act(order); },
+                 [&](const EditRequest& order) {
+                   const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
+                                        ImGui::IsMouseReleased(ImGuiMouseButton_Left);
+                   workbench_.edit(order.request, dragged ? gesture_ : 0);
+                 },
+                 [&](const ChooseRequest& order) { workbench_.choose(order.request); },
+                 [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
+                 [&](const InspectFile& order) { runs.inspect_file(order.path); },
+                 [&](const SelectRun& order) { runs.state.select_run(order.index); },
+                 [&](const SelectExpert& order) { runs.state.expert = order.expert; },
+                 [&](const SkipThrottled& order) { runs.state.skip_throttled = order.skip; },
+                 [&](const NameRun& order) { workbench_.name_run(order.name); },
+                 [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
+                 [&](const engine::ComparisonRequest& order) { runs.compare(order); },
+                 [&](const engine::AmaxHistoryRequest& order) { runs.step_history(order); },
+                 [&](const VisitOrder& order) {
+                   page_ = Page::Graphs;
+                   workbench_.examine(order);
+                 },
+                 [&](const CancelVisit&) { workbench_.doctor.cancel(); },
+                 [&](const ShowRecordedCase& order) { workbench_.doctor.show_recorded(order.id); },
+                 [&](const SweepOrder& order) { runs.start(order); },
+                 [&](const InterleavedOrder& order) { runs.start(order); },
+                 [&](const OpenFile& order) { workbench_.open_file(order.path); },
+                 [&](const UseRequest& order) { workbench_.use_request(order); },
+                 [&](const UseTensor& order) { workbench_.use_tensor(order); },
+                 [&](const AskPath& order) { ask_path(order.purpose); },
+                 [&](const ExportReport& order) {
+                   report_ = order.report;
+                   ask_path(FilePurpose::ExportReport);
+                 },
+                 [&](const RecordsOrder& order) {
+                   exported_run_ = runs.state.shown();
+                   records_order_ = order;
+                   ask_path(order.csv ? FilePurpose::ExportRecords : FilePurpose::ExportTrace);
+                 },
+                 [&](const CsvOrder& order) { files.save_table(order); },
+                 [&](const PictureOrder& order) {
+                   picture_ = order;
+                   picture_frames_ = kFramesBeforePicture;
+                 },
+                 [&](const CheckRecentFiles&) { files.check_recent(); },
+                 [&](const FetchLibrary& order) { workbench_.libraries.fetch(order.version); },
+                 [&](const CancelFetch&) { workbench_.libraries.cancel_fetch(); },
+                 [&](const UseLibrary& order) { workbench_.use_library(order.path); },
+                 [&](const ShowPage& order) { show(order); },
+                 [&](const Select& order) { page().select(order.selection); },
+                 [&](const PlayTour& order) { workbench_.tours.play(order.path); },
+                 [&](const RepeatTourStep&) { workbench_.tours.repeat_step(); },
+                 [&](const StatusMessage& order) { workbench_.notices.set_status(order.text); },
+             },
+             command);
 }
 
 void Shell::show(const ShowPage& order) {
@@ -354,7 +349,7 @@ void Shell::ask_path(FilePurpose purpose) {
 }
 
 void Shell::use_path(const FileDialog::Choice& choice) {
-  const auto& [purpose, path, with_names] = choice;
+  const auto& [purpose, path, with_paths] = choice;
   FilesController& files = workbench_.files;
   files.remember_folder(path);
   switch (purpose) {
@@ -376,23 +371,21 @@ void Shell::use_path(const FileDialog::Choice& choice) {
     case FilePurpose::ExportRecords:
       return files.save_records(std::exchange(exported_run_, nullptr), records_order_, path);
     case FilePurpose::ExportPage:
-      return files.save_page(workbench_.runs.state, path, with_names);
+      return files.save_page(workbench_.runs.state, path, with_paths);
     case FilePurpose::Activations:
+      return workbench_.use_tensor({path, RequestOperand::X});
     case FilePurpose::Weights:
+      return workbench_.use_tensor({path, RequestOperand::W});
     case FilePurpose::DownWeights:
+      return workbench_.use_tensor({path, RequestOperand::WDown});
     case FilePurpose::Gradients:
-    case FilePurpose::Routing:
-      set_path_in_rail(purpose, path);
-      return;
+      return workbench_.use_tensor({path, RequestOperand::DY});
+    case FilePurpose::Routing: {
+      engine::RunRequest request = workbench_.runs.state.requested;
+      request.routing.path = path;
+      return workbench_.edit(request, 0);
+    }
   }
-}
-
-bool Shell::set_path_in_rail(FilePurpose purpose, const std::string& path) {
-  engine::RunRequest request = workbench_.runs.state.requested;
-  const bool changes = !workbench_.runs.state.shows_recorded_request();
-  if (changes) rail_.path_chosen(purpose, path, request);
-  workbench_.edit(request, 0);  // says why not
-  return changes;
 }
 
 }  // namespace app

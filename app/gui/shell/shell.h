@@ -79,8 +79,6 @@ class Shell {
   void show(const ShowPage& order);
   void ask_path(FilePurpose purpose);
   void use_path(const FileDialog::Choice& choice);
-  /// A text field of the rail got a path from elsewhere; false = it shows a recorded request.
-  bool set_path_in_rail(FilePurpose purpose, const std::string& path);
   bool status_changed();
   void take_end_of_tour();
   SessionView view() const;
@@ -91,7 +89,7 @@ class Shell {
   void draw_rail(const PanelContext& context, float height);
   void draw_splitter(const PanelContext& context, float height);
   void draw_main(const PanelContext& context, float height);
-  void draw_strip(const PanelContext& context);
+  std::vector<Banner> banners(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
   void save_picture(const std::string& stem, int width, int height);
   void write_pictures(int width, int height);

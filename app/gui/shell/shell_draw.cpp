@@ -108,7 +108,8 @@ void Shell::draw_root(const PanelContext& context) {
                  run_picker_);
   }
   ImGui::Dummy({0, 1});
-  const float strip = strip_height(theme);
+  const std::vector<Banner> asking = banners(context);
+  const float strip = strip_.takes_room(!asking.empty(), page_) ? strip_height(theme) : 0.0F;
   const float height = ImGui::GetContentRegionAvail().y - strip - theme.px(kStatusHeight) - 1;
   if (settings_.rail_hidden) {
     ImGui::Dummy({theme.px(kGap), height});
@@ -119,10 +120,10 @@ void Shell::draw_root(const PanelContext& context) {
   }
   ImGui::SameLine(0, 0);
   draw_main(context, height);
-  {
+  if (strip > 0.0F) {
     const ChildScope below("##strip", {0, strip}, theme.colors.panel, {0, 0}, kFixed);
     const ThemeSpacing spacing(theme);
-    draw_strip(context);
+    strip_.draw(context, asking);
   }
   ImGui::Dummy({0, 1});
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
@@ -153,6 +154,7 @@ void Shell::draw_rail(const PanelContext& context, float height) {
   if (wishes.run) commands.push_back(Action::Run);
   if (wishes.cancel) commands.push_back(Action::Cancel);
   if (wishes.browse) commands.push_back(AskPath{*wishes.browse});
+  if (wishes.tensor) commands.push_back(*wishes.tensor);
   if (wishes.inspect) commands.push_back(InspectFile{*wishes.inspect});
   if (wishes.cublaslt) commands.push_back(StartWorker{*wishes.cublaslt});
 }
@@ -195,7 +197,9 @@ void Shell::draw_main(const PanelContext& context, float height) {
     step_ns_ = profiling::summarize(durations);
   }
   {
-    const ChildScope headline("##headline", {width, theme.px(kHeadlineHeight)}, theme.colors.panel,
+    // Without figures it is one line.
+    const float high = context.view.run == nullptr ? kRowHeight + 12 : kHeadlineHeight;
+    const ChildScope headline("##headline", {width, theme.px(high)}, theme.colors.panel,
                               {theme.px(kPanelPadding), theme.px(6)}, kFixed);
     draw_headline(context, step_ns_, step_precision_);
   }
@@ -207,17 +211,17 @@ void Shell::draw_main(const PanelContext& context, float height) {
   ImGui::PopStyleVar();
 }
 
-void Shell::draw_strip(const PanelContext& context) {
-  std::vector<Banner> banners;
-  const auto add = [&banners](std::optional<Banner> one) {
-    if (one) banners.push_back(std::move(*one));
+std::vector<Banner> Shell::banners(const PanelContext& context) {
+  std::vector<Banner> all;
+  const auto add = [&all](std::optional<Banner> one) {
+    if (one) all.push_back(std::move(*one));
   };
   add(library_banner(context, workbench_.library_question()));
   add(link_banner(context, workbench_.runs.link));
   add(recorder_banner(context, workbench_.files.recording_progress()));
   add(tour_banner(context, workbench_));
   add(draft_banner(context, workbench_.tours, ImGui::GetWindowWidth()));
-  strip_.draw(context, banners);
+  return all;
 }
 
 void Shell::draw_overlays(const PanelContext& context) {

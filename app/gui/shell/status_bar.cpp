@@ -55,27 +55,36 @@ std::string state_words(const LinkStatus& link) {
 
 /// "recorded 2026-11-22 14:03"
 std::string recorded_words(const SessionView& view) {
-  if (view.run == nullptr || view.run->wall_clock_ms <= 0) return "recording";
-  const auto seconds = static_cast<std::time_t>(view.run->wall_clock_ms / 1000);
+  if (view.recorded_at_ms <= 0) return "recording";
+  const auto seconds = static_cast<std::time_t>(view.recorded_at_ms / 1000);
   return "recorded " + engine::local_time(seconds, "%Y-%m-%d %H:%M");
 }
 
-/// Device, driver and library of the recorded run on screen, else of the backend the rail asks for.
-std::vector<std::string> facts(const SessionView& view) {
-  std::vector<std::string> parts;
-  const BackendOffer* offer = view.hello ? offer_of(*view.hello, view.requested.backend) : nullptr;
-  if (offer == nullptr && !view.recorded_request) return parts;
-  parts.emplace_back(engine::traits_of(view.requested.backend).label);
-  if (!view.recorded_request && !offer->available) {
-    parts.push_back("not available: " + offer->reason);
-    return parts;
-  }
-  const engine::DeviceFacts& device =
-      view.recorded_request ? view.run->result.device : offer->device;
+void add_device(const engine::DeviceFacts& device, std::vector<std::string>& parts) {
   if (!device.name.empty()) parts.push_back(device.name);
   if (!device.driver.empty()) parts.push_back("driver " + device.driver);
   if (!device.cublaslt_version.empty()) parts.push_back("cuBLASLt " + device.cublaslt_version);
   if (!device.blas.empty()) parts.push_back(device.blas);
+}
+
+/// Device, driver and library of what is recorded and on screen, else of the backend that the rail
+/// asks for.
+std::vector<std::string> facts(const SessionView& view) {
+  std::vector<std::string> parts;
+  const std::string_view backend = engine::traits_of(view.requested.backend).label;
+  if (view.from_file) {
+    if (view.recorded_request) parts.emplace_back(backend);
+    if (view.recorded_device != nullptr) add_device(*view.recorded_device, parts);
+    return parts;
+  }
+  const BackendOffer* offer = view.hello ? offer_of(*view.hello, view.requested.backend) : nullptr;
+  if (offer == nullptr) return parts;
+  parts.emplace_back(backend);
+  if (!offer->available) {
+    parts.push_back("not available: " + offer->reason);
+    return parts;
+  }
+  add_device(offer->device, parts);
   return parts;
 }
 

@@ -41,6 +41,10 @@ constexpr double kCaretSeconds = 0.4;
 // While a worker of this machine times its iterations; input is answered at once.
 constexpr double kTimingSeconds = 0.5;
 
+// A hand in a hurry moves the mouse between two clicks; pixels.
+constexpr float kClickDistance = 12;
+constexpr float kAnyTime = 3600;
+
 // What a click or a key opens takes the focus in the second frame after it.
 constexpr int kFramesToFocus = 2;
 
@@ -48,6 +52,8 @@ constexpr int kFramesToFocus = 2;
 struct Input {
   bool any = false;
   InputQueue queue;
+  ClickTimes clicks;
+  double read = 0;  // when the newest input had been read, in seconds
   std::array<bool, ImGuiMouseButton_COUNT> buttons{};  // as of the last frame
   std::optional<ImVec2> cursor;                        // none = it has not moved yet
   bool touring = false;                                // as of the last frame
@@ -96,6 +102,10 @@ class Feed {
     const auto button = static_cast<std::size_t>(one.button);
     if (button >= input_.buttons.size()) return;
     input_.buttons[button] = one.action != GLFW_RELEASE;
+    // ImGui would compare the times of frames.
+    if (one.action != GLFW_RELEASE) {
+      ImGui::GetIO().MouseDoubleClickTime = one.again ? kAnyTime : 0.0F;
+    }
     input_.queue.hold_keys(kFramesToFocus);
   }
   void operator()(const CursorInput& one) {
@@ -128,7 +138,10 @@ void install_callbacks(GLFWwindow* window) {
   glfwSetCursorPosCallback(
       window, [](GLFWwindow* w, double x, double y) { collect(w, CursorInput{x, y}); });
   glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int modifiers) {
-    collect(w, ButtonInput{button, action, modifiers});
+    Input& input = input_of(w);
+    const bool pressed = action != GLFW_RELEASE;
+    const bool again = pressed && input.clicks.again(button, input.read, glfwGetTime());
+    collect(w, ButtonInput{button, action, modifiers, again});
   });
   glfwSetScrollCallback(window,
                         [](GLFWwindow* w, double x, double y) { collect(w, ScrollInput{x, y}); });
@@ -184,6 +197,7 @@ class Surface {
     // The window keeps its own settings file.
     ImGui::GetIO().IniFilename = nullptr;
     ImGui::GetIO().ConfigWindowsMoveFromTitleBarOnly = true;
+    ImGui::GetIO().MouseDoubleClickMaxDist = kClickDistance;
     ImGui_ImplGlfw_InitForOpenGL(window_, false);
     install_callbacks(window_);
     ImGui_ImplOpenGL3_Init("#version 330 core");
@@ -332,6 +346,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     } else {
       glfwWaitEventsTimeout(kTickSeconds);
     }
+    input.read = glfwGetTime();
     shell.seen(input.seen);
     const Moment before_news;
     if (shell.tick() || input.any) frames_wanted = kFramesAfterEvent;

@@ -135,6 +135,20 @@ void draw_scaled(ImDrawList* draw, const ImFont* font, float size, ImVec2 at, Im
   draw->AddText(font, size, at, color, shown.begin, shown.end);
 }
 
+std::string fitted_end(const ImFont* font, std::string_view outside, float width) {
+  const std::string text = engine::shown_text(outside);
+  if (shown_size(font, text).x <= width) return text;
+  const float room = width - shown_size(font, "...").x;
+  const auto in_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;  // of UTF-8, after its first byte
+  };
+  std::string_view rest = text;
+  while (!rest.empty() && (shown_size(font, rest).x > room || in_character(rest.front()))) {
+    rest.remove_prefix(1);
+  }
+  return rest.empty() ? std::string() : "..." + std::string(rest);
+}
+
 std::string fitted(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;

@@ -35,6 +35,10 @@ void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, st
 void draw_scaled(ImDrawList* draw, const ImFont* font, float size, ImVec2 at, ImU32 color,
                  std::string_view text);
 
+/// The longest end of `text` that fits `width`, after "..." if something was cut: of a path the end
+/// says most.
+std::string fitted_end(const ImFont* font, std::string_view text, float width);
+
 /// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 

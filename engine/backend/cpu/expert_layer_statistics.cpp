@@ -40,7 +40,8 @@ class Statistics {
  public:
   explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
     for (std::size_t i = 0; i < kOperands.size(); ++i) {
-      if (exists(kOperands[i].tensor)) counts_[i] = zero_counts(rowwise(kOperands[i]).scales());
+      if (exists(kOperands[i].tensor))
+        folds_[i].counts = zero_counts(rowwise(kOperands[i]).scales());
     }
     for (const OperandOf& operand : kOperands) {
       if (!layer_.runs_forward() || traits_of(operand.tensor).backward) continue;
@@ -75,9 +76,9 @@ class Statistics {
     const auto error = [&](LayerTensor tensor) {
       return product_accuracy(errors[static_cast<std::size_t>(tensor)]);
     };
-    ExpertResult row =
-        expert_result(layer_.up().rows(expert), counts_[0].sums[static_cast<std::size_t>(expert)],
-                      rowwise(kOperands[0]).plan().quantized());
+    ExpertResult row = expert_result(layer_.up().rows(expert),
+                                     folds_[0].counts.sums[static_cast<std::size_t>(expert)],
+                                     rowwise(kOperands[0]).plan().quantized());
     row.fprop = error(LayerTensor::Y);
     row.dgrad = error(LayerTensor::DX);
     row.wgrad = error(LayerTensor::DWUp);
@@ -85,7 +86,7 @@ class Statistics {
     return row;
   }
 
-  void finish(RunResult& result) const {
+  void finish(RunResult& result) {
     LayerResult& own = result.expert_layer.emplace();
     own.tensors = layer_tensors(layer_.request(), layer_.shape().splits);
     for (LayerTensorResult& one : own.tensors) {
@@ -94,7 +95,8 @@ class Statistics {
       const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
       if (operand == kOperands.end()) continue;
       const auto index = static_cast<std::size_t>(operand - kOperands.begin());
-      *statistics_of(result, tensor) = fold_statistics(counts_[index], rowwise(*operand).scales());
+      *statistics_of(result, tensor) =
+          std::move(folds_[index]).statistics(rowwise(*operand).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       own.error_sources.push_back(
@@ -157,7 +159,7 @@ class Statistics {
       const ExpertElements own = elements(operand, expert);
       if (own.rows == 0) continue;
       OperandStage& stage = rowwise(operand);
-      add_operand(stage, own, counts_[i]);
+      add_operand(stage, own, folds_[i]);
       compare(operand.tensor, stage.widen(own, 0), ElementType::Fp32, errors);
     }
   }
@@ -263,7 +265,7 @@ class Statistics {
 
   CpuExpertLayer& layer_;
   ExpertLayerReference reference_;
-  std::array<OperandCounts, kOperands.size()> counts_;
+  std::array<OperandFold, kOperands.size()> folds_;
   std::array<GroupProductError, kTensors> errors_{};
   std::vector<LayerTensor> sources_;
   std::vector<GroupProductError> source_errors_;

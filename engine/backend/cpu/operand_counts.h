@@ -1,12 +1,22 @@
-// What quantizing or rounding an expert's operand did to it, added to the counts of all experts.
+// What quantizing or rounding an operand did to it, expert by expert.
 #pragma once
 
 #include "engine/backend/cpu/operand_stage.h"
+#include "engine/quantize/block_error.h"
 #include "engine/quantize/statistics_fold.h"
 
 namespace engine {
 
+/// Of all experts so far; counts begin as zero_counts().
+struct OperandFold {
+  OperandCounts counts;
+  BlockErrors blocks;
+
+  /// With the scales of the same stage.
+  OperandStatistics statistics(const ScaleArrays& scales) &&;
+};
+
 /// After stage.quantize() of layer 0; elements without an activation.
-void add_operand(const OperandStage& stage, const ExpertElements& expert, OperandCounts& counts);
+void add_operand(const OperandStage& stage, const ExpertElements& expert, OperandFold& fold);
 
 }  // namespace engine

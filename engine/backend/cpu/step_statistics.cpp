@@ -3,6 +3,7 @@
 #include "engine/backend/cpu/cpu_step.h"
 
 #include <array>
+#include <utility>
 
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/step_reference.h"
@@ -12,29 +13,29 @@ namespace engine {
 namespace {
 
 /// Of the three operands, by role.
-using AllCounts = std::array<OperandCounts, 3>;
+using AllFolds = std::array<OperandFold, 3>;
 
 const OperandStage& rowwise(CpuStep& step, OperandRole role) {
   return step.stage(role, kernels::Direction::Rowwise);
 }
 
-void add_operands(CpuStep& step, int expert, AllCounts& counts) {
-  add_operand(rowwise(step, OperandRole::Activations), step.activations(expert), counts[0]);
-  add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert), counts[1]);
+void add_operands(CpuStep& step, int expert, AllFolds& folds) {
+  add_operand(rowwise(step, OperandRole::Activations), step.activations(expert), folds[0]);
+  add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert), folds[1]);
   if (!step.runs_backward()) return;
   add_operand(rowwise(step, OperandRole::Gradients),
-              step.elements(OperandRole::Gradients, 0, expert), counts[2]);
+              step.elements(OperandRole::Gradients, 0, expert), folds[2]);
 }
 
 }  // namespace
 
 Status CpuStep::measure_statistics(RunResult& result) {
   CpuStep& step = *this;
-  AllCounts counts;
+  AllFolds folds;
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
     if (role == OperandRole::Gradients && !step.runs_backward()) continue;
-    counts[static_cast<std::size_t>(role)] = zero_counts(rowwise(step, role).scales());
+    folds[static_cast<std::size_t>(role)].counts = zero_counts(rowwise(step, role).scales());
   }
   StepReference reference(step);
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
@@ -42,10 +43,10 @@ Status CpuStep::measure_statistics(RunResult& result) {
     step.run_expert(expert);
     if (step.is_cancelled()) return cancelled();
     const HostSpan span(step.context(), {Stage::Check, 0, expert}, "statistics");
-    add_operands(step, expert, counts);
+    add_operands(step, expert, folds);
     if (step.is_cancelled()) return cancelled();
     ExpertResult row =
-        expert_result(step.rows(expert), counts[0].sums[static_cast<std::size_t>(expert)],
+        expert_result(step.rows(expert), folds[0].counts.sums[static_cast<std::size_t>(expert)],
                       rowwise(step, OperandRole::Activations).plan().quantized());
     reference.measure(expert, row);
     if (step.runs_backward()) step.clear_weight_gradient(0, expert);
@@ -54,7 +55,8 @@ Status CpuStep::measure_statistics(RunResult& result) {
   if (step.is_cancelled()) return cancelled();
   reference.complete();
   const auto finish = [&](OperandRole role) {
-    return fold_statistics(counts[static_cast<std::size_t>(role)], rowwise(step, role).scales());
+    return std::move(folds[static_cast<std::size_t>(role)])
+        .statistics(rowwise(step, role).scales());
   };
   result.activations = finish(OperandRole::Activations);
   result.weights = finish(OperandRole::Weights);

@@ -6,14 +6,28 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/model/projections.h"
+
 namespace profiling {
 
 std::string size_text(std::uint64_t bytes) {
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   constexpr std::uint64_t kKiB = std::uint64_t{1} << 10;
+  constexpr std::uint64_t kMostBytes = 10'000;  // that a person reads as a number
   if (bytes != 0 && bytes % kMiB == 0) return fmt::format("{} MiB", bytes / kMiB);
   if (bytes != 0 && bytes % kKiB == 0) return fmt::format("{} KiB", bytes / kKiB);
-  return fmt::format("{} bytes", bytes);
+  if (bytes < kMostBytes) return fmt::format("{} bytes", bytes);
+  const bool mebi = bytes >= kMiB;
+  return fmt::format("{:.1f} {}",
+                     static_cast<double>(bytes) / static_cast<double>(mebi ? kMiB : kKiB),
+                     mebi ? "MiB" : "KiB");
+}
+
+std::string step_title(const engine::RunRequest& request) {
+  return fmt::format("{}, {} experts, {} tokens, n {}, k {}, {} layer{}",
+                     engine::is_expert_layer(request) ? "expert layer" : "grouped linear step",
+                     request.shape.num_experts, request.shape.tokens, request.shape.n,
+                     request.shape.k, request.layers, request.layers == 1 ? "" : "s");
 }
 
 std::string deadline_text(const Stall& stall) {

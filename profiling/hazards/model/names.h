@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/model/run_request.h"
 #include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/finding.h"
 #include "profiling/hazards/model/snapshot.h"
@@ -13,8 +14,12 @@ namespace profiling {
 
 using engine::name_of;  // for every enumeration with enum_names
 
-/// Exact: "32 MiB", "4 KiB", "100 bytes".
+/// "32 MiB", "4 KiB", "100 bytes"; "12.3 KiB" where it is neither whole nor short.
 std::string size_text(std::uint64_t bytes);
+
+/// The subject of a visit to a step: "grouped linear step, 8 experts, 1024 tokens, n 512, k 512, 1
+/// layer".
+std::string step_title(const engine::RunRequest& request);
 
 /// "deadline 0.5 s; 99 % of the previous replays took 12.3 us or less", without the second part if
 /// the deadline is not derived from them.

@@ -13,6 +13,7 @@
 #include "engine/input/routing.h"
 #include "engine/linear/output_check.h"
 #include "engine/model/backend_traits.h"
+#include "profiling/hazards/model/names.h"
 
 namespace profiling {
 namespace {
@@ -40,13 +41,7 @@ class StepSubject final : public Subject {
     return std::unique_ptr<Subject>(std::move(subject));
   }
 
-  std::string title() const override {
-    const engine::RunRequest& request = described_.effective;
-    return fmt::format("{}, {} experts, {} tokens, n {}, k {}, {} layer{}",
-                       built_.layer != nullptr ? "expert layer" : "grouped linear step",
-                       splits_.size(), request.shape.tokens, request.shape.n, request.shape.k,
-                       request.layers, request.layers == 1 ? "" : "s");
-  }
+  std::string title() const override { return step_title(described_.effective); }
 
   /// As training frameworks capture it: forward and backward apart.
   std::vector<std::string> graph_names() const override {

@@ -51,7 +51,7 @@ Finding finding_of(const RuleContext& context, NodeRef node, const MemcpyNode& c
   for (const Touch* touch : {from, to}) {
     if (touch != nullptr) add_access(finding.accesses, context.access(node.graph, *touch));
   }
-  finding.title = fmt::format("{} copies {} bytes{} from {}", context.text(node), copy.bytes,
+  finding.title = fmt::format("{} copies {}{} from {}", context.text(node), size_text(copy.bytes),
                               pointers ? " of addresses" : "", source.text);
   finding.explanation =
       pointers ? fmt::format(

@@ -196,6 +196,12 @@ TEST_F(CpuComparison, HasTwoReportsPerRecipeAndTimesInterleavedWithCopies) {
   EXPECT_EQ(progress_.fraction.load(), 1.0);
 }
 
+double median_db(const kernels::GroupedInput& input, const float* decoded) {
+  BlockErrors blocks;
+  blocks.add(input, decoded);
+  return std::move(blocks).median_db();
+}
+
 TEST(MedianBlockSnr, LeavesOutBlocksOfZerosAndTakesShortOnes) {
   constexpr std::int64_t kColumns = 20;  // a block of 16 and one of 4
   std::vector<float> x(3 * kColumns, 1.0F);
@@ -207,16 +213,16 @@ TEST(MedianBlockSnr, LeavesOutBlocksOfZerosAndTakesShortOnes) {
                                     .num_groups = 1,
                                     .capacity_rows = 3,
                                     .columns = kColumns};
-  EXPECT_EQ(median_block_snr_db(input, decoded.data()), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(median_db(input, decoded.data()), std::numeric_limits<double>::infinity());
   // Of six blocks, an error of 10 % in four and of 1 % in two.
   for (std::size_t i = 0; i < decoded.size(); ++i) decoded[i] = i < 2 * kColumns ? 1.1F : 1.01F;
-  EXPECT_NEAR(median_block_snr_db(input, decoded.data()), 20.0, 1e-4);
+  EXPECT_NEAR(median_db(input, decoded.data()), 20.0, 1e-4);
   // Zeros have no error relative to themselves: of four blocks, two of each error are left.
   std::fill_n(x.begin(), kColumns, 0.0F);
   std::fill_n(decoded.begin(), kColumns, 0.0F);
-  EXPECT_NEAR(median_block_snr_db(input, decoded.data()), 30.0, 1e-3);
+  EXPECT_NEAR(median_db(input, decoded.data()), 30.0, 1e-3);
   std::ranges::fill(x, 0.0F);
-  EXPECT_TRUE(std::isnan(median_block_snr_db(input, decoded.data())));
+  EXPECT_TRUE(std::isnan(median_db(input, decoded.data())));
 }
 
 TEST_F(CpuComparison, TakesAFullSampleAtAnyCorner) {

@@ -192,4 +192,25 @@ TEST(SettingsDifference, ListsEachDifferenceOnce) {
   EXPECT_EQ(difference.same, (leaves - 1) + (leaves - 2) + 10U);
 }
 
+/// An iteration is throttled by the reading before it, here as on every card.
+TEST(CompareRuns, ThrottlingJustBeforeTheIterationsCounts) {
+  // 1.5 % apart: little enough for the clock to be the reason.
+  const auto run = [](std::int64_t duration) {
+    RecordedRun made;
+    for (std::int64_t i = 0; i < 40; ++i) {
+      made.result.iterations.push_back({1'000 + 2'000 * i, duration + i % 3});
+    }
+    made.power.samples = {{.time_ns = 990, .sm_clock_mhz = 1800},
+                          {.time_ns = 1'050, .sm_clock_mhz = 1800}};
+    return made;
+  };
+  const RecordedRun a = run(1'000);
+  RecordedRun b = run(1'015);
+  EXPECT_THAT(compare_runs({&a}, {&b}, engine::Product::Fprop).step.reason,
+              testing::Not(HasSubstr("throttled")));
+  b.power.samples.front().clock_reasons = 4;  // the power cap
+  EXPECT_THAT(compare_runs({&a}, {&b}, engine::Product::Fprop).step.reason,
+              HasSubstr("throttled for one side only"));
+}
+
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/hazards/model/names.h"
+
 namespace app {
 namespace {
 
@@ -40,6 +43,23 @@ TEST(OpenedReport, AProofIsShownBeforeWhatComesFirst) {
   EXPECT_EQ(most_certain({run, opened(Confidence::Likely, true)}), 0U);
   EXPECT_EQ(most_certain({run, opened(Confidence::Likely, true), opened(Confidence::Proved, true)}),
             2U);
+}
+
+TEST(OpenedReport, TheRequestOfAVisitIsKnownUnlessItWasToTheGallery) {
+  profiling::RecordedVisit visit;
+  visit.request.seed = 7;
+  visit.report.snapshot.subject = profiling::step_title(visit.request);
+  EXPECT_EQ(examined_request(visit), &visit.request);
+  visit.report.snapshot.subject = "the captured step of this run";
+  EXPECT_EQ(examined_request(visit), &visit.request) << "a run that stalled";
+  visit.report.snapshot.subject =
+      profiling::subject_title({.id = profiling::hazard_cases().front().id});
+  EXPECT_EQ(examined_request(visit), nullptr);
+  engine::RunRequest other = visit.request;
+  other.shape.tokens += 1;
+  visit.report.snapshot.subject = profiling::step_title(other);
+  EXPECT_EQ(examined_request(visit), nullptr) << "of other sizes than the step";
+  EXPECT_EQ(examined_request(profiling::RecordedVisit{}), nullptr);
 }
 
 }  // namespace

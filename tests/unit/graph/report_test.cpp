@@ -95,7 +95,9 @@ TEST(Report, EmptyReportsAndOddNamesAreFine) {
 TEST(Report, SizesAreExact) {
   EXPECT_EQ(size_text(33'554'432), "32 MiB");
   EXPECT_EQ(size_text(10'240), "10 KiB");
-  EXPECT_EQ(size_text(33'554'433), "33554433 bytes");
+  EXPECT_EQ(size_text(9'999), "9999 bytes");
+  EXPECT_EQ(size_text(12'345), "12.1 KiB") << "no person reads it as bytes";
+  EXPECT_EQ(size_text(33'600'001), "32.0 MiB");
   EXPECT_EQ(size_text(0), "0 bytes");
 }
 

@@ -18,7 +18,7 @@ TEST(RecordingPage, HasRunsComparisonsAndVisits) {
   const profiling::RecordedComparison comparison = profiling::sample_comparison(4);
   const profiling::RecordedVisit visit = profiling::sample_visit(5);
   const PageContent content{
-      .runs = {{&run, "the <first> run"}}, .comparisons = {&comparison}, .visits = {&visit}};
+      .runs = {{&run, "1. the <first> run"}}, .comparisons = {&comparison}, .visits = {&visit}};
   const std::string page = recording_page(content, "a recording", false);
   EXPECT_THAT(page, HasSubstr("<h1>a recording</h1>"));
   EXPECT_THAT(page, HasSubstr("1. the &lt;first&gt; run"));
@@ -43,6 +43,15 @@ TEST(RecordingPage, ManyRunsStayBelowTheLimit) {
   const std::string page = recording_page(content, "many", false);
   EXPECT_LE(page.size(), 5'000'000U);
   EXPECT_THAT(page, HasSubstr("260 more runs are only in the table above"));
+}
+
+TEST(RecordingPage, MarksThrottledIterationsAsTheWindowDoes) {
+  profiling::RecordedRun run;
+  for (int i = 0; i < 4; ++i) run.result.iterations.push_back({100 * i, 50});
+  run.power.samples = {{.time_ns = 110, .clock_reasons = 4}, {.time_ns = 160}, {.time_ns = 330}};
+  const std::string page = recording_page({.runs = {{&run, "1. a"}}}, "throttled", false);
+  EXPECT_THAT(page, HasSubstr("n 4, 2 throttled. Orange: throttled by"));
+  EXPECT_THAT(page, HasSubstr("<circle"));
 }
 
 }  // namespace

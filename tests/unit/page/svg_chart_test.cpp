@@ -59,5 +59,11 @@ TEST(SvgChart, AHistogramNamesItsRangeAndItsLargestCount) {
   EXPECT_EQ(count(chart, "<path"), 3U);  // the axes and both
 }
 
+TEST(SvgChart, MarkedValuesAreMarked) {
+  const std::vector<double> values{1, 2, 3, 2};
+  EXPECT_EQ(count(line_chart(values, "ns"), "<circle"), 0U);
+  EXPECT_EQ(count(line_chart(values, "ns", {false, true, true, false}), "<circle"), 2U);
+}
+
 }  // namespace
 }  // namespace app

@@ -1,0 +1,124 @@
+#include "app/controllers/operand_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "engine/input/tensor_file.h"
+#include "engine/model/projections.h"
+
+namespace app {
+namespace {
+
+struct OperandWords {
+  const char* name;
+  const char* dimensions;
+};
+
+constexpr std::array<OperandWords, kRequestOperands> kWords = {{
+    {"X", "[tokens, K]"},
+    {"W", "[experts, N, K] or [experts * N, K]"},
+    {"Wdown", "[experts, K, columns of A] or [experts * K, columns of A]"},
+    {"dY", "[tokens, N], of an expert layer [tokens, K]"},
+}};
+
+const OperandWords& words_of(RequestOperand operand) {
+  return kWords[static_cast<std::size_t>(operand)];
+}
+
+engine::Error refused(std::string why) {
+  return {engine::ErrorCode::InvalidArgument, std::move(why)};
+}
+
+/// The named tensor, else the only one that can be used.
+engine::Result<const engine::TensorEntry*> meant_tensor(const FileReport& report,
+                                                        const std::string& name) {
+  const auto named = std::ranges::find(report.tensors, name, &engine::TensorEntry::name);
+  if (named != report.tensors.end()) {
+    if (named->usable) return &*named;
+    return refused(name.empty() ? named->reason : name + ": " + named->reason);
+  }
+  if (!name.empty()) return refused("holds no tensor " + name);
+  const auto usable = [](const engine::TensorEntry& one) { return one.usable; };
+  const auto first = std::ranges::find_if(report.tensors, usable);
+  if (first == report.tensors.end()) return refused("none of its tensors can be used");
+  const auto count = std::count_if(first, report.tensors.end(), usable);
+  if (count == 1) return &*first;
+  return refused(fmt::format("holds {} tensors; choose one of them in the rail", count));
+}
+
+}  // namespace
+
+engine::InputSpec& input_of(engine::RunRequest& request, RequestOperand operand) {
+  switch (operand) {
+    case RequestOperand::X:
+      return request.activations;
+    case RequestOperand::W:
+      return request.weights;
+    case RequestOperand::WDown:
+      return request.expert_layer.down_weights;
+    case RequestOperand::DY:
+      break;
+  }
+  return request.linear.gradients;
+}
+
+const char* operand_name(RequestOperand operand) { return words_of(operand).name; }
+
+engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
+                                           RequestOperand operand,
+                                           const engine::RunRequest& request) {
+  const std::vector<std::int64_t>& sizes = tensor.shape;
+  engine::ShapeSpec shape = request.shape;
+  const bool weights = operand == RequestOperand::W || operand == RequestOperand::WDown;
+  // Rows of Wdown are K, its columns those of A.
+  const auto take_weight = [&](std::int64_t rows, std::int64_t columns) {
+    const bool down = operand == RequestOperand::WDown;
+    shape.n = down ? columns * engine::traits_of(request.expert_layer.activation).halves() : rows;
+    shape.k = down ? rows : columns;
+  };
+  if (operand == RequestOperand::X && sizes.size() == 2) {
+    shape.tokens = sizes[0];
+    shape.k = sizes[1];
+  } else if (weights && sizes.size() == 3) {
+    shape.num_experts = static_cast<int>(std::min<std::int64_t>(sizes[0], engine::kMaxExperts + 1));
+    take_weight(sizes[1], sizes[2]);
+  } else if (weights && sizes.size() == 2 && shape.num_experts > 0 &&
+             sizes[0] % shape.num_experts == 0) {
+    take_weight(sizes[0] / shape.num_experts, sizes[1]);
+  } else if (operand == RequestOperand::DY && sizes.size() == 2) {
+    shape.tokens = sizes[0];
+    (engine::is_expert_layer(request) ? shape.k : shape.n) = sizes[1];
+  } else {
+    return refused(fmt::format("its shape is {}; {} must be {}", engine::shape_text(sizes),
+                               words_of(operand).name, words_of(operand).dimensions));
+  }
+  // Sizes of a published layer no longer.
+  if (shape != request.shape) shape.preset.clear();
+  return shape;
+}
+
+engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
+                                                  RequestOperand operand,
+                                                  const FileReport& report) {
+  const auto because = [&](const std::string& why) {
+    return refused(fmt::format("{} cannot be {}: {}",
+                               std::filesystem::path(report.path).filename().string(),
+                               words_of(operand).name, why));
+  };
+  if (!report.error.empty()) return because(report.error);
+  auto& file = std::get<engine::FileInput>(input_of(request, operand));
+  const auto tensor = meant_tensor(report, file.tensor);
+  if (!tensor.ok()) return because(tensor.error().message);
+  auto shape = shape_of(*tensor.value(), operand, request);
+  if (!shape.ok()) return because(shape.error().message);
+  file.tensor = tensor.value()->name;
+  request.shape = std::move(shape).value();
+  return request;
+}
+
+}  // namespace app

@@ -1,0 +1,30 @@
+// An operand whose values come from a file: which tensor of the file is meant, and which sizes of
+// the step follow from it. A worker has read the file's header.
+#pragma once
+
+#include <string>
+
+#include "app/controllers/request_operand.h"
+#include "app/protocol/worker_link.h"
+#include "engine/input/tensor_source.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+/// "X", "W", "Wdown", "dY".
+const char* operand_name(RequestOperand operand);
+
+/// The request's shape with the sizes that the tensor gives. InvalidArgument: its dimensions are
+/// not the operand's; the sentence says which the operand has.
+engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
+                                           RequestOperand operand,
+                                           const engine::RunRequest& request);
+
+/// `request`, whose operand comes from the file of the report, with the tensor that is meant and
+/// the sizes that follow from it; the only tensor that can be used need not be named. The error
+/// says why the file does not fit.
+engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
+                                                  RequestOperand operand, const FileReport& report);
+
+}  // namespace app

@@ -1,0 +1,24 @@
+#include "app/controllers/run_names.h"
+
+#include <fmt/format.h>
+
+#include "app/controllers/request_actions.h"
+
+namespace app {
+
+std::vector<std::string> run_names(std::span<const ListedRun> runs) {
+  std::vector<const engine::RunRequest*> requests;
+  for (const ListedRun& one : runs) requests.push_back(&one.run->request);
+  std::vector<std::string> names = summaries_of(requests);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto& [run, given] = runs[i];
+    // A sweep's settings are in the summary; A or B of a pair are not.
+    const bool paired = run->group.kind == profiling::GroupKind::Interleaved;
+    std::string name = given.empty() ? std::move(names[i]) : std::string(given);
+    if (given.empty() && paired) name = run->group.label + ": " + name;
+    names[i] = fmt::format("{}. {}", i + 1, name);
+  }
+  return names;
+}
+
+}  // namespace app

@@ -1,0 +1,270 @@
+// The cards of the amax-history scrubber.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/cards/card.h"
+#include "app/gui/panels/history_view.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+const char* const kMethod =
+    "The CPU twins of quantize and of the delayed-scaling update, in every worker: step s takes "
+    "X with seed + s, casts it with the scale left by earlier steps, and puts its own amax "
+    "into row 0 of the history. An expert without tokens leaves history and scale as they are.";
+
+/// Range of both series in log2, plus one octave of margin.
+plot::Range range_of(std::vector<double> first, const std::vector<double>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  const plot::Range range = plot::value_range(first);
+  return {std::floor(range.min) - 1.0, std::ceil(range.max) + 1.0};
+}
+
+void draw_steps(const plot::PlotFrame& frame, const std::vector<double>& values, ImU32 color,
+                float width) {
+  ImDrawList* draw = frame.draw();
+  ImVec2 last;
+  bool open = false;
+  for (std::size_t step = 0; step < values.size(); ++step) {
+    if (!std::isfinite(values[step])) {
+      open = false;
+      continue;
+    }
+    const ImVec2 at(frame.x().to_pixel(static_cast<double>(step)),
+                    frame.y().to_pixel(values[step]));
+    if (open) draw->AddLine(last, at, color, width);
+    draw->AddCircleFilled(at, 1.0F + width, color);
+    last = at;
+    open = true;
+  }
+}
+
+std::string ring_list(const std::vector<double>& ring) {
+  std::string text = "row\tamax\n";
+  for (std::size_t row = 0; row < ring.size(); ++row) {
+    text += fmt::format("{}\t{:.9g}\n", row, ring[row]);
+  }
+  return text;
+}
+
+}  // namespace
+
+void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, const Steps& steps) {
+  const Theme& theme = context.theme;
+  const engine::AmaxHistory& history = *model_.history();
+  const std::vector<double> first = model_.log2_of(steps.first, expert_);
+  const std::vector<double> second = model_.log2_of(steps.second, expert_);
+  ImGui::SetCursorScreenPos(area.at);
+  const plot::FrameSpec spec{
+      .id = steps.plot_id,
+      .size = area.size,
+      .x = {.kind = plot::AxisKind::Integer,
+            .label = "step",
+            .limits = {-0.5, static_cast<double>(history.steps) - 0.5}},
+      .y = {.kind = plot::AxisKind::Log2, .label = steps.axis, .limits = range_of(first, second)},
+      .selectable = false,
+      .min_span = 4.0};
+  plot::PlotFrame frame(context, spec, view_);
+  ImDrawList* draw = frame.draw();
+  for (int step = 0; step < history.steps; ++step) {
+    const HistoryPoint point = model_.at(step, expert_);
+    const float left = frame.x().to_pixel(step - 0.5);
+    const float right = frame.x().to_pixel(step + 0.5);
+    const ImVec2 low(left, frame.min().y);
+    const ImVec2 high(right, frame.max().y);
+    if (point.rows == 0) plot::draw_hatch(draw, low, high, theme.colors.line, theme.px(6));
+    if (point.saturated > 0) draw->AddRectFilled(low, high, plot::faded(theme.colors.bad, 0.30F));
+  }
+  draw_steps(frame, second, theme.colors.dim_text, 1.0F);
+  draw_steps(frame, first, theme.colors.accent, 1.5F);
+  const float x = frame.x().to_pixel(step_);
+  draw->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y), theme.colors.text,
+                theme.px(1.5F));
+  if (frame.hovered() && ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) {
+    step_ = std::clamp(static_cast<int>(std::lround(frame.hover_x())), 0,
+                       std::max(history.steps - 1, 0));
+    playing_ = false;
+  }
+}
+
+CardSpec HistoryView::steps_card(const PanelContext& context, const Steps& steps) {
+  return {
+      .id = steps.id,
+      .title = steps.title,
+      .question = steps.question,
+      .note = fmt::format("expert {}: {}", expert_, steps.note),
+      .measured = kMethod,
+      .list = [this] { return model_.list(); },
+      .draw = [this, &context, steps](const Area& room) { draw_scrubbed(context, room, steps); },
+      .read_out = {steps.control, steps.label, [this] {
+                     return fmt::format("step={};expert={};steps={}", step_, expert_,
+                                        model_.history()->steps);
+                   }}};
+}
+
+std::vector<HistoryView::PointLine> HistoryView::point_lines() const {
+  const HistoryPoint p = model_.at(step_, expert_);
+  const bool tokens = p.rows > 0;
+  const auto scale = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:.5g}", value) : std::string("none");
+  };
+  const double too_large = p.scale_used / p.scale_wanted;
+  return {
+      {"tokens", tokens ? plot::count_text(static_cast<std::uint64_t>(p.rows)) : "none: unchanged",
+       false},
+      {"amax of the step", tokens ? fmt::format("{:.5g}", p.amax) : "none", false},
+      {"amax from history", p.history_amax > 0.0 ? fmt::format("{:.5g}", p.history_amax) : "none",
+       false},
+      {"scale used", scale(p.scale_used), false},
+      {"scale wanted", scale(p.scale_wanted), false},
+      {"used / wanted", std::isfinite(too_large) ? fmt::format("{:.4g}", too_large) : "none",
+       too_large > 1.0},
+      {"saturated", plot::count_text(p.saturated), p.saturated > 0},
+      {"underflowed", plot::count_text(p.underflowed), false},
+      {"SNR", tokens ? plot::decibel_text(p.snr_db) + " dB" : "none", false},
+  };
+}
+
+CardSpec HistoryView::point_card(const PanelContext& context) {
+  return {.id = "history.point_card",
+          .title = "Step",
+          .question = "Everything at the scrubber; drag over a plot, or use the arrow keys.",
+          .note = fmt::format("step {}, expert {}", step_, expert_),
+          .measured = kMethod,
+          .list = [this] { return model_.list(); },
+          .draw = [this, &context](const Area& room) { draw_point(context, room); },
+          .read_out = {.id = "history.point",
+                       .label = "figures of the step",
+                       .value =
+                           [this] {
+                             std::string all = fmt::format("step={};expert={}", step_, expert_);
+                             for (const PointLine& line : point_lines()) {
+                               all += fmt::format(";{}={}", line.label, line.value);
+                             }
+                             return all;
+                           },
+                       .kind = "text"}};
+}
+
+void HistoryView::draw_point(const PanelContext& context, const Area& room) const {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  const std::vector<PointLine> lines = point_lines();
+  const float height = std::min(font->FontSize + theme.px(4),
+                                std::max(room.size.y / static_cast<float>(lines.size()), 1.0F));
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  ImVec2 at = room.at;
+  for (const PointLine& line : lines) {
+    if (at.y + font->FontSize > room.end().y) return;
+    plot::draw_text(draw, font, at, theme.colors.dim_text, line.label);
+    plot::draw_text(draw, theme.fonts.mono,
+                    ImVec2(at.x + std::min(theme.px(130), 0.5F * room.size.x), at.y),
+                    line.bad ? theme.colors.bad : theme.colors.text, line.value);
+    at.y += height;
+  }
+}
+
+CardSpec HistoryView::ring_card(const PanelContext& context) {
+  const std::vector<double> ring = model_.ring(step_, expert_);
+  return {.id = "history.ring_card",
+          .title = "Ring",
+          .question =
+              "What does the history hold after this step? Row 0 is where the step puts "
+              "its own amax; the last row is the newest of earlier steps.",
+          .note = fmt::format("row 0 and the last {} of {} rows",
+                              std::max<std::size_t>(ring.size(), 1) - 1,
+                              model_.history()->request.request.recipe.delayed.history_length),
+          .measured = kMethod,
+          .list = [ring] { return ring_list(ring); },
+          .draw = [this, &context, ring](const Area& room) { draw_ring(context, room, ring); },
+          .read_out = {"history.ring", "rows of the history", [ring] {
+                         const auto filled =
+                             std::ranges::count_if(ring, [](double amax) { return amax > 0.0; });
+                         return fmt::format("rows={};filled={}", ring.size(), filled);
+                       }}};
+}
+
+void HistoryView::draw_ring(const PanelContext& context, const Area& room,
+                            const std::vector<double>& ring) const {
+  const Theme& theme = context.theme;
+  const int length = model_.history()->request.request.recipe.delayed.history_length;
+  // An empty row has no height.
+  std::vector<double> heights;
+  for (const double amax : ring) heights.push_back(amax > 0.0 ? std::log2(amax) : INFINITY);
+  const plot::Range range = plot::value_range(heights);
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float label = theme.fonts.label->FontSize + theme.px(2);
+  const float floor_y = room.at.y + room.size.y - label;
+  const float cell = room.size.x / static_cast<float>(std::max<std::size_t>(ring.size(), 1));
+  const float air = cell > theme.px(6) ? theme.px(2) : 0.0F;
+  for (std::size_t row = 0; row < ring.size(); ++row) {
+    const float left = room.at.x + cell * static_cast<float>(row);
+    const ImVec2 min(left, room.at.y);
+    const ImVec2 max(left + cell - air, floor_y);
+    if (std::isfinite(heights[row])) {
+      const double part = range.empty() ? 1.0 : (heights[row] - range.min) / range.span();
+      const float top = floor_y - (floor_y - room.at.y) * static_cast<float>(0.08 + 0.92 * part);
+      draw->AddRectFilled(ImVec2(min.x, top), max,
+                          row == 0 ? theme.colors.accent : theme.stage(engine::Stage::Amax));
+    } else {
+      plot::draw_hatch(draw, min, max, theme.colors.line, theme.px(4));
+    }
+    if (ImGui::IsMouseHoveringRect(min, max) && ImGui::IsWindowHovered()) {
+      const std::size_t number =
+          row == 0 ? 0 : static_cast<std::size_t>(length) - ring.size() + row;
+      plot::read_out(context, fmt::format("row {}", number),
+                     {{"amax", ring[row] > 0.0 ? fmt::format("{:.6g}", ring[row]) : "empty"}});
+    }
+  }
+  plot::draw_text(draw, theme.fonts.label, ImVec2(room.at.x, floor_y + theme.px(1)),
+                  theme.colors.dim_text, "row 0");
+  plot::draw_text_right(draw, theme.fonts.label,
+                        ImVec2(room.at.x + room.size.x, floor_y + theme.px(1)),
+                        theme.colors.dim_text, fmt::format("row {}", length - 1));
+}
+
+CardSpec HistoryView::experts_card(const PanelContext& context) {
+  return {.id = "history.experts_card",
+          .title = "Experts",
+          .question = "Which expert suffers when? A click chooses step and expert.",
+          .note = "SNR of X in dB",
+          .measured = kMethod,
+          .list = [this] { return model_.list(); },
+          .draw = [this, &context](const Area& room) { draw_experts(context, room.size); },
+          .read_out = {"history.experts", "SNR of all experts", [this] {
+                         return fmt::format("experts={};steps={}", model_.snr().rows,
+                                            model_.snr().columns);
+                       }}};
+}
+
+void HistoryView::draw_experts(const PanelContext& context, ImVec2 size) {
+  plot::Range colors = plot::value_range(model_.snr().values);
+  if (colors.empty()) colors = plot::padded(colors, 0.0);
+  const plot::HeatmapHover hover = plot::draw_heatmap(
+      context,
+      {.id = "##history.experts",
+       .size = size,
+       .x_label = "step",
+       .y_label = "expert",
+       .colors = colors,
+       .legend = "SNR, dB",
+       .legend_ends = {fmt::format("{:.1f}", colors.min), fmt::format("{:.1f}", colors.max)}},
+      model_.snr(), model_.generation(), experts_state_);
+  if (hover.inside) {
+    const HistoryPoint p = model_.at(hover.column, hover.row);
+    plot::read_out(context, fmt::format("step {}, expert {}", hover.column, hover.row),
+                   {{"SNR", p.rows > 0 ? plot::decibel_text(p.snr_db) : "no tokens"},
+                    {"saturated", plot::count_text(p.saturated)},
+                    {"underflowed", plot::count_text(p.underflowed)}});
+  }
+  if (hover.clicked) {
+    step_ = hover.column;
+    expert_ = hover.row;
+    playing_ = false;
+  }
+}
+
+}  // namespace app
