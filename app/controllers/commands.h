@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/controllers/request_operand.h"
 #include "app/controllers/session_view.h"
 #include "app/sweep/plan.h"
 #include "engine/input/tensor_source.h"

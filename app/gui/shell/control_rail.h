@@ -13,6 +13,7 @@
 
 #include "app/controllers/link_supervisor.h"
 #include "app/controllers/request_controls.h"
+#include "app/controllers/request_operand.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"

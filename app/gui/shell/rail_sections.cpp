@@ -14,6 +14,7 @@
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/theme/text.h"
 #include "engine/input/tensor_file.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {

@@ -165,19 +165,26 @@ engine::TensorEntry tensor(const std::string& name, std::vector<std::int64_t> sh
   return entry;
 }
 
-TEST(OperandFile, ShapeByRole) {
-  const engine::ShapeSpec step{.preset = "a", .num_experts = 4, .tokens = 8, .n = 16, .k = 32};
-  const auto of = [&](std::vector<std::int64_t> sizes, engine::OperandRole role) {
-    return shape_of(tensor("", std::move(sizes)), role, step);
+TEST(OperandFile, ShapeByOperand) {
+  engine::RunRequest request;
+  request.shape = {.preset = "a", .num_experts = 4, .tokens = 8, .n = 16, .k = 32};
+  const auto of = [&](std::vector<std::int64_t> sizes, RequestOperand operand) {
+    return shape_of(tensor("", std::move(sizes)), operand, request);
   };
-  using enum engine::OperandRole;
-  EXPECT_EQ(of({4, 64, 32}, Weights).value().n, 64);
-  EXPECT_EQ(of({4, 64, 32}, Weights).value().preset, "") << "no published layer any longer";
-  EXPECT_EQ(of({256, 32}, Weights).value().n, 64) << "experts one under the other";
-  EXPECT_EQ(of({8, 24}, Gradients).value().n, 24);
-  EXPECT_EQ(of({8, 32}, Activations).value(), step);
-  EXPECT_FALSE(of({255, 32}, Weights).ok());
-  EXPECT_FALSE(of({8}, Gradients).ok());
+  using enum RequestOperand;
+  EXPECT_EQ(of({4, 64, 32}, W).value().n, 64);
+  EXPECT_EQ(of({4, 64, 32}, W).value().preset, "") << "no published layer any longer";
+  EXPECT_EQ(of({256, 32}, W).value().n, 64) << "experts one under the other";
+  EXPECT_EQ(of({8, 24}, DY).value().n, 24);
+  EXPECT_EQ(of({8, 32}, X).value(), request.shape);
+  EXPECT_FALSE(of({255, 32}, W).ok());
+  EXPECT_FALSE(of({8}, DY).ok());
+  // Of an expert layer dY has K columns, and Wdown those of A, half of H's.
+  request.step = engine::StepKind::ExpertLayer;
+  EXPECT_EQ(of({8, 48}, DY).value().k, 48);
+  EXPECT_EQ(of({8, 48}, DY).value().n, 16);
+  EXPECT_EQ(of({4, 48, 24}, WDown).value().k, 48);
+  EXPECT_EQ(of({4, 48, 24}, WDown).value().n, 48);
 }
 
 TEST(OperandFile, TheTensorThatIsMeant) {
@@ -186,9 +193,7 @@ TEST(OperandFile, TheTensorThatIsMeant) {
   FileReport report{.path = "/f.safetensors", .error = {}, .tensors = {}};
   report.tensors.push_back(tensor("ids", {8}, "integers"));
   report.tensors.push_back(tensor("h.0", {64, 128}));
-  const auto fitted = [&] {
-    return fitted_to_file(request, engine::OperandRole::Activations, report);
-  };
+  const auto fitted = [&] { return fitted_to_file(request, RequestOperand::X, report); };
   EXPECT_EQ(std::get<engine::FileInput>(fitted().value().activations).tensor, "h.0");
   report.tensors.push_back(tensor("h.1", {96, 128}));
   EXPECT_THAT(fitted().error().message, HasSubstr("holds 2 tensors; choose one"));
