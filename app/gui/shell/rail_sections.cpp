@@ -124,7 +124,7 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
       shape.preset.clear();
     } else {
       const engine::ShapePreset& preset = presets_[static_cast<std::size_t>(index) - 1];
-      shape = preset.shape;
+      engine::apply_preset(preset, request);
       // Live must answer within a blink; on a CPU that holds for the small shapes only.
       if (!engine::traits_of(request.backend).device) live = preset.laptop;
     }
