@@ -39,19 +39,38 @@ Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {
                     "Choosing whether weights are quantized");
 }
 
-kernels::GroupedInput GroupedStep::activations() const {
-  return {.input = operands_.activations,
-          .type = config_.recipe.high_precision,
-          .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-          .num_groups = config_.num_groups,
-          .capacity_rows = config_.capacity_rows,
-          .columns = config_.k};
+namespace {
+
+/// What another part of the step makes for this layer.
+void feed(const std::vector<FedOperand>& fed, int layer, kernels::GroupedInput& input) {
+  if (fed.empty()) return;
+  const FedOperand& from = fed[static_cast<std::size_t>(layer)];
+  input.input = from.input;
+  input.activation = from.activation;
+  input.gradient = from.gradient;
 }
 
-kernels::GroupedInput GroupedStep::gradients() const {
-  kernels::GroupedInput input = activations();
-  input.input = operands_.gradients;
-  input.columns = config_.n;
+}  // namespace
+
+kernels::GroupedInput GroupedStep::activations(int layer) const {
+  kernels::GroupedInput input{.input = operands_.activations,
+                              .type = config_.recipe.high_precision,
+                              .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                              .num_groups = config_.num_groups,
+                              .capacity_rows = config_.capacity_rows,
+                              .columns = config_.k};
+  feed(operands_.fed_activations, layer, input);
+  return input;
+}
+
+kernels::GroupedInput GroupedStep::gradients(int layer) const {
+  kernels::GroupedInput input{.input = operands_.gradients,
+                              .type = config_.recipe.high_precision,
+                              .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                              .num_groups = config_.num_groups,
+                              .capacity_rows = config_.capacity_rows,
+                              .columns = config_.n};
+  feed(operands_.fed_gradients, layer, input);
   return input;
 }
 
@@ -70,62 +89,91 @@ const void* GroupedStep::weights_of_expert(int layer, int expert) const {
     return operands_.weight_lists[index][static_cast<std::size_t>(expert)].tensor.values;
   }
   return static_cast<const std::byte*>(operands_.weights[index]) +
-         expert * kHighPrecisionBytes * config_.n * config_.k;
+         expert * config_.operand_bytes() * config_.n * config_.k;
 }
 
-Status GroupedStep::quantize_weights(cudaStream_t stream, StepObserver& observer) const {
-  for (const StepOperand& weight : w_) ENGINE_TRY(weight.quantize(ours(stream), observer));
-  return {};
+Status GroupedStep::launch_head(cudaStream_t stream, StepObserver& observer) const {
+  const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
+  return pointers_.launch_head(ours(stream));
+}
+
+Status GroupedStep::quantize_activations(int layer, cudaStream_t stream,
+                                         StepObserver& observer) const {
+  return x_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
+}
+
+Status GroupedStep::quantize_late(int layer, cudaStream_t stream, StepObserver& observer) const {
+  return late_x_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
+}
+
+Status GroupedStep::quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const {
+  return w_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
+}
+
+Status GroupedStep::quantize_gradients(int layer, cudaStream_t stream,
+                                       StepObserver& observer) const {
+  ENGINE_TRY(dy_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer));
+  return bias_gradient(layer, stream, observer);
+}
+
+Status GroupedStep::launch_product(int layer, Product product, cudaStream_t stream,
+                                   StepObserver& observer) const {
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    if (products_[index].layer != layer || products_[index].product != product) continue;
+    ENGINE_TRY(run(index, stream, observer));
+  }
+  return product == Product::Fprop ? add_biases(layer, stream, observer) : Status{};
 }
 
 Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& observer) const {
   if (!config_.linear.bias) return {};
-  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = layer});
+  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
   const auto index = static_cast<std::size_t>(layer);
-  return check_cuda(kernels::add_bias({.values = outputs_[index].y,
-                                       .type = config_.output_type(),
-                                       .bias = operands_.biases[index],
-                                       .bias_type = config_.recipe.high_precision,
-                                       .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                                       .num_groups = config_.num_groups,
-                                       .capacity_rows = config_.capacity_rows,
-                                       .columns = config_.n},
-                                      ours(stream)),
-                    "Launching the bias kernel");
+  return check_cuda(
+      kernels::add_bias({.values = outputs_[index].y,
+                         .type = config_.output_type(),
+                         .bias = operands_.biases[index],
+                         .bias_type = config_.bias_type.value_or(config_.recipe.high_precision),
+                         .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                         .num_groups = config_.num_groups,
+                         .capacity_rows = config_.capacity_rows,
+                         .columns = config_.n},
+                        ours(stream)),
+      "Launching the bias kernel");
 }
 
-Status GroupedStep::bias_gradient(cudaStream_t stream, StepObserver& observer) const {
+Status GroupedStep::bias_gradient(int layer, cudaStream_t stream, StepObserver& observer) const {
   if (!config_.linear.bias) return {};
-  const WorkScope scope(observer, {.stage = Stage::Bias});
+  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
   if (!fused_bias()) {
     ENGINE_CUDA_TRY(
-        kernels::bias_partials({.input = gradients(), .partials = bias_partials_.as<float>()},
+        kernels::bias_partials({.input = gradients(layer), .partials = bias_partials_.as<float>()},
                                ours(stream)),
         "Launching the bias-gradient kernel");
   }
-  return check_cuda(
-      kernels::reduce_bias_gradient({.partials = bias_partials_.as<float>(),
-                                     .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                                     .num_groups = config_.num_groups,
-                                     .columns = config_.n,
-                                     .output_type = config_.recipe.high_precision,
-                                     .gradient = outputs_.front().bias_gradient},
-                                    ours(stream)),
-      "Launching the bias-gradient kernel");
+  return check_cuda(kernels::reduce_bias_gradient(
+                        {.partials = bias_partials_.as<float>(),
+                         .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                         .num_groups = config_.num_groups,
+                         .columns = config_.n,
+                         .output_type = config_.recipe.high_precision,
+                         .gradient = outputs_[static_cast<std::size_t>(layer)].bias_gradient},
+                        ours(stream)),
+                    "Launching the bias-gradient kernel");
 }
 
 Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& observer) const {
   const StepProduct& product = products_[index];
   const int number = static_cast<int>(index);
   if (config_.setup_arrays == SetupArrays::Shared) {
-    const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = product.layer});
+    const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(product.layer)});
     ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
   }
   if (product.alphas) {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = product.layer});
+    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = config_.tag(product.layer)});
     ENGINE_TRY(product.alphas->launch(ours(stream)));
   }
-  const WorkTag tag{.stage = stage_of(product.product), .layer = product.layer};
+  const WorkTag tag{.stage = stage_of(product.product), .layer = config_.tag(product.layer)};
   const WorkScope scope(observer, tag);
   return workspaces_.with(number, product.product, stream, [&](void* workspace) {
     return product.matmul->launch(workspace, stream, {.observer = observer, .tag = tag});
@@ -158,20 +206,21 @@ Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
   if (config_.forward()) return {};
   ENGINE_TRY(pointers_.launch_head(ours(stream)));
   for (int cast = 0; cast < traits_of(config_.recipe).steps_to_settle(); ++cast) {
-    ENGINE_TRY(x_.front().quantize(ours(stream), observer));
-    ENGINE_TRY(quantize_weights(stream, observer));
+    ENGINE_TRY(quantize_activations(0, stream, observer));
+    for (int layer = 0; layer < config_.layers; ++layer) {
+      ENGINE_TRY(quantize_weights(layer, stream, observer));
+    }
   }
   return {};
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
-  {
-    const WorkScope scope(observer, {.stage = Stage::Offsets});
-    ENGINE_TRY(pointers_.launch_head(ours(stream)));
-  }
+  ENGINE_TRY(launch_head(stream, observer));
   if (config_.forward()) {
-    ENGINE_TRY(x_.front().quantize(ours(stream), observer));
-    ENGINE_TRY(quantize_weights(stream, observer));
+    ENGINE_TRY(quantize_activations(0, stream, observer));
+    for (int layer = 0; layer < config_.layers; ++layer) {
+      ENGINE_TRY(quantize_weights(layer, stream, observer));
+    }
     // Back to back, as in a network's captured step: in this order a shared workspace was measured
     // to give wrong results.
     ENGINE_TRY(run_all(Product::Fprop, stream, observer));
@@ -180,8 +229,7 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
     }
   }
   if (!config_.backward()) return {};
-  ENGINE_TRY(dy_.front().quantize(ours(stream), observer));
-  ENGINE_TRY(bias_gradient(stream, observer));
+  ENGINE_TRY(quantize_gradients(0, stream, observer));
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const Product product = products_[index].product;
     const bool later = product == Product::Wgrad && config_.linear.delayed_wgrad;
@@ -194,22 +242,53 @@ Status GroupedStep::backward_dw(cudaStream_t stream, StepObserver& observer) con
   return run_all(Product::Wgrad, stream, observer);
 }
 
-Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t stream) {
-  std::vector<AlgorithmTrial> trials;
-  StepObserver unobserved;
+Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t stream) {
+  std::vector<ProductTrial> trials;
   for (std::size_t index = 0; index < products_.size(); ++index) {
+    const StepProduct& product = products_[index];
     const int number = static_cast<int>(index);
     ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
-    AlgorithmTrial trial;
-    ENGINE_TRY(
-        workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {
-          ENGINE_ASSIGN(
-              trial, products_[index].matmul->try_candidates(written_splits_, workspace, stream));
-          return {};
-        }));
-    trials.push_back(trial);
+    ProductTrial& made = trials.emplace_back();
+    made.layer = config_.tag(product.layer);
+    made.product = product.product;
+    ENGINE_TRY(workspaces_.with(number, product.product, stream, [&](void* workspace) -> Status {
+      ENGINE_ASSIGN(made.trial, product.matmul->try_candidates(written_splits_, workspace, stream));
+      return {};
+    }));
   }
   return trials;
+}
+
+std::vector<StepOutput> GroupedStep::all_outputs() const {
+  const auto* rows = arrays_.row_offsets.as<std::int64_t>();
+  std::vector<StepOutput> all;
+  for (int layer = 0; config_.forward() && layer < config_.layers; ++layer) {
+    all.push_back({.product = Product::Fprop,
+                   .layer = config_.tag(layer),
+                   .values = outputs(layer).y,
+                   .type = config_.output_type(),
+                   .row_offsets = rows,
+                   .capacity_rows = config_.capacity_rows,
+                   .columns = config_.n});
+  }
+  for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
+    all.push_back({.product = Product::Dgrad,
+                   .layer = config_.tag(layer),
+                   .values = outputs(layer).dx,
+                   .type = config_.output_type(),
+                   .row_offsets = rows,
+                   .capacity_rows = config_.capacity_rows,
+                   .columns = config_.k});
+    all.push_back({.product = Product::Wgrad,
+                   .layer = config_.tag(layer),
+                   .values = outputs(layer).dw,
+                   .type = config_.wgrad_type(),
+                   .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
+                   .capacity_rows = config_.weight_rows(),
+                   .columns = config_.k,
+                   .added_to = config_.linear.accumulate_wgrad});
+  }
+  return all;
 }
 
 Status GroupedStep::check_splits(cudaStream_t stream) const {

@@ -13,6 +13,7 @@
 
 #include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/grouped_product.h"
+#include "engine/linear/device_step.h"
 #include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
 #include "engine/linear/step_operand.h"
@@ -22,7 +23,7 @@
 
 namespace engine {
 
-class GroupedStep {
+class GroupedStep final : public DeviceStep {
  public:
   /// Allocates everything and asks for algorithms. Synchronises the stream. InvalidArgument if
   /// operands are missing.
@@ -30,24 +31,30 @@ class GroupedStep {
                                     const StepConfig& config, StepOperands operands,
                                     std::vector<CallerOutputs> outputs, cudaStream_t stream);
 
-  /// For set-up and tests only: a running step may be reading them.
-  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream);
-  /// Called before a launch, on its stream: whether the launch keeps the existing quantized
-  /// weights. The flag is on the device, so that replays follow it.
-  Status keep_weights(bool keep, cudaStream_t stream) const;
-
-  Status launch(cudaStream_t stream, StepObserver& observer) const;
+  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status keep_weights(bool keep, cudaStream_t stream) const override;
+  Status launch(cudaStream_t stream, StepObserver& observer) const override;
   /// How this project's kernels are launched from now on; captured graphs do not change.
   void launch_programmatically(bool programmatic) { config_.programmatic = programmatic; }
-  /// Computes what a step with StepPasses::Backward reads of the preceding forward step. Called
-  /// once, before the first launch; does nothing for other passes.
-  Status prepare(cudaStream_t stream, StepObserver& observer) const;
+  Status prepare(cudaStream_t stream, StepObserver& observer) const override;
   /// The delayed part of a step (linear.delayed_wgrad); launch() ends with it.
   Status backward_dw(cudaStream_t stream, StepObserver& observer) const;
 
   /// Parts of a launch on their own: its first launches, and one product of every layer on the
   /// operands of an earlier launch.
   Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
+  /// The same as part of a step: under its stage.
+  Status launch_head(cudaStream_t stream, StepObserver& observer) const;
+  // One layer's parts of a step, in any order that its data allows. X and dY that all layers share
+  // are those of layer 0.
+  Status quantize_activations(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status quantize_late(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const;
+  /// And the gradient of the bias.
+  Status quantize_gradients(int layer, cudaStream_t stream, StepObserver& observer) const;
+  /// fprop with its bias.
+  Status launch_product(int layer, Product product, cudaStream_t stream,
+                        StepObserver& observer) const;
   Status launch_product(Product product, cudaStream_t stream, StepObserver& observer) const {
     return run_all(product, stream, observer);
   }
@@ -58,24 +65,18 @@ class GroupedStep {
   /// for a high-precision recipe.
   Status quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps = {}) const;
 
-  /// Times the products' candidates, after a launch. Synchronises; outputs are overwritten.
-  Result<std::vector<AlgorithmTrial>> try_candidates(cudaStream_t stream);
-
-  /// Of the products, in the order of try_candidates().
-  int layer_of(std::size_t product) const { return products_[product].layer; }
-  Product product_of(std::size_t product) const { return products_[product].product; }
-
-  /// Synchronises. An error if any launch since creation met splits that were negative or exceeded
-  /// the capacity.
-  Status check_splits(cudaStream_t stream) const;
+  Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
+  Status check_splits(cudaStream_t stream) const override;
+  std::vector<StepOutput> all_outputs() const override;
+  int num_groups() const override { return config_.num_groups; }
 
   const StepConfig& config() const { return config_; }
   const StepArrays& arrays() const { return arrays_; }
   const std::shared_ptr<const CublasLt>& library() const { return library_; }
   const LayerOutputs& outputs(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   /// The operands as the kernels see them, with device pointers.
-  kernels::GroupedInput activations() const;
-  kernels::GroupedInput gradients() const;
+  kernels::GroupedInput activations(int layer = 0) const;
+  kernels::GroupedInput gradients(int layer = 0) const;
   /// For a list of weights, without an address of values.
   kernels::GroupedInput weights(int layer) const;
   const void* weights_of_expert(int layer, int expert) const;
@@ -99,9 +100,8 @@ class GroupedStep {
   Status take_outputs(cudaStream_t stream);
   Status make_products(cudaStream_t stream);
   Status add_product(int layer, Product product, cudaStream_t stream);
-  Status quantize_weights(cudaStream_t stream, StepObserver& observer) const;
   Status add_biases(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status bias_gradient(cudaStream_t stream, StepObserver& observer) const;
+  Status bias_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status run(std::size_t index, cudaStream_t stream, StepObserver& observer) const;
   Status run_all(Product product, cudaStream_t stream, StepObserver& observer) const;
   bool fused_bias() const;
@@ -113,9 +113,10 @@ class GroupedStep {
   StepArrays arrays_;
   PointerArrays pointers_;
   Workspaces workspaces_;
-  std::vector<StepOperand> x_;   // one
-  std::vector<StepOperand> dy_;  // one, backward only
-  std::vector<StepOperand> w_;   // one per layer
+  std::vector<StepOperand> x_;       // one, or one per layer
+  std::vector<StepOperand> late_x_;  // the columnwise copies, where they are separate
+  std::vector<StepOperand> dy_;      // as x_, backward only
+  std::vector<StepOperand> w_;       // one per layer
   std::vector<DeviceBuffer> owned_;
   std::vector<LayerOutputs> outputs_;
   DeviceBuffer bias_partials_;

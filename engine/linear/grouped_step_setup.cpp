@@ -21,20 +21,24 @@ StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
       break;
   }
   // fprop reads rows; dgrad and wgrad read W's and X's columnwise copies.
-  return {.role = role, .rowwise = config.forward(), .columnwise = config.backward()};
+  const bool late = role == OperandRole::Activations && config.late_activations;
+  return {.role = role, .rowwise = config.forward(), .columnwise = config.backward() && !late};
 }
 
 /// In the ledger.
-std::string operand_name(const StepOperand::Setup& setup) {
+std::string operand_name(const StepConfig& config, const StepOperand::Setup& setup) {
+  const auto of_layer = [&](const char* symbol, bool every) {
+    return every ? fmt::format("{}, layer {}", symbol, setup.layer) : symbol;
+  };
   switch (setup.role) {
     case OperandRole::Activations:
-      return "X";
+      return of_layer(config.symbols.x, config.fed_activations);
     case OperandRole::Gradients:
-      return "dY";
+      return of_layer(config.symbols.dy, config.fed_gradients);
     case OperandRole::Weights:
       break;
   }
-  return fmt::format("W, layer {}", setup.layer);
+  return of_layer(config.symbols.w, true);
 }
 
 std::int64_t bias_partial_bytes(const StepConfig& config) {
@@ -70,14 +74,22 @@ Status GroupedStep::check_operands() const {
   const auto refuse = [](std::string what) {
     return Error{ErrorCode::InvalidArgument, "The step has no " + std::move(what)};
   };
-  if (operands_.activations == nullptr) return refuse("activations");
+  const auto given = [&](bool fed, const std::vector<FedOperand>& all, const void* one) {
+    return fed ? all.size() == layers : one != nullptr;
+  };
+  if (!given(config_.fed_activations, operands_.fed_activations, operands_.activations)) {
+    return refuse("activations");
+  }
   const bool listed = config_.list() && !operands_.weight_lists.empty();
   const std::size_t weights = listed ? operands_.weight_lists.size() : operands_.weights.size();
   if (weights != layers) {
     return refuse(
         fmt::format("weights for each of its {} layers ({} were given)", layers, weights));
   }
-  if (config_.backward() && operands_.gradients == nullptr) return refuse("gradients");
+  if (config_.backward() &&
+      !given(config_.fed_gradients, operands_.fed_gradients, operands_.gradients)) {
+    return refuse("gradients");
+  }
   if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
     return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
                               operands_.biases.size()));
@@ -110,13 +122,20 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
   const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
                        const kernels::GroupedInput& input) -> Status {
     setup.input = input;
-    const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(setup)});
+    const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(config_, setup)});
     setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
     ENGINE_ASSIGN(StepOperand operand, StepOperand::create(config_, setup, stream));
     to.push_back(std::move(operand));
     return {};
   };
-  ENGINE_TRY(add(x_, operand_setup(config_, OperandRole::Activations), activations()));
+  for (int layer = 0; layer < config_.activation_operands(); ++layer) {
+    StepOperand::Setup setup = operand_setup(config_, OperandRole::Activations);
+    setup.layer = layer;
+    ENGINE_TRY(add(x_, setup, activations(layer)));
+    if (!config_.late_activations || !config_.backward()) continue;
+    std::swap(setup.rowwise, setup.columnwise);
+    ENGINE_TRY(add(late_x_, setup, activations(layer)));
+  }
   for (int layer = 0; layer < config_.layers; ++layer) {
     StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
     setup.layer = layer;
@@ -127,9 +146,13 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
     ENGINE_TRY(add(w_, setup, weights(layer)));
   }
   if (!config_.backward()) return {};
-  StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
-  if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
-  return add(dy_, setup, gradients());
+  for (int layer = 0; layer < config_.gradient_operands(); ++layer) {
+    StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
+    setup.layer = layer;
+    if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
+    ENGINE_TRY(add(dy_, setup, gradients(layer)));
+  }
+  return {};
 }
 
 Status GroupedStep::take_outputs(cudaStream_t stream) {
@@ -149,16 +172,23 @@ Status GroupedStep::take_outputs(cudaStream_t stream) {
     const auto name = [&](const char* what) { return fmt::format("{}, layer {}", what, layer); };
     const std::int64_t rows = config_.capacity_rows;
     if (config_.forward()) {
-      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n, name("Y")));
+      ENGINE_TRY(
+          take(outputs.y, config_.output_bytes() * rows * config_.n, name(config_.symbols.y)));
     }
     if (!config_.backward()) continue;
-    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k, name("dX")));
     ENGINE_TRY(
-        take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k, name("dW")));
+        take(outputs.dx, config_.output_bytes() * rows * config_.k, name(config_.symbols.dx)));
+    ENGINE_TRY(take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k,
+                    name(config_.symbols.dw)));
   }
   if (!config_.linear.bias || !config_.backward()) return {};
-  return take(outputs_.front().bias_gradient, kHighPrecisionBytes * config_.num_groups * config_.n,
-              "db");
+  // Every layer that has its own dY has its own db.
+  for (int layer = 0; layer < config_.gradient_operands(); ++layer) {
+    ENGINE_TRY(take(outputs_[static_cast<std::size_t>(layer)].bias_gradient,
+                    config_.operand_bytes() * config_.num_groups * config_.n,
+                    config_.fed_gradients ? fmt::format("db, layer {}", layer) : "db"));
+  }
+  return {};
 }
 
 Status GroupedStep::make_products(cudaStream_t stream) {
@@ -175,6 +205,10 @@ Status GroupedStep::make_products(cudaStream_t stream) {
 Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream) {
   const auto index = static_cast<std::size_t>(layer);
   const LayerOutputs& outputs = outputs_[index];
+  const auto of = [index](const std::vector<StepOperand>& operands) -> const StepOperand& {
+    return operands[operands.size() == 1 ? 0 : index];
+  };
+  const StepOperand& saved_x = of(late_x_.empty() ? x_ : late_x_);
   const ProductDirections directions = product_directions(product);
   ProductSources sources{.product = product, .index = static_cast<int>(products_.size())};
   const auto by_rows = [&](void* base, std::int64_t columns) {
@@ -184,17 +218,17 @@ Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream)
   switch (product) {
     case Product::Fprop:
       sources.a = w_[index].source(directions.a);
-      sources.b = x_.front().source(directions.b);
+      sources.b = of(x_).source(directions.b);
       by_rows(outputs.y, config_.n);
       break;
     case Product::Dgrad:
       sources.a = w_[index].source(directions.a);
-      sources.b = dy_.front().source(directions.b);
+      sources.b = of(dy_).source(directions.b);
       by_rows(outputs.dx, config_.k);
       break;
     case Product::Wgrad:
-      sources.a = x_.front().source(directions.a);
-      sources.b = dy_.front().source(directions.b);
+      sources.a = saved_x.source(directions.a);
+      sources.b = of(dy_).source(directions.b);
       sources.d.rule.base = static_cast<std::byte*>(outputs.dw);
       sources.d.rule.bytes_per_group = config_.wgrad_bytes() * config_.n * config_.k;
       break;
@@ -218,6 +252,7 @@ std::int64_t GroupedStep::bytes(const StepConfig& config) {
   constexpr std::int64_t kSmallArrays = std::int64_t{8} << 20;
   const auto operand = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
     StepOperand::Setup setup = operand_setup(config, role);
+    if (role == OperandRole::Activations) setup.columnwise = config.backward();  // late or not
     setup.input = {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns};
     setup.padded_offsets = nullptr;
     return operand_bytes(config, setup);
@@ -229,9 +264,13 @@ std::int64_t GroupedStep::bytes(const StepConfig& config) {
              config.wgrad_bytes() * config.weight_rows() * config.k;
   }
   std::int64_t total = kSmallArrays + Workspaces::bytes(config) + bias_partial_bytes(config) +
-                       operand(OperandRole::Activations, config.capacity_rows, config.k) +
+                       config.activation_operands() *
+                           operand(OperandRole::Activations, config.capacity_rows, config.k) +
                        layer * config.layers;
-  if (config.backward()) total += operand(OperandRole::Gradients, config.capacity_rows, config.n);
+  if (config.backward()) {
+    total += config.gradient_operands() *
+             operand(OperandRole::Gradients, config.capacity_rows, config.n);
+  }
   if (!traits_of(config.backend).one_launch) {
     total += kWorkspaceBytes * (config.streams - 1) * config.products();
   }

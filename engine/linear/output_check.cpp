@@ -10,63 +10,29 @@ constexpr int kPoison = 0xFF;  // 0xFFFF is a NaN of BF16 and FP16, 0xFFFFFFFF o
 
 }  // namespace
 
-std::vector<StepOutput> step_outputs(const GroupedStep& step) {
-  const StepConfig& config = step.config();
-  const auto* rows = step.arrays().row_offsets.as<std::int64_t>();
-  std::vector<StepOutput> outputs;
-  for (int layer = 0; config.forward() && layer < config.layers; ++layer) {
-    outputs.push_back({.product = Product::Fprop,
-                       .layer = layer,
-                       .values = step.outputs(layer).y,
-                       .type = config.output_type(),
-                       .row_offsets = rows,
-                       .capacity_rows = config.capacity_rows,
-                       .columns = config.n});
-  }
-  for (int layer = 0; config.backward() && layer < config.layers; ++layer) {
-    outputs.push_back({.product = Product::Dgrad,
-                       .layer = layer,
-                       .values = step.outputs(layer).dx,
-                       .type = config.output_type(),
-                       .row_offsets = rows,
-                       .capacity_rows = config.capacity_rows,
-                       .columns = config.k});
-    outputs.push_back({.product = Product::Wgrad,
-                       .layer = layer,
-                       .values = step.outputs(layer).dw,
-                       .type = config.wgrad_type(),
-                       .row_offsets = step.arrays().weight_offsets.as<std::int64_t>(),
-                       .capacity_rows = config.weight_rows(),
-                       .columns = config.k});
-  }
-  return outputs;
-}
-
-Result<OutputCheck> OutputCheck::create(const GroupedStep& step) {
+Result<OutputCheck> OutputCheck::create(const DeviceStep& step) {
   OutputCheck check;
-  const std::size_t count =
-      step_outputs(step).size() * static_cast<std::size_t>(step.config().num_groups);
+  const std::size_t count = step.all_outputs().size() * static_cast<std::size_t>(step.num_groups());
   ENGINE_ASSIGN(check.sums_,
                 DeviceBuffer::allocate(static_cast<std::int64_t>(count * sizeof(std::uint64_t)),
                                        {AllocationRole::Check, "checksums"}));
   return check;
 }
 
-Status OutputCheck::poison(const GroupedStep& step, cudaStream_t stream) const {
-  for (const StepOutput& output : step_outputs(step)) {
-    const bool added_to = output.product == Product::Wgrad && step.config().linear.accumulate_wgrad;
+Status OutputCheck::poison(const DeviceStep& step, cudaStream_t stream) const {
+  for (const StepOutput& output : step.all_outputs()) {
     const auto bytes = static_cast<std::size_t>(output.capacity_rows * output.columns *
                                                 element_bytes(output.type));
-    ENGINE_CUDA_TRY(cudaMemsetAsync(output.values, added_to ? 0 : kPoison, bytes, stream),
+    ENGINE_CUDA_TRY(cudaMemsetAsync(output.values, output.added_to ? 0 : kPoison, bytes, stream),
                     "Poisoning an output");
   }
   return {};
 }
 
-Result<std::vector<std::uint64_t>> OutputCheck::checksums(const GroupedStep& step,
+Result<std::vector<std::uint64_t>> OutputCheck::checksums(const DeviceStep& step,
                                                           cudaStream_t stream) const {
-  const int groups = step.config().num_groups;
-  const std::vector<StepOutput> outputs = step_outputs(step);
+  const int groups = step.num_groups();
+  const std::vector<StepOutput> outputs = step.all_outputs();
   ENGINE_CUDA_TRY(cudaMemsetAsync(sums_.data(), 0, sums_.bytes(), stream), "Clearing checksums");
   std::uint64_t* target = sums_.as<std::uint64_t>();
   for (const StepOutput& output : outputs) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/model/backend_traits.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
 #include "kernels/common/types.h"
@@ -31,8 +33,21 @@ struct StepConfig {
   bool programmatic =
       false;               // kernels of this project are launched with programmatic serialization
   std::uint64_t seed = 1;  // of stochastic rounding
+  std::optional<ElementType> bias_type = {};  // of b, where it is not Recipe::high_precision
   /// Only for backends that launch one product per expert.
   std::vector<std::int64_t> host_splits = {};
+  // Of a projection of an expert layer:
+  bool fed_activations = false;   // every layer has its own X, made by another part of the step
+  bool fed_gradients = false;     // likewise dY
+  bool late_activations = false;  // X's columnwise copy is made by quantize_late()
+  LinearSymbols symbols = {};
+  int tag_stride = 1;  // WorkTag::layer is layer * tag_stride + tag_first
+  int tag_first = 0;
+
+  int tag(int layer) const { return layer * tag_stride + tag_first; }
+  /// X and dY that the step quantizes.
+  int activation_operands() const { return fed_activations ? layers : 1; }
+  int gradient_operands() const { return fed_gradients ? layers : 1; }
 
   bool quantized() const { return traits_of(recipe).quantizes(); }
   /// Products read codes and scales.
@@ -62,10 +77,9 @@ struct StepConfig {
     return fp32_outputs ? ElementType::Fp32 : recipe.high_precision;
   }
   ElementType wgrad_type() const { return fp32_outputs ? ElementType::Fp32 : linear.wgrad_type; }
+  std::int64_t operand_bytes() const { return element_bytes(recipe.high_precision); }
   std::int64_t output_bytes() const { return element_bytes(output_type()); }
   std::int64_t wgrad_bytes() const { return element_bytes(wgrad_type()); }
 };
-
-inline constexpr std::int64_t kHighPrecisionBytes = 2;  // BF16 and FP16
 
 }  // namespace engine

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/linear/output_check.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
@@ -27,27 +26,7 @@ StepConfig reference_config(const StepConfig& config) {
 }
 
 std::int64_t gathered_bytes(const StepConfig& config) {
-  return config.list() ? kHighPrecisionBytes * config.weight_rows() * config.k : 0;
-}
-
-/// The weights of layer 0 as one tensor: the step's own, or those of its list copied into `copy`.
-Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuffer& copy,
-                                             cudaStream_t stream) {
-  const StepConfig& config = step.config();
-  kernels::GroupedInput weights = step.weights(0);
-  if (!config.list()) return weights;
-  ENGINE_ASSIGN(copy,
-                DeviceBuffer::allocate(gathered_bytes(config),
-                                       {AllocationRole::Check, "weights of a list, gathered"}));
-  const std::int64_t bytes = gathered_bytes(config) / config.num_groups;
-  for (int expert = 0; expert < config.num_groups; ++expert) {
-    ENGINE_CUDA_TRY(
-        cudaMemcpyAsync(copy.data() + expert * bytes, step.weights_of_expert(0, expert),
-                        static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
-        "Gathering a list of weights");
-  }
-  weights.input = copy.data();
-  return weights;
+  return config.list() ? config.operand_bytes() * config.weight_rows() * config.k : 0;
 }
 
 Result<GroupedStep> launch_reference(const GroupedStep& step, const void* weights,
@@ -102,8 +81,8 @@ Status add_product_errors(const GroupedStep& step, const void* weights,
     numerics.no_reference = reference.error().message;
     return {};
   }
-  const std::vector<StepOutput> wanted = step_outputs(reference.value());
-  for (const StepOutput& output : step_outputs(step)) {
+  const std::vector<StepOutput> wanted = reference.value().all_outputs();
+  for (const StepOutput& output : step.all_outputs()) {
     if (output.layer != 0) continue;
     const auto same = std::find_if(wanted.begin(), wanted.end(), [&](const StepOutput& candidate) {
       return candidate.product == output.product;
@@ -118,6 +97,25 @@ Status add_product_errors(const GroupedStep& step, const void* weights,
 }
 
 }  // namespace
+
+Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuffer& copy,
+                                             cudaStream_t stream) {
+  const StepConfig& config = step.config();
+  kernels::GroupedInput weights = step.weights(0);
+  if (!config.list()) return weights;
+  ENGINE_ASSIGN(copy,
+                DeviceBuffer::allocate(gathered_bytes(config),
+                                       {AllocationRole::Check, "weights of a list, gathered"}));
+  const std::int64_t bytes = gathered_bytes(config) / config.num_groups;
+  for (int expert = 0; expert < config.num_groups; ++expert) {
+    ENGINE_CUDA_TRY(
+        cudaMemcpyAsync(copy.data() + expert * bytes, step.weights_of_expert(0, expert),
+                        static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
+        "Gathering a list of weights");
+  }
+  weights.input = copy.data();
+  return weights;
+}
 
 std::int64_t numerics_bytes(const StepConfig& config) {
   const auto measured = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {

@@ -27,6 +27,10 @@ struct StepNumerics {
 Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       const std::vector<std::int64_t>& splits, cudaStream_t stream);
 
+/// The weights of layer 0 as one tensor: the step's own, or those of its list copied into `copy`.
+Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuffer& copy,
+                                             cudaStream_t stream);
+
 /// Device bytes measure_numerics() allocates beside the step.
 std::int64_t numerics_bytes(const StepConfig& config);
 

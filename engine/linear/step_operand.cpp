@@ -15,6 +15,7 @@ using kernels::Direction;
 constexpr Direction kDirections[] = {Direction::Rowwise, Direction::Columnwise};
 
 cudaDataType_t high_precision_type(const Recipe& recipe) {
+  if (recipe.high_precision == ElementType::Fp32) return CUDA_R_32F;
   return recipe.high_precision == ElementType::Fp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
@@ -58,8 +59,8 @@ CudaQuantizer::Setup quantizer_setup(const StepConfig& config, const StepOperand
   return made;
 }
 
-std::int64_t decoded_bytes(const StepOperand::Setup& setup) {
-  return kHighPrecisionBytes * setup.input.capacity_rows * setup.input.columns;
+std::int64_t decoded_bytes(const StepConfig& config, const StepOperand::Setup& setup) {
+  return config.operand_bytes() * setup.input.capacity_rows * setup.input.columns;
 }
 
 }  // namespace
@@ -100,9 +101,9 @@ Status StepOperand::make_decoded() {
   for (const Direction direction : kDirections) {
     const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
     if (!wanted) continue;
-    ENGINE_ASSIGN(
-        DeviceBuffer buffer,
-        DeviceBuffer::allocate(decoded_bytes(setup_), {AllocationRole::Quantized, "dequantized"}));
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(decoded_bytes(config_, setup_),
+                                         {AllocationRole::Quantized, "dequantized"}));
     decoded_[static_cast<int>(direction)] = std::move(buffer);
   }
   return {};
@@ -148,10 +149,10 @@ kernels::GroupedInput StepOperand::part(std::size_t index) const {
 Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observer,
                              kernels::StampBuffer stamps) const {
   for (const CudaQuantizer& quantizer : quantizers_) {
-    ENGINE_TRY(quantizer.quantize(stream, observer, setup_.layer, stamps));
+    ENGINE_TRY(quantizer.quantize(stream, observer, config_.tag(setup_.layer), stamps));
   }
   if (!config_.emulated) return {};
-  const WorkScope scope(observer, {.stage = Stage::Dequantize, .layer = setup_.layer});
+  const WorkScope scope(observer, {.stage = Stage::Dequantize, .layer = config_.tag(setup_.layer)});
   for (const Direction direction : kDirections) {
     const DeviceBuffer& target = decoded_[static_cast<int>(direction)];
     if (!target) continue;
@@ -162,7 +163,7 @@ Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observe
                                            .output_type = config_.recipe.high_precision},
                                           stream),
                       "Launching the dequantize kernel");
-      output += kHighPrecisionBytes * config_.n * config_.k;  // the next weight of a list
+      output += config_.operand_bytes() * config_.n * config_.k;  // the next weight of a list
     }
   }
   return {};
@@ -172,7 +173,7 @@ OperandSource StepOperand::high_precision_source(const void* base) const {
   OperandSource source{.type = high_precision_type(config_.recipe)};
   // The products only read these; cuBLASLt's pointer arrays are not const.
   source.values.rule.base = static_cast<std::byte*>(const_cast<void*>(base));
-  const std::int64_t row_bytes = kHighPrecisionBytes * setup_.input.columns;
+  const std::int64_t row_bytes = config_.operand_bytes() * setup_.input.columns;
   if (weights()) {
     source.values.rule.bytes_per_group = row_bytes * config_.n;
   } else {
@@ -251,7 +252,7 @@ std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& s
   if (!config.quantized()) return 0;
   const int copies = (setup.rowwise ? 1 : 0) + (setup.columnwise ? 1 : 0);
   std::int64_t bytes = CudaQuantizer::bytes(quantizer_setup(config, setup));
-  if (config.emulated) bytes += copies * decoded_bytes(setup);
+  if (config.emulated) bytes += copies * decoded_bytes(config, setup);
   return bytes;
 }
 

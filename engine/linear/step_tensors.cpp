@@ -39,7 +39,7 @@ std::vector<ListedWeight> views(const StepConfig& config, const void* grouped) {
   const auto* const first = static_cast<const std::byte*>(grouped);
   for (int group = 0; group < config.num_groups; ++group) {
     weights.push_back(
-        listed_weight(config, first + group * kHighPrecisionBytes * config.n * config.k));
+        listed_weight(config, first + group * config.operand_bytes() * config.n * config.k));
   }
   return weights;
 }

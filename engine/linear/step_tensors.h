@@ -19,6 +19,10 @@ struct StepOperands {
   /// which fills in their devices. Empty = a list of views into `weights`.
   std::vector<std::vector<ListedWeight>> weight_lists = {};
   std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with linear.bias only
+  // In place of activations and gradients, one per layer, with StepConfig::fed_activations and
+  // fed_gradients:
+  std::vector<FedOperand> fed_activations = {};
+  std::vector<FedOperand> fed_gradients = {};
 };
 
 /// One expert's [n, k] as this step demands it.

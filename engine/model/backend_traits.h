@@ -30,9 +30,13 @@ struct BackendTraits {
 };
 
 inline constexpr std::array<BackendTraits, enum_names(GemmBackend{}).size()> kBackendTraits = {{
-    {.label = "cuBLASLt grouped", .device = true, .one_launch = true, .programmatic = true},
+    {.label = "cuBLASLt grouped",
+     .device = true,
+     .one_launch = true,
+     .programmatic = true,
+     .expert_layer = true},
     {.label = "CPU reference", .expert_layer = true},
-    {.label = "cuBLASLt per expert", .device = true, .follows_splits = false},
+    {.label = "cuBLASLt per expert", .device = true, .follows_splits = false, .expert_layer = true},
 }};
 
 constexpr const BackendTraits& traits_of(GemmBackend backend) {

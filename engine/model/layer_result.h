@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "engine/model/expert_layer.h"
@@ -21,7 +22,8 @@ struct LayerTensorResult {
   /// Of its value as the next product reads it, against the same tensor of a layer that computes in
   /// FP32 from the unquantized operands: everything before it counts.
   ProductAccuracy error = {};
-  /// What its own quantization did to it. Only operands; X, Wup and dY have the same in RunResult.
+  /// What its own quantization did to it. Only of A, Wdown and dH: X, Wup and dY have theirs in
+  /// RunResult.
   OperandStatistics statistics = {};
   template <int = 0>
   static constexpr auto fields() {
@@ -48,8 +50,9 @@ struct ErrorSource {
 struct LayerResult {
   std::vector<LayerTensorResult> tensors;  // in the order of LayerTensor
   std::vector<ErrorSource> error_sources;  // of the operands of forward that are quantized
-  /// The SNR of Y with all of them unquantized: rounding to high precision is what is left.
-  double unquantized_snr_db = 0.0;
+  /// The SNR of Y with all of them unquantized: rounding to high precision is what is left. NaN
+  /// without a forward pass.
+  double unquantized_snr_db = std::numeric_limits<double>::quiet_NaN();
   /// Null if the run had no such tensor.
   const LayerTensorResult* find(LayerTensor tensor) const {
     for (const LayerTensorResult& one : tensors) {

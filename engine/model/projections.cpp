@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/model/run_result.h"
+
 namespace engine {
 namespace {
 
@@ -33,6 +35,12 @@ RunRequest projection_of(const RunRequest& request, Projection projection) {
   return linear;
 }
 
+std::vector<StepPart> step_parts(const RunRequest& request) {
+  if (!is_expert_layer(request)) return {{.request = request}};
+  return {{.request = projection_of(request, Projection::Up), .made = {.gradients = true}},
+          {.request = projection_of(request, Projection::Down), .made = {.activations = true}}};
+}
+
 std::string layer_number(StepKind step, int linear_layer) {
   if (step == StepKind::Linear) return std::to_string(linear_layer);
   return fmt::format("{}, {}", linear_layer / 2,
@@ -41,6 +49,17 @@ std::string layer_number(StepKind step, int linear_layer) {
 
 std::string layer_words(StepKind step, int linear_layer) {
   return "layer " + layer_number(step, linear_layer);
+}
+
+std::string output_title(StepKind step, Product product, int linear_layer) {
+  const bool linear = step == StepKind::Linear;
+  const LinearSymbols symbols = linear                                          ? LinearSymbols{}
+                                : projection_at(linear_layer) == Projection::Up ? kUpSymbols
+                                                                                : kDownSymbols;
+  const char* const symbol = product == Product::Fprop   ? symbols.y
+                             : product == Product::Dgrad ? symbols.dx
+                                                         : symbols.dw;
+  return fmt::format("{}, layer {}", symbol, linear ? linear_layer : linear_layer / 2);
 }
 
 }  // namespace engine

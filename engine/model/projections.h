@@ -3,23 +3,53 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/model/run_request.h"
 
 namespace engine {
 
+enum class Product : std::uint8_t;  // run_result.h
+
 constexpr bool is_expert_layer(const RunRequest& request) {
   return request.step == StepKind::ExpertLayer;
 }
 
+/// What the tensors of a linear layer are called.
+struct LinearSymbols {
+  const char* x = "X";
+  const char* w = "W";
+  const char* y = "Y";
+  const char* dy = "dY";
+  const char* dx = "dX";
+  const char* dw = "dW";
+};
+inline constexpr LinearSymbols kUpSymbols = {
+    .x = "X", .w = "Wup", .y = "H", .dy = "dH", .dx = "dX", .dw = "dWup"};
+inline constexpr LinearSymbols kDownSymbols = {
+    .x = "A", .w = "Wdown", .y = "Y", .dy = "dY", .dx = "dA", .dw = "dWdown"};
+
 /// Columns of A, which the down projection reduces over.
 std::int64_t activated_columns(const RunRequest& request);
 
-/// A linear step. Up has the request's own shape, X and W; down has n = k, k = activated_columns(),
-/// Wdown, its own scaling if recipes are mixed, and a seed of its own, so that synthetic weights of
-/// the two differ. A layer whose step is only the backward pass needs the forward one's tensors:
-/// its projections have both passes.
+/// A linear step. Up has the request's own shape, X and W; down has n = k, k =
+/// activated_columns(), Wdown, its own scaling if recipes are mixed, and a seed of its own, so
+/// that synthetic weights of the two differ. A layer whose step is only the backward pass needs
+/// the forward one's tensors: its projections have both passes.
 RunRequest projection_of(const RunRequest& request, Projection projection);
+
+/// Operands of a linear step that another part of a larger step makes.
+struct MadeOperands {
+  bool activations = false;
+  bool gradients = false;
+};
+
+/// A step as the linear steps that it consists of: itself, or both projections.
+struct StepPart {
+  RunRequest request;
+  MadeOperands made = {};
+};
+std::vector<StepPart> step_parts(const RunRequest& request);
 
 /// Columns of dY, and of Y.
 constexpr std::int64_t output_columns(const RunRequest& request) {
@@ -39,5 +69,7 @@ constexpr Projection projection_at(int linear_layer) {
 std::string layer_number(StepKind step, int linear_layer);
 /// "layer 1", "layer 0, up".
 std::string layer_words(StepKind step, int linear_layer);
+/// An output of that product: "dX, layer 1", "H, layer 0".
+std::string output_title(StepKind step, Product product, int linear_layer);
 
 }  // namespace engine

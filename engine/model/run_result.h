@@ -153,8 +153,9 @@ struct ReplayWatchFacts {
   }
 };
 
-/// Result of timing the candidates of a product, layer 0.
+/// Result of timing the candidates of a product of layer 0.
 struct AlgorithmChoice {
+  int layer = 0;  // as in WorkTag: 1 is an expert layer's down projection
   Product product = Product::Fprop;
   int candidates = 0;     // that were timed; 0 = the heuristic's first was taken untimed
   int chosen = 0;         // index in the heuristic's order
@@ -162,7 +163,8 @@ struct AlgorithmChoice {
   double chosen_us = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&AlgorithmChoice::product>(),
+    return std::array{engine::field<&AlgorithmChoice::layer>({.low = 0, .high = 1}),
+                      engine::field<&AlgorithmChoice::product>(),
                       engine::field<&AlgorithmChoice::candidates>({.low = 0, .high = 1000}),
                       engine::field<&AlgorithmChoice::chosen>({.low = 0, .high = 1000}),
                       engine::field<&AlgorithmChoice::first_us>(),
@@ -236,7 +238,7 @@ struct RunResult {
         engine::field<&RunResult::emulated>(),
         engine::field<&RunResult::graph>(),
         engine::field<&RunResult::watch>(),
-        engine::field<&RunResult::algorithms>({.most = 3}),
+        engine::field<&RunResult::algorithms>({.most = 6}),
         engine::field<&RunResult::measurements>(),
         engine::field<&RunResult::iterations>({.most = kMaxIterations}),
         engine::field<&RunResult::replay_checks>({.most = 1'000'000}),

@@ -13,7 +13,7 @@ namespace engine {
 /// Where a piece of work belongs.
 struct WorkTag {
   Stage stage = Stage::Other;
-  int layer = 0;
+  int layer = 0;    // of an expert layer its projection: 2 * layer is up, 2 * layer + 1 down
   int expert = -1;  // -1 = all experts in one launch
 };
 

@@ -73,6 +73,15 @@ struct GroupProductError {
   std::uint64_t lost;      // the reference is finite, the product is not
 };
 
+inline void add_errors(const GroupProductError& more, GroupProductError& sum) {
+  sum.reference_squares += more.reference_squares;
+  sum.error_squares += more.error_squares;
+  sum.max_abs_error =
+      more.max_abs_error > sum.max_abs_error ? more.max_abs_error : sum.max_abs_error;
+  sum.elements += more.elements;
+  sum.lost += more.lost;
+}
+
 struct ProductErrorArgs {
   const void* product = nullptr;  // [capacity_rows, columns] of product_type
   InputType product_type = InputType::Bf16;

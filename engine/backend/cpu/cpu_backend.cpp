@@ -55,20 +55,16 @@ void apply_limitations(RunResult& result) {
   std::ranges::move(forced.deviations, std::back_inserter(result.deviations));
 }
 
-/// The linear steps that a step consists of.
-std::vector<RunRequest> parts_of(const RunRequest& request) {
-  if (!is_expert_layer(request)) return {request};
-  return {projection_of(request, Projection::Up), projection_of(request, Projection::Down)};
-}
-
 /// Useful FLOP of one step, all layers.
 double flop_of(const RunRequest& request, const GroupedShape& shape) {
   const StepPasses passes = request.linear.passes;
   const int products =
       (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
   double flop = 0.0;
-  for (const RunRequest& part : parts_of(request)) {
-    flop += GroupedShape{.splits = shape.splits, .n = part.shape.n, .k = part.shape.k}.flop();
+  for (const StepPart& part : step_parts(request)) {
+    flop +=
+        GroupedShape{.splits = shape.splits, .n = part.request.shape.n, .k = part.request.shape.k}
+            .flop();
   }
   return flop * request.layers * products;
 }
@@ -127,8 +123,9 @@ class CpuBackend final : public Backend {
     result.effective = request;
     result.device = device_;
     apply_limitations(result);
-    for (const RunRequest& part : parts_of(request)) {
-      const Verdict verdict = recipe_support(part.recipe, GemmBackend::CpuReference, kNoDevice);
+    for (const StepPart& part : step_parts(request)) {
+      const Verdict verdict =
+          recipe_support(part.request.recipe, GemmBackend::CpuReference, kNoDevice);
       if (verdict.support == Support::Refused) {
         return Error{ErrorCode::Unsupported, verdict.sentence};
       }
@@ -151,8 +148,8 @@ class CpuBackend final : public Backend {
     progress.expect(shape.num_experts() * kStatisticsUnits + iterations * step->units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = std::ranges::any_of(
-        parts_of(result.effective),
-        [](const RunRequest& part) { return traits_of(part.recipe).remembers_amax(); });
+        step_parts(result.effective),
+        [](const StepPart& part) { return traits_of(part.request.recipe).remembers_amax(); });
     Status status = measure_last ? Status() : step->measure_statistics(result);
     if (status.ok()) status = step->prepare();
     if (status.ok()) status = run_iterations(*step, progress, context, result);
@@ -175,9 +172,9 @@ class CpuBackend final : public Backend {
 
   /// The last run's operands if they are the same, else new ones.
   Status load(const RunRequest& request, const GroupedShape& shape) {
-    const std::vector<RunRequest> parts = parts_of(request);
-    const auto loaded = [](const LoadedOperands& operands, const RunRequest& part) {
-      return operands.kept() && operands.key == operand_key(part);
+    const std::vector<StepPart> parts = step_parts(request);
+    const auto loaded = [](const LoadedOperands& operands, const StepPart& part) {
+      return operands.kept() && operands.key == operand_key(part.request);
     };
     if (std::ranges::equal(operands_, parts, loaded)) {
       const std::int64_t available = available_memory_bytes();
@@ -190,12 +187,9 @@ class CpuBackend final : public Backend {
     const MemoryPlan plan = plan_memory(request, shape, available);
     ENGINE_TRY(check_memory(plan, shape, available));
     std::vector<LoadedOperands> fresh;
-    for (const RunRequest& part : parts) {
-      // The up projection makes the down projection's X, and that one the other's dY.
-      const bool first = fresh.empty();
+    for (const StepPart& part : parts) {
       ENGINE_ASSIGN(LoadedOperands operands,
-                    load_operands(part, plan.kept_bytes > 0,
-                                  {.activations = !first, .gradients = first && parts.size() > 1}));
+                    load_operands(part.request, plan.kept_bytes > 0, part.made));
       fresh.push_back(std::move(operands));
     }
     operands_ = std::move(fresh);
@@ -274,7 +268,7 @@ class CpuBackend final : public Backend {
   }
 
   DeviceFacts device_;
-  std::vector<LoadedOperands> operands_;  // of the last run: one for each of parts_of()
+  std::vector<LoadedOperands> operands_;  // of the last run: one for each of step_parts()
   LayerBuffers buffers_;
 };
 

@@ -7,10 +7,6 @@
 namespace engine {
 namespace {
 
-constexpr LinearSymbols kUpSymbols = {.x = "X", .w = "Wup", .dy = "dH", .dx = "dX", .dw = "dWup"};
-constexpr LinearSymbols kDownSymbols = {
-    .x = "A", .w = "Wdown", .dy = "dY", .dx = "dA", .dw = "dWdown"};
-
 bool quantizes(const RunRequest& projection) { return traits_of(projection.recipe).quantizes(); }
 
 GroupedShape shape_of(const RunRequest& projection, const GroupedShape& shape) {

@@ -147,8 +147,10 @@ ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
         .columns = role == OperandRole::Gradients ? setup_.shape.n : setup_.shape.k,
         .activation = from.activation,
         .gradient = from.gradient};
-    const auto bytes = [first](const std::uint16_t* rows, std::int64_t columns) {
-      return rows == nullptr ? nullptr : reinterpret_cast<const std::byte*>(rows + first * columns);
+    const std::int64_t width = element_bytes(setup_.request.recipe.high_precision);
+    const auto bytes = [first, width](const void* rows, std::int64_t columns) {
+      return rows == nullptr ? nullptr
+                             : static_cast<const std::byte*>(rows) + first * columns * width;
     };
     return {.expert = expert,
             .rows = count,

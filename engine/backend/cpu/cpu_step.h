@@ -16,6 +16,7 @@
 #include "engine/backend/cpu/operand_stage.h"
 #include "engine/input/operand_store.h"
 #include "engine/model/caller_tensor.h"
+#include "engine/model/projections.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
 
@@ -31,23 +32,6 @@ struct StepBuffers {
                                            // experts when it accumulates
   Buffer<float> bias_partials;
   Buffer<std::uint16_t> bias_gradient;  // db [experts, n] of the last layer, high precision
-};
-
-/// What a linear layer's tensors are called in the names of spans.
-struct LinearSymbols {
-  const char* x = "X";
-  const char* w = "W";
-  const char* dy = "dY";
-  const char* dx = "dX";
-  const char* dw = "dW";
-};
-
-/// An operand that another part of the step writes before this one reads it: rows of all experts in
-/// Recipe::high_precision, with activation and gradient as in kernels::GroupedInput.
-struct FedOperand {
-  const std::uint16_t* input = nullptr;
-  kernels::Activation activation = {};
-  const std::uint16_t* gradient = nullptr;
 };
 
 /// Columnwise codes are a separate quantization. Without quantization both directions have the same

@@ -9,7 +9,7 @@
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/input/element_rounding.h"
-#include "engine/quantize/saved_memory.h"
+#include "engine/quantize/layer_tensors.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
 
@@ -36,14 +36,6 @@ constexpr std::array<OperandOf, 6> kOperands = {{
     {LayerTensor::DH, Projection::Up, OperandRole::Gradients},
 }};
 
-void add(const GroupProductError& more, GroupProductError& sum) {
-  sum.reference_squares += more.reference_squares;
-  sum.error_squares += more.error_squares;
-  sum.max_abs_error = std::max(sum.max_abs_error, more.max_abs_error);
-  sum.elements += more.elements;
-  sum.lost += more.lost;
-}
-
 class Statistics {
  public:
   explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
@@ -51,9 +43,10 @@ class Statistics {
       if (exists(kOperands[i].tensor)) counts_[i] = zero_counts(rowwise(kOperands[i]).scales());
     }
     for (const OperandOf& operand : kOperands) {
-      const bool forward = !traits_of(operand.tensor).backward;
-      if (forward && rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
+      if (!layer_.runs_forward() || traits_of(operand.tensor).backward) continue;
+      if (rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
     }
+    source_errors_.resize(sources_.size());
     OperandPlan plan = rowwise(kOperands[2]).plan();
     plan.layers = 1;
     plan.keep_codes = false;
@@ -88,32 +81,24 @@ class Statistics {
     row.fprop = error(LayerTensor::Y);
     row.dgrad = error(LayerTensor::DX);
     row.wgrad = error(LayerTensor::DWUp);
-    for (std::size_t i = 0; i < kTensors; ++i) engine::add(errors[i], errors_[i]);
+    for (std::size_t i = 0; i < kTensors; ++i) kernels::add_errors(errors[i], errors_[i]);
     return row;
   }
 
   void finish(RunResult& result) const {
-    std::array<OperandStatistics, kOperands.size()> operands;
-    for (std::size_t i = 0; i < kOperands.size(); ++i) {
-      if (!exists(kOperands[i].tensor)) continue;
-      operands[i] = fold_statistics(counts_[i], rowwise(kOperands[i]).scales());
-    }
-    result.activations = std::move(operands[0]);
-    result.weights = std::move(operands[1]);
-    result.gradients = std::move(operands[4]);
     LayerResult& own = result.expert_layer.emplace();
-    const std::vector<SavedTensor> saved =
-        saved_for_backward(layer_.request(), layer_.shape().splits);
-    for (std::size_t i = 0; i < kTensors; ++i) {
-      const auto tensor = static_cast<LayerTensor>(i);
-      if (!exists(tensor)) continue;
-      LayerTensorResult& one = own.tensors.emplace_back(describe(tensor));
-      one.error = product_accuracy(errors_[i]);
-      const auto kept = std::ranges::find(saved, tensor, &SavedTensor::tensor);
-      if (kept != saved.end()) one.saved_bytes = kept->bytes;
+    own.tensors = layer_tensors(layer_.request(), layer_.shape().splits);
+    for (LayerTensorResult& one : own.tensors) {
+      const LayerTensor tensor = one.tensor;
+      one.error = product_accuracy(errors_[static_cast<std::size_t>(tensor)]);
       const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
       if (operand == kOperands.end()) continue;
-      one.statistics = std::move(operands[static_cast<std::size_t>(operand - kOperands.begin())]);
+      const auto index = static_cast<std::size_t>(operand - kOperands.begin());
+      OperandStatistics& statistics = tensor == LayerTensor::X     ? result.activations
+                                      : tensor == LayerTensor::WUp ? result.weights
+                                      : tensor == LayerTensor::DY  ? result.gradients
+                                                                   : one.statistics;
+      statistics = fold_statistics(counts_[index], rowwise(*operand).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       own.error_sources.push_back(
@@ -133,29 +118,6 @@ class Statistics {
   }
   OperandStage& rowwise(const OperandOf& operand) const {
     return projection(operand.projection).stage(operand.role, Direction::Rowwise);
-  }
-
-  /// Shape and bytes of the whole tensor.
-  LayerTensorResult describe(LayerTensor tensor) const {
-    const bool routed = tensor != LayerTensor::WUp && tensor != LayerTensor::WDown &&
-                        tensor != LayerTensor::DWUp && tensor != LayerTensor::DWDown;
-    LayerTensorResult one{.tensor = tensor,
-                          .rows = routed ? layer_.shape().sum_m()
-                                         : reference_.rows(tensor) * layer_.shape().num_experts(),
-                          .columns = reference_.columns(tensor)};
-    const RunRequest& request = layer_.request();
-    const bool weight_gradient = tensor == LayerTensor::DWUp || tensor == LayerTensor::DWDown;
-    one.bytes =
-        one.rows * one.columns *
-        element_bytes(weight_gradient ? request.linear.wgrad_type : request.recipe.high_precision);
-    const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
-    if (operand == kOperands.end()) return one;
-    const OperandPlan& plan = rowwise(*operand).plan();
-    if (!plan.quantized()) return one;
-    const OperandLayout layout = rowwise(*operand).layout(one.rows);
-    one.bytes = written_code_bytes(layout, plan.splits, plan.columns) +
-                written_scale_bytes(layout, plan.splits, plan.columns);
-    return one;
   }
 
   void compare(LayerTensor tensor, const void* value, ElementType type,
@@ -272,7 +234,6 @@ class Statistics {
   /// Y once for every operand of forward that is quantized, that one in FP32, and once with all
   /// operands in FP32. The projections' own stages still hold the expert's operands.
   void add_sources(int expert) {
-    source_errors_.resize(sources_.size());
     if (layer_.up().rows(expert) == 0) return;
     const auto quantized = [&](std::size_t operand) {
       return rowwise(kOperands[operand]).widen(elements(kOperands[operand], expert), 0);

@@ -9,6 +9,7 @@
 
 #include "engine/input/operand_store.h"
 #include "engine/model/error.h"
+#include "engine/model/projections.h"
 #include "engine/model/run_request.h"
 #include "engine/model/shape.h"
 
@@ -55,11 +56,7 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
                        std::int64_t available);
 
-/// Of a linear step, without the operands that another part of a larger step makes.
-struct MadeOperands {
-  bool activations = false;
-  bool gradients = false;
-};
+/// Of a linear step, without what another part of a larger step makes.
 Result<LoadedOperands> load_operands(const RunRequest& request, bool keep,
                                      const MadeOperands& made = {});
 

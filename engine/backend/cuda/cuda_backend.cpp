@@ -42,7 +42,7 @@ class CudaBackend final : public Backend {
     const CudaRunResources resources{.operands = operands_,
                                      .library = library,
                                      .stream = stream_.get(),
-                                     .compute_major = device_.capability.compute_major};
+                                     .capability = capability};
     ENGINE_TRY(run_on_device(resources, context, result));
     result.activity_method = context.observer.method();
     result.dropped_records = context.observer.dropped();

@@ -12,6 +12,7 @@
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
 #include "engine/input/routing.h"
+#include "engine/layer/layer_numerics.h"
 #include "engine/linear/iteration_clock.h"
 #include "engine/linear/output_check.h"
 #include "engine/linear/replay_watchdog.h"
@@ -43,8 +44,8 @@ class CudaRun {
     ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request_));
     result_.splits = shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
-    config_ = step_config(result_, shape, resources_.compute_major);
-    result_.flop = shape.flop() * config_.products();
+    plan_ = plan_step(result_, shape, resources_.capability);
+    result_.flop = plan_.flop;
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
@@ -71,9 +72,8 @@ class CudaRun {
   }
 
   Status check_memory() {
-    const std::int64_t needed = resources_.operands.keep_only(device_operand_keys(request_)) +
-                                GroupedStep::bytes(config_) + numerics_bytes(config_) +
-                                kModuleReserveBytes;
+    const std::int64_t needed = resources_.operands.keep_only(plan_.operand_keys()) +
+                                plan_.step_bytes() + plan_.numerics_bytes() + kModuleReserveBytes;
     ENGINE_ASSIGN(const std::int64_t available, free_device_memory());
     if (needed <= available) return {};
     return out_of_memory("this run needs", needed, available,
@@ -83,14 +83,9 @@ class CudaRun {
 
   Status make_step() {
     enter(Stage::Memory, 0.0);
-    ENGINE_ASSIGN(UploadedStep uploaded,
-                  upload_step(result_, config_, resources_.operands, resources_.stream, context_));
-    biases_ = std::move(uploaded.biases);
-    const WorkScope scope(context_.observer, {.stage = Stage::Memory});
-    ENGINE_ASSIGN(GroupedStep step,
-                  GroupedStep::create(resources_.library, config_, std::move(uploaded.operands), {},
-                                      resources_.stream));
-    step_ = std::make_unique<GroupedStep>(std::move(step));
+    ENGINE_ASSIGN(built_, build_step(result_, plan_, resources_.library, resources_.operands,
+                                     resources_.stream, context_));
+    step_ = built_.step.get();
     ENGINE_ASSIGN(check_, OutputCheck::create(*step_));
     return step_->write_splits(result_.splits, resources_.stream);
   }
@@ -143,12 +138,12 @@ class CudaRun {
   Status choose_algorithms() {
     if (!request_.try_algorithms) return {};
     const WorkScope scope(context_.observer, {.stage = Stage::Check});
-    ENGINE_ASSIGN(const std::vector<AlgorithmTrial> trials,
-                  step_->try_candidates(resources_.stream));
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      const AlgorithmTrial& trial = trials[i];
-      if (step_->layer_of(i) != 0 || trial.candidates == 0) continue;
-      result_.algorithms.push_back({.product = step_->product_of(i),
+    ENGINE_ASSIGN(const std::vector<ProductTrial> trials, step_->try_candidates(resources_.stream));
+    const int of_first_layer = static_cast<int>(plan_.parts.size());
+    for (const auto& [layer, product, trial] : trials) {
+      if (layer >= of_first_layer || trial.candidates == 0) continue;
+      result_.algorithms.push_back({.layer = layer,
+                                    .product = product,
                                     .candidates = trial.candidates,
                                     .chosen = trial.chosen,
                                     .first_us = trial.first_us,
@@ -177,7 +172,7 @@ class CudaRun {
       host_ns.push_back(static_cast<double>(steady_ns() - start));
       return launched;
     };
-    const std::vector<StepOutput> outputs = step_outputs(*step_);
+    const std::vector<StepOutput> outputs = step_->all_outputs();
     const int verified = std::min(request_.launch.iterations, kVerifiedReplays);
     ENGINE_ASSIGN(IterationClock clock, IterationClock::create(watchdog));
     const auto launch_to_end = [&]() -> Status {
@@ -293,30 +288,48 @@ class CudaRun {
       return {};
     };
     if (wanted.stamps) {
-      ENGINE_TRY(take("measure.stamps", time_experts_by_stamps(*step_, resources_.stream)));
+      ENGINE_TRY(take("measure.stamps", time_experts_by_stamps(first_part(), resources_.stream)));
     }
     if (wanted.isolated) {
       const auto cancelled = [&] { return context_.progress.cancel.load(); };
-      ENGINE_TRY(take("measure.isolated",
-                      time_isolated_experts(*step_, result_.splits, resources_.stream, cancelled)));
+      ENGINE_TRY(take("measure.isolated", isolated_experts(cancelled)));
     }
     if (wanted.ceilings) {
-      ENGINE_ASSIGN(result_.measurements.ceilings, measure_ceilings(*step_, resources_.stream));
+      ENGINE_ASSIGN(result_.measurements.ceilings,
+                    measure_ceilings(first_part(), resources_.stream));
     }
     context_.progress.fraction.store(1.0);
     return {};
   }
 
+  /// X's quantization and, of a layer, the up projection.
+  const GroupedStep& first_part() const {
+    return built_.layer != nullptr ? built_.layer->up() : *built_.linear;
+  }
+
+  Result<std::vector<ExpertTiming>> isolated_experts(const std::function<bool()>& cancelled) {
+    if (built_.linear != nullptr) {
+      return time_isolated_experts(*built_.linear, result_.splits, resources_.stream, cancelled);
+    }
+    return Error{ErrorCode::Unsupported,
+                 "One expert alone is timed in a linear step only: choose it"};
+  }
+
   Status measure() {
     enter(Stage::Check, kTimedShare);
-    if (config_.linear.accumulate_wgrad) {
+    if (request_.linear.accumulate_wgrad) {
       // The statistics are for the dW of one step, whatever the iterations accumulated.
       StepObserver unobserved;
       ENGINE_TRY(check_.poison(*step_, resources_.stream));
       ENGINE_TRY(step_->launch(resources_.stream, unobserved));
     }
+    if (built_.layer != nullptr) {
+      ENGINE_TRY(measure_layer_numerics(*built_.layer, resources_.stream, result_));
+      context_.progress.fraction.store(1.0);
+      return {};
+    }
     ENGINE_ASSIGN(StepNumerics numerics,
-                  measure_numerics(*step_, result_.splits, resources_.stream));
+                  measure_numerics(*built_.linear, result_.splits, resources_.stream));
     result_.activations = std::move(numerics.activations);
     result_.weights = std::move(numerics.weights);
     result_.gradients = std::move(numerics.gradients);
@@ -335,12 +348,12 @@ class CudaRun {
   RunContext context_;
   RunResult& result_;
   const RunRequest& request_;
-  StepConfig config_;
-  std::unique_ptr<GroupedStep> step_;
+  StepPlan plan_;
+  BuiltStep built_;
+  DeviceStep* step_ = nullptr;  // of built_
   OutputCheck check_;
   ReplayDeadline eager_{request_.launch.deadline_factor};  // of launches without a graph
   std::optional<ReplayWatchdog> watchdog_;                 // none = replays have no deadline
-  std::vector<DeviceBuffer> biases_;                       // per layer
 };
 
 }  // namespace

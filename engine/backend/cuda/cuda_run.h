@@ -20,7 +20,7 @@ struct CudaRunResources {
   DeviceOperands& operands;
   std::shared_ptr<const CublasLt> library;
   cudaStream_t stream = nullptr;
-  int compute_major = 0;
+  DeviceCapability capability = {};
 };
 
 /// Fills effective shape, iterations, checks and numerics of `result`; deviations about inputs are

@@ -74,9 +74,13 @@ DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role,
   return key;
 }
 
-std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request) {
-  std::vector<DeviceOperandKey> keys = {device_operand_key(request, OperandRole::Activations, 0)};
-  if (request.linear.passes != StepPasses::Forward) {
+std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request,
+                                                  const MadeOperands& made) {
+  std::vector<DeviceOperandKey> keys;
+  if (!made.activations) {
+    keys.push_back(device_operand_key(request, OperandRole::Activations, 0));
+  }
+  if (request.linear.passes != StepPasses::Forward && !made.gradients) {
     keys.push_back(device_operand_key(request, OperandRole::Gradients, 0));
   }
   const bool list = request.linear.weight_storage == WeightStorage::List;

@@ -12,6 +12,7 @@
 #include "engine/device/handles.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/error.h"
+#include "engine/model/projections.h"
 #include "engine/model/run_request.h"
 #include "engine/observe/step_observer.h"
 
@@ -38,8 +39,9 @@ struct DeviceOperandKey {
 /// `expert`: of weights, the tensor [n, k] of one expert alone.
 DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer,
                                     int expert = kAllExperts);
-/// The keys of everything that a step of this request reads.
-std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request);
+/// The keys of everything that a linear step of this request reads from outside.
+std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request,
+                                                  const MadeOperands& made = {});
 
 class DeviceOperands {
  public:

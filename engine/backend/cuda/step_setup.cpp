@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
+#include "engine/layer/layer_numerics.h"
+#include "engine/linear/step_numerics.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/caller_tensor.h"
 #include "engine/model/recipe_traits.h"
@@ -19,10 +22,11 @@ namespace {
 
 class Upload {
  public:
-  Upload(RunResult& result, const StepConfig& config, DeviceOperands& operands, cudaStream_t stream,
-         RunContext context)
+  Upload(RunResult& result, const StepPart& part, const StepConfig& config,
+         DeviceOperands& operands, cudaStream_t stream, RunContext context)
       : result_(result),
-        request_(result.effective),
+        request_(part.request),
+        made_(part.made),
         config_(config),
         operands_(operands),
         stream_(stream),
@@ -30,8 +34,10 @@ class Upload {
 
   Result<UploadedStep> upload() {
     StepOperands& operands = uploaded_.operands;
-    ENGINE_ASSIGN(operands.activations, operand(OperandRole::Activations, 0));
-    if (config_.backward()) {
+    if (!made_.activations) {
+      ENGINE_ASSIGN(operands.activations, operand(OperandRole::Activations, 0));
+    }
+    if (config_.backward() && !made_.gradients) {
       ENGINE_ASSIGN(operands.gradients, operand(OperandRole::Gradients, 0));
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
@@ -69,7 +75,8 @@ class Upload {
     const ElementType type = request_.recipe.high_precision;
     if (element != type && layer == 0 && expert <= 0) {
       result_.deviations.push_back(
-          {.field = std::string(name_of(role)),
+          {.field = made_.activations && role == OperandRole::Weights ? "expert_layer.down_weights"
+                                                                      : std::string(name_of(role)),
            .requested = element_name(element),
            .effective = element_name(type),
            .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
@@ -95,6 +102,7 @@ class Upload {
 
   RunResult& result_;
   const RunRequest& request_;
+  const MadeOperands& made_;
   const StepConfig& config_;
   DeviceOperands& operands_;
   cudaStream_t stream_;
@@ -114,8 +122,14 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   result.deviations = std::move(forced.deviations);
   const RunRequest& effective = result.effective;
   const Verdict step = step_support(effective.step, effective.backend);
-  const Verdict recipe =
-      recipe_support(effective.recipe, effective.backend, capability, effective.linear);
+  // The verdict of a layer is that of its worse projection.
+  Verdict recipe;
+  for (const StepPart& part : step_parts(effective)) {
+    const RunRequest& linear = part.request;
+    Verdict one = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
+    const bool worse = recipe.support == Support::Supported || one.support == Support::Refused;
+    if (worse) recipe = std::move(one);
+  }
   const Verdict launch = launch_support(effective.launch, effective.backend, capability);
   for (const Verdict& verdict : {step, recipe, launch}) {
     if (verdict.support == Support::Refused) {
@@ -153,8 +167,10 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   return {};
 }
 
-StepConfig step_config(const RunResult& result, const GroupedShape& shape, int compute_major) {
-  const RunRequest& request = result.effective;
+namespace {
+
+StepConfig linear_config(const RunRequest& request, const GroupedShape& shape, bool emulated,
+                         int compute_major) {
   StepConfig config = {.num_groups = shape.num_experts(),
                        .capacity_rows = request.shape.tokens,
                        .n = request.shape.n,
@@ -166,7 +182,7 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
                        .streams = request.streams,
                        .workspace = request.workspace,
                        .setup_arrays = request.setup_arrays,
-                       .emulated = !result.emulated.empty(),
+                       .emulated = emulated,
                        .scalars_per_group = compute_major >= 10,
                        .int32_splits = request.int32_splits,
                        .programmatic = request.programmatic_launch,
@@ -175,10 +191,91 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
   return config;
 }
 
+}  // namespace
+
+StepConfig step_config(const RunResult& result, const GroupedShape& shape, int compute_major) {
+  return linear_config(result.effective, shape, !result.emulated.empty(), compute_major);
+}
+
+StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
+                   const DeviceCapability& capability) {
+  const RunRequest& request = result.effective;
+  StepPlan plan{.parts = step_parts(request), .configs = {}};
+  const int products = (request.linear.passes != StepPasses::Backward ? 1 : 0) +
+                       (request.linear.passes != StepPasses::Forward ? 2 : 0);
+  for (const StepPart& part : plan.parts) {
+    const RunRequest& linear = part.request;
+    const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
+    plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
+                                         capability.compute_major));
+    plan.flop +=
+        GroupedShape{.splits = shape.splits, .n = linear.shape.n, .k = linear.shape.k}.flop() *
+        request.layers * products;
+  }
+  if (is_expert_layer(request)) {
+    plan.layer = {.up = plan.configs.front(),
+                  .down = plan.configs.back(),
+                  .passes = request.linear.passes,
+                  .activation = traits_of(request.expert_layer.activation).formula,
+                  .fused = request.expert_layer.fused_activation,
+                  .recompute = request.expert_layer.recompute_activation};
+  }
+  return plan;
+}
+
+std::vector<DeviceOperandKey> StepPlan::operand_keys() const {
+  std::vector<DeviceOperandKey> keys;
+  for (const StepPart& part : parts) {
+    const std::vector<DeviceOperandKey> more = device_operand_keys(part.request, part.made);
+    keys.insert(keys.end(), more.begin(), more.end());
+  }
+  return keys;
+}
+
+std::int64_t StepPlan::step_bytes() const {
+  return layer ? ExpertLayerStep::bytes(*layer) : GroupedStep::bytes(configs.front());
+}
+
+std::int64_t StepPlan::numerics_bytes() const {
+  return layer ? layer_numerics_bytes(*layer) : engine::numerics_bytes(configs.front());
+}
+
+Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
+                             std::shared_ptr<const CublasLt> library, DeviceOperands& operands,
+                             cudaStream_t stream, RunContext context) {
+  BuiltStep built;
+  std::vector<StepOperands> of_parts;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    ENGINE_ASSIGN(
+        UploadedStep uploaded,
+        Upload(result, plan.parts[i], plan.configs[i], operands, stream, context).upload());
+    std::ranges::move(uploaded.biases, std::back_inserter(built.biases));
+    of_parts.push_back(std::move(uploaded.operands));
+  }
+  const WorkScope scope(context.observer, {.stage = Stage::Memory});
+  if (plan.layer) {
+    ENGINE_ASSIGN(
+        std::unique_ptr<ExpertLayerStep> layer,
+        ExpertLayerStep::create(
+            std::move(library), *plan.layer,
+            {.up = std::move(of_parts.front()), .down = std::move(of_parts.back())}, stream));
+    built.layer = layer.get();
+    built.step = std::move(layer);
+    return built;
+  }
+  ENGINE_ASSIGN(GroupedStep linear, GroupedStep::create(std::move(library), plan.configs.front(),
+                                                        std::move(of_parts.front()), {}, stream));
+  auto step = std::make_unique<GroupedStep>(std::move(linear));
+  built.linear = step.get();
+  built.step = std::move(step);
+  return built;
+}
+
 Result<UploadedStep> upload_step(RunResult& result, const StepConfig& config,
                                  DeviceOperands& operands, cudaStream_t stream,
                                  RunContext context) {
-  return Upload(result, config, operands, stream, context).upload();
+  const StepPart part{.request = result.effective};
+  return Upload(result, part, config, operands, stream, context).upload();
 }
 
 }  // namespace engine

@@ -4,12 +4,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/backend/cuda/device_operands.h"
 #include "engine/device/buffer.h"
 #include "engine/gemm/support.h"
+#include "engine/layer/expert_layer_step.h"
 #include "engine/linear/grouped_step.h"
+#include "engine/model/projections.h"
 #include "engine/model/run_result.h"
 #include "engine/model/shape.h"
 #include "engine/observe/step_observer.h"
@@ -22,8 +26,36 @@ inline constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
 Status apply_gates(const RunRequest& request, const DeviceCapability& capability,
                    const std::string& library_path, RunResult& result);
 
-/// Of the effective request of `result`.
+/// Of the effective request of `result`, which is a linear step.
 StepConfig step_config(const RunResult& result, const GroupedShape& shape, int compute_major);
+
+/// Either kind of step, before anything is allocated.
+struct StepPlan {
+  std::vector<StepPart> parts;                  // step_parts() of the effective request
+  std::vector<StepConfig> configs;              // of the parts
+  std::optional<ExpertLayerConfig> layer = {};  // of both, if it is one
+  double flop = 0.0;                            // of one step, all layers
+
+  std::vector<DeviceOperandKey> operand_keys() const;
+  /// Device bytes, operands not counted.
+  std::int64_t step_bytes() const;
+  std::int64_t numerics_bytes() const;
+};
+StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
+                   const DeviceCapability& capability);
+
+/// A step with what it owns. `operands` of build_step() owns the rest.
+struct BuiltStep {
+  std::unique_ptr<DeviceStep> step;
+  // The same, by kind: one of them is not null.
+  GroupedStep* linear = nullptr;
+  ExpertLayerStep* layer = nullptr;
+  std::vector<DeviceBuffer> biases;
+};
+/// Uploads what is missing. Values that had to be rounded become deviations of `result`.
+Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
+                             std::shared_ptr<const CublasLt> library, DeviceOperands& operands,
+                             cudaStream_t stream, RunContext context);
 
 /// Operands of a step; the biases are owned here, everything else by `operands`.
 struct UploadedStep {

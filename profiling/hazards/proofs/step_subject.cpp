@@ -42,72 +42,81 @@ class StepSubject final : public Subject {
 
   std::string title() const override {
     const engine::RunRequest& request = described_.effective;
-    return fmt::format("grouped linear step, {} experts, {} tokens, n {}, k {}, {} layer{}",
+    return fmt::format("{}, {} experts, {} tokens, n {}, k {}, {} layer{}",
+                       built_.layer != nullptr ? "expert layer" : "grouped linear step",
                        splits_.size(), request.shape.tokens, request.shape.n, request.shape.k,
                        request.layers, request.layers == 1 ? "" : "s");
   }
 
+  /// As training frameworks capture it: forward and backward apart.
+  std::vector<std::string> graph_names() const override {
+    if (!captured_apart()) return {"step"};
+    return {"forward", "backward"};
+  }
+
   std::vector<SubjectOutput> outputs() const override {
     std::vector<SubjectOutput> outputs;
-    for (const engine::StepOutput& output : engine::step_outputs(*step_)) {
+    for (const engine::StepOutput& output : built_.step->all_outputs()) {
       outputs.push_back(
-          {.name = fmt::format("{}, layer {}", engine::output_name(output.product), output.layer),
-           .parts = step_->config().num_groups});
+          {.name = engine::output_title(described_.effective.step, output.product, output.layer),
+           .parts = built_.step->num_groups()});
     }
     return outputs;
   }
 
   Status set_inputs(bool changed, cudaStream_t stream) override {
-    if (changed && !engine::traits_of(step_->config().backend).follows_splits) {
+    if (changed && !engine::traits_of(described_.effective.backend).follows_splits) {
       return engine::Error{engine::ErrorCode::Unsupported,
                            "The per-expert backend launches the splits it was created for; its "
                            "graph cannot follow others. Choose the grouped backend."};
     }
-    return step_->write_splits(changed ? other_splits(splits_) : splits_, stream);
+    return built_.step->write_splits(changed ? other_splits(splits_) : splits_, stream);
   }
 
-  Status reset(cudaStream_t stream) override { return check_.poison(*step_, stream); }
+  Status reset(cudaStream_t stream) override { return check_.poison(*built_.step, stream); }
 
-  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
-    return step_->launch(stream, observer);
+  Status enqueue(int graph, cudaStream_t stream, engine::StepObserver& observer) override {
+    if (!captured_apart()) return built_.step->launch(stream, observer);
+    return graph == 0 ? built_.layer->launch_forward(stream, observer)
+                      : built_.layer->launch_backward(stream, observer);
   }
 
   Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) override {
-    return check_.checksums(*step_, stream);
+    return check_.checksums(*built_.step, stream);
   }
 
-  Status noted_errors(cudaStream_t stream) override { return step_->check_splits(stream); }
+  Status noted_errors(cudaStream_t stream) override { return built_.step->check_splits(stream); }
 
  private:
   explicit StepSubject(engine::RunResult described) : described_(std::move(described)) {}
+
+  bool captured_apart() const {
+    return built_.layer != nullptr &&
+           built_.layer->config().passes == engine::StepPasses::ForwardBackward;
+  }
 
   Status set_up(std::shared_ptr<const engine::CublasLt> library, const engine::FoundDevice& device,
                 cudaStream_t stream) {
     ENGINE_ASSIGN(const engine::GroupedShape shape, engine::resolve_shape(described_.effective));
     splits_ = shape.splits;
-    const engine::StepConfig config =
-        engine::step_config(described_, shape, device.capability.compute_major);
+    engine::DeviceCapability capability = device.capability;
+    capability.cublaslt_version = library->version();
+    const engine::StepPlan plan = engine::plan_step(described_, shape, capability);
     engine::StepObserver unobserved;
     engine::RunProgress progress;
-    ENGINE_ASSIGN(engine::UploadedStep uploaded,
-                  engine::upload_step(described_, config, operands_, stream,
-                                      {.progress = progress, .observer = unobserved}));
-    biases_ = std::move(uploaded.biases);
-    ENGINE_ASSIGN(engine::GroupedStep step,
-                  engine::GroupedStep::create(std::move(library), config,
-                                              std::move(uploaded.operands), {}, stream));
-    step_.emplace(std::move(step));
-    ENGINE_ASSIGN(check_, engine::OutputCheck::create(*step_));
-    ENGINE_TRY(step_->write_splits(splits_, stream));
-    ENGINE_TRY(step_->prepare(stream, unobserved));
-    return step_->keep_weights(false, stream);
+    ENGINE_ASSIGN(built_,
+                  engine::build_step(described_, plan, std::move(library), operands_, stream,
+                                     {.progress = progress, .observer = unobserved}));
+    ENGINE_ASSIGN(check_, engine::OutputCheck::create(*built_.step));
+    ENGINE_TRY(built_.step->write_splits(splits_, stream));
+    ENGINE_TRY(built_.step->prepare(stream, unobserved));
+    return built_.step->keep_weights(false, stream);
   }
 
   engine::RunResult described_;
   std::vector<std::int64_t> splits_;
   engine::DeviceOperands operands_;
-  std::vector<engine::DeviceBuffer> biases_;
-  std::optional<engine::GroupedStep> step_;
+  engine::BuiltStep built_;
   engine::OutputCheck check_;
 };
 

@@ -162,7 +162,7 @@ class StepFixture : public ::testing::Test {
   /// Every output of the step against the host.
   void expect_host_products(const std::vector<std::int64_t>& splits, int steps = 1) {
     const StepConfig& config = step_->config();
-    for (const StepOutput& output : step_outputs(*step_)) {
+    for (const StepOutput& output : step_->all_outputs()) {
       const HostOperands& operands = host(static_cast<std::size_t>(output.layer));
       switch (output.product) {
         case Product::Fprop:

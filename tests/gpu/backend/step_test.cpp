@@ -256,7 +256,7 @@ TEST_F(Step, WgradAccumulatesInFp32) {
     ASSERT_TRUE(made.ok()) << made.error().message;
     ASSERT_TRUE(eager_checksums(splits_).ok());
     expect_host_products(splits_);
-    const StepOutput dw = step_outputs(*step_).back();
+    const StepOutput dw = step_->all_outputs().back();
     const auto once = numbers(dw);
     ASSERT_TRUE(once.ok());
     ASSERT_TRUE(step_->launch(stream_.get(), observer_).ok());
@@ -445,7 +445,7 @@ TEST_F(Step, ChecksumsSeeAChangedGroup) {
   const auto after = check_.checksums(*step_, stream_.get());
   ASSERT_TRUE(after.ok()) << after.error().message;
   const std::vector<ReplayCheck> checks =
-      compare_checksums(3, step_outputs(*step_), before.value(), after.value());
+      compare_checksums(3, step_->all_outputs(), before.value(), after.value());
   ASSERT_EQ(checks.size(), 1U);
   EXPECT_EQ(checks[0].replay, 3);
   EXPECT_THAT(checks[0].wrong_experts, ::testing::ElementsAre(1));

@@ -1,6 +1,7 @@
 // The gate table, asked as the engine and the window ask it. No GPU.
 #include "engine/gemm/support.h"
 #include "engine/gemm/same_step.h"
+#include "engine/model/projections.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -431,6 +432,61 @@ TEST(Gates, VersionTextDropsNothingItCanSee) {
   EXPECT_EQ(cublaslt_version_text(131000), "13.10.0");
   EXPECT_EQ(cublaslt_version_text(130602), "13.6.2");
   EXPECT_EQ(cublaslt_version_text(0), "none");
+}
+
+TEST(StepSupport, TheExpertLayerIsRefusedWhereTheTraitsDoNotHaveIt) {
+  for (const EnumName& backend : kType<GemmBackend>.names) {
+    const auto kind = static_cast<GemmBackend>(backend.value);
+    EXPECT_EQ(step_support(StepKind::Linear, kind).support, Support::Supported);
+    const Verdict verdict = step_support(StepKind::ExpertLayer, kind);
+    EXPECT_EQ(verdict.support == Support::Supported, traits_of(kind).expert_layer);
+    if (verdict.support == Support::Refused) {
+      EXPECT_THAT(verdict.sentence, HasSubstr("CPU reference"));
+    }
+  }
+}
+
+TEST(Inapplicable, OptionsOfTheExpertLayer) {
+  RunRequest request;
+  EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), HasSubstr("linear"));
+  EXPECT_EQ(forced_settings(request).effective, request) << "defaults ask for nothing";
+  request.step = StepKind::ExpertLayer;
+  EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), IsEmpty());
+  EXPECT_THAT(inapplicable_reason("expert_layer.down_weights", request), IsEmpty());
+  EXPECT_THAT(inapplicable_reason("expert_layer.down_scaling", request), HasSubstr("mixed"));
+  EXPECT_THAT(inapplicable_reason("expert_layer.recompute_activation", request),
+              HasSubstr("no backward pass"));
+  EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), IsEmpty());
+  request.recipe.scaling = Scaling::Nvfp4;
+  EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), HasSubstr("MXFP8"));
+  EXPECT_FALSE(forced_settings(request).effective.expert_layer.fused_activation);
+  // A is the down projection's.
+  request.expert_layer.mixed_recipes = true;
+  request.expert_layer.down_scaling = Scaling::Block;
+  EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), IsEmpty());
+}
+
+TEST(Projections, AreLinearStepsWithTheirOwnShapesSeedsAndRecipes) {
+  RunRequest request;
+  request.step = StepKind::ExpertLayer;
+  request.shape.n = 96;
+  request.shape.k = 64;
+  request.linear.passes = StepPasses::Backward;
+  request.expert_layer.mixed_recipes = true;
+  request.expert_layer.down_scaling = Scaling::Mxfp8;
+  const RunRequest up = projection_of(request, Projection::Up);
+  const RunRequest down = projection_of(request, Projection::Down);
+  EXPECT_EQ(up.step, StepKind::Linear);
+  EXPECT_EQ(up.shape, request.shape);
+  EXPECT_EQ(up.recipe, request.recipe);
+  EXPECT_EQ(up.seed, request.seed);
+  EXPECT_EQ(up.linear.passes, StepPasses::ForwardBackward) << "backward reads what forward made";
+  EXPECT_EQ(down.shape.n, 64);
+  EXPECT_EQ(down.shape.k, 48);
+  EXPECT_EQ(down.recipe.scaling, Scaling::Mxfp8);
+  EXPECT_NE(down.seed, request.seed);
+  request.expert_layer.activation = LayerActivation::Gelu;
+  EXPECT_EQ(projection_of(request, Projection::Down).shape.k, 96);
 }
 
 }  // namespace

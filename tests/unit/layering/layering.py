@@ -20,6 +20,7 @@ ORDER = (
     ("engine/quantize",),
     ("engine/gemm",),
     ("engine/linear",),
+    ("engine/layer",),
     ("engine/backend",),
     ("engine/backend/cpu", "engine/backend/cuda"),
     ("engine/bench",),

@@ -1,0 +1,258 @@
+#include "engine/layer/expert_layer_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/observe/scopes.h"
+#include "kernels/activation/activate.h"
+
+namespace engine {
+namespace {
+
+CallerTensor tensor(std::byte* values, const StepConfig& config, std::int64_t columns) {
+  return {.values = values,
+          .type = config.output_type(),
+          .rows = config.capacity_rows,
+          .columns = columns};
+}
+
+}  // namespace
+
+ExpertLayerStep::Extents ExpertLayerStep::extents(const ExpertLayerConfig& config) {
+  // Codes are kept by the projection; without them its weight gradients read these.
+  const bool keeps_a = !config.down.quantized() && !config.recompute && config.backward();
+  const bool keeps_dh = !config.up.quantized() && config.up.linear.delayed_wgrad;
+  return {.h = config.up.capacity_rows * config.up.n,
+          .a = config.down.capacity_rows * config.down.k,
+          .a_layers = keeps_a ? config.up.layers : 1,
+          .dh_layers = keeps_dh ? config.up.layers : 1};
+}
+
+std::byte* ExpertLayerStep::h(int layer) const {
+  return h_.data() + layer * extents(config_).h * config_.up.operand_bytes();
+}
+
+std::byte* ExpertLayerStep::a(int layer) const {
+  const Extents sizes = extents(config_);
+  return a_.data() + (sizes.a_layers > 1 ? layer : 0) * sizes.a * config_.up.operand_bytes();
+}
+
+std::byte* ExpertLayerStep::dh(int layer) const {
+  const Extents sizes = extents(config_);
+  return dh_.data() + (sizes.dh_layers > 1 ? layer : 0) * sizes.h * config_.up.operand_bytes();
+}
+
+Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
+    std::shared_ptr<const CublasLt> library, ExpertLayerConfig config, Operands operands,
+    cudaStream_t stream) {
+  config.up.fed_gradients = true;
+  config.down.fed_activations = true;
+  config.down.late_activations = config.recompute;
+  config.up.symbols = kUpSymbols;
+  config.down.symbols = kDownSymbols;
+  config.up.tag_stride = 2;
+  config.down.tag_stride = 2;
+  config.down.tag_first = 1;
+
+  std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep);
+  made->config_ = config;
+  const Extents sizes = extents(config);
+  const std::int64_t width = config.up.operand_bytes();
+  const int layers = config.up.layers;
+  const auto take = [&](DeviceBuffer& buffer, std::int64_t elements, const char* name) -> Status {
+    ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(elements * width, {AllocationRole::Output, name}));
+    // Rows behind the last expert's are never written.
+    return check_cuda(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
+                      "Clearing a tensor of the layer");
+  };
+  ENGINE_TRY(take(made->h_, layers * sizes.h, "H"));
+  if (!config.fuses(Projection::Down)) {
+    ENGINE_TRY(take(made->a_, sizes.a_layers * sizes.a, "A"));
+  }
+  if (config.backward()) {
+    ENGINE_TRY(take(made->da_, sizes.a, "dA"));
+    if (!config.fuses(Projection::Up)) {
+      ENGINE_TRY(take(made->dh_, sizes.dh_layers * sizes.h, "dH"));
+    }
+  }
+
+  std::vector<CallerOutputs> up_outputs(static_cast<std::size_t>(layers));
+  std::vector<CallerOutputs> down_outputs(static_cast<std::size_t>(layers));
+  for (int layer = 0; layer < layers; ++layer) {
+    const auto index = static_cast<std::size_t>(layer);
+    up_outputs[index].y = tensor(made->h(layer), config.up, config.up.n);
+    operands.down.fed_activations.push_back(
+        config.fuses(Projection::Down)
+            ? FedOperand{.input = made->h(layer), .activation = config.activation}
+            : FedOperand{.input = made->a(layer)});
+    if (!config.backward()) continue;
+    down_outputs[index].dx = tensor(made->da_.data(), config.down, config.down.k);
+    operands.up.fed_gradients.push_back(config.fuses(Projection::Up)
+                                            ? FedOperand{.input = made->h(layer),
+                                                         .activation = config.activation,
+                                                         .gradient = made->da_.data()}
+                                            : FedOperand{.input = made->dh(layer)});
+  }
+  ENGINE_ASSIGN(GroupedStep up, GroupedStep::create(library, config.up, std::move(operands.up),
+                                                    std::move(up_outputs), stream));
+  made->up_.emplace(std::move(up));
+  ENGINE_ASSIGN(GroupedStep down,
+                GroupedStep::create(std::move(library), config.down, std::move(operands.down),
+                                    std::move(down_outputs), stream));
+  made->down_.emplace(std::move(down));
+  return made;
+}
+
+std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
+  ExpertLayerConfig connected = config;
+  connected.up.fed_gradients = true;
+  connected.down.fed_activations = true;
+  const Extents sizes = extents(config);
+  // The projections count H and dA as their outputs.
+  std::int64_t own = config.fuses(Projection::Down) ? 0 : sizes.a_layers * sizes.a;
+  if (config.backward() && !config.fuses(Projection::Up)) own += sizes.dh_layers * sizes.h;
+  return own * config.up.operand_bytes() + GroupedStep::bytes(connected.up) +
+         GroupedStep::bytes(connected.down);
+}
+
+Status ExpertLayerStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  ENGINE_TRY(up_->write_splits(splits, stream));
+  return down_->write_splits(splits, stream);
+}
+
+Status ExpertLayerStep::keep_weights(bool keep, cudaStream_t stream) const {
+  ENGINE_TRY(up_->keep_weights(keep, stream));
+  return down_->keep_weights(keep, stream);
+}
+
+kernels::GroupedInput ExpertLayerStep::activation_input(int layer) const {
+  return {.input = h(layer),
+          .type = config_.up.recipe.high_precision,
+          .row_offsets = up_->arrays().row_offsets.as<std::int64_t>(),
+          .num_groups = config_.up.num_groups,
+          .capacity_rows = config_.up.capacity_rows,
+          .columns = config_.down.k,
+          .activation = config_.activation};
+}
+
+kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
+  kernels::GroupedInput input = activation_input(layer);
+  input.columns = config_.up.n;
+  input.gradient = da_.data();
+  return input;
+}
+
+Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
+  if (config_.fuses(Projection::Down)) return {};
+  const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.down.tag(layer)});
+  return check_cuda(kernels::activate({.input = activation_input(layer), .output = a(layer)},
+                                      {stream, config_.up.programmatic}),
+                    "Launching the activation kernel");
+}
+
+Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
+                                          StepObserver& observer) const {
+  if (config_.fuses(Projection::Up)) return {};
+  const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.up.tag(layer)});
+  return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh(layer)},
+                                      {stream, config_.up.programmatic}),
+                    "Launching the activation kernel");
+}
+
+/// Without the offsets.
+Status ExpertLayerStep::forward(cudaStream_t stream, StepObserver& observer) const {
+  ENGINE_TRY(up_->quantize_activations(0, stream, observer));
+  for (int layer = 0; layer < config_.up.layers; ++layer) {
+    ENGINE_TRY(up_->quantize_weights(layer, stream, observer));
+    ENGINE_TRY(up_->launch_product(layer, Product::Fprop, stream, observer));
+    ENGINE_TRY(activate(layer, stream, observer));
+    ENGINE_TRY(down_->quantize_activations(layer, stream, observer));
+    ENGINE_TRY(down_->quantize_weights(layer, stream, observer));
+    ENGINE_TRY(down_->launch_product(layer, Product::Fprop, stream, observer));
+  }
+  return {};
+}
+
+Status ExpertLayerStep::launch_forward(cudaStream_t stream, StepObserver& observer) const {
+  if (!config_.forward()) return {};
+  ENGINE_TRY(up_->launch_head(stream, observer));
+  ENGINE_TRY(down_->launch_head(stream, observer));
+  return forward(stream, observer);
+}
+
+Status ExpertLayerStep::weight_gradients(int layer, cudaStream_t stream,
+                                         StepObserver& observer) const {
+  if (config_.recompute) {
+    ENGINE_TRY(activate(layer, stream, observer));
+    ENGINE_TRY(down_->quantize_late(layer, stream, observer));
+  }
+  ENGINE_TRY(down_->launch_product(layer, Product::Wgrad, stream, observer));
+  return up_->launch_product(layer, Product::Wgrad, stream, observer);
+}
+
+Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& observer) const {
+  if (!config_.backward()) return {};
+  if (!config_.forward()) {
+    ENGINE_TRY(up_->launch_head(stream, observer));
+    ENGINE_TRY(down_->launch_head(stream, observer));
+  }
+  const bool later = config_.up.linear.delayed_wgrad;
+  ENGINE_TRY(down_->quantize_gradients(0, stream, observer));
+  for (int layer = config_.up.layers - 1; layer >= 0; --layer) {
+    ENGINE_TRY(down_->launch_product(layer, Product::Dgrad, stream, observer));
+    ENGINE_TRY(activate_gradient(layer, stream, observer));
+    ENGINE_TRY(up_->quantize_gradients(layer, stream, observer));
+    ENGINE_TRY(up_->launch_product(layer, Product::Dgrad, stream, observer));
+    if (!later) ENGINE_TRY(weight_gradients(layer, stream, observer));
+  }
+  for (int layer = config_.up.layers - 1; later && layer >= 0; --layer) {
+    ENGINE_TRY(weight_gradients(layer, stream, observer));
+  }
+  return {};
+}
+
+Status ExpertLayerStep::launch(cudaStream_t stream, StepObserver& observer) const {
+  ENGINE_TRY(launch_forward(stream, observer));
+  return launch_backward(stream, observer);
+}
+
+Status ExpertLayerStep::prepare(cudaStream_t stream, StepObserver& observer) const {
+  if (config_.forward()) return {};
+  ENGINE_TRY(up_->launch_head(stream, observer));
+  ENGINE_TRY(down_->launch_head(stream, observer));
+  const int casts = std::max(traits_of(config_.up.recipe).steps_to_settle(),
+                             traits_of(config_.down.recipe).steps_to_settle());
+  for (int cast = 0; cast < casts; ++cast) ENGINE_TRY(forward(stream, observer));
+  return {};
+}
+
+Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates(cudaStream_t stream) {
+  ENGINE_ASSIGN(std::vector<ProductTrial> trials, up_->try_candidates(stream));
+  ENGINE_ASSIGN(const std::vector<ProductTrial> more, down_->try_candidates(stream));
+  trials.insert(trials.end(), more.begin(), more.end());
+  return trials;
+}
+
+Status ExpertLayerStep::check_splits(cudaStream_t stream) const {
+  ENGINE_TRY(up_->check_splits(stream));
+  return down_->check_splits(stream);
+}
+
+std::vector<StepOutput> ExpertLayerStep::all_outputs() const {
+  std::vector<StepOutput> outputs;
+  for (const GroupedStep* projection : {&*up_, &*down_}) {
+    for (StepOutput& output : projection->all_outputs()) {
+      // Of a backward step these are what prepare() has made.
+      if (!config_.forward() && output.product == Product::Fprop) continue;
+      // The memory of dA is that of every layer: only the first one's, computed last, is there.
+      const bool overwritten = projection == &*down_ && output.product == Product::Dgrad &&
+                               output.layer != config_.down.tag(0);
+      if (!overwritten) outputs.push_back(output);
+    }
+  }
+  return outputs;
+}
+
+}  // namespace engine

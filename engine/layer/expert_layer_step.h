@@ -1,0 +1,103 @@
+// A whole expert layer on the device: two grouped linear steps and the activation between them,
+// fused into their quantize kernels where the recipe's can. launch() only enqueues, as
+// GroupedStep's does.
+//
+//   offsets -> quantize X, every Wup, Wdown
+//           -> per layer: H -> quantize A -> Y
+//           -> quantize dY -> per layer, last first: dA -> quantize dH -> dX, dWdown, dWup
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/device/buffer.h"
+#include "engine/linear/grouped_step.h"
+#include "engine/model/projections.h"
+
+namespace engine {
+
+/// What the layer is made for. Its projections' configurations are those of linear steps with the
+/// layer's tokens, groups and layers.
+struct ExpertLayerConfig {
+  StepConfig up;
+  StepConfig down;
+  StepPasses passes = StepPasses::Forward;  // of the layer; those of the projections may be more
+  kernels::Activation activation = kernels::kSwiglu;
+  bool fused = true;
+  bool recompute = false;
+
+  bool forward() const { return passes != StepPasses::Backward; }
+  bool backward() const { return passes != StepPasses::Forward; }
+  /// The quantize kernels of this projection's operands compute the activation.
+  bool fuses(Projection which) const {
+    const StepConfig& config = which == Projection::Up ? up : down;
+    return fused && traits_of(config.recipe).fuses_activation;
+  }
+};
+
+class ExpertLayerStep final : public DeviceStep {
+ public:
+  struct Operands {
+    StepOperands up;    // X, Wup, biases; no gradients
+    StepOperands down;  // Wdown, dY, biases; no activations
+  };
+  /// Fills in how the projections are connected. Synchronises the stream.
+  static Result<std::unique_ptr<ExpertLayerStep>> create(std::shared_ptr<const CublasLt> library,
+                                                         ExpertLayerConfig config,
+                                                         Operands operands, cudaStream_t stream);
+
+  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status keep_weights(bool keep, cudaStream_t stream) const override;
+  Status prepare(cudaStream_t stream, StepObserver& observer) const override;
+  Status launch(cudaStream_t stream, StepObserver& observer) const override;
+  Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
+  Status check_splits(cudaStream_t stream) const override;
+  /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown.
+  std::vector<StepOutput> all_outputs() const override;
+  int num_groups() const override { return config_.up.num_groups; }
+
+  /// The two halves of a launch, to be captured apart.
+  Status launch_forward(cudaStream_t stream, StepObserver& observer) const;
+  Status launch_backward(cudaStream_t stream, StepObserver& observer) const;
+
+  const ExpertLayerConfig& config() const { return config_; }
+  const GroupedStep& up() const { return *up_; }
+  const GroupedStep& down() const { return *down_; }
+  GroupedStep& up() { return *up_; }
+  /// What the activation of a layer reads and makes, with device pointers: A or, with dA, dH.
+  kernels::GroupedInput activation_input(int layer) const;
+  kernels::GroupedInput gradient_input(int layer) const;
+
+  /// Device bytes that create() allocates, operands not counted.
+  static std::int64_t bytes(const ExpertLayerConfig& config);
+
+ private:
+  ExpertLayerStep() = default;
+  /// Elements of the layer's own tensors, and how many layers' of them are kept.
+  struct Extents {
+    std::int64_t h = 0;
+    std::int64_t a = 0;
+    int a_layers = 1;
+    int dh_layers = 1;
+  };
+  static Extents extents(const ExpertLayerConfig& config);
+  std::byte* h(int layer) const;
+  std::byte* a(int layer) const;
+  std::byte* dh(int layer) const;
+  Status forward(cudaStream_t stream, StepObserver& observer) const;
+  Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status weight_gradients(int layer, cudaStream_t stream, StepObserver& observer) const;
+
+  ExpertLayerConfig config_;
+  DeviceBuffer h_;   // [layers, capacity_rows, n]
+  DeviceBuffer a_;   // [kept layers, capacity_rows, columns of A]; empty where it is fused
+  DeviceBuffer da_;  // [capacity_rows, columns of A] of the last layer
+  DeviceBuffer dh_;  // as a_, [.., n]
+  std::optional<GroupedStep> up_;
+  std::optional<GroupedStep> down_;
+};
+
+}  // namespace engine

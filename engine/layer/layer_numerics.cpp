@@ -1,0 +1,356 @@
+// The reference is a layer of its own, in FP32 throughout: one cuBLASLt product per expert, since
+// the grouped ones have no FP32.
+#include "engine/layer/layer_numerics.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/linear/step_numerics.h"
+#include "engine/quantize/layer_tensors.h"
+#include "engine/quantize/quantize_cuda.h"
+#include "engine/quantize/statistics_fold.h"
+#include "kernels/activation/activate.h"
+#include "kernels/dequantize/dequantize.h"
+#include "kernels/dequantize/widen.h"
+#include "kernels/diagnostics/statistics.h"
+
+namespace engine {
+namespace {
+
+using Errors = std::vector<kernels::GroupProductError>;  // a group
+
+StepConfig reference_projection(StepConfig config) {
+  config.layers = 1;
+  config.bias_type = config.recipe.high_precision;
+  config.recipe = {.scaling = Scaling::None, .high_precision = ElementType::Fp32};
+  config.emulated = false;
+  config.backend = GemmBackend::CublasLtPerExpert;
+  config.workspace = WorkspaceStrategy::PerMatmul;
+  config.setup_arrays = SetupArrays::PerMatmul;
+  config.programmatic = false;
+  config.linear.accumulate_wgrad = false;
+  config.linear.delayed_wgrad = false;
+  config.linear.micro_batches = 1;
+  config.linear.weight_storage = WeightStorage::Grouped;
+  config.linear.wgrad_type = ElementType::Fp32;
+  return config;
+}
+
+ExpertLayerConfig reference_config(const ExpertLayerConfig& config) {
+  ExpertLayerConfig reference = config;
+  reference.up = reference_projection(config.up);
+  reference.down = reference_projection(config.down);
+  reference.passes = config.backward() ? StepPasses::ForwardBackward : StepPasses::Forward;
+  reference.fused = false;
+  reference.recompute = false;
+  return reference;
+}
+
+/// An operand of the layer, unquantized.
+struct Operand {
+  LayerTensor tensor;
+  OperandRole role;
+  const StepConfig* config;
+  kernels::GroupedInput input;  // without an activation
+};
+
+class LayerNumerics {
+ public:
+  LayerNumerics(const ExpertLayerStep& step, cudaStream_t stream, RunResult& result)
+      : step_(step), config_(step.config()), stream_(stream), result_(result) {}
+
+  Status measure() {
+    LayerResult& own = result_.expert_layer.emplace();
+    own.tensors = layer_tensors(result_.effective, result_.splits);
+    ENGINE_TRY(collect_operands());
+    ENGINE_TRY(run_reference());
+    result_.experts.assign(result_.splits.size(), {});
+    for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, own));
+    return measure_outputs(own);
+  }
+
+ private:
+  /// What the activation makes of layer 0, by itself.
+  Result<const void*> activated(const kernels::GroupedInput& input) {
+    ENGINE_ASSIGN(
+        DeviceBuffer values,
+        DeviceBuffer::allocate(input.capacity_rows * input.columns * config_.up.operand_bytes(),
+                               {AllocationRole::Check, "activation of layer 0"}));
+    ENGINE_CUDA_TRY(kernels::activate({.input = input, .output = values.data()}, stream_),
+                    "Launching the activation kernel");
+    buffers_.push_back(std::move(values));
+    return static_cast<const void*>(buffers_.back().data());
+  }
+
+  Status collect_operands() {
+    const GroupedStep& up = step_.up();
+    const GroupedStep& down = step_.down();
+    ENGINE_ASSIGN(const kernels::GroupedInput w_up, gather_weights(up, up_copy_, stream_));
+    ENGINE_ASSIGN(const kernels::GroupedInput w_down, gather_weights(down, down_copy_, stream_));
+    const auto plain = [](kernels::GroupedInput input, const void* values) {
+      input.input = values;
+      input.activation = {};
+      input.gradient = nullptr;
+      return input;
+    };
+    ENGINE_ASSIGN(const void* a, activated(step_.activation_input(0)));
+    operands_.push_back({LayerTensor::X, OperandRole::Activations, &config_.up, up.activations(0)});
+    operands_.push_back({LayerTensor::WUp, OperandRole::Weights, &config_.up, w_up});
+    operands_.push_back({LayerTensor::A, OperandRole::Activations, &config_.down,
+                         plain(step_.activation_input(0), a)});
+    operands_.push_back({LayerTensor::WDown, OperandRole::Weights, &config_.down, w_down});
+    if (!config_.backward()) return {};
+    ENGINE_ASSIGN(const void* dh, activated(step_.gradient_input(0)));
+    operands_.push_back(
+        {LayerTensor::DY, OperandRole::Gradients, &config_.down, down.gradients(0)});
+    operands_.push_back(
+        {LayerTensor::DH, OperandRole::Gradients, &config_.up, plain(step_.gradient_input(0), dh)});
+    return {};
+  }
+
+  const Operand& operand(LayerTensor tensor) const {
+    return *std::ranges::find(operands_, tensor, &Operand::tensor);
+  }
+
+  /// The operand in FP32, kept for the reference.
+  Result<const void*> widened(LayerTensor tensor) {
+    const kernels::GroupedInput& input = operand(tensor).input;
+    const std::int64_t count = input.capacity_rows * input.columns;
+    ENGINE_ASSIGN(DeviceBuffer values,
+                  DeviceBuffer::allocate(count * std::int64_t{sizeof(float)},
+                                         {AllocationRole::Check, "operand in FP32"}));
+    ENGINE_CUDA_TRY(kernels::widen({.input = input.input,
+                                    .type = input.type,
+                                    .output = values.as<float>(),
+                                    .count = count},
+                                   stream_),
+                    "Launching the widen kernel");
+    buffers_.push_back(std::move(values));
+    const void* const data = buffers_.back().data();
+    references_[static_cast<std::size_t>(tensor)] = static_cast<const float*>(data);
+    return data;
+  }
+
+  Status run_reference() {
+    ExpertLayerConfig config = reference_config(config_);
+    config.up.host_splits = result_.splits;
+    config.down.host_splits = result_.splits;
+    ExpertLayerStep::Operands operands;
+    ENGINE_ASSIGN(operands.up.activations, widened(LayerTensor::X));
+    ENGINE_ASSIGN(const void* w_up, widened(LayerTensor::WUp));
+    operands.up.weights.push_back(w_up);
+    ENGINE_ASSIGN(const void* w_down, widened(LayerTensor::WDown));
+    operands.down.weights.push_back(w_down);
+    if (config_.backward()) {
+      ENGINE_ASSIGN(operands.down.gradients, widened(LayerTensor::DY));
+    }
+    const auto bias = [](const GroupedStep& step, StepOperands& to) {
+      const std::vector<const void*>& all = step.operands().biases;
+      if (!all.empty()) to.biases.push_back(all.front());
+    };
+    bias(step_.up(), operands.up);
+    bias(step_.down(), operands.down);
+    ENGINE_ASSIGN(reference_, ExpertLayerStep::create(step_.up().library(), config,
+                                                      std::move(operands), stream_));
+    ENGINE_TRY(reference_->write_splits(result_.splits, stream_));
+    StepObserver unobserved;
+    ENGINE_TRY(reference_->launch(stream_, unobserved));
+    for (const StepOutput& output : reference_->all_outputs()) {
+      references_[index_of(output)] = static_cast<const float*>(output.values);
+    }
+    ENGINE_ASSIGN(const void* a, reference_activated(reference_->activation_input(0)));
+    references_[static_cast<std::size_t>(LayerTensor::A)] = static_cast<const float*>(a);
+    if (!config_.backward()) return {};
+    ENGINE_ASSIGN(const void* dh, reference_activated(reference_->gradient_input(0)));
+    references_[static_cast<std::size_t>(LayerTensor::DH)] = static_cast<const float*>(dh);
+    return {};
+  }
+
+  Result<const void*> reference_activated(const kernels::GroupedInput& input) {
+    ENGINE_ASSIGN(
+        DeviceBuffer values,
+        DeviceBuffer::allocate(input.capacity_rows * input.columns * std::int64_t{sizeof(float)},
+                               {AllocationRole::Check, "activation in FP32"}));
+    ENGINE_CUDA_TRY(kernels::activate({.input = input, .output = values.data()}, stream_),
+                    "Launching the activation kernel");
+    buffers_.push_back(std::move(values));
+    return static_cast<const void*>(buffers_.back().data());
+  }
+
+  /// Of an output of layer 0.
+  static std::size_t index_of(const StepOutput& output) {
+    const bool up = output.layer == 0;
+    switch (output.product) {
+      case Product::Fprop:
+        return static_cast<std::size_t>(up ? LayerTensor::H : LayerTensor::Y);
+      case Product::Dgrad:
+        return static_cast<std::size_t>(up ? LayerTensor::DX : LayerTensor::DA);
+      case Product::Wgrad:
+        break;
+    }
+    return static_cast<std::size_t>(up ? LayerTensor::DWUp : LayerTensor::DWDown);
+  }
+
+  /// Of values against the reference of the tensor.
+  Result<Errors> errors_of(std::size_t tensor, const void* values, ElementType type,
+                           const std::int64_t* row_offsets, std::int64_t capacity_rows,
+                           std::int64_t columns) const {
+    const int groups = step_.num_groups();
+    ENGINE_ASSIGN(const DeviceBuffer sums,
+                  DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)} * groups,
+                                         {AllocationRole::Check, "errors of a tensor"}));
+    ENGINE_CUDA_TRY(cudaMemsetAsync(sums.data(), 0, sums.bytes(), stream_), "Clearing errors");
+    ENGINE_CUDA_TRY(kernels::product_error({.product = values,
+                                            .product_type = type,
+                                            .reference = references_[tensor],
+                                            .row_offsets = row_offsets,
+                                            .num_groups = groups,
+                                            .capacity_rows = capacity_rows,
+                                            .columns = columns,
+                                            .errors = sums.as<kernels::GroupProductError>()},
+                                           stream_),
+                    "Launching the error kernel");
+    Errors errors(static_cast<std::size_t>(groups));
+    ENGINE_TRY(copy_to_host(std::span<kernels::GroupProductError>(errors), sums.data(), stream_));
+    return errors;
+  }
+
+  static ProductAccuracy accuracy_of_all(const Errors& errors) {
+    kernels::GroupProductError all{};
+    for (const kernels::GroupProductError& one : errors) kernels::add_errors(one, all);
+    return product_accuracy(all);
+  }
+
+  static LayerTensorResult& entry(LayerResult& own, LayerTensor tensor) {
+    return *std::ranges::find(own.tensors, tensor, &LayerTensorResult::tensor);
+  }
+
+  Status measure_operand(const Operand& operand, LayerResult& own) {
+    std::vector<std::int64_t> rows = result_.splits;
+    if (operand.role == OperandRole::Weights) rows.assign(rows.size(), operand.config->n);
+    const Recipe& recipe = operand.config->recipe;
+    ENGINE_ASSIGN(OperandNumbers numbers,
+                  measure_on_device(recipe, operand.role, operand.input, rows, stream_));
+    LayerTensorResult& one = entry(own, operand.tensor);
+    switch (operand.tensor) {
+      case LayerTensor::X:
+        result_.activations = std::move(numbers.statistics);
+        for (std::size_t group = 0; group < rows.size(); ++group) {
+          result_.experts[group] =
+              expert_result(rows[group], numbers.sums[group], operand.config->quantized());
+        }
+        break;
+      case LayerTensor::WUp:
+        result_.weights = std::move(numbers.statistics);
+        break;
+      case LayerTensor::DY:
+        result_.gradients = std::move(numbers.statistics);
+        break;
+      default:
+        one.statistics = std::move(numbers.statistics);
+    }
+    const kernels::GroupedInput& input = operand.input;
+    const void* values = input.input;
+    ElementType type = input.type;
+    DeviceBuffer decoded;
+    if (operand.config->quantized()) {
+      ENGINE_ASSIGN(const CudaQuantizer quantizer,
+                    CudaQuantizer::create({.recipe = recipe,
+                                           .role = operand.role,
+                                           .input = input,
+                                           .seed = operand.config->seed},
+                                          stream_));
+      StepObserver unobserved;
+      for (int cast = 0; cast < traits_of(recipe).steps_to_settle(); ++cast) {
+        ENGINE_TRY(quantizer.quantize(stream_, unobserved));
+      }
+      ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(
+                                 input.capacity_rows * input.columns * std::int64_t{sizeof(float)},
+                                 {AllocationRole::Check, "decoded operand"}));
+      ENGINE_CUDA_TRY(kernels::dequantize({.quantized = quantizer.view(kernels::Direction::Rowwise),
+                                           .output = decoded.data()},
+                                          stream_),
+                      "Launching the dequantize kernel");
+      values = decoded.data();
+      type = ElementType::Fp32;
+      ENGINE_CUDA_TRY(cudaStreamSynchronize(stream_), "Decoding an operand");
+    }
+    ENGINE_ASSIGN(const Errors errors,
+                  errors_of(static_cast<std::size_t>(operand.tensor), values, type,
+                            input.row_offsets, input.capacity_rows, input.columns));
+    one.error = accuracy_of_all(errors);
+    return {};
+  }
+
+  Status measure_outputs(LayerResult& own) {
+    std::vector<StepOutput> outputs = step_.all_outputs();
+    if (!config_.forward()) {
+      // H is there too, made by prepare().
+      for (const StepOutput& output : step_.up().all_outputs()) {
+        if (output.product == Product::Fprop) outputs.push_back(output);
+      }
+    }
+    for (const StepOutput& output : outputs) {
+      if (output.layer > 1) continue;  // of another layer
+      const std::size_t tensor = index_of(output);
+      ENGINE_ASSIGN(const Errors errors,
+                    errors_of(tensor, output.values, output.type, output.row_offsets,
+                              output.capacity_rows, output.columns));
+      entry(own, static_cast<LayerTensor>(tensor)).error = accuracy_of_all(errors);
+      for (std::size_t group = 0; group < errors.size(); ++group) {
+        ExpertResult& row = result_.experts[group];
+        const ProductAccuracy accuracy = product_accuracy(errors[group]);
+        if (tensor == static_cast<std::size_t>(LayerTensor::Y)) row.fprop = accuracy;
+        if (tensor == static_cast<std::size_t>(LayerTensor::DX)) row.dgrad = accuracy;
+        if (tensor == static_cast<std::size_t>(LayerTensor::DWUp)) row.wgrad = accuracy;
+      }
+    }
+    return {};
+  }
+
+  const ExpertLayerStep& step_;
+  const ExpertLayerConfig& config_;
+  cudaStream_t stream_;
+  RunResult& result_;
+  DeviceBuffer up_copy_, down_copy_;  // weights of lists, gathered
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<Operand> operands_;
+  std::unique_ptr<ExpertLayerStep> reference_;
+  std::array<const float*, kLayerTensors.size()> references_ = {};
+};
+
+}  // namespace
+
+Status measure_layer_numerics(const ExpertLayerStep& step, cudaStream_t stream, RunResult& result) {
+  return LayerNumerics(step, stream, result).measure();
+}
+
+std::int64_t layer_numerics_bytes(const ExpertLayerConfig& config) {
+  const std::int64_t tokens = config.up.capacity_rows;
+  const std::int64_t n = config.up.n;
+  const std::int64_t k = config.up.k;
+  const std::int64_t a = config.down.k;
+  const std::int64_t weights = config.up.num_groups * (n * k + k * a);
+  const std::int64_t passes = config.backward() ? 2 : 1;
+  // Operands in FP32, what the activation makes in both precisions, and one operand decoded.
+  const std::int64_t wide = 4 * (weights + passes * tokens * (k + n + a) +
+                                 std::max({config.up.num_groups * n * k, tokens * n, tokens * k}));
+  const std::int64_t lists = config.up.list() ? weights * config.up.operand_bytes() : 0;
+  const auto measured = [&](const StepConfig& of, OperandRole role, std::int64_t rows,
+                            std::int64_t columns) {
+    return measure_bytes(of.recipe, role,
+                         {.num_groups = of.num_groups, .capacity_rows = rows, .columns = columns});
+  };
+  const std::int64_t operand =
+      std::max({measured(config.up, OperandRole::Activations, tokens, k),
+                measured(config.up, OperandRole::Weights, config.up.weight_rows(), k),
+                measured(config.down, OperandRole::Activations, tokens, a),
+                measured(config.down, OperandRole::Weights, config.down.weight_rows(), a),
+                measured(config.up, OperandRole::Gradients, tokens, n)});
+  return wide + lists + operand + ExpertLayerStep::bytes(reference_config(config));
+}
+
+}  // namespace engine

@@ -1,0 +1,64 @@
+// What a step on the device is to those who run, time and check it, whatever it computes.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/gemm/grouped_product.h"
+#include "engine/model/error.h"
+#include "engine/model/run_result.h"
+#include "engine/observe/step_observer.h"
+
+namespace engine {
+
+/// An output of the step, as the checks and the statistics read it.
+struct StepOutput {
+  Product product = Product::Fprop;
+  int layer = 0;  // as in WorkTag
+  void* values = nullptr;
+  ElementType type = ElementType::Bf16;
+  const std::int64_t* row_offsets = nullptr;  // device
+  std::int64_t capacity_rows = 0;
+  std::int64_t columns = 0;
+  bool added_to = false;  // by every launch, instead of overwritten
+};
+
+/// The candidates of one product.
+struct ProductTrial {
+  int layer = 0;  // as in WorkTag
+  Product product = Product::Fprop;
+  AlgorithmTrial trial;
+};
+
+class DeviceStep {
+ public:
+  virtual ~DeviceStep() = default;
+  /// For set-up and tests only: a running step may be reading them.
+  virtual Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) = 0;
+  /// Called before a launch, on its stream: whether the launch keeps the existing quantized
+  /// weights. The flag is on the device, so that replays follow it.
+  virtual Status keep_weights(bool keep, cudaStream_t stream) const = 0;
+  /// Computes what a step with StepPasses::Backward reads of the preceding forward step. Called
+  /// once, before the first launch; does nothing for other passes.
+  virtual Status prepare(cudaStream_t stream, StepObserver& observer) const = 0;
+  /// Only enqueues; can be captured.
+  virtual Status launch(cudaStream_t stream, StepObserver& observer) const = 0;
+  /// Times the products' candidates, after a launch. Synchronises; outputs are overwritten.
+  virtual Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) = 0;
+  /// Synchronises. An error if any launch since creation met splits that were negative or exceeded
+  /// the capacity.
+  virtual Status check_splits(cudaStream_t stream) const = 0;
+  /// Everything that launch() writes for its caller.
+  virtual std::vector<StepOutput> all_outputs() const = 0;
+  virtual int num_groups() const = 0;
+
+ protected:
+  DeviceStep() = default;
+  DeviceStep(DeviceStep&&) = default;
+  DeviceStep& operator=(DeviceStep&&) = default;
+};
+
+}  // namespace engine

@@ -1,0 +1,480 @@
+// The expert layer against its definition in double, tensor by tensor from what the step itself
+// made before, and against itself: how it computes the activation must not change a bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/backend/cpu/cpu_expert_layer.h"
+#include "engine/input/element_rounding.h"
+#include "engine/input/routing.h"
+#include "engine/model/projections.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+
+struct LayerBench {
+  explicit LayerBench(const RunRequest& wanted)
+      : request(wanted),
+        shape(resolve_shape(request).value()),
+        up(load_operands(projection_of(request, Projection::Up), true, {.gradients = true})
+               .value()),
+        down(load_operands(projection_of(request, Projection::Down), true, {.activations = true})
+                 .value()),
+        progress(shown),
+        layer({.request = request,
+               .shape = shape,
+               .up = up,
+               .down = down,
+               .buffers = buffers,
+               .context = {shown, observer},
+               .progress = progress}) {}
+
+  RunRequest request;
+  GroupedShape shape;
+  LoadedOperands up, down;
+  LayerBuffers buffers;
+  RunProgress shown;
+  StepObserver observer;
+  StepProgress progress;
+  CpuExpertLayer layer;
+};
+
+RunRequest layer_request(Scaling scaling, StepPasses passes = StepPasses::ForwardBackward) {
+  RunRequest request;
+  request.step = StepKind::ExpertLayer;
+  // Rows 0 for every other expert, blocks that end early.
+  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 288, .k = 80};
+  request.routing.distribution = RoutingDistribution::HalfEmpty;
+  request.recipe.scaling = scaling;
+  request.linear.passes = passes;
+  return request;
+}
+
+std::vector<Scaling> all_scalings() {
+  std::vector<Scaling> all;
+  for (const EnumName& name : kType<Scaling>.names) all.push_back(static_cast<Scaling>(name.value));
+  return all;
+}
+
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+/// f(x) and f'(x), as published.
+struct Point {
+  double value;
+  double slope;
+};
+Point function(LayerActivation activation, double x) {
+  const auto sloped = [x](double s) {
+    const double g = sigmoid(s * x);
+    return Point{x * g, g + s * x * g * (1.0 - g)};
+  };
+  switch (activation) {
+    case LayerActivation::SwiGlu:
+    case LayerActivation::Silu:
+      return sloped(1.0);
+    case LayerActivation::ClampedSwiGlu:
+    case LayerActivation::QGeGlu:
+    case LayerActivation::QGelu:
+      return sloped(1.702);
+    case LayerActivation::GeGlu:
+    case LayerActivation::Gelu: {
+      const double c = std::sqrt(2.0 / std::acos(-1.0));
+      const double t = std::tanh(c * (x + 0.044715 * x * x * x));
+      return {0.5 * x * (1.0 + t),
+              0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * c * (1.0 + 3.0 * 0.044715 * x * x)};
+    }
+    case LayerActivation::ReGlu:
+    case LayerActivation::Relu:
+      return {x > 0 ? x : 0.0, x > 0 ? 1.0 : 0.0};
+    default:
+      return {x > 0 ? x * x : 0.0, x > 0 ? 2.0 * x : 0.0};
+  }
+}
+
+/// A of one element, and its derivatives by gate and up.
+struct Activated {
+  double value = 0.0;
+  double by_gate = 0.0;
+  double by_up = 0.0;
+};
+Activated activated(LayerActivation activation, double gate, double up) {
+  if (!traits_of(activation).formula.gated) {
+    const Point f = function(activation, gate);
+    return {f.value, f.slope, 0.0};
+  }
+  if (activation == LayerActivation::ClampedSwiGlu) {
+    const bool gate_in = gate <= 7.0;
+    const bool up_in = up <= 7.0 && up >= -7.0;
+    const Point f = function(activation, std::min(gate, 7.0));
+    const double u = std::min(std::max(up, -7.0), 7.0) + 1.0;
+    return {f.value * u, gate_in ? f.slope * u : 0.0, up_in ? f.value : 0.0};
+  }
+  const Point f = function(activation, gate);
+  return {f.value * up, f.slope * up, f.value};
+}
+
+double number(ElementType type, const void* values, std::int64_t i) {
+  return element_value(type, values, i);
+}
+
+/// What a product reads of an expert of layer 0.
+std::vector<float> read_by_product(CpuStep& step, OperandRole role, Direction direction,
+                                   int expert) {
+  OperandStage& stage = step.stage(role, direction);
+  const ExpertElements elements = step.elements(role, 0, expert);
+  const float* const wide = stage.widen(elements, 0);
+  return {wide, wide + elements.rows * stage.plan().columns};
+}
+
+/// `made` against sums in double of `count` terms: rounding of the output, and the order of sums.
+struct Matrix {
+  const float* values;
+  std::int64_t row;     // from one row of the output to the next
+  std::int64_t column;  // from one column
+  std::int64_t term;    // from one term of the sum to the next
+};
+void expect_product(const char* what, const void* made, ElementType type, std::int64_t rows,
+                    std::int64_t columns, std::int64_t terms, const Matrix& a, const Matrix& b) {
+  const double relative = type == ElementType::Fp32   ? 1.3e-6
+                          : type == ElementType::Fp16 ? 1e-3
+                                                      : 1e-2;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      double sum = 0.0;
+      double magnitude = 0.0;
+      for (std::int64_t t = 0; t < terms; ++t) {
+        const double term = static_cast<double>(a.values[r * a.row + t * a.term]) *
+                            b.values[c * b.column + t * b.term];
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      ASSERT_NEAR(number(type, made, r * columns + c), sum,
+                  relative * std::abs(sum) + 1e-5 + 2e-6 * magnitude)
+          << what << " row " << r << " column " << c;
+    }
+  }
+}
+
+/// The values that quantizing reads: A or dH, written by the step because nothing is fused.
+void expect_activation(LayerBench& bench, int expert, bool gradient) {
+  const RunRequest& request = bench.request;
+  const ElementType type = request.recipe.high_precision;
+  const std::int64_t m = bench.layer.up().rows(expert);
+  const std::int64_t columns = bench.layer.activated_columns();
+  const std::int64_t n = bench.shape.n;
+  CpuStep& step = gradient ? bench.layer.up() : bench.layer.down();
+  const OperandRole role = gradient ? OperandRole::Gradients : OperandRole::Activations;
+  const std::byte* const made = step.elements(role, 0, expert).elements;
+  const bool gated = traits_of(request.expert_layer.activation).formula.gated;
+  for (std::int64_t i = 0; i < m * columns; ++i) {
+    const std::int64_t r = i / columns;
+    const std::int64_t c = i % columns;
+    const double gate = number(type, bench.layer.h_of(0, expert), r * n + c);
+    const double up = gated ? number(type, bench.layer.h_of(0, expert), r * n + columns + c) : 0.0;
+    const Activated expected = activated(request.expert_layer.activation, gate, up);
+    const auto expect = [&](std::int64_t at, double value) {
+      ASSERT_NEAR(number(type, made, at), value, 5e-3 * std::abs(value) + 1e-6)
+          << (gradient ? "dH " : "A ") << r << " " << c << " gate " << gate << " up " << up;
+    };
+    if (!gradient) {
+      expect(i, expected.value);
+      continue;
+    }
+    const double da = number(type, bench.layer.da_of(expert), i);
+    expect(r * n + c, expected.by_gate * da);
+    if (gated) expect(r * n + columns + c, expected.by_up * da);
+  }
+}
+
+/// One expert of a step whose activation is not fused.
+void check_expert(LayerBench& bench, int expert) {
+  CpuStep& up = bench.layer.up();
+  CpuStep& down = bench.layer.down();
+  const ElementType high = bench.request.recipe.high_precision;
+  const ElementType wgrad = bench.request.linear.wgrad_type;
+  const std::int64_t m = up.rows(expert);
+  const std::int64_t n = bench.shape.n;
+  const std::int64_t k = bench.shape.k;
+  const std::int64_t i = bench.layer.activated_columns();
+  bench.layer.run_expert(expert);
+  const auto of = [&](CpuStep& step, OperandRole role, Direction direction) {
+    return read_by_product(step, role, direction, expert);
+  };
+  constexpr Direction kRows = Direction::Rowwise;
+  constexpr Direction kColumns = Direction::Columnwise;
+  const auto x = of(up, OperandRole::Activations, kRows);
+  const auto w_up = of(up, OperandRole::Weights, kRows);
+  expect_product("H", bench.layer.h_of(0, expert), high, m, n, k, {x.data(), k, 0, 1},
+                 {w_up.data(), 0, k, 1});
+  expect_activation(bench, expert, /*gradient=*/false);
+  const auto a = of(down, OperandRole::Activations, kRows);
+  const auto w_down = of(down, OperandRole::Weights, kRows);
+  expect_product("Y", down.output_of(0, expert), high, m, k, i, {a.data(), i, 0, 1},
+                 {w_down.data(), 0, i, 1});
+  if (!bench.layer.runs_backward()) return;
+
+  const auto dy = of(down, OperandRole::Gradients, kRows);
+  const auto w_down_columns = of(down, OperandRole::Weights, kColumns);
+  expect_product("dA", bench.layer.da_of(expert), high, m, i, k, {dy.data(), k, 0, 1},
+                 {w_down_columns.data(), 0, 1, i});
+  expect_activation(bench, expert, /*gradient=*/true);
+  const auto dh = of(up, OperandRole::Gradients, kRows);
+  const auto w_up_columns = of(up, OperandRole::Weights, kColumns);
+  expect_product("dX", up.input_gradient_of(0, expert), high, m, k, n, {dh.data(), n, 0, 1},
+                 {w_up_columns.data(), 0, 1, k});
+  const auto dy_columns = of(down, OperandRole::Gradients, kColumns);
+  const auto a_columns = of(down, OperandRole::Activations, kColumns);
+  expect_product("dWdown", down.weight_gradient_of(0, expert), wgrad, k, i, m,
+                 {dy_columns.data(), 1, 0, k}, {a_columns.data(), 0, 1, i});
+  const auto dh_columns = of(up, OperandRole::Gradients, kColumns);
+  const auto x_columns = of(up, OperandRole::Activations, kColumns);
+  expect_product("dWup", up.weight_gradient_of(0, expert), wgrad, n, k, m,
+                 {dh_columns.data(), 1, 0, n}, {x_columns.data(), 0, 1, k});
+}
+
+TEST(CpuExpertLayer, MatchesItsDefinitionInDoubleForEveryRecipe) {
+  for (const Scaling scaling : all_scalings()) {
+    SCOPED_TRACE(name_of(scaling));
+    RunRequest request = layer_request(scaling);
+    request.expert_layer.fused_activation = false;
+    for (const bool mixed : {false, true}) {
+      request.expert_layer.mixed_recipes = mixed;
+      request.expert_layer.down_scaling = Scaling::Mxfp8;
+      ASSERT_TRUE(validate(request).ok()) << validate(request).error().message;
+      LayerBench bench(request);
+      for (int expert = 0; expert < 4; ++expert) check_expert(bench, expert);
+    }
+  }
+}
+
+TEST(CpuExpertLayer, MatchesItsDefinitionInDoubleForEveryActivation) {
+  for (const EnumName& name : kType<LayerActivation>.names) {
+    SCOPED_TRACE(name.name);
+    for (const ElementType high : {ElementType::Bf16, ElementType::Fp16}) {
+      RunRequest request = layer_request(Scaling::Block);
+      request.expert_layer.activation = static_cast<LayerActivation>(name.value);
+      request.expert_layer.fused_activation = false;
+      request.recipe.high_precision = high;
+      request.linear.wgrad_type = ElementType::Fp32;
+      LayerBench bench(request);
+      for (int expert = 0; expert < 4; ++expert) check_expert(bench, expert);
+    }
+  }
+}
+
+/// Everything that a whole run leaves, as bytes.
+struct Bytes {
+  std::string y, dx, up_gradient, down_gradient, up_bias, down_bias;
+  bool operator==(const Bytes&) const = default;
+};
+Bytes outputs(const RunRequest& request, int iterations = 1) {
+  LayerBench bench(request);
+  EXPECT_TRUE(bench.layer.prepare().ok());
+  for (int i = 0; i < iterations; ++i) EXPECT_TRUE(bench.layer.run(i).ok());
+  // Buffers hold the last expert that ran; of a backward step, in the first layer.
+  const int expert = 2;
+  bench.layer.run_expert(expert);
+  const std::int64_t m = bench.layer.up().rows(expert);
+  const std::int64_t n = bench.shape.n;
+  const std::int64_t k = bench.shape.k;
+  const std::int64_t columns = bench.layer.activated_columns();
+  const auto text = [](const void* values, std::int64_t bytes) {
+    return std::string(static_cast<const char*>(values), static_cast<std::size_t>(bytes));
+  };
+  Bytes bytes;
+  bytes.y = text(bench.layer.down().output_of(0, expert), m * k * 2);
+  bytes.dx = text(bench.layer.up().input_gradient_of(0, expert), m * k * 2);
+  bytes.up_gradient = text(bench.layer.up().weight_gradient_of(0, expert), n * k * 2);
+  bytes.down_gradient = text(bench.layer.down().weight_gradient_of(0, expert), k * columns * 2);
+  if (request.linear.bias) {
+    bytes.up_bias = text(bench.layer.up().bias_gradient(), 4 * n * 2);
+    bytes.down_bias = text(bench.layer.down().bias_gradient(), 4 * k * 2);
+  }
+  return bytes;
+}
+
+TEST(CpuExpertLayer, HowTheActivationIsComputedChangesNoBit) {
+  for (const Scaling scaling : all_scalings()) {
+    for (const LayerActivation activation :
+         {LayerActivation::SwiGlu, LayerActivation::ClampedSwiGlu, LayerActivation::Gelu}) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(name_of(activation)));
+      RunRequest request = layer_request(scaling);
+      request.expert_layer.activation = activation;
+      request.linear.bias = true;
+      const Bytes fused = outputs(request);
+      RunRequest other = request;
+      other.expert_layer.fused_activation = false;
+      EXPECT_TRUE(outputs(other) == fused) << "not fused";
+      other.expert_layer.recompute_activation = true;
+      EXPECT_TRUE(outputs(other) == fused) << "not fused, recomputed";
+      request.expert_layer.recompute_activation = true;
+      EXPECT_TRUE(outputs(request) == fused) << "recomputed";
+    }
+  }
+}
+
+/// dWup and dWdown of every layer and expert after a whole run, accumulated so that all stay.
+std::vector<std::string> all_weight_gradients(RunRequest request) {
+  request.linear.accumulate_wgrad = true;
+  LayerBench bench(request);
+  EXPECT_TRUE(bench.layer.prepare().ok());
+  EXPECT_TRUE(bench.layer.run(0).ok());
+  std::vector<std::string> all;
+  for (int layer = 0; layer < request.layers; ++layer) {
+    for (int expert = 0; expert < request.shape.num_experts; ++expert) {
+      for (CpuStep* step : {&bench.layer.up(), &bench.layer.down()}) {
+        const std::int64_t bytes = step->shape().n * step->shape().k * 2;
+        all.emplace_back(reinterpret_cast<const char*>(step->weight_gradient_of(layer, expert)),
+                         static_cast<std::size_t>(bytes));
+      }
+    }
+  }
+  return all;
+}
+
+TEST(CpuExpertLayer, LayersAndLateWeightGradientsKeepTheirOwnTensors) {
+  for (const Scaling scaling : {Scaling::None, Scaling::Block}) {
+    for (const bool fused : {true, false}) {
+      for (const bool recompute : {false, true}) {
+        SCOPED_TRACE(name_of(scaling));
+        RunRequest request = layer_request(scaling);
+        request.layers = 2;
+        request.expert_layer.fused_activation = fused;
+        request.expert_layer.recompute_activation = recompute;
+        const std::vector<std::string> now = all_weight_gradients(request);
+        EXPECT_NE(now[0], now[8]) << "two layers with the same gradients";
+        request.linear.delayed_wgrad = true;
+        EXPECT_EQ(all_weight_gradients(request), now);
+        request.linear.passes = StepPasses::Backward;
+        EXPECT_EQ(all_weight_gradients(request), now);
+      }
+    }
+  }
+}
+
+Result<RunResult> run(const RunRequest& request) {
+  static const std::unique_ptr<Backend> kBackend = make_cpu_backend();
+  RunProgress progress;
+  StepObserver observer;
+  return kBackend->run(request, {progress, observer});
+}
+
+double snr_of(const RunResult& result, LayerTensor tensor) {
+  return result.expert_layer->find(tensor)->error.snr_db;
+}
+
+TEST(CpuExpertLayer, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
+  RunRequest request = layer_request(Scaling::Block);
+  request.shape.tokens = 300;
+  request.launch.iterations = 2;
+  const Result<RunResult> made = run(request);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const RunResult& result = made.value();
+  ASSERT_TRUE(result.expert_layer);
+  EXPECT_EQ(result.expert_layer->tensors.size(), kLayerTensors.size());
+  EXPECT_EQ(result.flop, 3 * 2.0 * 300 * 80 * (288 + 144));
+  // Quantization costs about the same everywhere: 31 dB for an E4M3 operand of bell-shaped values.
+  EXPECT_NEAR(snr_of(result, LayerTensor::X), 31.6, 1.0);
+  EXPECT_NEAR(snr_of(result, LayerTensor::WUp), 31.6, 1.0);
+  EXPECT_GT(snr_of(result, LayerTensor::H), 26.0);
+  EXPECT_LT(snr_of(result, LayerTensor::A), snr_of(result, LayerTensor::H));
+  EXPECT_LT(snr_of(result, LayerTensor::Y), snr_of(result, LayerTensor::A));
+  EXPECT_LT(snr_of(result, LayerTensor::DX), snr_of(result, LayerTensor::DA));
+  EXPECT_GT(snr_of(result, LayerTensor::DX), 15.0);
+  const LayerTensorResult& a = *result.expert_layer->find(LayerTensor::A);
+  EXPECT_EQ(a.rows, 300);
+  EXPECT_EQ(a.columns, 144);
+  // Codes, and a scale for each of two blocks of a row.
+  EXPECT_EQ(a.bytes, 300 * 144 + 300 * 2 * 4);
+  EXPECT_EQ(a.statistics.elements, 300U * 144U);
+  EXPECT_EQ(result.activations.elements, 300U * 80U);
+  EXPECT_EQ(result.weights.elements, 4U * 288U * 80U);
+  EXPECT_EQ(result.gradients.elements, 300U * 80U);
+  EXPECT_TRUE(validate(result).ok()) << validate(result).error().message;
+  EXPECT_EQ(result.expert_layer->find(LayerTensor::H)->bytes, 300 * 288 * 2);
+  EXPECT_GT(result.expert_layer->find(LayerTensor::H)->saved_bytes, 0);
+
+  const std::vector<ErrorSource>& sources = result.expert_layer->error_sources;
+  ASSERT_EQ(sources.size(), 4U);
+  double noise = 0.0;
+  const double y = snr_of(result, LayerTensor::Y);
+  for (const ErrorSource& source : sources) {
+    EXPECT_GT(source.snr_db, y) << name_of(source.tensor);
+    EXPECT_LT(source.snr_db, result.expert_layer->unquantized_snr_db);
+    noise += std::pow(10.0, -y / 10) - std::pow(10.0, -source.snr_db / 10);
+  }
+  // Independent errors add up: what each takes away is, together, nearly everything.
+  EXPECT_NEAR(noise / std::pow(10.0, -y / 10), 1.0, 0.15);
+  EXPECT_GT(result.expert_layer->unquantized_snr_db, 40.0);
+}
+
+TEST(CpuExpertLayer, EveryRecipeRunsEveryPass) {
+  for (const Scaling scaling : all_scalings()) {
+    for (const EnumName& passes : kType<StepPasses>.names) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(passes.name));
+      RunRequest request = layer_request(scaling, static_cast<StepPasses>(passes.value));
+      request.launch.iterations = 3;
+      request.linear.micro_batches = 2;
+      request.linear.bias = true;
+      const Result<RunResult> made = run(request);
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      const RunResult& result = made.value();
+      const bool forward = request.linear.passes != StepPasses::Backward;
+      const bool backward = request.linear.passes != StepPasses::Forward;
+      EXPECT_EQ(result.expert_layer->find(LayerTensor::Y) != nullptr, forward);
+      EXPECT_EQ(result.expert_layer->find(LayerTensor::DX) != nullptr, backward);
+      const double least = traits_of(scaling).code_bits == 4 ? 8.0 : 15.0;
+      if (forward) {
+        EXPECT_GT(snr_of(result, LayerTensor::Y), least);
+      }
+      if (backward) {
+        EXPECT_GT(snr_of(result, LayerTensor::DX), least);
+        EXPECT_GT(snr_of(result, LayerTensor::DWUp), least);
+        EXPECT_GT(snr_of(result, LayerTensor::DWDown), least);
+      }
+      // Experts 1 and 3 have no rows.
+      EXPECT_TRUE(std::isnan(result.experts[1].fprop.snr_db));
+    }
+  }
+}
+
+TEST(CpuExpertLayer, LossesInTheMiddleAreCounted) {
+  RunRequest request = layer_request(Scaling::None, StepPasses::Forward);
+  request.recipe.high_precision = ElementType::Fp16;
+  request.activations = SyntheticInput{.element = ElementType::Fp32};
+  // H beyond FP16's largest number: squared, most of A.
+  request.expert_layer.activation = LayerActivation::SReGlu;
+  request.shape = {.preset = "", .num_experts = 1, .tokens = 16, .n = 1024, .k = 16};
+  request.routing = {};
+  const Result<RunResult> plain = run(request);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain.value().expert_layer->find(LayerTensor::A)->error.lost, 0U);
+  request.activations =
+      SyntheticInput{.distribution = Distribution::NonFinite, .element = ElementType::Fp32};
+  request.shape.tokens = 4096;
+  const Result<RunResult> bad = run(request);
+  ASSERT_TRUE(bad.ok());
+  // What is not finite in the lossless layer either is no loss.
+  EXPECT_EQ(bad.value().expert_layer->find(LayerTensor::H)->error.lost, 0U);
+}
+
+TEST(CpuExpertLayer, RefusesHalvesThatAreNotWhole) {
+  RunRequest request = layer_request(Scaling::Block);
+  request.shape.n = 48;
+  const Status status = validate(request);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("48"), std::string::npos);
+  EXPECT_NE(status.error().message.find("use 64"), std::string::npos) << status.error().message;
+  request.expert_layer.activation = LayerActivation::Gelu;
+  EXPECT_TRUE(validate(request).ok());
+}
+
+}  // namespace
+}  // namespace engine
