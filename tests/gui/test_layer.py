@@ -102,7 +102,7 @@ def test_errors_and_memory_name_the_layers_own(open_window):
 def test_large_text_scrolls_in_a_small_window(open_window):
     window = layer(open_window, width=1280, height=800)
     for _ in range(6):
-        window.key("ctrl+plus")
+        window.key("ctrl+equal")
     window.settle()
     control = window.control("layer.tensor.x")
     assert control["rect"][2] - control["rect"][0] > 104

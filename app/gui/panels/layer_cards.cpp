@@ -12,10 +12,6 @@
 namespace app {
 namespace {
 
-std::string bytes_of(std::int64_t bytes) {
-  return plot::bytes_text(static_cast<std::uint64_t>(bytes));
-}
-
 /// "+3.4" or "-0.1"; a gain that rounds to 0 has no sign.
 std::string gain_text(double gain) {
   if (std::isnan(gain)) return "n/a";

@@ -90,6 +90,10 @@ std::string no_times(const KernelPlan& plan, const profiling::RecordedRun& run) 
 
 }  // namespace
 
+std::string bytes_of(std::int64_t bytes) {
+  return plot::bytes_text(static_cast<std::uint64_t>(bytes));
+}
+
 LayerPlace place_of(LayerTensor tensor) { return kPlaces[static_cast<std::size_t>(tensor)]; }
 
 void LayerModel::set(Run run, std::uint64_t generation) {
@@ -209,16 +213,13 @@ std::string memory_sentence(const std::vector<RecipeMemory>& memories) {
   const std::string_view high = engine::traits_of(engine::Scaling::None).label;
   const auto plain = std::ranges::find(memories, high, &RecipeMemory::name);
   if (own == memories.end() || plain == memories.end() || own->activations() == 0) return {};
-  const auto bytes = [](std::int64_t count) {
-    return plot::bytes_text(static_cast<std::uint64_t>(count));
-  };
   const std::string kept =
-      fmt::format("{} keeps {} of activations", own->name, bytes(own->activations()));
+      fmt::format("{} keeps {} of activations", own->name, bytes_of(own->activations()));
   if (own == plain) return kept + ".";
   return fmt::format(
       "{}, {:.2f}x less than {}; second copies of weights: {}.", kept,
       static_cast<double>(plain->activations()) / static_cast<double>(own->activations()), high,
-      bytes(own->weights));
+      bytes_of(own->weights));
 }
 
 }  // namespace app

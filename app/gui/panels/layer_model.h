@@ -27,6 +27,8 @@ inline constexpr int kLayerColumns = 7;
 inline constexpr int kLayerRows = 4;
 
 LayerPlace place_of(engine::LayerTensor tensor);
+/// "3.0 GiB".
+std::string bytes_of(std::int64_t bytes);
 
 struct LayerTensorBox {
   engine::LayerTensorResult result;  // without its statistics

@@ -16,10 +16,6 @@
 namespace app {
 namespace {
 
-std::string bytes_of(std::int64_t bytes) {
-  return plot::bytes_text(static_cast<std::uint64_t>(bytes));
-}
-
 /// Empty where it was not compared.
 std::string snr_of(const engine::LayerTensorResult& result) {
   return std::isnan(result.error.snr_db) ? std::string()
@@ -29,9 +25,9 @@ std::string snr_of(const engine::LayerTensorResult& result) {
 float line_height(const Theme& theme) { return theme.fonts.label->FontSize + theme.px(3); }
 
 /// Where the columns and rows of boxes lie, from the size of the texts in them.
-class Grid {
+class LayerGrid {
  public:
-  Grid(const Theme& theme, const LayerModel& model, ImVec2 room) {
+  LayerGrid(const Theme& theme, const LayerModel& model, ImVec2 room) {
     const float line = line_height(theme);
     const float padding = theme.px(2 * kGapSmall);
     widths_ = {theme.px(104), theme.px(132)};
@@ -171,7 +167,7 @@ void LayerView::draw_picture(const PanelContext& context, const Area& room) {
   const Theme& theme = context.theme;
   const ChildScope body("##layer.picture", room.size, 0, ImVec2(0, 0),
                         ImGuiWindowFlags_HorizontalScrollbar);
-  const Grid grid(theme, model_, ImVec2(room.size.x - theme.px(2), room.size.y - theme.px(2)));
+  const LayerGrid grid(theme, model_, ImVec2(room.size.x - theme.px(2), room.size.y - theme.px(2)));
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
   const ImVec2 at(cursor.x + std::max(0.5F * (room.size.x - grid.size().x), 1.0F),
                   cursor.y + std::max(0.5F * (room.size.y - grid.size().y), 1.0F));
