@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
+#include "engine/input/regular_file.h"
 #include "engine/model/text.h"
+#include "engine/model/values.h"
 
 namespace app::cli {
 CLI::Validator between(double low, double high) {
@@ -28,11 +33,45 @@ CLI::Validator at_least(double low) {
   return between(low, std::numeric_limits<double>::infinity());
 }
 
+CLI::Validator existing_file() {
+  const auto flaw = [](std::string& path) -> std::string {
+    const engine::Status status = engine::check_regular_file(path);
+    return status.ok() ? std::string() : status.error().message;
+  };
+  return {flaw, ""};
+}
+
+CLI::Validator existing_folder() {
+  const auto flaw = [](std::string& path) -> std::string {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return {};
+    return fmt::format("{} is no folder that exists; create it or name another", path);
+  };
+  return {flaw, ""};
+}
+
 CLI::Validator one_of(std::vector<std::string> words) {
   const auto flaw = [words = std::move(words)](std::string& text) -> std::string {
-    if (std::ranges::find(words, text) != words.end()) return {};
-    return fmt::format("'{}' is not one of {}{}", text, fmt::join(words, ", "),
-                       engine::suggestion(text, words));
+    const auto found = std::ranges::find(words, engine::plain_word(text), engine::plain_word);
+    if (found == words.end()) {
+      return fmt::format("'{}' is not one of {}{}", text, fmt::join(words, ", "),
+                         engine::suggestion(text, words));
+    }
+    text = *found;
+    return {};
+  };
+  return {flaw, ""};
+}
+
+CLI::Validator enumerator(const engine::Type& type) {
+  const auto flaw = [&type](std::string& text) -> std::string {
+    std::int64_t value = 0;  // of any enumeration
+    if (!engine::parse(type, &value, text)) {
+      return fmt::format("'{}' is not one of {}{}", text, engine::expected_text(type, {}),
+                         engine::nearest_name(type, text));
+    }
+    text = engine::text_of(type, &value);
+    return {};
   };
   return {flaw, ""};
 }

@@ -15,7 +15,13 @@ namespace app::cli {
 /// Limits are inclusive.
 CLI::Validator at_least(double low);
 CLI::Validator between(double low, double high);
+/// A regular file, so that a FIFO is refused here and not waited for; an existing folder.
+CLI::Validator existing_file();
+CLI::Validator existing_folder();
+/// For transform(): the word as it stands in the list. '-', '_', ' ' and letter case may differ.
 CLI::Validator one_of(std::vector<std::string> words);
+/// The same for the names of an enumeration, as engine::parse() reads them.
+CLI::Validator enumerator(const engine::Type& type);
 
 /// The enumerators by their names: "fp8-block".
 template <engine::Named E>
@@ -44,7 +50,7 @@ void add_choice(CLI::App& command, const char* name, E& value, const std::string
           name, [&value](const std::string& word) { value = names_of<E>().at(word); },
           description + ": " + listed)
       ->option_text("NAME")
-      ->check(one_of(words_of<E>()))
+      ->transform(enumerator(engine::kType<E>))
       ->default_str(std::string(engine::name_of(value)));
 }
 

@@ -16,6 +16,7 @@
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
+#include "engine/input/regular_file.h"
 #include "engine/model/backend_traits.h"
 
 namespace app::cli {
@@ -140,19 +141,27 @@ int check_complete(std::optional<std::ofstream>& file, const std::string& path) 
       {engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or a disk error", path)});
 }
 
+/// Once it is known that there will be rows: an order that fails leaves and empties no file.
+engine::Status open_output(const std::string& path, std::optional<std::ofstream>& file) {
+  if (path.empty()) return {};
+  const engine::Status regular = engine::check_regular_file(path);
+  if (!regular.ok() && regular.error().code != engine::ErrorCode::NotFound) {
+    return engine::Error{regular.error().code, regular.error().message + "; choose another file"};
+  }
+  file.emplace(path, std::ios::trunc);
+  if (*file) return {};
+  return engine::Error{engine::ErrorCode::Io,
+                       fmt::format("{} cannot be written; choose another file", path)};
+}
+
 int bench(const BenchOptions& options) {
   engine::Result<engine::BenchOrder> order = order_of(options);
   if (!order.ok()) return report(order.error());
   std::optional<std::ofstream> file;
-  if (!options.output.empty()) {
-    file.emplace(options.output, std::ios::trunc);
-    if (!*file) {
-      return report({engine::ErrorCode::Io,
-                     fmt::format("{} cannot be written; choose another file", options.output)});
-    }
-  }
   if (options.suite == "window") {
     if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
+    const engine::Status opened = open_output(options.output, file);
+    if (!opened.ok()) return report(opened.error());
     const int code =
         options.window.run(options.worker.command, options.json, file ? &*file : nullptr);
     return code == kExitOk ? check_complete(file, options.output) : code;
@@ -164,6 +173,9 @@ int bench(const BenchOptions& options) {
   if (order.value().suite == engine::BenchSuite::Linear && order.value().linear.shapes.empty()) {
     const engine::Status added = add_default_presets(order.value(), session.hello());
     if (!added.ok()) return report(added.error());
+  }
+  if (const engine::Status opened = open_output(options.output, file); !opened.ok()) {
+    return report(opened.error());
   }
   RowWriter writer(order.value().suite, options.json, file ? &*file : nullptr);
   const engine::Status done = follow(session, order.value(), writer);
@@ -184,7 +196,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       "clock and power of the device; or the window's frames");
   const auto options = std::make_shared<BenchOptions>();
   command.add_option("--suite", options->suite, "What to time: quantize, linear or window")
-      ->check(one_of({"quantize", "linear", "window"}))
+      ->transform(one_of({"quantize", "linear", "window"}))
       ->capture_default_str();
   command
       .add_option(

@@ -15,6 +15,7 @@
 #include "app/protocol/paths.h"
 #include "engine/input/presets.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/values.h"
 
 namespace app::cli {
 namespace {
@@ -24,16 +25,19 @@ namespace {
 using engine::RoutingDistribution;
 
 engine::Result<RoutingDistribution> find_routing(const std::string& name) {
-  std::vector<std::string_view> known;
-  for (const engine::EnumName& one : engine::kType<RoutingDistribution>.names) {
-    const auto routing = static_cast<RoutingDistribution>(one.value);
-    if (routing == RoutingDistribution::File) continue;
-    if (one.name == name) return routing;
-    known.push_back(one.name);
+  constexpr const engine::Type& kRouting = engine::kType<RoutingDistribution>;
+  RoutingDistribution routing = RoutingDistribution::File;
+  const bool known = engine::parse(kRouting, &routing, name);
+  if (known && routing != RoutingDistribution::File) return routing;
+  std::vector<std::string_view> rules;
+  for (const engine::EnumName& one : kRouting.names) {
+    if (one.value != static_cast<std::int64_t>(RoutingDistribution::File))
+      rules.push_back(one.name);
   }
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("'{}' is not a routing; choose from: {}", name, fmt::join(known, ", "))};
+      fmt::format("--routing is '{}'{}; it must be of {}", name,
+                  known ? "" : engine::nearest_name(kRouting, name), fmt::join(rules, ", "))};
 }
 
 constexpr std::size_t kMaxScriptBytes = 100'000;  // Linux limits one argument to 128 KiB
@@ -160,7 +164,7 @@ void WindowBenchCommand::add_to(CLI::App& command) {
       .add_option("--recording", recording_,
                   "window: open this recording instead of synthetic ones")
       ->option_text("FILE")
-      ->check(CLI::ExistingFile);
+      ->check(existing_file());
 }
 
 int WindowBenchCommand::run(const WorkerCommand& worker, bool json, std::ostream* file) const {

@@ -138,7 +138,7 @@ void add_compare_command(CLI::App& program, Action& chosen) {
                   "(default: all, as each is usually set)")
       ->option_text("NAMES")
       ->delimiter(',')
-      ->check(one_of(words_of<engine::Scaling>()));
+      ->transform(enumerator(engine::kType<engine::Scaling>));
   command
       .add_option("--timed_launches", options->comparison.timed_launches,
                   "Timed launches of each recipe and direction; 0 = numerics only")

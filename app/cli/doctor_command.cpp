@@ -21,6 +21,7 @@
 #include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
 #include "engine/gemm/library_file.h"
+#include "engine/input/regular_file.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"
@@ -51,6 +52,10 @@ engine::Status check_files(const std::string& recording, const std::string& repo
   if (!recording.empty() && std::filesystem::exists(recording, error)) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
                          fmt::format("{} already exists; choose another file", recording)};
+  }
+  if (const engine::Status regular = engine::check_regular_file(report);
+      !report.empty() && !regular.ok() && regular.error().code == engine::ErrorCode::Io) {
+    return engine::Error{regular.error().code, regular.error().message + "; choose another file"};
   }
   for (const std::string& path : {recording, report}) {
     if (path.empty()) continue;
@@ -292,7 +297,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
                   "Folder for core dumps of a hanging device: where the kernel is, read with "
                   "cuda-gdb if that is installed; workers on this machine only")
       ->option_text("FOLDER")
-      ->check(CLI::ExistingDirectory);
+      ->check(existing_folder());
   command.add_flag("--json", options->json, "Print the report as JSON");
   command.add_option("--report", options->report, "Also write the report as Markdown")
       ->option_text("FILE");

@@ -220,7 +220,7 @@ void add_gallery_command(CLI::App& doctor, Action& chosen) {
   for (const HazardCase& one : profiling::hazard_cases()) ids.push_back(one.id);
   command.add_option("case", options->cases, "Cases (default: all)")
       ->option_text("CASE ...")
-      ->check(one_of(ids));
+      ->transform(one_of(ids));
   CLI::Option* file = command
                           .add_option("--file", options->file,
                                       "Show the visits in this recording (default: the one that "

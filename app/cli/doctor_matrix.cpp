@@ -81,6 +81,13 @@ struct RowFile {
 
 engine::Result<RowFile> open_rows(const MatrixOptions& options) {
   RowFile kept;
+  for (const std::string& path : {options.output, options.resume}) {
+    if (path.empty()) continue;
+    const engine::Status regular = engine::check_regular_file(path);  // no FIFO is waited for
+    if (!regular.ok() && regular.error().code != engine::ErrorCode::NotFound) {
+      return engine::Error{regular.error().code, regular.error().message + "; choose another file"};
+    }
+  }
   if (!options.output.empty()) kept.file.open(options.output, std::ios::trunc);
   if (!options.resume.empty()) {
     engine::Result<std::string> before = engine::read_file(options.resume, kMaxMatrixBytes);
@@ -158,10 +165,11 @@ int sweep(MatrixOptions options) {
     if (!geometry.ok()) return could_not_run(geometry.error());
     options.axes.geometries.push_back(geometry.value());
   }
-  engine::Result<RowFile> kept = open_rows(options);
-  if (!kept.ok()) return could_not_run(kept.error());
   engine::Result<std::vector<std::string>> libraries = libraries_of(options);
   if (!libraries.ok()) return could_not_run(libraries.error());
+  // Once there will be rows: a matrix that cannot be made leaves and empties no file.
+  engine::Result<RowFile> kept = open_rows(options);
+  if (!kept.ok()) return could_not_run(kept.error());
   options.axes.libraries = std::move(libraries).value();
   const std::vector<MatrixCell> cells = cells_of(options.axes);
   std::vector<MatrixRow>& rows = kept.value().rows;
@@ -218,7 +226,7 @@ void add_axis(CLI::App& command, const char* name, std::vector<Value>& values,
           fmt::format("{}: {}", description, fmt::join(words, ",")))
       ->option_text("NAMES")
       ->delimiter(',')
-      ->check(one_of(words));
+      ->transform(one_of(words));
 }
 
 }  // namespace

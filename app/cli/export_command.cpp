@@ -111,9 +111,7 @@ void add_export_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "export", "Write a recording as a page to share, a Chrome trace or CSV tables");
   const auto options = std::make_shared<ExportOptions>();
-  command.add_option("session", options->session, "Recording")
-      ->required()
-      ->check(CLI::ExistingFile);
+  command.add_option("session", options->session, "Recording")->required()->check(existing_file());
   CLI::Option_group* targets = command.add_option_group("Targets");
   CLI::Option* chrome =
       targets->add_option("--chrome", options->chrome, "Trace for Perfetto or chrome://tracing")

@@ -1,29 +1,35 @@
 // `expertscope list`: what can be requested here, and what prevents the rest.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "app/cli/arguments.h"
 #include "app/cli/command.h"
+#include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
 #include "app/sweep/plan.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
+#include "engine/model/text.h"
 
 namespace app::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kEveryTopic = "all";
+
 struct ListOptions {
   WorkerChoice worker;
-  std::string topic = "all";
+  std::string topic = kEveryTopic;
   bool json = false;
 };
 
@@ -87,10 +93,6 @@ Json list_gates(const WorkerHello& hello) {
     };
     engine::RunRequest request;
     request.backend = offer.kind;
-    for (const auto& [value, name] : engine::kType<engine::StepKind>.names) {
-      add(fmt::format("step {}", name),
-          engine::step_support(static_cast<engine::StepKind>(value), offer.kind));
-    }
     for (const auto& [value, name] : engine::kType<engine::Scaling>.names) {
       request.recipe.scaling = static_cast<engine::Scaling>(value);
       add(fmt::format("recipe.scaling {}", name),
@@ -109,6 +111,19 @@ Json list_gates(const WorkerHello& hello) {
     }
   }
   return list;
+}
+
+/// What a setting of a request can be, by any name of its option; null if there is no such setting.
+Json list_values(const std::string& name) {
+  const std::string word = engine::plain_word(name);
+  for (const RequestOption& option : request_options()) {
+    if (std::ranges::find(option.names, word, engine::plain_word) == option.names.end()) continue;
+    Json values = Json::array();
+    for (const engine::EnumName& one : option.type->names) values.push_back(one.name);
+    if (values.empty()) values.push_back(option.expected);
+    return {{option.path, std::move(values)}};
+  }
+  return nullptr;
 }
 
 /// One line per row: the first value, then all others that are not empty.
@@ -131,11 +146,40 @@ void print_table(const std::string& title, const Json& rows) {
   print("\n");
 }
 
+constexpr std::array kTopics = {"presets", "recipes", "backends", "gates", "libraries"};
+
+/// The topic that a word names, also in the singular: "backend"; empty = none.
+std::string topic_of(const std::string& name) {
+  const std::string word = engine::plain_word(name);
+  if (word == kEveryTopic) return word;
+  for (const std::string topic : kTopics) {
+    const std::string stem = topic.ends_with("ies") ? topic.substr(0, topic.size() - 3) + 'y'
+                                                    : topic.substr(0, topic.size() - 1);
+    if (word == topic || word == stem) return topic;
+  }
+  return {};
+}
+
+engine::Error no_topic(const std::string& name) {
+  std::vector<std::string> words(kTopics.begin(), kTopics.end());
+  for (const RequestOption& option : request_options()) {
+    words.insert(words.end(), option.names.rbegin(), option.names.rend());
+  }
+  return {
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("there is nothing to list about '{}'{}; it must be {}, {} or a field of a "
+                  "request",
+                  name, engine::suggestion(name, words), kEveryTopic, fmt::join(kTopics, ", "))};
+}
+
 int list(const ListOptions& options) {
-  const auto asked = [&](const char* topic) {
-    return options.topic == "all" || options.topic == topic;
-  };
+  const std::string chosen = topic_of(options.topic);
+  const auto asked = [&](const char* topic) { return chosen == kEveryTopic || chosen == topic; };
   Json document;
+  if (chosen.empty()) {
+    document = list_values(options.topic);
+    if (document.is_null()) return report(no_topic(options.topic));
+  }
   if (asked("presets")) {
     engine::Result<Json> presets = list_presets();
     if (!presets.ok()) return report(presets.error());
@@ -166,8 +210,11 @@ void add_list_command(CLI::App& program, Action& chosen) {
       *program.add_subcommand("list", "List what can be requested here, what cannot, and why");
   const auto options = std::make_shared<ListOptions>();
   command
-      .add_option("topic", options->topic, "all, presets, recipes, backends, gates or libraries")
-      ->check(one_of({"all", "presets", "recipes", "backends", "gates", "libraries"}));
+      .add_option("topic", options->topic,
+                  fmt::format("{} or one of {}; or a field of a request, such as routing, for its "
+                              "values",
+                              kEveryTopic, fmt::join(kTopics, ", ")))
+      ->capture_default_str();
   command.add_flag("--json", options->json, "Print as JSON");
   options->worker.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return list(*options); }; });

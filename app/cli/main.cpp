@@ -1,17 +1,22 @@
 // `expertscope`: the window and the command line in one program that links no CUDA library.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/descriptor.h"
 #include "app/protocol/paths.h"
@@ -52,6 +57,19 @@ bool has_command(const CLI::App& program, const std::string& name) {
   return false;
 }
 
+/// "run", "doctor", "doctor gallery", ...
+std::vector<std::string> command_titles(const CLI::App& above, const std::string& prefix) {
+  std::vector<std::string> titles;
+  for (const CLI::App* command : above.get_subcommands({})) {
+    if (command->get_name().empty()) continue;  // a group of options
+    titles.push_back(prefix + command->get_name());
+    for (std::string& inner : command_titles(*command, titles.back() + " ")) {
+      titles.push_back(std::move(inner));
+    }
+  }
+  return titles;
+}
+
 /// `expertscope`, `expertscope FILE` and `expertscope --tour DIR` mean `expertscope open ...`.
 bool means_open(const CLI::App& program, const std::vector<std::string>& arguments) {
   if (arguments.empty()) return true;
@@ -63,28 +81,170 @@ bool means_open(const CLI::App& program, const std::vector<std::string>& argumen
   return std::filesystem::exists(first, error);
 }
 
-/// What is wrong with the first argument that no command takes.
-std::string unexpected(const CLI::App& program) {
-  const CLI::App* innermost = &program;
-  std::string title;
-  while (!innermost->get_subcommands().empty()) {
-    innermost = innermost->get_subcommands().front();
-    title += (title.empty() ? "" : " ") + innermost->get_name();
+/// Also those of its groups, which are nested commands without a name.
+std::vector<const CLI::Option*> options_of(const CLI::App& command) {
+  std::vector<const CLI::Option*> options = command.get_options();
+  for (const CLI::App* group : command.get_subcommands({})) {
+    if (!group->get_name().empty()) continue;
+    const std::vector<const CLI::Option*> inside = group->get_options();
+    options.insert(options.end(), inside.begin(), inside.end());
   }
-  const CLI::App& command = *innermost;
+  return options;
+}
+
+/// The command that was reached, and its name with those above it: "doctor matrix".
+struct Reached {
+  const CLI::App* command;
+  std::string title;
+};
+Reached reached(const CLI::App& program) {
+  Reached found{.command = &program, .title = {}};
+  while (!found.command->get_subcommands().empty()) {
+    found.command = found.command->get_subcommands().front();
+    found.title += (found.title.empty() ? "" : " ") + found.command->get_name();
+  }
+  return found;
+}
+
+/// " (did you mean 'gallery'?)", or which options of the command take the name of a file, if there
+/// is such a file or it looks like one.
+std::string way_out(const CLI::App& command, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* one : command.get_subcommands({})) {
+    if (!one->get_name().empty()) names.push_back(one->get_name());
+  }
+  if (std::string nearest = engine::suggestion(word, names); !nearest.empty()) return nearest;
+  std::error_code error;
+  if (!std::filesystem::exists(word, error) && word.find_first_of("./") == std::string::npos) {
+    return {};
+  }
+  std::string takers;
+  for (const CLI::Option* one : options_of(command)) {
+    if (!one->get_option_text().ends_with("FILE") || one->get_lnames().empty()) continue;
+    takers += fmt::format("{}--{}", takers.empty() ? "" : ", ", one->get_lnames().front());
+  }
+  return takers.empty() ? takers : fmt::format("; a file is named with one of {}", takers);
+}
+
+std::string no_option(const Reached& at, const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* one : options_of(*at.command)) {
+    for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
+  }
+  return fmt::format("{} has no option {}{}", at.title, name, engine::suggestion(name, known));
+}
+
+/// What is wrong with the first argument that no command takes.
+std::string unexpected(const CLI::App& program, const Reached& at) {
   const std::vector<std::string> rest = program.remaining(true);
   if (rest.empty()) return "too many arguments";
   const auto option = std::ranges::find_if(
       rest, [](const std::string& one) { return one.size() > 1 && one[0] == '-'; });
-  std::string name = option == rest.end() ? rest.front() : *option;
-  name = name.substr(0, name.find('='));
-  const std::string see = fmt::format("; see expertscope {} --help", title);
-  if (option == rest.end()) return fmt::format("'{}' was not expected{}", name, see);
-  std::vector<std::string> known;
-  for (const CLI::Option* one : command.get_options()) {
-    for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
+  if (option != rest.end()) return no_option(at, *option);
+  return fmt::format("'{}' was not expected{}", rest.front(), way_out(*at.command, rest.front()));
+}
+
+/// The first option that was given more often than it is read.
+std::string repeated(const CLI::App& command) {
+  for (const CLI::Option* one : options_of(command)) {
+    const auto most = static_cast<std::size_t>(std::max(one->get_items_expected_max(), 1));
+    if (one->get_lnames().empty() || one->count() <= most) continue;
+    return fmt::format("--{} was given {} times ({}); give it once", one->get_lnames().front(),
+                       one->count(), fmt::join(one->results(), ", "));
   }
-  return fmt::format("{} has no option {}{}{}", title, name, engine::suggestion(name, known), see);
+  return {};
+}
+
+/// "--blocks is 'x'; it must be a whole number", for a value that the option's type cannot hold.
+std::string not_held(const CLI::App& command) {
+  for (const CLI::Option* one : options_of(command)) {
+    for (const std::string& text : one->results()) {
+      if (one->get_items_expected_max() == 0 && text != "true" && text != "false") {
+        return fmt::format("{} is only given or left out; it takes no value", one->get_name());
+      }
+      const bool real = one->get_type_name() == "FLOAT";
+      if (!real && one->get_type_name().find("INT") == std::string::npos) continue;
+      double number = 0;
+      const bool reads = CLI::detail::lexical_cast(text, number);
+      if (reads && (real || (number == std::trunc(number) && std::fabs(number) < 0x1p31))) continue;
+      return fmt::format("{} is '{}'; it must be a {}", one->get_name(), text,
+                         real ? "number" : "whole number of at most 9 digits");
+    }
+  }
+  return {};
+}
+
+/// The name of a file that was given and is empty; no command takes it for the name of none.
+std::string empty_name(const CLI::App& command) {
+  for (const CLI::Option* one : options_of(command)) {
+    if (one->get_group() == app::cli::kFieldsGroup) continue;
+    if (std::ranges::find(one->results(), "") == one->results().end()) continue;
+    return fmt::format("{} is empty; give it a value or leave it out", one->get_name());
+  }
+  return {};
+}
+
+/// The sentence for a command line that could not be read. `unknown`: its first unknown option,
+/// which explains the rest.
+std::string refusal(const CLI::App& program, const CLI::ParseError& error,
+                    const std::string& unknown) {
+  const auto is = [&error]<class Kind>(const Kind*) {
+    return dynamic_cast<const Kind*>(&error) != nullptr;
+  };
+  constexpr std::string_view kMissing = " missing";
+  const Reached at = reached(program);
+  const std::string what = error.what();
+  std::string says;
+  if (!unknown.empty() && at.command != &program) {
+    says = no_option(at, unknown);
+  } else if (is(static_cast<const CLI::ExtrasError*>(nullptr))) {
+    says = unexpected(program, at);
+  } else if (is(static_cast<const CLI::ArgumentMismatch*>(nullptr))) {
+    says = what.ends_with(kMissing) ? what.substr(0, what.find(':')) + " needs a value"
+                                    : repeated(*at.command);
+  } else if (is(static_cast<const CLI::ConversionError*>(nullptr))) {
+    says = not_held(*at.command);
+  } else if (is(static_cast<const CLI::ExcludesError*>(nullptr))) {
+    says = what + ": leave out one of them";
+  }
+  if (says.empty()) says = what;
+  return fmt::format("{}; see expertscope {}{}--help", says, at.title, at.title.empty() ? "" : " ");
+}
+
+std::string spelled(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+/// '-' and '_' are the same in the names of options: "--num-experts" becomes the "--num_experts"
+/// that is declared. All options of a command and of those below it are one vocabulary.
+void add_spellings(const CLI::App& command, std::map<std::string, std::string>& spellings) {
+  for (const CLI::Option* option : options_of(command)) {
+    for (const std::string& name : option->get_lnames()) spellings.emplace(spelled(name), name);
+  }
+  for (const CLI::App* one : command.get_subcommands({})) add_spellings(*one, spellings);
+}
+
+/// Returns the first option that is unknown however it is spelled; empty = none.
+std::string spell_options(const CLI::App& program, std::vector<std::string>& arguments) {
+  std::string unknown;
+  std::map<std::string, std::string> spellings;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == arguments.front()) add_spellings(*command, spellings);
+  }
+  for (std::string& argument : arguments) {
+    if (argument == "--") break;  // only values follow
+    if (!argument.starts_with("--")) continue;
+    const std::size_t end = std::min(argument.find('='), argument.size());
+    const auto found = spellings.find(spelled(argument.substr(2, end - 2)));
+    if (found != spellings.end()) {
+      argument.replace(2, end - 2, found->second);
+    } else if (unknown.empty()) {
+      unknown = argument;
+    }
+  }
+  return unknown;
 }
 
 }  // namespace
@@ -110,11 +270,12 @@ int main(int argc, char** argv) {
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {
-    app::cli::print(stderr,
-                    "expertscope: '{}' is neither a command nor a file; see expertscope --help\n",
-                    arguments.front());
+    app::cli::print(
+        stderr, "expertscope: '{}' is neither a command nor a file{}; see expertscope --help\n",
+        arguments.front(), engine::suggestion(arguments.front(), command_titles(program, "")));
     return app::cli::kExitUserError;
   }
+  const std::string unknown = spell_options(program, arguments);
   std::vector<std::string> reversed(arguments.rbegin(),
                                     arguments.rend());  // CLI11 takes them in reverse
   // The doctor's exit code 1 means findings.
@@ -125,12 +286,16 @@ int main(int argc, char** argv) {
   int code = app::cli::kExitOk;
   try {
     program.parse(std::move(reversed));
+    if (const std::string flaw = empty_name(*reached(program).command); !flaw.empty()) {
+      app::cli::print(stderr, "expertscope: {}\n", flaw);
+      return failure();
+    }
     code = chosen();
-  } catch (const CLI::ExtrasError&) {
-    app::cli::print(stderr, "expertscope: {}\n", unexpected(program));
+  } catch (const CLI::Success& done) {  // --help and --version
+    program.exit(done);
+  } catch (const CLI::ParseError& error) {
+    app::cli::print(stderr, "expertscope: {}\n", refusal(program, error, unknown));
     return failure();
-  } catch (const CLI::ParseError& error) {  // --help and --version too
-    if (program.exit(error) != 0) return failure();
   } catch (const std::exception& error) {  // mostly from standard output: its disk may be full
     app::cli::print(stderr, "expertscope: {}\n", error.what());
     return failure();

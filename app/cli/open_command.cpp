@@ -6,7 +6,6 @@
 #include "app/cli/worker_session.h"
 #include "app/gui/shell/window.h"
 #include "app/protocol/request_files.h"
-#include "engine/input/regular_file.h"
 
 namespace app::cli {
 namespace {
@@ -20,8 +19,7 @@ struct OpenOptions {
 
 int open_window(OpenOptions& options) {
   if (!options.request_file.empty()) {
-    engine::Result<std::string> text =
-        engine::read_file(options.request_file, kMaxRequestFileBytes);
+    engine::Result<std::string> text = read_request_text(options.request_file);
     if (!text.ok()) return report(text.error());
     options.window.initial_request_json = std::move(text).value();
   }
@@ -43,7 +41,7 @@ void add_open_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<OpenOptions>();
   command.add_option("file", options->window.open_file, "Recording, .npy or .safetensors file")
       ->option_text("[FILE]")
-      ->check(CLI::ExistingFile);
+      ->check(existing_file());
   command.add_option("--request", options->request_file, "Initial request, as JSON")
       ->option_text("FILE");
   command

@@ -36,6 +36,10 @@ engine::Error invalid_argument(std::string message) {
 
 std::string no_such_tensor(const QuantizeOptions& options,
                            const std::vector<engine::TensorEntry>& tensors) {
+  if (tensors.size() == 1 && tensors.front().name.empty()) {
+    return fmt::format("'{}' holds one tensor, which has no name; leave out --tensor {}",
+                       options.input, options.tensor);
+  }
   constexpr std::size_t kListed = 20;
   std::vector<std::string> names;
   for (const engine::TensorEntry& tensor : tensors) names.push_back(tensor.name);
@@ -160,12 +164,12 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
                   "Tensor: the rows of all experts, one expert after another")
       ->option_text("FILE")
       ->required()
-      ->check(CLI::ExistingFile);
+      ->check(existing_file());
   command.add_option("--tensor", options->tensor, "Name of the tensor in a .safetensors file")
       ->option_text("NAME");
   command.add_option("--splits", options->splits, "Rows of every expert: a JSON list or .npy")
       ->option_text("FILE")
-      ->check(CLI::ExistingFile);
+      ->check(existing_file());
   add_choice(command, "--operand", options->operand,
              "What the tensor is; activations and gradients take 1D blocks, weights square ones");
   add_choice(command, "--direction", options->directions,

@@ -27,51 +27,55 @@ engine::Result<engine::ShapePreset> find_preset(const std::string& name) {
   return engine::find_preset(presets, name);
 }
 
+std::vector<RequestOption> request_options() {
+  const auto last_word = [](const std::string& path) {
+    return path.substr(path.rfind('.') + 1);  // npos + 1 is 0
+  };
+  const std::vector<engine::Leaf> leaves = engine::leaves_of(engine::kType<engine::RunRequest>);
+  std::map<std::string, int> last_words;
+  for (const engine::Leaf& leaf : leaves) ++last_words[last_word(leaf.path)];
+  std::vector<RequestOption> options;
+  for (const engine::Leaf& leaf : leaves) {
+    RequestOption& option =
+        options.emplace_back(RequestOption{.path = leaf.path, .type = &leaf.type});
+    option.expected = engine::expected_text(leaf.type, leaf.field.rules);
+    option.names.push_back(leaf.path);
+    const std::string last = last_word(leaf.path);
+    // "preset" looks one up; "kind" alone would be ambiguous.
+    if (last != leaf.path && last != "preset" && last != "kind" && last_words[last] == 1) {
+      option.names.push_back(last);
+    }
+    if (!leaf.field.rules.also.empty()) option.names.emplace_back(leaf.field.rules.also);
+  }
+  return options;
+}
+
 void RequestOptions::add_to(CLI::App& command) {
   command.add_option("--request", request_file_, "A request as JSON; single fields override it")
       ->option_text("FILE");
   command.add_option("--preset", preset_, "Shape preset by name (see: expertscope list presets)")
       ->option_text("NAME");
-  command
-      .add_option("--recipe", recipe_,
-                  fmt::format("{}; the other fields of the recipe have their own options",
-                              fmt::join(enum_names(engine::Scaling{}), ", ")))
-      ->option_text("NAME")
-      ->check(one_of(words_of<engine::Scaling>()));
-  const auto last_word = [](const std::string& path) {
-    return path.substr(path.rfind('.') + 1);  // npos + 1 is 0
-  };
-  std::map<std::string, int> last_words;
-  for (engine::Leaf& leaf : engine::leaves_of(engine::kType<engine::RunRequest>)) {
-    ++last_words[last_word(leaf.path)];
-    fields_.push_back({.expected = engine::expected_text(leaf.type, leaf.field.rules),
-                       .name = std::move(leaf.path),
-                       .text = {}});
-  }
-  for (Field& field : fields_) {
-    const std::string last = last_word(field.name);
-    std::string names = "--" + field.name;
-    // "preset" is the option above; "kind" alone would be ambiguous.
-    if (last != field.name && last != "preset" && last != "kind" && last_words[last] == 1) {
-      names += ",--" + last;
-    }
-    field.option = command.add_option(names, field.text, field.expected)
+  for (RequestOption& one : request_options()) {
+    Field& field = fields_.emplace_back(Field{.is = std::move(one)});
+    field.option = command
+                       .add_option(fmt::format("--{}", fmt::join(field.is.names, ",--")),
+                                   field.text, field.is.expected)
                        ->option_text(" ")
-                       ->group("Fields of the request");
+                       ->group(kFieldsGroup);
   }
 }
 
 bool RequestOptions::given_field(std::string_view name) const {
-  const auto field = std::ranges::find(fields_, name, &Field::name);
-  return field != fields_.end() && field->option->count() > 0;
+  return std::ranges::any_of(fields_, [name](const Field& field) {
+    return field.is.path == name && field.option->count() > 0;
+  });
 }
 
 std::string RequestOptions::given() const {
   if (!request_file_.empty()) return "--request";
   if (!preset_.empty()) return "--preset";
-  if (!recipe_.empty()) return "--recipe";
   for (const Field& field : fields_) {
-    if (field.option->count() > 0) return "--" + field.name;
+    if (field.option->count() > 0) return "--" + field.is.path;
   }
   return {};
 }
@@ -88,15 +92,12 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
     ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(preset_));
     engine::apply_preset(preset, request);
   }
-  if (!recipe_.empty() && given_field("recipe.scaling")) {
-    return refuse("--recipe and --scaling set the same field; give one of them");
-  }
-  if (!recipe_.empty()) request.recipe.scaling = names_of<engine::Scaling>().at(recipe_);
   for (const Field& field : fields_) {
     if (field.option->count() == 0) continue;
-    if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.name, field.text)) {
-      return refuse(
-          fmt::format("--{} is '{}'; it must be {}", field.name, field.text, field.expected));
+    if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path, field.text)) {
+      return refuse(fmt::format("--{} is '{}'{}; it must be {}", field.is.path, field.text,
+                                engine::nearest_name(*field.is.type, field.text),
+                                field.is.expected));
     }
   }
   ENGINE_TRY(engine::validate(request));

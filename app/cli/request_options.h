@@ -1,7 +1,7 @@
 // Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
 // "--shape.tokens". The list is generated from the request's own fields(), so that a new field
 // there becomes an option at once. Fields whose last word is unique can also be given by that word
-// alone: "--tokens".
+// alone, "--tokens", and some by what people call them, "--routing" (FieldRules::also).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,16 +16,30 @@
 
 namespace app::cli {
 
+/// Under which the help lists the fields.
+inline constexpr const char* kFieldsGroup =
+    "Fields of the request (as in its JSON; - and _ are the same)";
+
+/// A field of a request as an option.
+struct RequestOption {
+  std::string path = {};                // dotted: "routing.distribution"
+  std::vector<std::string> names = {};  // without the dashes before them; the first is the path
+  std::string expected = {};            // its values, in words
+  const engine::Type* type = nullptr;
+};
+/// In the order of the request's fields.
+std::vector<RequestOption> request_options();
+
 class RequestOptions {
  public:
-  /// Adds --request, --preset, --recipe and one option per field. Call once.
+  /// Adds --request, --preset and one option per field. Call once.
   void add_to(CLI::App& command);
-  /// Applies the request file to `request`, then preset and recipe, then single fields. Validated.
+  /// Applies the request file to `request`, then the preset, then single fields. Validated.
   engine::Result<engine::RunRequest> resolve(engine::RunRequest request = {}) const;
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;
-  /// The first of its options that was given, "--recipe"; empty = none.
+  /// The first of its options that was given, "--recipe.scaling"; empty = none.
   std::string given() const;
   /// Whether this field has an option of its own on the command line.
   bool given_field(std::string_view name) const;
@@ -34,15 +48,13 @@ class RequestOptions {
 
  private:
   struct Field {
-    std::string expected;
-    std::string name;  // dotted path of the field
-    std::string text;
+    RequestOption is;
+    std::string text = {};
     CLI::Option* option = nullptr;
   };
 
   std::string request_file_;
   std::string preset_;
-  std::string recipe_;
   std::deque<Field> fields_;  // CLI11 keeps references to `text`: elements must not move
 };
 

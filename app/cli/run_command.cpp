@@ -229,7 +229,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "Folder for a core dump of the device if a replay hangs: where the kernel is, "
                   "read with cuda-gdb if that is installed; worker on this machine only")
       ->option_text("FOLDER")
-      ->check(CLI::ExistingDirectory);
+      ->check(existing_folder());
   command.add_flag("--json", options->json, "Print request and result as JSON");
   command
       .add_option("--requests", options->request_log,

@@ -1,5 +1,6 @@
 // `expertscope sweep`: one request varied along axes, as accuracy against time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,11 +24,53 @@ using profiling::SweepPoint;
 
 struct SweepOptions {
   RequestOptions request;
-  std::vector<std::string> axes = {"recipe", "pow2"};
+  std::vector<std::string> axes;  // empty = kDefaultAxes, without those that an option fixes
   WorkerChoice worker;
   std::string record;
   bool json = false;
 };
+
+/// What can be varied, and the field of the request that it varies.
+struct Axis {
+  const char* name;
+  const char* field;
+};
+constexpr Axis kAxes[] = {{"recipe", "recipe.scaling"},
+                          {"pow2", "recipe.pow2_scales"},
+                          {"backend", "backend"},
+                          {"workspace", "workspace"},
+                          {"routing", "routing.distribution"}};
+const std::vector<std::string> kDefaultAxes = {"recipe", "pow2"};
+
+std::vector<std::string> axis_names() {
+  std::vector<std::string> names;
+  for (const Axis& axis : kAxes) names.emplace_back(axis.name);
+  return names;
+}
+
+/// What is varied: a value given on the command line is not. A contradiction is an error.
+engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options) {
+  std::vector<std::string> varied;
+  std::string fixed;
+  for (const std::string& name : options.axes.empty() ? kDefaultAxes : options.axes) {
+    const char* field = std::ranges::find(kAxes, name, &Axis::name)->field;
+    if (!options.request.given_field(field)) {
+      varied.push_back(name);
+    } else if (options.axes.empty()) {
+      fixed += fmt::format("{}--{}", fixed.empty() ? "" : " and ", field);
+    } else {
+      return engine::Error{
+          engine::ErrorCode::InvalidArgument,
+          fmt::format("--axes {} varies what --{} fixes: leave out one of them", name, field)};
+    }
+  }
+  if (!varied.empty()) return varied;
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("nothing is left to vary, since {} fix it; leave one out, or name what to vary "
+                  "with --axes: {}",
+                  fixed, fmt::join(axis_names(), ", "))};
+}
 
 SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hello) {
   const auto has = [&](const char* name) { return std::ranges::count(names, name) > 0; };
@@ -43,7 +86,9 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
   return axes;
 }
 
-void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
+void print_table(const Batch& batch, const std::vector<std::string>& varied,
+                 const std::vector<SweepPoint>& points) {
+  print("{:<12}{}\n\n", "varied", fmt::format("{}", fmt::join(varied, ", ")));
   print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9}\n", "settings", "median ms", "p5", "p95",
         "n", "worst dB", "median dB");
   for (const SweepPoint& point : points) {
@@ -63,10 +108,12 @@ void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
   }
 }
 
-void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
+void print_json(const Batch& batch, const std::vector<std::string>& varied,
+                const std::vector<SweepPoint>& points) {
   nlohmann::ordered_json document;
   document["group"] = batch.id();
   document["state"] = engine::name_of(batch.state());
+  document["varied"] = varied;
   document["runs"] = nlohmann::ordered_json::array();
   std::size_t measured = 0;
   for (const BatchRow& row : batch.rows()) {
@@ -93,6 +140,8 @@ void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
 int sweep(const SweepOptions& options) {
   const engine::Result<engine::RunRequest> base = options.request.resolve();
   if (!base.ok()) return report(base.error());
+  const auto varied = varied_axes(options);
+  if (!varied.ok()) return report(varied.error());
   const auto writer = create_recording(options.record);
   if (!writer.ok()) return report(writer.error());
   WorkerChoice worker = options.worker;
@@ -101,7 +150,7 @@ int sweep(const SweepOptions& options) {
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
   Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(),
-              plan_sweep(base.value(), axes_of(options.axes, session.hello()), session.hello()));
+              plan_sweep(base.value(), axes_of(varied.value(), session.hello()), session.hello()));
   const auto runs = measure(session, batch, writer.value().get());
   if (!runs.ok()) return report(runs.error());
   std::vector<SweepPoint> points;
@@ -109,7 +158,8 @@ int sweep(const SweepOptions& options) {
     points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
   }
   profiling::mark_frontier(points, profiling::SnrChoice::Worst);
-  options.json ? print_json(batch, points) : print_table(batch, points);
+  options.json ? print_json(batch, varied.value(), points)
+               : print_table(batch, varied.value(), points);
   if (batch.state() == BatchState::Failed) {
     return report({.code = engine::ErrorCode::Device, .message = batch.error()});
   }
@@ -124,11 +174,12 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<SweepOptions>();
   command
       .add_option("--axes", options->axes,
-                  "What to vary, separated by commas: recipe, pow2, backend, workspace, routing "
-                  "(default: recipe,pow2)")
+                  fmt::format("What to vary, separated by commas: {} (default: {}, except what an "
+                              "option of the request fixes)",
+                              fmt::join(axis_names(), ", "), fmt::join(kDefaultAxes, ",")))
       ->option_text("NAMES")
       ->delimiter(',')
-      ->check(one_of({"recipe", "pow2", "backend", "workspace", "routing"}));
+      ->transform(one_of(axis_names()));
   command
       .add_option("--record", options->record,
                   "Record every run to this file, which must not exist yet")

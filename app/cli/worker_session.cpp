@@ -35,7 +35,7 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
   app.add_option("--worker-backend", command.backend,
                  "Backends the worker offers: auto, cpu or cuda")
       ->option_text("NAME")
-      ->check(one_of({"auto", "cpu", "cuda"}));
+      ->transform(one_of({"auto", "cpu", "cuda"}));
   if (waits == Waits::InWindow) return;
   app.add_option(
          "--timeout", timeout_seconds,

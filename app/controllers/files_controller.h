@@ -71,8 +71,9 @@ class FilesController {
   /// Live results that are in no file: neither recorded, or about to be, nor saved. A run that the
   /// window made by itself, at its start, does not count.
   std::size_t unsaved(const SessionState& state) const;
-  /// Results that are known to be in a closed file; what the window has forgotten is not kept.
-  std::size_t known_in_files() const { return in_files_.size(); }
+  /// How many results of this window are in a closed file; those that it has forgotten do not
+  /// count.
+  std::size_t results_in_files() const { return in_files_.size(); }
   /// Into the recording that the run on screen is from, or with the live run. A recording of
   /// somebody else, or one that ships, is not changed: the notes stay in the window.
   void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);

@@ -134,10 +134,6 @@ engine::Verdict control_support(const RequestControl& control, const engine::Run
   if (!link.hello()) return {};
   const engine::DeviceCapability device = link.capability(changed.backend);
   const std::string_view field = control.field;
-  if (field == "step") return engine::step_support(changed.step, changed.backend);
-  if (field == "backend" && engine::is_expert_layer(changed)) {
-    return engine::step_support(changed.step, changed.backend);
-  }
   if (field == "expert_layer.mixed_recipes" || field == "expert_layer.down_scaling") {
     const engine::RunRequest down = engine::projection_of(changed, engine::Projection::Down);
     return engine::recipe_support(down.recipe, changed.backend, device, changed.linear);

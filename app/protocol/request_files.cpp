@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/input/file_kind.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 #include "engine/input/value_json.h"
@@ -28,15 +29,26 @@ std::string take_caption(std::string& line) {
 
 }  // namespace
 
+engine::Result<std::string> read_request_text(const std::string& path) {
+  ENGINE_ASSIGN(std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  if (const std::string kind = engine::kind_of_file(text); !kind.empty()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{} is not a request but {}", path, kind)};
+  }
+  if (text.find_first_not_of(" \t\r\n") != std::string::npos) return text;
+  return engine::Error{engine::ErrorCode::InvalidArgument,
+                       fmt::format("{} is empty; a request is JSON, at least {{}}", path)};
+}
+
 engine::Result<engine::RunRequest> read_request(const std::string& path) {
-  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  ENGINE_ASSIGN(const std::string text, read_request_text(path));
   engine::Result<engine::RunRequest> request = engine::request_from_json(text);
   if (request.ok()) return request;
   return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
 }
 
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path) {
-  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  ENGINE_ASSIGN(const std::string text, read_request_text(path));
   return parse_request_log(text, path);
 }
 

@@ -14,6 +14,8 @@ namespace app {
 /// The maximum size of a request, a request log or a tour.
 inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
 
+/// What is in a file of requests. A file that cannot be one is an error that says what it is.
+engine::Result<std::string> read_request_text(const std::string& path);
 /// An error names the file.
 engine::Result<engine::RunRequest> read_request(const std::string& path);
 

@@ -119,10 +119,7 @@ std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hel
   const engine::DeviceCapability device = capability_of(*offer);
   const engine::Verdict recipe =
       engine::recipe_support(request.recipe, request.backend, device, request.linear);
-  for (const engine::Verdict& verdict :
-       {engine::step_support(request.step, request.backend), recipe}) {
-    if (verdict.support == engine::Support::Refused) return verdict.sentence;
-  }
+  if (recipe.support == engine::Support::Refused) return recipe.sentence;
   // Without CUDA the worker runs eagerly and without a workspace, and says so in its result.
   if (!engine::traits_of(request.backend).device) return {};
   for (const engine::Verdict& verdict :

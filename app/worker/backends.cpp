@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "app/protocol/paths.h"
 #include "engine/gemm/library_file.h"
@@ -43,9 +42,6 @@ engine::BackendSlot cuda_slot(const BackendOptions& options) {
 #endif
 }
 
-// 50 Hz. NVML takes about a millisecond per reading, on a separate thread.
-constexpr std::chrono::milliseconds kSamplePeriod{20};
-
 bool same_device(engine::GemmBackend a, engine::GemmBackend b) {
   return engine::traits_of(a).device == engine::traits_of(b).device;
 }
@@ -58,8 +54,7 @@ std::string host_name() {
 
 }  // namespace
 
-RunPower::RunPower(const std::string& pci_bus_id)
-    : sampler_({.pci_bus_id = pci_bus_id, .period = kSamplePeriod}) {
+RunPower::RunPower(const std::string& pci_bus_id) : sampler_({.pci_bus_id = pci_bus_id}) {
   sampler_.rest(true);
 }
 

@@ -19,7 +19,7 @@ constexpr long kFirstPerTensorHopper = 130500;
 constexpr long kFirstBlockHopper = 130600;
 constexpr long kFirstSafeSharedWorkspace = 130601;
 
-enum class Aspect { Step, Recipe, Workspace, Launch };
+enum class Aspect { Recipe, Workspace, Launch };
 
 struct Question {
   Recipe recipe = {};
@@ -29,7 +29,6 @@ struct Question {
   int layers = 1;
   DeviceCapability device = {};
   LinearOptions linear = {};
-  StepKind step = StepKind::Linear;
 
   const BackendTraits& does() const { return traits_of(backend); }
   const RecipeTraits& scales() const { return traits_of(recipe); }
@@ -66,9 +65,6 @@ struct Row {
 };
 
 constexpr std::array kRows = {
-    Row{Aspect::Step, "expert layer", "a cuBLASLt backend", Support::Refused,
-        [](const Question& q) { return q.step == StepKind::ExpertLayer && !q.does().expert_layer; },
-        "The expert layer runs on the CPU backend only; choose CPU reference, or the linear step"},
     Row{Aspect::Recipe, "grouped matmul on CUDA", "no CUDA device", Support::Refused,
         [](const Question& q) { return q.on_cuda() && !q.device.cuda; },
         "The grouped matmul needs a CUDA device and this worker has none; choose the CPU backend"},
@@ -223,10 +219,6 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                                     .layers = request.layers,
                                     .device = device,
                                     .linear = request.linear});
-}
-
-Verdict step_support(StepKind step, GemmBackend backend) {
-  return answer(Aspect::Step, {.backend = backend, .step = step});
 }
 
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,

@@ -33,7 +33,6 @@ Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCa
                        const LinearOptions& linear = {});
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                           const DeviceCapability& device);
-Verdict step_support(StepKind step, GemmBackend backend);
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
                        const DeviceCapability& device);
 

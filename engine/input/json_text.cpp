@@ -9,6 +9,8 @@
 namespace engine {
 namespace {
 
+constexpr std::size_t kQuotedBytes = 80;  // of a text that is too long
+
 Error refuse(std::string message) { return {ErrorCode::InvalidArgument, std::move(message)}; }
 
 /// From a quote to the closing one, or to the end of the text.
@@ -64,11 +66,15 @@ Status check_json(std::string_view text, const JsonLimits& limits) {
         const bool name = is_name(text, end + 1);
         const std::size_t limit = name ? limits.max_name_bytes : limits.max_text_bytes;
         if (bytes > limit) {
+          // What is no text is not quoted: it is hardly JSON, and says nothing to anybody.
+          const std::string_view found = text.substr(at + 1, bytes);
+          const std::string quoted = is_shown_text(found, bytes)
+                                         ? fmt::format(": '{}'", shown_text(found, kQuotedBytes))
+                                         : ", which is not readable text";
           return refuse(
-              fmt::format("JSON with a {} of {} bytes (line {}, byte {}): '{}'; the limit "
-                          "is {}",
-                          name ? "name" : "text", bytes, line_of(text, at), at,
-                          shown_text(text.substr(at + 1, bytes), 80), limit));
+              fmt::format("JSON with a {} of {} bytes (line {}, byte {}){}; the limit is "
+                          "{}",
+                          name ? "name" : "text", bytes, line_of(text, at), at, quoted, limit));
         }
       }
       at = end;

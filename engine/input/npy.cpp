@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/input/file_kind.h"
 #include "engine/input/tensor_file.h"
 
 namespace engine {
@@ -154,7 +155,12 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: {}", where, why)};
   };
   if (file.size() < 10 || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
-    return refuse("not a .npy file (its first bytes are not \\x93NUMPY); write it with np.save");
+    const std::string kind = kind_of_file(
+        {reinterpret_cast<const char*>(file.data()), std::min(file.size(), kFileKindBytes)});
+    return refuse(
+        fmt::format("not a .npy file (its first bytes are not \\x93NUMPY){}; write it with "
+                    "np.save",
+                    kind.empty() ? kind : " but " + kind));
   }
   const auto version = static_cast<unsigned>(file[6]);
   if (version < 1 || version > 3) {

@@ -66,13 +66,18 @@ class Reader {
         return read(*type.element, type.maybe.make(value), rules, found, path);
       default:
         if (!read_number(type, value, found) && !read_text(type, value, found)) {
-          refuse(path, found, expected_text(type, rules), nearest_name(type, found));
+          refuse(path, found, expected_text(type, rules),
+                 found.is_string() ? nearest_name(type, found.get_ref<const std::string&>()) : "");
         }
     }
   }
 
   void read_record(const Type& type, void* record, const json& found, const FieldPath& path) {
-    if (!found.is_object()) return refuse(path, found, "an object");
+    if (!found.is_object()) {
+      std::vector<std::string_view> names;
+      for (const Field& field : type.fields) names.push_back(field.name);
+      return refuse(path, found, fmt::format("an object with any of {}", fmt::join(names, ", ")));
+    }
     for (const auto& [name, value] : found.items()) {
       const Field* field = find(type, name);
       if (field == nullptr) return unknown(type, name, path);
@@ -151,13 +156,6 @@ class Reader {
     constexpr double kExact = double{std::int64_t{1} << 53};
     return std::fabs(real) <= kExact && real == std::trunc(real) &&
            store(type, value, static_cast<std::int64_t>(real));
-  }
-
-  static std::string nearest_name(const Type& type, const json& found) {
-    if (type.kind != Kind::Enum || !found.is_string()) return {};
-    std::vector<std::string> names;
-    for (const EnumName& entry : type.names) names.emplace_back(entry.name);
-    return suggestion(found.get_ref<const std::string&>(), names);
   }
 
   void unknown(const Type& type, const std::string& name, const FieldPath& path) {

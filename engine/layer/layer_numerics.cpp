@@ -235,22 +235,12 @@ class LayerNumerics {
     ENGINE_ASSIGN(OperandNumbers numbers,
                   measure_on_device(recipe, operand.role, operand.input, rows, stream_));
     LayerTensorResult& one = entry(own, operand.tensor);
-    switch (operand.tensor) {
-      case LayerTensor::X:
-        result_.activations = std::move(numbers.statistics);
-        for (std::size_t group = 0; group < rows.size(); ++group) {
-          result_.experts[group] =
-              expert_result(rows[group], numbers.sums[group], operand.config->quantized());
-        }
-        break;
-      case LayerTensor::WUp:
-        result_.weights = std::move(numbers.statistics);
-        break;
-      case LayerTensor::DY:
-        result_.gradients = std::move(numbers.statistics);
-        break;
-      default:
-        one.statistics = std::move(numbers.statistics);
+    *statistics_of(result_, operand.tensor) = std::move(numbers.statistics);
+    if (operand.tensor == LayerTensor::X) {
+      for (std::size_t group = 0; group < rows.size(); ++group) {
+        result_.experts[group] =
+            expert_result(rows[group], numbers.sums[group], operand.config->quantized());
+      }
     }
     const kernels::GroupedInput& input = operand.input;
     const void* values = input.input;

@@ -26,17 +26,12 @@ struct BackendTraits {
   bool one_launch = false;     // one product of all experts in one launch; else one per expert
   bool follows_splits = true;  // a captured step follows new splits when it is replayed
   bool programmatic = false;   // its step can be launched programmatically
-  bool expert_layer = false;   // runs StepKind::ExpertLayer
 };
 
 inline constexpr std::array<BackendTraits, enum_names(GemmBackend{}).size()> kBackendTraits = {{
-    {.label = "cuBLASLt grouped",
-     .device = true,
-     .one_launch = true,
-     .programmatic = true,
-     .expert_layer = true},
-    {.label = "CPU reference", .expert_layer = true},
-    {.label = "cuBLASLt per expert", .device = true, .follows_splits = false, .expert_layer = true},
+    {.label = "cuBLASLt grouped", .device = true, .one_launch = true, .programmatic = true},
+    {.label = "CPU reference"},
+    {.label = "cuBLASLt per expert", .device = true, .follows_splits = false},
 }};
 
 constexpr const BackendTraits& traits_of(GemmBackend backend) {

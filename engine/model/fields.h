@@ -58,6 +58,9 @@ struct FieldRules {
   std::size_t most = std::numeric_limits<std::size_t>::max();  // elements of a list
   std::string_view unit = {};
   bool sparse = false;  // left out of a message if equal to its default
+  /// What people call it, where that is not the field's own name: another name of its option on the
+  /// command line.
+  std::string_view also = {};
 };
 
 /// Usual rules.

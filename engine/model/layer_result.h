@@ -22,9 +22,6 @@ struct LayerTensorResult {
   /// Of its value as the next product reads it, against the same tensor of a layer that computes in
   /// FP32 from the unquantized operands: everything before it counts.
   ProductAccuracy error = {};
-  /// What its own quantization did to it. Only of A, Wdown and dH: X, Wup and dY have theirs in
-  /// RunResult.
-  OperandStatistics statistics = {};
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&LayerTensorResult::tensor>(),
@@ -32,8 +29,7 @@ struct LayerTensorResult {
                       engine::field<&LayerTensorResult::columns>(kCount),
                       engine::field<&LayerTensorResult::bytes>(kCount),
                       engine::field<&LayerTensorResult::saved_bytes>(kCount),
-                      engine::field<&LayerTensorResult::error>({.sparse = true}),
-                      engine::field<&LayerTensorResult::statistics>({.sparse = true})};
+                      engine::field<&LayerTensorResult::error>({.sparse = true})};
   }
 };
 

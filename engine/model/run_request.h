@@ -96,7 +96,7 @@ struct RoutingSpec {
   bool operator==(const RoutingSpec&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RoutingSpec::distribution>(),
+    return std::array{engine::field<&RoutingSpec::distribution>({.also = "routing"}),
                       engine::field<&RoutingSpec::path>(),
                       engine::field<&RoutingSpec::alignment>({.low = 1, .high = kMaxAlignment})};
   }
@@ -137,7 +137,7 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Recipe::scaling>(),
+    return std::array{engine::field<&Recipe::scaling>({.also = "recipe"}),
                       engine::field<&Recipe::high_precision>(),
                       engine::field<&Recipe::activation_format>(),
                       engine::field<&Recipe::gradient_format>(),
@@ -189,7 +189,7 @@ struct LaunchMode {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&LaunchMode::kind>(),
+        engine::field<&LaunchMode::kind>({.also = "launch"}),
         engine::field<&LaunchMode::iterations>({.low = 1, .high = kMaxIterations}),
         engine::field<&LaunchMode::median_within>(
             {.low = 0.01, .high = 50, .allow_zero = true, .unit = "%"}),

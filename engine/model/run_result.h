@@ -232,6 +232,9 @@ struct RunResult {
         engine::field<&RunResult::activations>(),
         engine::field<&RunResult::weights>(),
         engine::field<&RunResult::gradients>({.sparse = true}),
+        engine::field<&RunResult::activated>({.sparse = true}),
+        engine::field<&RunResult::down_weights>({.sparse = true}),
+        engine::field<&RunResult::inner_gradients>({.sparse = true}),
         engine::field<&RunResult::expert_layer>(),
         engine::field<&RunResult::experts>({.most = kMaxExperts}),
         engine::field<&RunResult::backward>(),
@@ -250,5 +253,28 @@ struct RunResult {
         engine::field<&RunResult::wall_ns>(kDuration_ns)};
   }
 };
+
+/// What quantization did to that tensor; null if it is not an operand.
+constexpr const OperandStatistics* statistics_of(const RunResult& result, LayerTensor tensor) {
+  switch (tensor) {
+    case LayerTensor::X:
+      return &result.activations;
+    case LayerTensor::WUp:
+      return &result.weights;
+    case LayerTensor::A:
+      return &result.activated;
+    case LayerTensor::WDown:
+      return &result.down_weights;
+    case LayerTensor::DY:
+      return &result.gradients;
+    case LayerTensor::DH:
+      return &result.inner_gradients;
+    default:
+      return nullptr;
+  }
+}
+constexpr OperandStatistics* statistics_of(RunResult& result, LayerTensor tensor) {
+  return const_cast<OperandStatistics*>(statistics_of(std::as_const(result), tensor));
+}
 
 }  // namespace engine

@@ -25,11 +25,12 @@ struct ShapeSpec {
   bool operator==(const ShapeSpec&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ShapeSpec::preset>(),
-                      engine::field<&ShapeSpec::num_experts>({.low = 1, .high = kMaxExperts}),
-                      engine::field<&ShapeSpec::tokens>({.low = 0, .high = kMaxDimension}),
-                      engine::field<&ShapeSpec::n>({.low = 1, .high = kMaxDimension}),
-                      engine::field<&ShapeSpec::k>({.low = 1, .high = kMaxDimension})};
+    return std::array{
+        engine::field<&ShapeSpec::preset>(),
+        engine::field<&ShapeSpec::num_experts>({.low = 1, .high = kMaxExperts, .also = "experts"}),
+        engine::field<&ShapeSpec::tokens>({.low = 0, .high = kMaxDimension}),
+        engine::field<&ShapeSpec::n>({.low = 1, .high = kMaxDimension}),
+        engine::field<&ShapeSpec::k>({.low = 1, .high = kMaxDimension})};
   }
   Flaw flaw() const;
 };

@@ -1,6 +1,7 @@
 #include "engine/model/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -69,7 +70,27 @@ std::size_t typing_errors(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Whether a word has these whole words in it, neither all of it nor none.
+bool has_part(std::string_view word, std::string_view part) {
+  const std::string whole = '-' + plain_word(word) + '-';
+  const std::string inner = '-' + plain_word(part) + '-';
+  return inner.size() > 2 && inner.size() < whole.size() && whole.find(inner) != std::string::npos;
+}
+
 }  // namespace
+
+std::string plain_word(std::string_view text) {
+  std::string word;
+  for (const char c : text) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+      word += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!word.empty() && word.back() != '-') {
+      word += '-';
+    }
+  }
+  return word;
+}
 
 bool is_clean_text(std::string_view text) {
   while (!text.empty()) {
@@ -154,9 +175,15 @@ std::string suggestion(std::string_view text, const std::vector<std::string>& wo
   const auto errors = [text](const std::string& word) { return typing_errors(text, word); };
   const auto nearest = std::ranges::min_element(words, {}, errors);
   // Two letters of three would match anything.
-  const std::size_t most = std::min<std::size_t>(2, nearest->size() / 2);
-  if (errors(*nearest) > most) return {};
-  return fmt::format(" (did you mean '{}'?)", *nearest);
+  const std::size_t most = std::min<std::size_t>(2, std::min(text.size(), nearest->size()) / 2);
+  if (errors(*nearest) <= most) return fmt::format(" (did you mean '{}'?)", *nearest);
+  constexpr std::size_t kMaxListed = 3;
+  std::vector<std::string> listed;
+  for (const std::string& word : words) {
+    if (listed.size() < kMaxListed && has_part(word, text)) listed.push_back('\'' + word + '\'');
+  }
+  if (listed.empty()) return {};
+  return fmt::format(" (did you mean {}?)", fmt::join(listed, " or "));
 }
 
 }  // namespace engine

@@ -62,8 +62,13 @@ std::string cut_text(std::string text, std::size_t max_bytes = kMaxTextBytes);
 /// become '-'. Never empty, hidden or in another folder, at most 100 bytes.
 std::string file_name_of(std::string_view title);
 
-/// " (did you mean 'nvfp4'?)" if a word is at most two typing errors away (one for
-/// words of two or three letters), else empty.
+/// Words as people write them are compared in this form: letters and digits in lower case, '-' for
+/// whatever stands between them. "FP8_Block" and "fp8 block" are both "fp8-block".
+std::string plain_word(std::string_view text);
+
+/// " (did you mean 'nvfp4'?)" if a word is at most two typing errors away (one for words of two or
+/// three letters); otherwise the first few of which the text is a whole part: "experts" of
+/// "num_experts", "routing" of "routing.alignment". Empty if there are none.
 std::string suggestion(std::string_view text, const std::vector<std::string>& words);
 
 }  // namespace engine

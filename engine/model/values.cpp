@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/model/text.h"
+
 namespace engine {
 namespace {
 
@@ -120,24 +122,10 @@ bool equal_numbers(const Type& type, const void* a, const void* b) {
   return left == right || (std::isnan(left) && std::isnan(right));
 }
 
-/// Letters and digits in lower case, '-' between words.
-std::string plain_word(std::string_view text) {
-  std::string word;
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (letter) {
-      word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    } else if (!word.empty() && word.back() != '-') {
-      word += '-';
-    }
-  }
-  return word;
-}
-
 bool parse_enumerator(const Type& type, void* value, std::string_view text) {
   const std::string word = plain_word(text);
   const EnumName* with_prefix = nullptr;  // the longest name that the word ends with
-  const EnumName* by_end = nullptr;       // the name that ends with the word
+  const EnumName* by_part = nullptr;      // the name that begins or ends with the word
   bool ambiguous = false;
   for (const EnumName& entry : type.names) {
     const std::string name = plain_word(entry.name);
@@ -146,11 +134,11 @@ bool parse_enumerator(const Type& type, void* value, std::string_view text) {
         (with_prefix == nullptr || entry.name.size() > with_prefix->name.size())) {
       with_prefix = &entry;
     }
-    if (word.empty() || !name.ends_with("-" + word)) continue;
-    ambiguous = by_end != nullptr;
-    by_end = &entry;
+    if (word.empty() || !(name.ends_with("-" + word) || name.starts_with(word + "-"))) continue;
+    ambiguous = by_part != nullptr;
+    by_part = &entry;
   }
-  if (by_end != nullptr && !ambiguous) return store(type, value, by_end->value);
+  if (by_part != nullptr && !ambiguous) return store(type, value, by_part->value);
   return with_prefix != nullptr && store(type, value, with_prefix->value);
 }
 
@@ -169,7 +157,8 @@ bool parse_number(const Type& type, void* value, std::string_view text) {
 }
 
 bool parse_bool(void* value, std::string_view text) {
-  const std::string word = plain_word(text);
+  // "-1" is not a way to write 1.
+  const std::string word = text.starts_with('-') ? std::string() : plain_word(text);
   const bool yes = word == "true" || word == "1" || word == "on" || word == "yes";
   const bool no = word == "false" || word == "0" || word == "off" || word == "no";
   if (yes || no) put(value, yes);
@@ -446,9 +435,20 @@ std::string expected_text(const Type& type, const FieldRules& rules) {
     default:
       text = type.kind == Kind::Real ? "a number" : "an integer";
       if (!rules.unit.empty()) text += fmt::format(" of {}", rules.unit);
-      if (has_limits(rules)) text += ", " + limits_text(rules, /*real=*/false);
+      if (has_limits(rules)) {
+        text += ", " + limits_text(rules, /*real=*/false);
+      } else if (type.kind == Kind::Unsigned) {  // what it can hold is its only limit
+        text += fmt::format(", between 0 and {}", ~std::uint64_t{0} >> (64 - 8 * type.size));
+      }
       return text;
   }
+}
+
+std::string nearest_name(const Type& type, std::string_view text) {
+  if (type.kind != Kind::Enum) return {};
+  std::vector<std::string> names;
+  for (const EnumName& entry : type.names) names.emplace_back(entry.name);
+  return suggestion(text, names);
 }
 
 void for_each_leaf(const Type& type, const void* record,

@@ -45,13 +45,16 @@ bool store(const Type& type, void* value, double number);
 /// "fp8-block", "true", "0.5": numbers in the shortest form that reads back; lists as "[1, 2]".
 /// Records, choices and lists of them are walked, not printed.
 std::string text_of(const Type& type, const void* value);
-/// Enumerators by name in any case, '-', '_' and ' ' alike, also with a word before it that
-/// names the enumeration (ROUTING_ZIPF), or by the end of the name if only one ends so (block).
+/// Enumerators by name in any case, '-', '_' and ' ' alike, also with a word before it that names
+/// the enumeration (ROUTING_ZIPF), or by the first or last words of the name if those of no other
+/// are the same (cpu, block).
 bool parse(const Type& type, void* value, std::string_view text);
 /// "is 7; it must be between 1 and 3": why the rules refuse a number; empty = they accept it.
 std::string number_flaw(const Type& type, const void* value, const FieldRules& rules);
 /// What parse() takes: "bf16, fp8-block, ...", "an integer from 1 to 1024".
 std::string expected_text(const Type& type, const FieldRules& rules);
+/// " (did you mean 'nvfp4'?)" if the text is nearly the name of an enumerator, else empty.
+std::string nearest_name(const Type& type, std::string_view text);
 
 /// A value without nested fields: a number, a text, an enumerator, or a list of those.
 struct Leaf {

@@ -42,8 +42,8 @@ class PowerReader {
 class PowerSampler {
  public:
   struct Options {
-    std::string pci_bus_id;  // as for OpenNvml::open()
-    std::chrono::milliseconds period{20};
+    std::string pci_bus_id;                // as for OpenNvml::open()
+    std::chrono::milliseconds period{20};  // NVML takes about a millisecond per reading
     std::string library = kNvmlLibrary;
   };
   /// Never fails: without a working NVML, reason() says why and no thread is started.

@@ -5,7 +5,7 @@
 namespace profiling {
 namespace {
 
-/// Of the readings that say what the clock did between two moments.
+/// Of the readings that say what the clock did from `begin_ns` until just before `end_ns`.
 std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
                            std::span<const PowerSample> samples) {
   auto at = std::ranges::lower_bound(samples, begin_ns, {}, &PowerSample::time_ns);
@@ -13,7 +13,7 @@ std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
   std::uint64_t reasons = 0;
   for (; at != samples.end(); ++at) {
     reasons |= at->clock_reasons & kThrottleReasons;
-    if (at->time_ns > end_ns) break;
+    if (at->time_ns >= end_ns) break;
   }
   return reasons;
 }

@@ -13,7 +13,8 @@ namespace profiling {
 struct StepTimes {
   std::vector<double> durations_ns;  // of all, in order
   /// One per iteration: a reading inside it, the last before it, or the first after it names a
-  /// reason of kThrottleReasons. Empty if the run has no readings.
+  /// reason of kThrottleReasons. A reading at the moment when one iteration ends and the next
+  /// begins is inside the next. Empty if the run has no readings.
   std::vector<bool> throttled;
   std::size_t throttled_count = 0;
   std::uint64_t reasons = 0;  // those of kThrottleReasons that the readings named

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/input/file_kind.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
 #include "profiling/session/session_file.h"
@@ -98,7 +99,10 @@ engine::Status check_identity(sqlite3* database, const std::string& path, const 
   }
   constexpr char kMagic[] = "SQLite format 3";
   if (std::memcmp(header.data(), kMagic, sizeof(kMagic)) != 0) {
-    return refuse(path, "is not an SQLite database, so it is not a session file");
+    const std::string kind = engine::kind_of_file(
+        {reinterpret_cast<const char*>(header.data()), engine::kFileKindBytes});
+    return refuse(path, kind.empty() ? "is not an SQLite database, so it is not a session file"
+                                     : "is not a session file but " + kind);
   }
   const auto application = static_cast<std::int32_t>(header_word(header, 68));
   if (application != kApplicationId) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/input/file_kind.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/text.h"
 #include "profiling/hazards/snapshot/dot_import.h"
@@ -75,10 +76,11 @@ engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& pat
   if (!file.ok()) return file.error();
   ENGINE_ASSIGN(std::string text, file.value().read(4096));
   if (!begins_like_dot(text)) {
-    return refuse_snapshots(
-        path,
-        "is neither a recording nor a dot file of a CUDA graph (which begins with "
-        "'digraph')");
+    const std::string kind = engine::kind_of_file(text);
+    return refuse_snapshots(path,
+                            "is neither a recording nor a dot file of a CUDA graph (which "
+                            "begins with 'digraph')" +
+                                (kind.empty() ? kind : " but " + kind));
   }
   ENGINE_ASSIGN(const std::string rest, file.value().read(kMaxDotBytes - text.size()));
   text += rest;

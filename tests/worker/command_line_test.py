@@ -76,7 +76,7 @@ class Run(CommandLine):
                 (("run", "x.npy"), "'x.npy' was not expected"),
                 (("run", "--recipe", "nvfp5"), "(did you mean 'nvfp4'?)"),
                 (("run", "--recipe", "bf16", "--scaling", "mxfp8"),
-                 "--recipe and --scaling set the same field"),
+                 "--recipe.scaling was given 2 times (bf16, mxfp8); give it once"),
                 (("compare", "--operand", "weigths"), "not one of activations, weights, gradients (did"),
                 (("list", "presetz"), "(did you mean 'presets'?)"),
                 (("doctor", "matrix", "--recipes", "nvfp4,bf17"), "'bf17' is not one of bf16"),
@@ -86,11 +86,38 @@ class Run(CommandLine):
             self.assertIn(words, said.stderr)
             self.assertLess(len(said.stderr), 500)
 
+    def test_dashes_underscores_and_letter_case_are_the_same(self):
+        out = json.loads(self.ok("run", *CPU, "--num-experts", 4, "--shape.tokens=64", "--n", 64, "--k", 256,
+                                 "--iterations", 2, "--routing.distribution", "One_Hot", "--pow2-scales", "off",
+                                 "--recipe.delayed.history-length=7", "--recipe", "FP8_Block", "--json"))
+        request = out["request"]
+        self.assertEqual(request["shape"]["num_experts"], 4)
+        self.assertEqual(request["routing"]["distribution"], "one-hot")
+        self.assertEqual(request["recipe"]["scaling"], "fp8-block")
+        self.assertIs(request["recipe"]["pow2_scales"], False)
+        self.assertEqual(request["recipe"]["delayed"]["history_length"], 7)
+        # Words of other options and of commands below a command likewise.
+        self.ok("compare", *CPU, *SMALL, "--timed-launches", 0, "--recipes", "FP8_Block,nvfp4", "--operand", "Weights")
+        self.assertIn("'2x' is not a geometry",
+                      self.refused(3, "doctor", "matrix", "--worker_backend", "cpu", "--geometries", "2x"))
+
+    def test_settings_are_called_what_people_call_them(self):
+        out = json.loads(self.ok("run", *CPU, "--experts", 4, "--tokens", 64, "--n", 64, "--k", 256, "--iterations", 2,
+                                 "--routing", "zipf", "--launch", "eager", "--backend", "cpu", "--json"))
+        self.assertEqual(out["request"]["shape"]["num_experts"], 4)
+        self.assertEqual(out["request"]["routing"]["distribution"], "zipf")
+        for arguments, words in (
+                (("--expertz", 4), "(did you mean '--experts'?)"),
+                (("--history", 4), "'--history_length'"),
+                (("--activations", "x.npy"), "'--activations.file.path'"),
+                (("--routing", "zpif"), "--routing.distribution is 'zpif' (did you mean 'zipf'?); it must be uniform")):
+            self.assertIn(words, self.refused(1, "run", *CPU, *arguments))
+
     def test_a_log_of_requests_takes_no_fields(self):
         with open(self.path("log.jsonl"), "w") as file:
             file.write(json.dumps({"recipe": {"scaling": "fp8-block"}}) + "\n")
         said = self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl"), "--recipe", "mxfp8")
-        self.assertIn("leave out --recipe or write it into the file", said)
+        self.assertIn("leave out --recipe.scaling or write it into the file", said)
 
     def test_a_request_file_is_overridden_by_single_fields(self):
         with open(self.path("r.json"), "w") as file:
@@ -231,6 +258,16 @@ class ListAndHelp(CommandLine):
             self.assertEqual(backend["reason"] == "", backend["available"])
         self.assertTrue(any(g["support"] == "refused" and g["reason"] for g in out["gates"]))
         self.assertIn("cpu-reference", self.ok("list", *CPU))
+
+    def test_list_knows_the_values_of_every_setting(self):
+        self.assertEqual(json.loads(self.ok("list", *CPU, "backend", "--json"))["backends"],
+                         json.loads(self.ok("list", *CPU, "backends", "--json"))["backends"])
+        for name in ("routing", "routing.distribution"):
+            self.assertEqual(json.loads(self.ok("list", name, "--json")),
+                             {"routing.distribution": ["uniform", "mild", "zipf", "heavy", "one-hot", "half-empty",
+                                                       "file"]})
+        self.assertIn("an integer, between 1 and 1024", self.ok("list", "num-experts"))
+        self.assertIn("(did you mean 'routing'?)", self.refused(1, "list", "rooting"))
 
     def test_list_of_presets_needs_no_worker(self):
         self.assertIn("presets", json.loads(

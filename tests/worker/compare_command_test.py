@@ -116,6 +116,22 @@ class Sweep(Commands):
         text = self.ok("sweep", *CPU, *SMALL, "--axes", "workspace")
         self.assertIn("refused: ", text)
 
+    def test_what_an_option_fixes_is_not_varied(self):
+        out = json.loads(self.ok("sweep", *CPU, *SMALL, "--recipe", "fp8-block", "--json"))
+        self.assertEqual(out["varied"], ["pow2"])
+        self.assertEqual({run["request"]["recipe"]["scaling"] for run in out["runs"]}, {"fp8-block"})
+        self.assertEqual(len(out["runs"]), 2)
+        text = self.ok("sweep", *CPU, *SMALL, "--recipe", "fp8-block")
+        self.assertRegex(text, "^varied +pow2\n")
+        for arguments, words in (
+                (["--recipe", "fp8-block", "--axes", "recipe"],
+                 "--axes recipe varies what --recipe.scaling fixes: leave out one of them"),
+                (["--routing", "zipf", "--axes", "pow2,routing"],
+                 "--axes routing varies what --routing.distribution fixes"),
+                (["--recipe", "fp8-block", "--pow2_scales", "true"],
+                 "nothing is left to vary, since --recipe.scaling and --recipe.pow2_scales fix it")):
+            self.assertIn(words, self.refused(1, "sweep", *CPU, *SMALL, *arguments))
+
     def test_an_axis_without_a_name_is_refused(self):
         self.assertIn("axes", self.refused(1, "sweep", *CPU, *SMALL, "--axes", "colour"))
 

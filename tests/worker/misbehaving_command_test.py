@@ -155,8 +155,8 @@ class Terminal(Misbehaving):
 class Remote(Misbehaving):
     def test_an_empty_name_is_not_this_machine(self):
         for command in (["run", *SMALL], ["list"], ["open"], ["bench", "--suite", "window"]):
-            self.assertIn("'' is not a machine name", self.refused(1, *command, "--remote", ""))
-        self.assertIn("'' is not a machine name", self.refused(COULD_NOT_RUN, "doctor", "--remote", ""))
+            self.assertIn("--remote is empty; give it a value", self.refused(1, *command, "--remote", ""))
+        self.assertIn("--remote is empty; give it a value", self.refused(COULD_NOT_RUN, "doctor", "--remote", ""))
 
 
 class KilledProgram(Misbehaving):

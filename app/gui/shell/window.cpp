@@ -370,7 +370,8 @@ int run_window(const WindowOptions& options) {
   glfwSetErrorCallback([](int, const char* text) { fmt::print(stderr, "window: {}\n", text); });
   const Glfw glfw;
   if (!glfw.ready()) {
-    fmt::print(stderr, "No window: there is no display. `expertscope run` works without one.\n");
+    fmt::print(stderr,
+               "expertscope: no window: there is no display; expertscope run works without one\n");
     return 1;
   }
   const std::string path = settings_path();
@@ -378,7 +379,7 @@ int run_window(const WindowOptions& options) {
   Input input;
   const Surface surface(options, loaded.settings, input);
   if (surface.window() == nullptr) {
-    fmt::print(stderr, "No window: OpenGL 3.3 is not available on this display.\n");
+    fmt::print(stderr, "expertscope: no window: OpenGL 3.3 is not available on this display\n");
     return 1;
   }
   if (options.text_scale > 0) {

@@ -94,11 +94,7 @@ class Statistics {
       const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
       if (operand == kOperands.end()) continue;
       const auto index = static_cast<std::size_t>(operand - kOperands.begin());
-      OperandStatistics& statistics = tensor == LayerTensor::X     ? result.activations
-                                      : tensor == LayerTensor::WUp ? result.weights
-                                      : tensor == LayerTensor::DY  ? result.gradients
-                                                                   : one.statistics;
-      statistics = fold_statistics(counts_[index], rowwise(*operand).scales());
+      *statistics_of(result, tensor) = fold_statistics(counts_[index], rowwise(*operand).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       own.error_sources.push_back(

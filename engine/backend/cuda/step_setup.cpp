@@ -121,7 +121,6 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   result.effective.cublaslt_library = library_path;
   result.deviations = std::move(forced.deviations);
   const RunRequest& effective = result.effective;
-  const Verdict step = step_support(effective.step, effective.backend);
   // The verdict of a layer is that of its worse projection.
   Verdict recipe;
   for (const StepPart& part : step_parts(effective)) {
@@ -131,7 +130,7 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
     if (worse) recipe = std::move(one);
   }
   const Verdict launch = launch_support(effective.launch, effective.backend, capability);
-  for (const Verdict& verdict : {step, recipe, launch}) {
+  for (const Verdict& verdict : {recipe, launch}) {
     if (verdict.support == Support::Refused) {
       return Error{ErrorCode::Unsupported, verdict.sentence};
     }

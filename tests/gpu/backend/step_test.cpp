@@ -61,9 +61,9 @@ TEST_P(EveryRecipe, TriedAlgorithmsStillMatchTheHost) {
   const auto trials = step_->try_candidates(stream_.get());
   ASSERT_TRUE(trials.ok()) << trials.error().message;
   ASSERT_EQ(trials.value().size(), 3U);
-  for (const AlgorithmTrial& trial : trials.value()) {
-    EXPECT_GE(trial.candidates, 1);
-    EXPECT_LE(trial.chosen_us, trial.first_us);
+  for (const ProductTrial& one : trials.value()) {
+    EXPECT_GE(one.trial.candidates, 1);
+    EXPECT_LE(one.trial.chosen_us, one.trial.first_us);
   }
   ASSERT_TRUE(eager_checksums(splits).ok());
   expect_host_products(splits);
@@ -82,7 +82,7 @@ TEST_P(EveryRecipe, AlgorithmsAreTriedForEachRoutingAndRemembered) {
     const auto trials = step_->try_candidates(stream_.get());
     EXPECT_TRUE(trials.ok()) << trials.error().message;
     std::vector<float> times;
-    for (const AlgorithmTrial& trial : trials.value()) times.push_back(trial.first_us);
+    for (const ProductTrial& one : trials.value()) times.push_back(one.trial.first_us);
     return times;
   };
   // A remembered trial has exactly the times of the first one; three medians of a new trial would

@@ -135,7 +135,9 @@ class TwinOperand {
     input_ = operand.input;
     input_.activation = applied.activation;
     if (applied.gradient) {
-      gradient_ = arrays.input(quantize_tests::Operand(grouped, type, fill).bytes);
+      // Values of its own: a kernel that read X in place of dY would go unseen.
+      constexpr unsigned kOfGradient = 1;
+      gradient_ = arrays.input(quantize_tests::Operand(grouped, type, fill, kOfGradient).bytes);
     }
     input_.columns = applied.gradient ? wide.columns : grouped.columns;
     values_ = arrays.input(operand.bytes);

@@ -393,7 +393,7 @@ TEST(CpuExpertLayer, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
   EXPECT_EQ(a.columns, 144);
   // Codes, and a scale for each of two blocks of a row.
   EXPECT_EQ(a.bytes, 300 * 144 + 300 * 2 * 4);
-  EXPECT_EQ(a.statistics.elements, 300U * 144U);
+  EXPECT_EQ(statistics_of(result, LayerTensor::A)->elements, 300U * 144U);
   EXPECT_EQ(result.activations.elements, 300U * 80U);
   EXPECT_EQ(result.weights.elements, 4U * 288U * 80U);
   EXPECT_EQ(result.gradients.elements, 300U * 80U);

@@ -115,14 +115,15 @@ struct Operand {
   std::vector<std::int64_t> row_offsets;
   kernels::GroupedInput input;  // points into this object
 
-  Operand(const GroupedCase& grouped, kernels::InputType type, Fill fill) {
+  /// `stream` 0 is X's values; another one's are independent of them, as those of dY are.
+  Operand(const GroupedCase& grouped, kernels::InputType type, Fill fill, unsigned stream = 0) {
     row_offsets.resize(grouped.splits.size() + 1, 0);
     std::partial_sum(grouped.splits.begin(), grouped.splits.end(), row_offsets.begin() + 1);
     const std::int64_t rows = row_offsets.back();
     const std::int64_t capacity = rows + grouped.spare_rows;
     const ElementFormat format = element_format(type);
     bytes.resize(static_cast<std::size_t>(capacity * grouped.columns) * format.bytes());
-    std::mt19937 random(20240607U + static_cast<unsigned>(grouped.columns));
+    std::mt19937 random(20240607U + static_cast<unsigned>(grouped.columns) + 0x9E3779B9U * stream);
     const std::uint32_t poison = format.infinity() - 1U;
     std::uint8_t* target = bytes.data();
     std::vector<unsigned> kinds(static_cast<std::size_t>(grouped.columns / 128 + 1), 4U);

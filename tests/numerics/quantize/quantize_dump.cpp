@@ -17,11 +17,11 @@ struct Recipe {
 };
 
 constexpr Recipe kRecipes[] = {
-    {"offsets", quantize_dump::dump_offsets},       {"per_tensor", quantize_dump::dump_per_tensor},
-    {"block", quantize_dump::dump_block},           {"mxfp8", quantize_dump::dump_mxfp8},
-    {"nvfp4", quantize_dump::dump_nvfp4},           {"delayed", quantize_dump::dump_delayed},
-    {"activate", quantize_dump::dump_activate},     {"bias", quantize_dump::dump_bias},
-    {"dequantize", quantize_dump::dump_dequantize},
+    {"offsets", quantize_dump::dump_offsets},   {"per_tensor", quantize_dump::dump_per_tensor},
+    {"block", quantize_dump::dump_block},       {"mxfp8", quantize_dump::dump_mxfp8},
+    {"nvfp4", quantize_dump::dump_nvfp4},       {"delayed", quantize_dump::dump_delayed},
+    {"activate", quantize_dump::dump_activate}, {"sigmoid", quantize_dump::dump_sigmoid},
+    {"bias", quantize_dump::dump_bias},         {"dequantize", quantize_dump::dump_dequantize},
 };
 
 quantize_dump::Case parse(const std::string& line) {

@@ -73,11 +73,11 @@ TEST_F(FilesControllerTest, WhatTheWindowHasForgottenIsNoLongerKnownToBeInAFile)
   };
   SessionState::Run first = add();
   ASSERT_TRUE(record(first, "first.session"));
-  EXPECT_EQ(files_.known_in_files(), 1U);
+  EXPECT_EQ(files_.results_in_files(), 1U);
   while (state_.live_results().runs.front() == first) add();
   first.reset();
   ASSERT_TRUE(record(state_.live_results().runs.back(), "second.session"));
-  EXPECT_EQ(files_.known_in_files(), 1U) << "only the second";
+  EXPECT_EQ(files_.results_in_files(), 1U) << "only the second";
 }
 
 /// No folder in which a recording could go on: neither its own, nor the current one, nor the one
@@ -114,7 +114,7 @@ TEST_F(FilesControllerTest, ARecordingThatCannotBeClosedKeepsNothing) {
   files_.toggle_recording();
   ASSERT_TRUE(wait_for_notice("The recording ended: "));
   EXPECT_EQ(files_.unsaved(state_), 1U) << "its file is gone";
-  EXPECT_EQ(files_.known_in_files(), 0U);
+  EXPECT_EQ(files_.results_in_files(), 0U);
 }
 
 TEST_F(FilesControllerTest, APageShowsTheResultsAtHandByTheirNames) {

@@ -434,18 +434,6 @@ TEST(Gates, VersionTextDropsNothingItCanSee) {
   EXPECT_EQ(cublaslt_version_text(0), "none");
 }
 
-TEST(StepSupport, TheExpertLayerIsRefusedWhereTheTraitsDoNotHaveIt) {
-  for (const EnumName& backend : kType<GemmBackend>.names) {
-    const auto kind = static_cast<GemmBackend>(backend.value);
-    EXPECT_EQ(step_support(StepKind::Linear, kind).support, Support::Supported);
-    const Verdict verdict = step_support(StepKind::ExpertLayer, kind);
-    EXPECT_EQ(verdict.support == Support::Supported, traits_of(kind).expert_layer);
-    if (verdict.support == Support::Refused) {
-      EXPECT_THAT(verdict.sentence, HasSubstr("CPU reference"));
-    }
-  }
-}
-
 TEST(Inapplicable, OptionsOfTheExpertLayer) {
   RunRequest request;
   EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), HasSubstr("linear"));

@@ -12,8 +12,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/input/file_kind.h"
 #include "engine/input/json_text.h"
 #include "engine/input/presets.h"
 #include "engine/input/regular_file.h"
@@ -27,6 +29,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(JsonNumber, IsInRangeOrNamedWithItsLimits) {
   const nlohmann::json object = nlohmann::json::parse(
@@ -145,6 +148,43 @@ TEST(Json, SizesNamesAndTextsAreBounded) {
   ASSERT_TRUE(cut.ok()) << cut.error().message;
   EXPECT_EQ(cut.value()["a"][0].get<std::string>(), cut_text(huge));
   EXPECT_LT(refusal_of("{\"" + huge).size(), 300U);
+  // A tensor that was taken for JSON is not quoted.
+  const std::string bytes =
+      refusal_of("\x93NUMPY\"" + std::string(100'000, '\x91') + "\"", {.max_text_bytes = 4096});
+  EXPECT_TRUE(is_shown_text(bytes)) << bytes;
+  EXPECT_THAT(bytes, AllOf(HasSubstr("which is not readable text"), Not(HasSubstr("\\x91"))));
+}
+
+TEST(Words, AreComparedInOneForm) {
+  for (const char* word : {"fp8-block", "FP8_Block", "fp8 block", "--fp8--block"}) {
+    EXPECT_EQ(plain_word(word), "fp8-block") << word;
+  }
+  EXPECT_EQ(plain_word(""), "");
+}
+
+TEST(Words, ATypoOrAPartIsSuggested) {
+  const std::vector<std::string> words = {"num_experts", "routing.distribution", "routing.path",
+                                          "k"};
+  EXPECT_EQ(suggestion("num_expert", words), " (did you mean 'num_experts'?)");
+  EXPECT_EQ(suggestion("experts", words), " (did you mean 'num_experts'?)");
+  EXPECT_EQ(suggestion("--routing", words),
+            " (did you mean 'routing.distribution' or 'routing.path'?)");
+  EXPECT_EQ(suggestion("pert", words), "") << "no whole word";
+  EXPECT_EQ(suggestion("", words), "");
+  EXPECT_EQ(suggestion("-", words), "");
+}
+
+TEST(FileKind, IsToldByTheFirstBytes) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_THAT(kind_of_file("\x93NUMPY\1\0"sv),
+              AllOf(HasSubstr("NumPy tensor"), HasSubstr("activations.file.path")));
+  EXPECT_THAT(kind_of_file("\x40\0\0\0\0\0\0\0{\"x\""sv), HasSubstr(".safetensors"));
+  EXPECT_THAT(kind_of_file("SQLite format 3\0"sv), HasSubstr("recordings"));
+  EXPECT_THAT(kind_of_file("digraph dot {"), HasSubstr("--snapshot"));
+  EXPECT_THAT(kind_of_file("PK\x03\x04"), HasSubstr(".npz"));
+  for (const std::string_view text : {""sv, "{\"shape\": 1}"sv, "[1, 2]"sv, "hello world"sv}) {
+    EXPECT_EQ(kind_of_file(text), "") << text;
+  }
 }
 
 TEST(Json, SaysWhereTextIsNotJson) {

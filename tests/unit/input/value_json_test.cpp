@@ -145,12 +145,15 @@ TEST(RequestJson, WrongValuesAreReportedWithTheirPath) {
               HasSubstr("layers is \"many\"; it must be an integer, between 1 and 8"));
   EXPECT_THAT(refusal(R"({"shape": {"tokens": 1.5}})"), HasSubstr("shape.tokens is 1.5"));
   EXPECT_THAT(refusal(R"({"shape": {"tokens": 1e300}})"), HasSubstr("shape.tokens is 1e+300"));
-  EXPECT_THAT(refusal(R"({"seed": -1})"), HasSubstr("seed is -1"));
+  EXPECT_THAT(refusal(R"({"seed": -1})"),
+              HasSubstr("seed is -1; it must be an integer, between 0 and 18446744073709551615"));
   EXPECT_THAT(refusal(R"({"seed": true})"), HasSubstr("seed is true"));
   EXPECT_THAT(refusal(R"({"seed": null})"), HasSubstr("seed is null"));
   EXPECT_THAT(refusal(R"({"recipe": {"amax_epsilon": 1e39}})"), HasSubstr("amax_epsilon is 1e+39"));
   EXPECT_THAT(refusal(R"({"recipe": {"pow2_scales": 1}})"), HasSubstr("must be true or false"));
   EXPECT_THAT(refusal(R"({"recipe": []})"), HasSubstr("recipe is []; it must be an object"));
+  EXPECT_THAT(refusal(R"({"routing": "zipf"})"),
+              HasSubstr("routing is \"zipf\"; it must be an object with any of distribution, "));
   EXPECT_THAT(refusal(R"({"activations": {"file": {"path": "a"}, "synthetic": {}}})"),
               HasSubstr("it must be an object with one of synthetic, file"));
 }

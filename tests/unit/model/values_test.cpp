@@ -152,6 +152,9 @@ TEST(Values, TextIsReadWhereTheTypeCanHoldIt) {
   EXPECT_TRUE(set("fruit", "apple")) << "the whole name comes before the end of another";
   EXPECT_EQ(basket.fruit, Fruit::Apple);
   EXPECT_TRUE(set("fruit", "red apple"));
+  EXPECT_TRUE(set("fruit", "Red"));
+  EXPECT_EQ(basket.fruit, Fruit::RedApple) << "by the words that only it begins with";
+  EXPECT_FALSE(set("fruit", "re"));
   EXPECT_FALSE(set("fruit", "plum"));
   EXPECT_FALSE(set("fruit", ""));
   EXPECT_TRUE(set("price", "0.1"));
@@ -179,10 +182,19 @@ TEST(Values, HelpSaysWhatAFieldTakes) {
     return expected_text(*entry.type, entry.rules);
   };
   EXPECT_EQ(help(0), "an integer of g, between 1 and 9");
-  EXPECT_EQ(help(1), "an integer");
+  EXPECT_EQ(help(1), "an integer, between 0 and 65535") << "what its type can hold";
+  EXPECT_EQ(expected_text(kType<std::uint64_t>, {}),
+            "an integer, between 0 and 18446744073709551615");
+  EXPECT_EQ(expected_text(kType<std::int64_t>, {}), "an integer");
   EXPECT_EQ(expected_text(kType<Fruit>, {}), "apple, red-apple, pear");
   EXPECT_EQ(name_of(Fruit::Pear), "pear");
   EXPECT_EQ(name_of(static_cast<Fruit>(9)), "unknown");
+}
+
+TEST(Values, ANearNameIsSuggested) {
+  EXPECT_EQ(nearest_name(kType<Fruit>, "paer"), " (did you mean 'pear'?)");
+  EXPECT_EQ(nearest_name(kType<Fruit>, "melon"), "");
+  EXPECT_EQ(nearest_name(kType<int>, "1"), "");
 }
 
 /// All enumerator names of every nested type are complete and unique.

@@ -34,6 +34,22 @@ TEST(StepTimes, MarksIterationsBetweenReadingsThatNameALimit) {
   EXPECT_EQ(times.counted_ns(false).size(), 8U);
 }
 
+TEST(StepTimes, AReadingAtAnEdgeBelongsToTheIterationThatBegins) {
+  // Of the iterations from 0, 10, 20, ...: inside that from 20, the first after that from 10, the
+  // last before that from 30, whose own first after comes at its end.
+  const std::vector<PowerSample> at_edge = {{.time_ns = 0},
+                                            {.time_ns = 10},
+                                            {.time_ns = 20, .clock_reasons = kPowerCap},
+                                            {.time_ns = 30},
+                                            {.time_ns = 40}};
+  EXPECT_EQ(step_times(iterations(5), at_edge).throttled,
+            (std::vector<bool>{false, true, true, true, false}));
+  // What comes after a reading at its end is no longer about an iteration.
+  const std::vector<PowerSample> after_end = {
+      {.time_ns = 0}, {.time_ns = 10}, {.time_ns = 11, .clock_reasons = kPowerCap}};
+  EXPECT_EQ(step_times(iterations(2), after_end).throttled, (std::vector<bool>{false, true}));
+}
+
 TEST(StepTimes, KnowsNothingWithoutReadings) {
   const StepTimes times = step_times(iterations(3), {});
   EXPECT_TRUE(times.throttled.empty());

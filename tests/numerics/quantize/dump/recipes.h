@@ -12,6 +12,7 @@ void dump_mxfp8(const Case& test);
 void dump_nvfp4(const Case& test);
 void dump_delayed(const Case& test);
 void dump_activate(const Case& test);
+void dump_sigmoid(const Case& test);
 void dump_bias(const Case& test);
 void dump_dequantize(const Case& test);
 

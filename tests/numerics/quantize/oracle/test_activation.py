@@ -24,6 +24,29 @@ def test_every_bit(tmp_path, activation, type_name):
         assert (got[active:].view(np.uint8) == BYTE_SENTINEL).all()
 
 
+def test_every_bit_of_sigmoids(tmp_path):
+    """Of FP32 numbers of every exponent and either sign, and of those where the exponential ends."""
+    rng = np.random.default_rng(11)
+    exponents = np.repeat(np.arange(256, dtype=np.uint32), 64) << 23
+    bits = exponents | rng.integers(0, 1 << 23, exponents.size, dtype=np.uint32)
+    ends = np.array([0, 80, 88, 88.7, 89, 89.01, 103.9, 104, 104.01, np.inf], f.F32)
+    around = np.concatenate([np.nextafter(ends, f.F32(-np.inf)), ends, np.nextafter(ends, f.F32(np.inf))])
+    arguments = np.concatenate([bits.view(f.F32), around, np.linspace(-105, 105, 50001, dtype=f.F32)])
+    arguments = np.concatenate([arguments, -arguments])
+    (outputs,) = run(tmp_path, "sigmoid", [(None, {"arguments": arguments})])
+    got = outputs.read("output", f.F32)
+    with np.errstate(all="ignore"):
+        want = f.F32(1) / (f.F32(1) + f.portable_exp(-arguments))
+    numbers = ~np.isnan(arguments)
+    np.testing.assert_array_equal(got[numbers].view(np.uint32), want[numbers].view(np.uint32))
+    assert np.isnan(got[~numbers]).all()
+    # And what they stand for: within 4 units in the last place of FP64's, down to the smallest normal number.
+    with np.errstate(all="ignore"):
+        exact = 1 / (1 + np.exp(-arguments[numbers].astype(np.float64)))
+    normal = exact >= np.finfo(f.F32).tiny
+    assert np.max(np.abs(got[numbers][normal] / exact[normal] - 1)) < 4 * 2.0**-23
+
+
 def outputs_of(tmp_path, activation, gate, up, dy):
     operand = Operand([gate.shape[0]], gate.shape[1], "fp32", spare=0, activation=activation)
     parts = [gate, up] if activation.gated else [gate]

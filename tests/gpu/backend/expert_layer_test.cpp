@@ -1,0 +1,239 @@
+// The expert layer on the device: against the CPU's numbers, against itself however its activation
+// is computed, and as two graphs that are replayed with changing routing.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/backend/cuda/step_setup.h"
+#include "engine/device/device_facts.h"
+#include "engine/device/handles.h"
+#include "engine/input/routing.h"
+#include "engine/linear/output_check.h"
+#include "engine/model/projections.h"
+
+namespace engine {
+namespace {
+
+RunRequest layer_request(Scaling scaling, StepPasses passes = StepPasses::ForwardBackward) {
+  RunRequest request;
+  request.step = StepKind::ExpertLayer;
+  request.shape = {.preset = {}, .num_experts = 4, .tokens = 1000, .n = 512, .k = 384};
+  request.routing.distribution = RoutingDistribution::HalfEmpty;
+  request.recipe.scaling = scaling;
+  request.linear.passes = passes;
+  request.linear.bias = true;
+  request.backend = GemmBackend::CublasLtGrouped;
+  request.launch.iterations = 8;
+  request.layers = 2;
+  return request;
+}
+
+std::vector<Scaling> all_scalings() {
+  std::vector<Scaling> all;
+  for (const EnumName& name : kType<Scaling>.names) all.push_back(static_cast<Scaling>(name.value));
+  return all;
+}
+
+class ExpertLayerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    slot_ = make_cuda_backend("");
+    if (slot_.backend == nullptr) GTEST_SKIP() << slot_.reason;
+    const Result<FoundDevice> device = find_device();
+    ASSERT_TRUE(device.ok());
+    auto library = CublasLt::load("");
+    ASSERT_TRUE(library.ok());
+    library_ = library.value();
+    capability_ = device.value().capability;
+    capability_.cublaslt_version = library_->version();
+    auto stream = make_stream();
+    ASSERT_TRUE(stream.ok());
+    stream_ = std::move(stream).value();
+  }
+
+  Result<RunResult> run(Backend& backend, const RunRequest& request) {
+    RunProgress progress;
+    return backend.run(request, {.progress = progress, .observer = observer_});
+  }
+
+  /// A step of the request, with its splits written.
+  BuiltStep build(const RunRequest& request) {
+    described_ = {};
+    EXPECT_TRUE(apply_gates(request, capability_, library_->path(), described_).ok());
+    const GroupedShape shape = resolve_shape(described_.effective).value();
+    splits_ = shape.splits;
+    const StepPlan plan = plan_step(described_, shape, capability_);
+    RunProgress progress;
+    Result<BuiltStep> built = build_step(described_, plan, library_, operands_, stream_.get(),
+                                         {.progress = progress, .observer = observer_});
+    EXPECT_TRUE(built.ok()) << built.error().message;
+    EXPECT_TRUE(built.value().step->write_splits(splits_, stream_.get()).ok());
+    EXPECT_TRUE(built.value().step->prepare(stream_.get(), observer_).ok());
+    return std::move(built).value();
+  }
+
+  /// Of every output after one launch over poisoned memory.
+  template <class Launch>
+  std::vector<std::uint64_t> sums_after(const BuiltStep& built, Launch&& launch) {
+    Result<OutputCheck> check = OutputCheck::create(*built.step);
+    EXPECT_TRUE(check.ok());
+    EXPECT_TRUE(check.value().poison(*built.step, stream_.get()).ok());
+    const Status launched = launch();
+    EXPECT_TRUE(launched.ok()) << launched.error().message;
+    Result<std::vector<std::uint64_t>> sums = check.value().checksums(*built.step, stream_.get());
+    EXPECT_TRUE(sums.ok()) << sums.error().message;
+    return std::move(sums).value();
+  }
+  std::vector<std::uint64_t> eager_sums(const BuiltStep& built) {
+    return sums_after(built, [&] { return built.step->launch(stream_.get(), observer_); });
+  }
+
+  BackendSlot slot_;
+  std::shared_ptr<const CublasLt> library_;
+  DeviceCapability capability_;
+  Stream stream_;
+  DeviceOperands operands_;
+  StepObserver observer_;
+  RunResult described_;
+  std::vector<std::int64_t> splits_;
+};
+
+TEST_F(ExpertLayerTest, HasTheNumbersOfTheCpu) {
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  for (const Scaling scaling : all_scalings()) {
+    for (const EnumName& passes : kType<StepPasses>.names) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(passes.name));
+      RunRequest request = layer_request(scaling, static_cast<StepPasses>(passes.value));
+      const Result<RunResult> made = run(*slot_.backend, request);
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      request.backend = GemmBackend::CpuReference;
+      request.launch.iterations = 3;
+      const Result<RunResult> expected = run(*cpu, request);
+      ASSERT_TRUE(expected.ok());
+      const RunResult& result = made.value();
+      EXPECT_EQ(result.flop, expected.value().flop);
+      // The same operands through bit-identical kernels.
+      EXPECT_EQ(result.activations.saturated, expected.value().activations.saturated);
+      EXPECT_EQ(result.weights.underflowed, expected.value().weights.underflowed);
+      EXPECT_EQ(result.gradients.saturated, expected.value().gradients.saturated);
+      ASSERT_TRUE(result.expert_layer);
+      const std::vector<LayerTensorResult>& tensors = result.expert_layer->tensors;
+      ASSERT_EQ(tensors.size(), expected.value().expert_layer->tensors.size());
+      for (const LayerTensorResult& tensor : tensors) {
+        const LayerTensorResult& other = *expected.value().expert_layer->find(tensor.tensor);
+        SCOPED_TRACE(name_of(tensor.tensor));
+        EXPECT_EQ(tensor.rows, other.rows);
+        EXPECT_EQ(tensor.bytes, other.bytes);
+        EXPECT_EQ(tensor.saved_bytes, other.saved_bytes);
+        EXPECT_EQ(tensor.error.lost, other.error.lost);
+        if (std::isinf(other.error.snr_db)) {
+          EXPECT_TRUE(std::isinf(tensor.error.snr_db));
+        } else {
+          // Stochastic choices aside, the same errors in another order of FP32 sums.
+          EXPECT_NEAR(tensor.error.snr_db, other.error.snr_db, 0.3);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ExpertLayerTest, HowTheActivationIsComputedChangesNoBit) {
+  for (const Scaling scaling : all_scalings()) {
+    for (const LayerActivation activation :
+         {LayerActivation::SwiGlu, LayerActivation::ClampedSwiGlu, LayerActivation::SRelu}) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(name_of(activation)));
+      RunRequest request = layer_request(scaling);
+      request.expert_layer.activation = activation;
+      const std::vector<std::uint64_t> fused = eager_sums(build(request));
+      RunRequest other = request;
+      other.expert_layer.fused_activation = false;
+      EXPECT_EQ(eager_sums(build(other)), fused) << "not fused";
+      other.expert_layer.recompute_activation = true;
+      EXPECT_EQ(eager_sums(build(other)), fused) << "not fused, recomputed";
+      request.expert_layer.recompute_activation = true;
+      EXPECT_EQ(eager_sums(build(request)), fused) << "recomputed";
+      request.linear.delayed_wgrad = true;
+      EXPECT_EQ(eager_sums(build(request)), fused) << "late weight gradients";
+    }
+  }
+}
+
+TEST_F(ExpertLayerTest, RunsAsOneGraphWithoutAWrongReplay) {
+  for (const Scaling scaling : all_scalings()) {
+    SCOPED_TRACE(name_of(scaling));
+    RunRequest request = layer_request(scaling);
+    request.launch.kind = LaunchKind::GraphReplay;
+    const Result<RunResult> made = run(*slot_.backend, request);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_GT(made.value().graph.kernels, 10);
+    EXPECT_FALSE(made.value().replay_checks.empty());
+    for (const ReplayCheck& check : made.value().replay_checks) {
+      EXPECT_TRUE(check.wrong_experts.empty())
+          << output_title(request.step, check.product, check.layer) << " replay " << check.replay;
+    }
+  }
+}
+
+/// Splits of the same number of tokens, some of them 0.
+std::vector<std::int64_t> random_splits(std::mt19937& random, std::size_t experts,
+                                        std::int64_t tokens) {
+  std::vector<std::int64_t> splits(experts, 0);
+  std::vector<double> shares(experts);
+  double sum = 0.0;
+  for (double& share : shares) {
+    share = std::max(0.0, std::uniform_real_distribution(-0.3, 1.0)(random));
+    sum += share;
+  }
+  std::int64_t left = tokens;
+  for (std::size_t i = 0; i + 1 < experts && sum > 0; ++i) {
+    splits[i] =
+        std::min(left, static_cast<std::int64_t>(shares[i] / sum * static_cast<double>(tokens)));
+    left -= splits[i];
+  }
+  splits.back() = left;
+  return splits;
+}
+
+TEST_F(ExpertLayerTest, TwoGraphsFollowTheRouting) {
+  constexpr int kSteps = 200;
+  for (const Scaling scaling : {Scaling::None, Scaling::Block, Scaling::PerTensorCurrent}) {
+    SCOPED_TRACE(name_of(scaling));
+    const BuiltStep built = build(layer_request(scaling));
+    const auto captured = [&](auto&& launch) {
+      Result<Graph> graph = capture(stream_.get(), launch);
+      EXPECT_TRUE(graph.ok()) << graph.error().message;
+      Result<GraphExec> exec = instantiate(graph.value());
+      EXPECT_TRUE(exec.ok());
+      return std::move(exec).value();
+    };
+    // Loads kernels before the capture.
+    (void)eager_sums(built);
+    const GraphExec forward =
+        captured([&] { return built.layer->launch_forward(stream_.get(), observer_); });
+    const GraphExec backward =
+        captured([&] { return built.layer->launch_backward(stream_.get(), observer_); });
+    std::mt19937 random(1);
+    int wrong = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      const std::vector<std::int64_t> splits = random_splits(random, 4, 1000);
+      ASSERT_TRUE(built.step->write_splits(splits, stream_.get()).ok());
+      const std::vector<std::uint64_t> eager = eager_sums(built);
+      const std::vector<std::uint64_t> replayed = sums_after(built, [&]() -> Status {
+        for (const GraphExec* exec : {&forward, &backward}) {
+          ENGINE_CUDA_TRY(cudaGraphLaunch(exec->get(), stream_.get()), "Launching a graph");
+        }
+        return {};
+      });
+      wrong += eager == replayed ? 0 : 1;
+    }
+    EXPECT_EQ(wrong, 0) << "of " << kSteps << " steps";
+  }
+}
+
+}  // namespace
+}  // namespace engine
