@@ -202,7 +202,11 @@ struct RunResult {
   DeviceFacts device;
   OperandStatistics activations;
   OperandStatistics weights;
-  OperandStatistics gradients;                   // dY; empty without a backward pass
+  OperandStatistics gradients;  // dY; empty without a backward pass
+  // The other operands of an expert layer; empty for a linear step.
+  OperandStatistics activated = {};              // A
+  OperandStatistics down_weights = {};           // Wdown
+  OperandStatistics inner_gradients = {};        // dH; empty without a backward pass
   std::optional<LayerResult> expert_layer = {};  // only of StepKind::ExpertLayer
   std::vector<ExpertResult> experts;
   bool backward = false;      // experts have dgrad and wgrad

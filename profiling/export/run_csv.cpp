@@ -6,7 +6,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "profiling/power/step_times.h"
@@ -141,14 +140,13 @@ void write_error_sources(const Session& session, CsvTable& table) {
 void write_histograms(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const engine::RunResult& result = session.runs[i].result;
-    std::vector<std::pair<std::string_view, const engine::OperandStatistics*>> operands = {
-        {"X", &result.activations}, {"W", &result.weights}, {"dY", &result.gradients}};
-    if (result.expert_layer) {
-      for (const engine::LayerTensorResult& one : result.expert_layer->tensors) {
-        operands.emplace_back(engine::traits_of(one.tensor).symbol, &one.statistics);
-      }
-    }
-    for (const auto& [operand, statistics] : operands) {
+    for (std::size_t o = 0; o < engine::kLayerTensors.size(); ++o) {
+      const auto tensor = static_cast<engine::LayerTensor>(o);
+      const engine::OperandStatistics* statistics = engine::statistics_of(result, tensor);
+      if (statistics == nullptr) continue;
+      const bool linear = result.effective.step == engine::StepKind::Linear;
+      const std::string_view operand =
+          linear && tensor == engine::LayerTensor::WUp ? "W" : engine::traits_of(tensor).symbol;
       const std::array<const engine::MagnitudeHistogram*, 4> kinds = {
           &statistics->before, &statistics->after, &statistics->amax, &statistics->scale};
       constexpr std::string_view kKinds[] = {"before", "after", "amax", "scale"};

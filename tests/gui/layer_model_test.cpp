@@ -38,7 +38,7 @@ profiling::RecordedRun layer_run(bool backward) {
     const bool kept = tensor == LayerTensor::X || tensor == LayerTensor::H;
     layer.tensors.back().saved_bytes = backward && kept ? 512 : 0;
     layer.tensors.back().error.snr_db = 30.0;
-    layer.tensors.back().statistics.elements = 100 + i;
+    if (auto* statistics = engine::statistics_of(result, tensor)) statistics->elements = 100 + i;
   }
   layer.error_sources = {{LayerTensor::X, 30.5},
                          {LayerTensor::A, 34.0},

@@ -104,12 +104,7 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   kernels_.clear();
   arrows_.clear();
   for (const engine::LayerTensorResult& one : layer.tensors) {
-    tensors_.push_back({.result = {.tensor = one.tensor,
-                                   .rows = one.rows,
-                                   .columns = one.columns,
-                                   .bytes = one.bytes,
-                                   .saved_bytes = one.saved_bytes,
-                                   .error = one.error},
+    tensors_.push_back({.result = one,
                         .place = place_of(one.tensor),
                         .has_numbers = engine::traits_of(one.tensor).operand});
   }

@@ -31,7 +31,7 @@ LayerPlace place_of(engine::LayerTensor tensor);
 std::string bytes_of(std::int64_t bytes);
 
 struct LayerTensorBox {
-  engine::LayerTensorResult result;  // without its statistics
+  engine::LayerTensorResult result;
   LayerPlace place;
   bool has_numbers = false;  // it is an operand: This run shows its numbers
 };

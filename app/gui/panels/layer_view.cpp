@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "engine/gemm/support.h"
 #include "engine/model/projections.h"
 
 namespace app {
@@ -52,22 +51,15 @@ EmptyState LayerView::no_layer(const PanelContext& context) const {
   }
   engine::RunRequest wanted = view.requested;
   wanted.step = engine::StepKind::ExpertLayer;
-  std::string sentence =
+  const std::string sentence =
       "A whole expert layer is an up projection, an activation and a down projection. Its picture "
       "shows the error, the memory and the time of every tensor and kernel between X and Y.";
-  const engine::Verdict verdict = engine::step_support(wanted.step, wanted.backend);
-  if (verdict.support == engine::Support::Refused) {
-    wanted.backend = engine::GemmBackend::CpuReference;
-    sentence += " " + verdict.sentence + ".";
-  }
   // Both halves of H are multiples of 16.
   const std::int64_t unit =
       16 * std::int64_t{engine::traits_of(wanted.expert_layer.activation).halves()};
   wanted.shape.n = (wanted.shape.n + unit - 1) / unit * unit;
   if (wanted.shape.n != view.requested.shape.n) wanted.shape.preset.clear();
-  return {"The step is one linear layer", sentence, "layer.choose",
-          wanted.backend == view.requested.backend ? "Choose the expert layer"
-                                                   : "Choose the expert layer, on the CPU",
+  return {"The step is one linear layer", sentence, "layer.choose", "Choose the expert layer",
           [&context, wanted] { context.commands.push_back(EditRequest{wanted}); }};
 }
 

@@ -88,20 +88,9 @@ std::vector<engine::LayerTensor> operands_of(const engine::RunResult& result) {
 }
 
 const engine::OperandStatistics& NumericsModel::statistics() const {
-  switch (operand_) {
-    case engine::LayerTensor::X:
-      return run_->result.activations;
-    case engine::LayerTensor::WUp:
-      return run_->result.weights;
-    case engine::LayerTensor::DY:
-      return run_->result.gradients;
-    default:
-      break;
-  }
   static const engine::OperandStatistics kNone;
-  const auto& layer = run_->result.expert_layer;
-  const engine::LayerTensorResult* found = layer ? layer->find(operand_) : nullptr;
-  return found == nullptr ? kNone : found->statistics;
+  const engine::OperandStatistics* statistics = engine::statistics_of(run_->result, operand_);
+  return statistics == nullptr ? kNone : *statistics;
 }
 
 void NumericsModel::set(Run run, std::uint64_t generation, engine::LayerTensor operand,

@@ -388,7 +388,7 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
                    {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
   layer.tensors[0].saved_bytes = 512;
   layer.tensors[0].error.snr_db = 31.5;
-  layer.tensors[0].statistics.before = {.first_bin = 500, .counts = {3, 4}};
+  session.runs[1].result.activated.before = {.first_bin = 500, .counts = {3, 4}};
   layer.tensors[1].error.snr_db = 28.25;
   layer.error_sources = {{engine::LayerTensor::A, 33.0}};
   layer.unquantized_snr_db = 50.5;
