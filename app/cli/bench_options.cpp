@@ -78,8 +78,15 @@ void LinearBenchOptions::add_to(CLI::App& command) {
 engine::Result<engine::LinearBenchOrder> LinearBenchOptions::order() const {
   engine::LinearBenchOrder order;
   for (const std::string& name : presets_) {
-    ENGINE_ASSIGN(const engine::ShapeSpec shape, find_preset(name));
-    order.shapes.push_back(shape);
+    ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(name));
+    if (preset.step != engine::StepKind::Linear) {
+      return engine::Error{
+          engine::ErrorCode::InvalidArgument,
+          fmt::format("'{}' is a whole expert layer, and this suite runs linear steps: choose one "
+                      "of its projections",
+                      preset.name)};
+    }
+    order.shapes.push_back(preset.shape);
   }
   if (!routings_.empty()) order.routings.clear();
   for (const std::string& name : routings_) {
@@ -96,6 +103,7 @@ engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu) {
                 engine::load_presets(assets_folder() + "/shapes"));
   std::vector<engine::ShapeSpec> shapes;
   for (const engine::ShapePreset& preset : presets) {
+    if (preset.step != engine::StepKind::Linear) continue;
     if (preset.laptop == cpu) shapes.push_back(preset.shape);
   }
   return shapes;

@@ -43,6 +43,7 @@ engine::Result<Json> list_presets() {
                     {"tokens", preset.shape.tokens},
                     {"n", preset.shape.n},
                     {"k", preset.shape.k},
+                    {"step", engine::name_of(preset.step)},
                     {"laptop", preset.laptop},
                     {"description", preset.description}});
   }

@@ -21,7 +21,7 @@ engine::Error refuse(std::string message) {
 
 }  // namespace
 
-engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
+engine::Result<engine::ShapePreset> find_preset(const std::string& name) {
   ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
                 engine::load_presets(assets_folder() + "/shapes"));
   return engine::find_preset(presets, name);
@@ -89,7 +89,8 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
     ENGINE_ASSIGN(request, read_request(request_file_));
   }
   if (!preset_.empty()) {
-    ENGINE_ASSIGN(request.shape, find_preset(preset_));
+    ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(preset_));
+    engine::apply_preset(preset, request);
   }
   for (const Field& field : fields_) {
     if (field.option->count() == 0) continue;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/input/presets.h"
 #include "engine/model/run_request.h"
 
 namespace app::cli {
@@ -58,6 +59,6 @@ class RequestOptions {
 };
 
 /// The preset with this name; case, spaces and punctuation are ignored.
-engine::Result<engine::ShapeSpec> find_preset(const std::string& name);
+engine::Result<engine::ShapePreset> find_preset(const std::string& name);
 
 }  // namespace app::cli

@@ -91,6 +91,29 @@ void print_experts(const engine::RunResult& result) {
   }
 }
 
+void print_layer(const engine::RunResult& result) {
+  if (!result.expert_layer) return;
+  const engine::LayerResult& layer = *result.expert_layer;
+  print("\n{:>7} {:>9} {:>9} {:>12} {:>10} {:>10} {:>9}\n", "tensor", "rows", "columns", "SNR",
+        "bytes", "kept", "lost");
+  for (const engine::LayerTensorResult& one : layer.tensors) {
+    const auto bytes = [](std::int64_t count) {
+      return count == 0 ? "none" : plot::bytes_text(static_cast<std::uint64_t>(count));
+    };
+    print("{:>7} {:>9} {:>9} {:>12} {:>10} {:>10} {:>9}\n", engine::traits_of(one.tensor).symbol,
+          one.rows, one.columns, decibels(one.error.snr_db, " dB"), bytes(one.bytes),
+          bytes(one.saved_bytes), one.error.lost);
+  }
+  const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
+  if (y == nullptr || layer.error_sources.empty()) return;
+  print("\nSNR of Y: {}; all unquantized: {}\n", decibels(y->error.snr_db, " dB"),
+        decibels(layer.unquantized_snr_db, " dB"));
+  for (const engine::ErrorSource& source : layer.error_sources) {
+    print("{:>7} left unquantized: {} ({:+.1f} dB)\n", engine::traits_of(source.tensor).symbol,
+          decibels(source.snr_db, " dB"), source.snr_db - y->error.snr_db);
+  }
+}
+
 /// "median 0.301 ms ±0.8 %, p5 0.298, p95 0.310, 50 samples"
 std::string samples_text(std::vector<double> durations_ns) {
   const std::string precision = profiling::median_precision(durations_ns);
@@ -236,6 +259,7 @@ void print_summary(const profiling::RecordedRun& run) {
   print_power(run);
   print_expert_times(result.measurements);
   print_replays(result);
+  print_layer(result);
   print_experts(result);
   if (result.experts.size() > kShownExperts) {
     print("{:>6} {} more; --json prints all\n", "", result.experts.size() - kShownExperts);

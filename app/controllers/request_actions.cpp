@@ -79,7 +79,7 @@ std::vector<RequestAction> request_actions(const RunRequest& request,
              .title = "Shape: " + preset.name,
              .field = "shape",
              .words = "model layer size preset",
-             .change = [preset](RunRequest& r) { r.shape = preset.shape; }});
+             .change = [preset](RunRequest& r) { engine::apply_preset(preset, r); }});
   }
   for (const RequestControl& control : request_controls()) all.add(control);
   return all.take();

@@ -185,9 +185,9 @@ engine::Result<engine::RunRequest> request_of_step(
       return engine::Error{error.code, "tour step " + step.name + ": " + error.message};
     };
     if (!step.preset.empty()) {
-      const auto shape = engine::find_preset(presets, step.preset);
-      if (!shape.ok()) return refuse(shape.error());
-      request.shape = shape.value();
+      const auto preset = engine::find_preset(presets, step.preset);
+      if (!preset.ok()) return refuse(preset.error());
+      engine::apply_preset(preset.value(), request);
     }
     auto patched = engine::request_from_json(step.request_patch, request);
     if (!patched.ok()) return refuse(patched.error());

@@ -125,6 +125,7 @@ class Writer {
     operand("X", run.result.activations);
     operand("W", run.result.weights);
     operand("dY", run.result.gradients);
+    layer(run);
     kernels(run);
     deviations(run);
     page_.details("The request", [&] { page_.code(engine::to_json_text(run.request, true)); });
@@ -183,6 +184,35 @@ class Writer {
     page_.paragraph(one.explanation);
     page_.paragraph(one.missing_order);
     page_.list(one.evidence);
+  }
+
+  /// The tensors of an expert layer, and what the quantization of each costs Y.
+  void layer(const RecordedRun& run) {
+    if (!run.result.expert_layer) return;
+    const engine::LayerResult& layer = *run.result.expert_layer;
+    std::vector<Row> rows;
+    for (const engine::LayerTensorResult& one : layer.tensors) {
+      const engine::LayerTensorTraits& traits = engine::traits_of(one.tensor);
+      rows.push_back({std::string(traits.symbol), std::string(traits.meaning),
+                      fmt::format("{} x {}", one.rows, one.columns), decibels(one.error.snr_db),
+                      fmt::to_string(one.error.lost), fmt::to_string(one.bytes),
+                      fmt::to_string(one.saved_bytes)});
+    }
+    page_.paragraph("The expert layer, tensor by tensor:");
+    page_.table({"tensor", "is", "rows x columns", "SNR", "lost", "bytes", "kept for backward"},
+                rows);
+    const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
+    if (y == nullptr || layer.error_sources.empty()) return;
+    rows.clear();
+    for (const engine::ErrorSource& source : layer.error_sources) {
+      rows.push_back({std::string(engine::traits_of(source.tensor).symbol), decibels(source.snr_db),
+                      decibels(source.snr_db - y->error.snr_db)});
+    }
+    page_.paragraph(
+        fmt::format("Y has an SNR of {}, and {} with every operand unquantized. With "
+                    "one of them unquantized:",
+                    decibels(y->error.snr_db), decibels(layer.unquantized_snr_db)));
+    page_.table({"unquantized", "SNR of Y", "gain"}, rows);
   }
 
   void experts(const RecordedRun& run) {

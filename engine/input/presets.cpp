@@ -14,6 +14,7 @@
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/run_request.h"
+#include "engine/model/values.h"
 
 namespace engine {
 namespace {
@@ -29,6 +30,28 @@ std::string plain(std::string_view name) {
     if (std::isalnum(byte) != 0) letters += static_cast<char>(std::tolower(byte));
   }
   return letters;
+}
+
+/// Of an optional field: false if it is there and has no such value.
+template <class T>
+bool take_name(const Json& json, const char* key, T& value) {
+  const auto found = json.find(key);
+  if (found == json.end()) return true;
+  if (!found->is_string()) return false;
+  for (const EnumName& name : kType<T>.names) {
+    if (name.name != found->template get<std::string>()) continue;
+    value = static_cast<T>(name.value);
+    return true;
+  }
+  return false;
+}
+
+bool take_flag(const Json& json, const char* key, bool& value) {
+  const auto found = json.find(key);
+  if (found == json.end()) return true;
+  if (!found->is_boolean()) return false;
+  value = found->get<bool>();
+  return true;
 }
 
 std::optional<std::string> text_field(const Json& json, const char* key) {
@@ -69,14 +92,31 @@ Result<ShapePreset> load_preset(const std::string& path) {
     *field.value = value.value();
   }
   preset.shape.num_experts = static_cast<int>(experts);  // at most 2^24
+  if (!take_name(json, "step", preset.step)) {
+    return refuse(
+        fmt::format("'step' must be one of {}", fmt::join(enum_names(preset.step), ", ")));
+  }
+  if (!take_name(json, "activation", preset.activation)) {
+    return refuse(fmt::format("'activation' must be one of {}",
+                              fmt::join(enum_names(preset.activation), ", ")));
+  }
+  if (!take_flag(json, "bias", preset.bias)) return refuse("'bias' must be true or false");
   RunRequest request;
-  request.shape = preset.shape;
+  apply_preset(preset, request);
   const Status status = validate(request);
   if (!status.ok()) return refuse(status.error().message);
   return preset;
 }
 
 }  // namespace
+
+void apply_preset(const ShapePreset& preset, RunRequest& request) {
+  request.shape = preset.shape;
+  request.step = preset.step;
+  if (preset.step != StepKind::ExpertLayer) return;
+  request.expert_layer.activation = preset.activation;
+  request.linear.bias = preset.bias;
+}
 
 Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
   std::error_code failure;
@@ -98,10 +138,10 @@ Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
   return presets;
 }
 
-Result<ShapeSpec> find_preset(const std::vector<ShapePreset>& presets, std::string_view name) {
+Result<ShapePreset> find_preset(const std::vector<ShapePreset>& presets, std::string_view name) {
   std::vector<std::string> names;
   for (const ShapePreset& preset : presets) {
-    if (plain(preset.name) == plain(name)) return preset.shape;
+    if (plain(preset.name) == plain(name)) return preset;
     names.push_back(preset.name);
   }
   return Error{ErrorCode::NotFound, fmt::format("there is no preset '{}'; choose from: {}", name,

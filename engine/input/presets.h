@@ -1,4 +1,5 @@
-// Shape presets: JSON files in assets/shapes, one preset per file.
+// Shape presets: JSON files in assets/shapes, one preset per file. A preset of a whole expert layer
+// also says which activation it has, and whether its projections have biases.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
-#include "engine/model/shape.h"
+#include "engine/model/run_request.h"
 
 namespace engine {
 
@@ -15,12 +16,19 @@ struct ShapePreset {
   std::string description;  // where the numbers come from
   bool laptop = false;      // small enough to run live on a CPU
   ShapeSpec shape;          // names the preset
+  StepKind step = StepKind::Linear;
+  LayerActivation activation = LayerActivation::SwiGlu;  // of an expert layer
+  bool bias = false;                                     // of an expert layer
 };
+
+/// The one way in which a preset becomes part of a request: shape and step; of an expert layer
+/// activation and bias too, which a linear preset leaves as they are.
+void apply_preset(const ShapePreset& preset, RunRequest& request);
 
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.
 Result<std::vector<ShapePreset>> load_presets(const std::string& folder);
 
 /// Only letters, in any case, and digits count. An error lists the names.
-Result<ShapeSpec> find_preset(const std::vector<ShapePreset>& presets, std::string_view name);
+Result<ShapePreset> find_preset(const std::vector<ShapePreset>& presets, std::string_view name);
 
 }  // namespace engine

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
@@ -101,20 +102,58 @@ void write_replay_checks(const Session& session, CsvTable& table) {
   }
 }
 
+CsvColumns accuracy_columns() {
+  return CsvColumns(engine::kType<engine::ProductAccuracy>, "error.");
+}
+
+void write_layer_tensors(const Session& session, CsvTable& table) {
+  const CsvColumns columns = accuracy_columns();
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const auto& layer = session.runs[i].result.expert_layer;
+    if (!layer) continue;
+    for (const engine::LayerTensorResult& one : layer->tensors) {
+      table.cell(i + 1).cell(engine::name_of(one.tensor)).cell(one.rows).cell(one.columns);
+      table.cell(one.bytes).cell(one.saved_bytes).cells(columns.cells(&one.error));
+      table.end_row();
+    }
+  }
+}
+
+void write_error_sources(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const auto& layer = session.runs[i].result.expert_layer;
+    if (!layer) continue;
+    const engine::LayerTensorResult* y = layer->find(engine::LayerTensor::Y);
+    for (const engine::ErrorSource& source : layer->error_sources) {
+      table.cell(i + 1).cell(engine::name_of(source.tensor)).cell(source.snr_db);
+      if (y == nullptr) {
+        table.empty();
+      } else {
+        table.cell(y->error.snr_db);
+      }
+      table.cell(layer->unquantized_snr_db);
+      table.end_row();
+    }
+  }
+}
+
 void write_histograms(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const engine::RunResult& result = session.runs[i].result;
-    const std::array<const engine::OperandStatistics*, 3> operands = {
-        &result.activations, &result.weights, &result.gradients};
-    constexpr std::string_view kOperands[] = {"X", "W", "dY"};
-    for (std::size_t o = 0; o < operands.size(); ++o) {
+    for (std::size_t o = 0; o < engine::kLayerTensors.size(); ++o) {
+      const auto tensor = static_cast<engine::LayerTensor>(o);
+      const engine::OperandStatistics* statistics = engine::statistics_of(result, tensor);
+      if (statistics == nullptr) continue;
+      const bool linear = result.effective.step == engine::StepKind::Linear;
+      const std::string_view operand =
+          linear && tensor == engine::LayerTensor::WUp ? "W" : engine::traits_of(tensor).symbol;
       const std::array<const engine::MagnitudeHistogram*, 4> kinds = {
-          &operands[o]->before, &operands[o]->after, &operands[o]->amax, &operands[o]->scale};
+          &statistics->before, &statistics->after, &statistics->amax, &statistics->scale};
       constexpr std::string_view kKinds[] = {"before", "after", "amax", "scale"};
       for (std::size_t k = 0; k < kinds.size(); ++k) {
         for (std::size_t bin = 0; bin < kinds[k]->counts.size(); ++bin) {
           if (kinds[k]->counts[bin] == 0) continue;
-          table.cell(i + 1).cell(kOperands[o]).cell(kKinds[k]);
+          table.cell(i + 1).cell(operand).cell(kKinds[k]);
           table.cell(kinds[k]->first_bin + static_cast<int>(bin)).cell(kinds[k]->counts[bin]);
           table.end_row();
         }
@@ -142,6 +181,10 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
       {"splits.csv", "run,expert,tokens", write_splits},
       {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
       {"replay_checks.csv", "run," + replay_check_columns().header(), write_replay_checks},
+      {"layer_tensors.csv",
+       "run,tensor,rows,columns,bytes,saved_bytes," + accuracy_columns().header(),
+       write_layer_tensors},
+      {"error_sources.csv", "run,tensor,snr_db,run_snr_db,unquantized_snr_db", write_error_sources},
       {"histograms.csv", "run,operand,kind,bin,count", write_histograms},
   };
   for (const Table& table : tables) {

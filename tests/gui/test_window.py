@@ -156,7 +156,7 @@ def test_no_controls_overlap(open_window, width, height, scale):
         pairs = overlapping(window.map()["controls"])
         if pairs:
             found[name] = pairs
-    for part in (2, 3):
+    for part in (2, 3, 4):
         window.key("ctrl+2")
         window.settle()
         window.click(f"numerics.part.{part}")

@@ -7,6 +7,7 @@
 
 #include "app/controllers/request_actions.h"
 #include "engine/model/caller_tensor.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -27,6 +28,9 @@ std::string tensor_text(const char* name, const engine::InputSpec& input) {
 std::string request_caption(const engine::RunRequest& request, const engine::DeviceFacts& device) {
   std::string tensors =
       tensor_text("X", request.activations) + ", " + tensor_text("W", request.weights);
+  if (engine::is_expert_layer(request)) {
+    tensors += ", " + tensor_text("Wdown", request.expert_layer.down_weights);
+  }
   if (request.linear.passes != engine::StepPasses::Forward) {
     tensors += ", " + tensor_text("dY", request.linear.gradients);
   }

@@ -8,6 +8,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -36,14 +37,10 @@ std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t
   return {};
 }
 
-const char* name_of(Operand operand) {
-  return operand == Operand::Gradients ? "dY" : operand == Operand::Weights ? "W" : "X";
-}
-
-engine::OperandRole role_of(Operand operand) {
-  return operand == Operand::Gradients ? engine::OperandRole::Gradients
-         : operand == Operand::Weights ? engine::OperandRole::Weights
-                                       : engine::OperandRole::Activations;
+engine::OperandRole role_of(engine::LayerTensor operand) {
+  return operand == engine::LayerTensor::DY    ? engine::OperandRole::Gradients
+         : operand == engine::LayerTensor::WUp ? engine::OperandRole::Weights
+                                               : engine::OperandRole::Activations;
 }
 
 struct OperandSize {
@@ -52,9 +49,10 @@ struct OperandSize {
 };
 
 OperandSize size_of_operand(const NumericsModel& model) {
-  const engine::ShapeSpec& shape = model.run().result.effective.shape;
-  return {model.operand() == Operand::Weights ? shape.n * shape.num_experts : shape.tokens,
-          model.operand() == Operand::Gradients ? shape.n : shape.k};
+  const engine::RunRequest& effective = model.run().result.effective;
+  const engine::ShapeSpec& shape = effective.shape;
+  return {model.operand() == engine::LayerTensor::WUp ? shape.n * shape.num_experts : shape.tokens,
+          model.operand() == engine::LayerTensor::DY ? engine::output_columns(effective) : shape.k};
 }
 
 }  // namespace
@@ -176,25 +174,25 @@ bool is_inspection(const engine::ComparisonRequest& request) {
   return request.recipes.size() == 1 && request.timed_launches == 0;
 }
 
-engine::ComparisonRequest inspection_order(const engine::RunRequest& effective, Operand operand,
-                                           std::int64_t row, std::int64_t column) {
-  return {.request = effective,
-          .weights = operand == Operand::Weights,
-          .gradients = operand == Operand::Gradients,
-          .recipes = {effective.recipe},
+engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
+                                           std::int64_t column) {
+  return {.request = model.run().result.effective,
+          .weights = model.operand() == engine::LayerTensor::WUp,
+          .gradients = model.operand() == engine::LayerTensor::DY,
+          .recipes = {model.recipe()},
           .sample_row = row,
           .sample_column = column,
           .timed_launches = 0};
 }
 
-bool inspects(const engine::ComparisonRequest& done, const engine::RunRequest& effective,
-              Operand operand) {
-  return is_inspection(done) &&
-         answers(done, inspection_order(effective, operand, done.sample_row, done.sample_column));
+bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model) {
+  return is_inspection(done) && is_linear_operand(model.operand()) &&
+         answers(done, inspection_order(model, done.sample_row, done.sample_column));
 }
 
 void RunInspector::go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
                          std::int64_t column) {
+  if (!is_linear_operand(model.operand())) return;
   chosen_ = true;
   waiting_ = true;
   row_ = row;
@@ -203,8 +201,7 @@ void RunInspector::go_to(const PanelContext& context, const NumericsModel& model
   view_.picked_row = 0;
   view_.picked_column = 0;
   if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
-  context.commands.push_back(
-      inspection_order(model.run().result.effective, model.operand(), row, column));
+  context.commands.push_back(inspection_order(model, row, column));
 }
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
@@ -218,8 +215,8 @@ void RunInspector::follow(const PanelContext& context, const NumericsModel& mode
   RecipesModel::Comparison found;
   for (const RecipesModel::Comparison& one : comparisons) {
     const engine::RecipeComparison& comparison = one->comparison;
-    if (inspects(comparison.request, model.run().result.effective, model.operand()) &&
-        !comparison.reports.empty() && comparison.reports.front().sample.rows > 0) {
+    if (inspects(comparison.request, model) && !comparison.reports.empty() &&
+        comparison.reports.front().sample.rows > 0) {
       found = one;
     }
   }
@@ -319,7 +316,7 @@ void RunInspector::draw_arithmetic(const PanelContext& context, const NumericsMo
   const engine::QuantizationSample& sample = overlay_.report->sample;
   const ElementReading reading = read_element(overlay_, view_.picked_row, view_.picked_column);
   const std::string lines[] = {
-      fmt::format("{}[{}, {}] = {}", name_of(model.operand()), sample.row + view_.picked_row,
+      fmt::format("{}[{}, {}] = {}", model.operand_name(), sample.row + view_.picked_row,
                   sample.column + view_.picked_column, reading.original),
       fmt::format("{}  {}", overlay_.format.name, reading.code),
       reading.value,
@@ -347,6 +344,13 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
                                 const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const SessionView& view = context.view;
+  if (!is_linear_operand(model.operand())) {
+    draw_empty(context, area.size, "Only inside the layer",
+               fmt::format("The step computes {} and keeps its statistics alone. Choose X, Wup or "
+                           "dY to see single elements.",
+                           model.operand_name()));
+    return;
+  }
   if (!model.quantized()) {
     draw_empty(context, area.size, "BF16 has no codes",
                "The recipe leaves the operands as they are. Choose an FP8 recipe in the rail.");
@@ -354,11 +358,11 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
   }
   const auto [rows, columns] = size_of_operand(model);
   if (chosen_ && (row_ >= rows || column_ >= columns)) {
-    draw_empty(context, area.size, "Not in this run",
-               fmt::format("{}[{}, {}] was chosen; here {} has {} rows of {} elements. Click a "
-                           "block of the map to choose another.",
-                           name_of(model.operand()), row_, column_, name_of(model.operand()), rows,
-                           columns));
+    draw_empty(
+        context, area.size, "Not in this run",
+        fmt::format("{}[{}, {}] was chosen; here {} has {} rows of {} elements. Click a "
+                    "block of the map to choose another.",
+                    model.operand_name(), row_, column_, model.operand_name(), rows, columns));
     return;
   }
   if (view.comparing) {

@@ -51,12 +51,12 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
 
 /// One recipe, numerics only: a request for elements, which the Recipes view ignores.
 bool is_inspection(const engine::ComparisonRequest& request);
-/// Requests the elements of an operand of the run at a row and column.
-engine::ComparisonRequest inspection_order(const engine::RunRequest& effective, Operand operand,
-                                           std::int64_t row, std::int64_t column);
-/// Whether a comparison holds elements of this run's operand, at any position.
-bool inspects(const engine::ComparisonRequest& done, const engine::RunRequest& effective,
-              Operand operand);
+/// Requests the elements of the model's operand at a row and column; only where it
+/// is_linear_operand(): the worker can make those again.
+engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
+                                           std::int64_t column);
+/// Whether a comparison holds elements of the model's operand, at any position.
+bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model);
 
 class RunInspector {
  public:

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
 
@@ -64,19 +65,51 @@ std::string recipe_text(const engine::Recipe& recipe) {
   return text;
 }
 
-const engine::OperandStatistics& NumericsModel::statistics() const {
-  if (operand_ == Operand::Gradients) return run_->result.gradients;
-  return operand_ == Operand::Activations ? run_->result.activations : run_->result.weights;
+bool is_linear_operand(engine::LayerTensor tensor) {
+  return tensor == engine::LayerTensor::X || tensor == engine::LayerTensor::WUp ||
+         tensor == engine::LayerTensor::DY;
 }
 
-void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, engine::Product product,
-                        const Theme& theme) {
+std::string operand_name(engine::LayerTensor operand, engine::StepKind step) {
+  if (step == engine::StepKind::Linear && operand == engine::LayerTensor::WUp) return "W";
+  return std::string(engine::traits_of(operand).symbol);
+}
+
+std::vector<engine::LayerTensor> operands_of(const engine::RunResult& result) {
+  std::vector<engine::LayerTensor> operands;
+  for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
+    const auto tensor = static_cast<engine::LayerTensor>(i);
+    const engine::LayerTensorTraits& traits = engine::traits_of(tensor);
+    if (!traits.operand || (traits.backward && !result.backward)) continue;
+    if (!result.expert_layer && !is_linear_operand(tensor)) continue;
+    operands.push_back(tensor);
+  }
+  return operands;
+}
+
+const engine::OperandStatistics& NumericsModel::statistics() const {
+  static const engine::OperandStatistics kNone;
+  const engine::OperandStatistics* statistics = engine::statistics_of(run_->result, operand_);
+  return statistics == nullptr ? kNone : *statistics;
+}
+
+void NumericsModel::set(Run run, std::uint64_t generation, engine::LayerTensor operand,
+                        engine::Product product, const Theme& theme) {
   run_ = std::move(run);
   run_generation_ = generation;
   operand_ = operand;
   product_ = product;
   ++generation_;
-  quantized_ = engine::traits_of(run_->result.effective.recipe).quantizes();
+  const engine::RunRequest& effective = run_->result.effective;
+  recipe_ = effective.recipe;
+  if (engine::is_expert_layer(effective)) {
+    const bool up = operand == engine::LayerTensor::X || operand == engine::LayerTensor::WUp ||
+                    operand == engine::LayerTensor::DH;
+    recipe_ =
+        engine::projection_of(effective, up ? engine::Projection::Up : engine::Projection::Down)
+            .recipe;
+  }
+  quantized_ = engine::traits_of(recipe_).quantizes();
   const engine::OperandStatistics& statistics = this->statistics();
   before_ = plot::magnitude_bins(statistics.before);
   after_ = plot::magnitude_bins(statistics.after);
@@ -102,8 +135,10 @@ void NumericsModel::choose_layer(MapLayer layer) {
 
 std::int64_t NumericsModel::operand_row(double source_row) const {
   return app::operand_row(statistics().scale_map, source_row, [this](std::size_t expert) {
-    return operand_ == Operand::Weights ? run_->result.effective.shape.n
-                                        : run_->result.splits.at(expert);
+    const engine::ShapeSpec& shape = run_->result.effective.shape;
+    return operand_ == engine::LayerTensor::WUp     ? shape.n
+           : operand_ == engine::LayerTensor::WDown ? shape.k
+                                                    : run_->result.splits.at(expert);
   });
 }
 

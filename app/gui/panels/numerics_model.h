@@ -15,12 +15,17 @@
 
 namespace app {
 
-enum class Operand { Activations, Weights, Gradients };
+/// A step reads these; of a linear step W is the Wup of an expert layer.
+bool is_linear_operand(engine::LayerTensor tensor);
+/// Its symbol, which names it in sentences.
+std::string operand_name(engine::LayerTensor operand, engine::StepKind step);
+/// Those of a run in the order of the step; the gradients only of one with a backward pass.
+std::vector<engine::LayerTensor> operands_of(const engine::RunResult& result);
 
 class NumericsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  void set(Run run, std::uint64_t generation, Operand operand, engine::Product product,
+  void set(Run run, std::uint64_t generation, engine::LayerTensor operand, engine::Product product,
            const Theme& theme);
   void choose_layer(MapLayer layer);
 
@@ -29,7 +34,12 @@ class NumericsModel {
   std::uint64_t run_generation() const { return run_generation_; }
   /// Identifies the content: changes with the run and the operand.
   std::uint64_t generation() const { return generation_; }
-  Operand operand() const { return operand_; }
+  engine::LayerTensor operand() const { return operand_; }
+  std::string operand_name() const {
+    return app::operand_name(operand_, run_->result.effective.step);
+  }
+  /// That quantized it: the projections of an expert layer may have different ones.
+  const engine::Recipe& recipe() const { return recipe_; }
   engine::Product product() const { return product_; }
   bool quantized() const { return quantized_; }
 
@@ -55,7 +65,8 @@ class NumericsModel {
   Run run_;
   std::uint64_t run_generation_ = 0;
   std::uint64_t generation_ = 0;
-  Operand operand_ = Operand::Activations;
+  engine::LayerTensor operand_ = engine::LayerTensor::X;
+  engine::Recipe recipe_;
   engine::Product product_ = engine::Product::Fprop;
   bool quantized_ = false;
   plot::Bins before_, after_, scale_, amax_;

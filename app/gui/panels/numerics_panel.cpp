@@ -14,9 +14,10 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 320;
+constexpr float kPartWidth = 380;
 // Names of its views, in their order on screen; the run itself needs none.
-constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "pow2", "history"};
+constexpr std::array<std::string_view, 5> kNumericsViews = {"", "recipes", "pow2", "history",
+                                                            "layer"};
 
 }  // namespace
 
@@ -32,11 +33,12 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   has_run_ = view.run != nullptr;
   if (!has_run_) return;
-  // What a step without a backward pass lacks is hidden, and the choice is kept for the next run
-  // with one.
+  // What a linear step or one without a backward pass lacks is hidden, and the choice is kept for
+  // the next run that has it.
   const bool backward = view.run->result.backward;
-  const bool no_gradients = operand_ == static_cast<int>(Operand::Gradients) && !backward;
-  const auto operand = no_gradients ? Operand::Activations : static_cast<Operand>(operand_);
+  const std::vector<engine::LayerTensor> operands = operands_of(view.run->result);
+  const bool has = std::ranges::find(operands, operand_) != operands.end();
+  const engine::LayerTensor operand = has ? operand_ : engine::LayerTensor::X;
   const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
   if (model_.generation() != 0 && model_.run_generation() == view.run_generation &&
       model_.operand() == operand && model_.product() == product &&
@@ -57,8 +59,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const engine::OperandStatistics& statistics = model_.statistics();
   const auto elements = static_cast<double>(statistics.elements);
-  constexpr std::array<const char*, 3> kNames = {"X", "W", "dY"};
-  const char* name = kNames[static_cast<std::size_t>(model_.operand())];
+  const std::string name = model_.operand_name();
   std::vector<Figure> figures;
   const bool exact = std::isinf(statistics.snr_db) && statistics.snr_db > 0.0;
   figures.push_back({.id = "numerics.snr",
@@ -95,21 +96,46 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
        .tooltip = "One per block; with per-tensor scaling one per expert"});
   figures.push_back({.id = "numerics.recipe",
                      .label = "recipe",
-                     .value = {recipe_text(model_.run().result.effective.recipe), ""},
+                     .value = {recipe_text(model_.recipe()), ""},
                      .tooltip = "The effective recipe of the run on screen"});
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float selector = theme.px(230);
+  const float selector = operand_selector_width(theme);
   draw_headline(context, figures, width - selector - theme.px(kGapSection));
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - selector, at.y + theme.px(kGap)));
-  const bool backward = model_.run().result.backward;
-  int operand = static_cast<int>(model_.operand());
-  const controls::Options gradients{
-      .enabled = backward,
-      .reason = "The run had no backward pass: choose Backward or Both under Step"};
-  if (controls::segmented(
-          context, "numerics.operand", operand, {"X activations", "W weights", "dY"},
-          {.tooltip = "Operand whose numbers are shown", .width = selector}, {{}, {}, gradients})) {
-    operand_ = operand;
+  draw_operand_selector(context, selector);
+}
+
+float NumericsPanel::operand_selector_width(const Theme& theme) const {
+  return theme.px(model_.run().result.expert_layer ? 290 : 230);
+}
+
+void NumericsPanel::draw_operand_selector(const PanelContext& context, float width) {
+  const engine::RunResult& result = model_.run().result;
+  const engine::StepKind step =
+      result.expert_layer ? engine::StepKind::ExpertLayer : engine::StepKind::Linear;
+  engine::RunResult with_gradients;  // every operand that this step may have
+  with_gradients.backward = true;
+  if (result.expert_layer) with_gradients.expert_layer.emplace();
+  const std::vector<engine::LayerTensor> offered = operands_of(with_gradients);
+  std::vector<std::string> items;
+  std::vector<controls::Options> options;
+  int index = 0;
+  for (const engine::LayerTensor operand : offered) {
+    if (operand == model_.operand()) index = static_cast<int>(items.size());
+    std::string item = operand_name(operand, step);
+    if (step == engine::StepKind::Linear && operand == engine::LayerTensor::X) {
+      item += " activations";
+    }
+    if (step == engine::StepKind::Linear && operand == engine::LayerTensor::WUp) item += " weights";
+    items.push_back(std::move(item));
+    options.push_back({.enabled = !engine::traits_of(operand).backward || result.backward,
+                       .reason = "The run had no backward pass: choose Backward or Both under Step",
+                       .tooltip = std::string(engine::traits_of(operand).meaning)});
+  }
+  if (controls::segmented(context, "numerics.operand", index, items,
+                          {.tooltip = "Operand whose numbers are shown", .width = width},
+                          options)) {
+    operand_ = offered[static_cast<std::size_t>(index)];
   }
 }
 
@@ -127,10 +153,10 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
   controls::segmented(context, "numerics.part", view_,
-                      {"This run", "Recipes", "Scales", "Amax history"},
+                      {"This run", "Recipes", "Scales", "Amax history", "Layer"},
                       {.tooltip = "The run on screen; every recipe on the same operand "
                                   "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
-                                  "step by step",
+                                  "step by step; an expert layer tensor by tensor",
                        .width = theme.px(kPartWidth)});
   const float taken = theme.px(kPartWidth + kGapLarge);
   switch (view_) {
@@ -142,6 +168,12 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
       return;
     case 3:
       history_.draw(context, area, taken);
+      return;
+    case 4:
+      if (const auto clicked = layer_.draw(context, area, operand_)) {
+        operand_ = *clicked;
+        view_ = 0;
+      }
       return;
     default:
       draw_run(context, area, taken);
@@ -225,6 +257,8 @@ bool NumericsPanel::close_front() {
       return pow2_.close_front();
     case 3:
       return history_.close_front();
+    case 4:
+      return layer_.close_front();
     default:
       return board_.restore();
   }

@@ -12,6 +12,7 @@
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/history_view.h"
+#include "app/gui/panels/layer_view.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
@@ -33,6 +34,8 @@ class NumericsPanel : public PagePanel {
   void follow_run(const PanelContext& context);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
+  float operand_selector_width(const Theme& theme) const;
+  void draw_operand_selector(const PanelContext& context, float width);
   void draw_cards(const PanelContext& context, const Area& area);
   static CardPlan plan(const Theme& theme, ImVec2 size);
   EmptyState no_scales(const char* what) const;
@@ -65,11 +68,12 @@ class NumericsPanel : public PagePanel {
   RecipesView recipes_;
   Pow2View pow2_;
   HistoryView history_;
+  LayerView layer_;
   NumericsModel model_;
   CardBoard board_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
-  int operand_ = 0;
+  engine::LayerTensor operand_ = engine::LayerTensor::X;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
   plot::PlotView value_view_;                               // of values and amax

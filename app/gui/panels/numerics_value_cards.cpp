@@ -123,7 +123,7 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
     draw_empty(context, room.size, no_scales("histogram of scales"));
   } else {
     const float half = std::floor(0.5F * (room.size.y - theme.px(kGapSmall)));
-    const engine::RecipeTraits& traits = engine::traits_of(model_.run().result.effective.recipe);
+    const engine::RecipeTraits& traits = engine::traits_of(model_.recipe());
     const auto one = [&](const char* id, const char* label, bool per_expert, const plot::Bins& bins,
                          ImU32 color, bool scales) {
       plot::HistogramSpec spec = shared_histogram(model_, id, ImVec2(room.size.x, half));
@@ -153,7 +153,7 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& room) {
 }
 
 std::string NumericsPanel::why_no_amax() const {
-  const engine::RecipeTraits& traits = engine::traits_of(model_.run().result.effective.recipe);
+  const engine::RecipeTraits& traits = engine::traits_of(model_.recipe());
   const plot::Bins& amax = model_.amax();
   const bool any = amax.total() > 0.0 || amax.zeros + amax.infinities + amax.nans > 0;
   if (any || model_.scale().total() <= 0.0) return {};

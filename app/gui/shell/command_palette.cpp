@@ -198,6 +198,11 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .title = fmt::format("Graphs: {}", kGraphsViews[i].second),
                        .command = ShowPage{Page::Graphs, kGraphsViews[i].first}});
   }
+  entries.push_back({.id = "view.numerics.layer",
+                     .group = "View",
+                     .title = "Numerics: Layer",
+                     .words = "expert layer picture activation memory error sources",
+                     .command = ShowPage{Page::Numerics, "layer"}});
   for (const TourController::Named& tour : workbench.tours.shipped()) {
     entries.push_back({.id = "tour." + tour.title,
                        .group = "Tour",

@@ -92,7 +92,10 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     draw_routing_file(request.routing);
     draw_controls("routing.alignment", "routing.alignment", request);
     section("Step");
-    draw_controls("step.kind", "step.bias", request);
+    const engine::StepKind step = request.step;
+    draw_controls("step.kind", "step.kind", request);
+    if (request.step != step) request.shape.preset.clear();  // it named another step
+    draw_controls("step.activation", "step.bias", request);
     draw_operand(RequestOperand::DY, request);
     draw_controls("step.wgrad_type", "step.micro_batches", request);
     section("Recipe");

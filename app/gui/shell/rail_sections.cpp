@@ -78,7 +78,7 @@ void ControlRail::draw_shape(engine::RunRequest& request) {
     if (index == 0) {
       shape.preset.clear();
     } else {
-      shape = presets_[static_cast<std::size_t>(index) - 1].shape;
+      engine::apply_preset(presets_[static_cast<std::size_t>(index) - 1], request);
     }
   }
   const engine::ShapeSpec before = shape;

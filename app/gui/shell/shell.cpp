@@ -80,7 +80,7 @@ void Shell::begin_with_request() {
   }
   if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
     // Small enough that a first look shows real numbers at once, on any machine.
-    state.requested.shape = preset->shape;
+    engine::apply_preset(*preset, state.requested);
     state.live = true;
   }
 }

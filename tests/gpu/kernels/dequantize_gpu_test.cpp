@@ -6,6 +6,7 @@
 #include <random>
 
 #include "kernels/dequantize/group_view.h"
+#include "kernels/dequantize/widen.h"
 #include "tests/gpu/kernels/twin_comparison.h"
 
 namespace gpu_tests {
@@ -144,6 +145,38 @@ TEST_F(DeviceTest, DequantizeRefusesOperandsItCannotAddress) {
   args.quantized.num_groups = 1;
   args.output = reinterpret_cast<void*>(8);
   EXPECT_EQ(kernels::dequantize(args, nullptr), cudaErrorMisalignedAddress);
+}
+
+class WidenGpu : public DeviceTest {};
+
+TEST_F(WidenGpu, EveryPatternOfBothTypesMatchesTheTwin) {
+  std::vector<std::uint16_t> patterns(std::size_t{1} << 16);
+  for (std::size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::uint16_t>(i);
+  const DeviceArray<std::uint16_t> narrow(patterns);
+  for (const InputType type : {InputType::Bf16, InputType::Fp16}) {
+    std::vector<float> expected(patterns.size());
+    kernels::widen_cpu({.input = patterns.data(),
+                        .type = type,
+                        .output = expected.data(),
+                        .count = static_cast<std::int64_t>(patterns.size())});
+    const DeviceArray<float> wide(std::vector<float>(patterns.size(), -1.0F));
+    ASSERT_EQ(kernels::widen({.input = narrow.get(),
+                              .type = type,
+                              .output = wide.get(),
+                              .count = static_cast<std::int64_t>(patterns.size())},
+                             nullptr),
+              cudaSuccess);
+    const std::vector<float> made = wide.values();
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (std::isnan(expected[i])) {
+        ASSERT_TRUE(std::isnan(made[i])) << i;
+      } else {
+        ASSERT_EQ(made[i], expected[i]) << i;
+      }
+    }
+  }
+  EXPECT_EQ(kernels::widen({.input = narrow.get(), .type = InputType::Fp32, .count = 8}, nullptr),
+            cudaErrorInvalidValue);
 }
 
 }  // namespace

@@ -381,6 +381,34 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   EXPECT_EQ(at(experts, 2, "x_snr_db"), "inf");
 }
 
+TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
+  auto session = two_runs();
+  engine::LayerResult& layer = session.runs[1].result.expert_layer.emplace();
+  layer.tensors = {{.tensor = engine::LayerTensor::A, .rows = 96, .columns = 64, .bytes = 6144},
+                   {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+  layer.tensors[0].saved_bytes = 512;
+  layer.tensors[0].error.snr_db = 31.5;
+  session.runs[1].result.activated.before = {.first_bin = 500, .counts = {3, 4}};
+  layer.tensors[1].error.snr_db = 28.25;
+  layer.error_sources = {{engine::LayerTensor::A, 33.0}};
+  layer.unquantized_snr_db = 50.5;
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto tensors = read_csv(folder_ / "layer_tensors.csv");
+  ASSERT_EQ(tensors.size(), 3U);
+  EXPECT_EQ(at(tensors, 1, "run"), "2");
+  EXPECT_EQ(at(tensors, 1, "tensor"), "a");
+  EXPECT_EQ(at(tensors, 1, "saved_bytes"), "512");
+  EXPECT_EQ(at(tensors, 1, "error.snr_db"), "31.5");
+  EXPECT_EQ(at(tensors, 2, "columns"), "32");
+  const auto sources = read_csv(folder_ / "error_sources.csv");
+  ASSERT_EQ(sources.size(), 2U);
+  EXPECT_EQ(at(sources, 1, "snr_db"), "33");
+  EXPECT_EQ(at(sources, 1, "run_snr_db"), "28.25");
+  EXPECT_EQ(at(sources, 1, "unquantized_snr_db"), "50.5");
+  const auto bins = read_csv(folder_ / "histograms.csv");
+  EXPECT_EQ(std::ranges::count_if(bins, [](const auto& row) { return row[1] == "A"; }), 2);
+}
+
 TEST_F(Export, ComparisonsNameTheirOperand) {
   Session session;
   for (const char* operand : {"X", "W", "dY"}) {

@@ -29,8 +29,8 @@ TEST(Presets, ShippedOnesLoadWithTheirModelsDimensions) {
       EXPECT_LE(preset.shape.tokens * preset.shape.n * preset.shape.k, std::int64_t{1} << 30);
     }
   }
-  EXPECT_EQ(shapes.size(), 14U);
-  EXPECT_EQ(laptops, 4);
+  EXPECT_EQ(shapes.size(), 20U);
+  EXPECT_EQ(laptops, 5);
   const auto expect = [&](const char* name, int experts, std::int64_t tokens, std::int64_t n,
                           std::int64_t k) {
     EXPECT_EQ(
@@ -44,6 +44,36 @@ TEST(Presets, ShippedOnesLoadWithTheirModelsDimensions) {
   expect("Qwen3-30B-A3B up", 128, 65536, 1536, 2048);
   expect("gpt-oss-120b down", 128, 65536, 2880, 2880);
   expect("Laptop small", 8, 1024, 512, 512);
+  // A layer has the shape of its up projection: gate and up in one product.
+  expect("Mixtral 8x7B layer", 8, 16384, 28672, 4096);
+  expect("DeepSeek-V3 layer, 32 experts", 32, 32768, 4096, 7168);
+  expect("gpt-oss-120b layer", 128, 65536, 5760, 2880);
+}
+
+TEST(Presets, OfAWholeLayerSetStepActivationAndBias) {
+  const auto presets = load_presets(EXPERTSCOPE_SHAPES);
+  ASSERT_TRUE(presets.ok()) << presets.error().message;
+  const auto apply = [&](const char* name, RunRequest& request) {
+    const Result<ShapePreset> preset = find_preset(presets.value(), name);
+    ASSERT_TRUE(preset.ok()) << preset.error().message;
+    apply_preset(preset.value(), request);
+    EXPECT_TRUE(validate(request).ok());
+  };
+  RunRequest request;
+  apply("gpt-oss-120b layer", request);
+  EXPECT_EQ(request.step, StepKind::ExpertLayer);
+  EXPECT_EQ(request.expert_layer.activation, LayerActivation::ClampedSwiGlu);
+  EXPECT_TRUE(request.linear.bias);
+  apply("Mixtral 8x7B layer", request);
+  EXPECT_EQ(request.step, StepKind::ExpertLayer);
+  EXPECT_EQ(request.expert_layer.activation, LayerActivation::SwiGlu);
+  EXPECT_FALSE(request.linear.bias);
+  // Its projections are linear steps, which keep what the request says of bias.
+  request.linear.bias = true;
+  apply("Mixtral 8x7B up", request);
+  EXPECT_EQ(request.step, StepKind::Linear);
+  EXPECT_EQ(request.shape.preset, "Mixtral 8x7B up");
+  EXPECT_TRUE(request.linear.bias);
 }
 
 class PresetFolder : public testing::Test {
@@ -80,6 +110,13 @@ TEST_F(PresetFolder, NamesTheBrokenFileAndTheValue) {
       {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":16})", "'k'"},
       {R"({"name":"x","description":"","num_experts":2,"tokens":-5,"n":16,"k":16})", "'tokens'"},
       {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":100,"k":16})", "n is 100"},
+      {R"({"name":"x","description":"","step":"layer","num_experts":2,"tokens":32,"n":16,"k":16})",
+       "'step' must be one of linear, expert-layer"},
+      {R"({"name":"x","description":"","step":"expert-layer","num_experts":2,"tokens":32,"n":16,)"
+       R"("k":16})",
+       "use 32"},
+      {R"({"name":"x","description":"","bias":1,"num_experts":2,"tokens":32,"n":16,"k":16})",
+       "'bias'"},
       {R"({"name":"x","description":"","num_experts":5000,"tokens":32,"n":16,"k":16})", "5000"},
   };
   for (const auto& [text, word] : cases) {

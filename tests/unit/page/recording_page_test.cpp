@@ -31,6 +31,21 @@ TEST(RecordingPage, HasRunsComparisonsAndVisits) {
   EXPECT_THAT(recording_page(content, "a recording", true), HasSubstr("/opt/größe"));
 }
 
+TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  engine::LayerResult& layer = run.result.expert_layer.emplace();
+  layer.tensors = {{.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+  layer.tensors[0].error.snr_db = 28.25;
+  layer.error_sources = {{engine::LayerTensor::A, 33.0}};
+  layer.unquantized_snr_db = 50.5;
+  const PageContent content{.runs = {{&run, "layer"}}};
+  const std::string page = recording_page(content, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("tensor by tensor"));
+  EXPECT_THAT(page, HasSubstr("96 x 32"));
+  EXPECT_THAT(page, HasSubstr("28.25 dB, and 50.50 dB with every operand unquantized"));
+  EXPECT_THAT(page, HasSubstr("4.75 dB"));
+}
+
 TEST(RecordingPage, AnEmptyOneSaysSo) {
   EXPECT_THAT(recording_page({}, "empty", false), HasSubstr("0 runs, 0 comparisons"));
 }

@@ -69,7 +69,7 @@ class Filler {
   /// A request that is read is checked as a whole.
   void make_valid(void* value) {
     auto& request = *static_cast<engine::RunRequest*>(value);
-    request.shape.n = static_cast<std::int64_t>(next() % 1000 + 1) * 16;
+    request.shape.n = static_cast<std::int64_t>(next() % 1000 + 1) * 32;  // two halves
     request.shape.k = static_cast<std::int64_t>(next() % 1000 + 1) * 16;
     request.linear.wgrad_type = engine::ElementType::Fp32;
     request.recipe.high_precision = engine::ElementType::Fp16;

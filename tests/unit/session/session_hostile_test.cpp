@@ -376,7 +376,8 @@ constexpr Attack kAttacks[] = {
     {"BlobEmpty", nullptr, "UPDATE operands SET scale_map_maximum = x''",
      "6 means and 0 maxima are not that"},
     {"BlobCut", nullptr,
-     "UPDATE operands SET scale_map_mean = substr(scale_map_mean, 1, length(scale_map_mean) - 1)",
+     "UPDATE operands SET scale_map_mean = substr(scale_map_mean, 1, length(scale_map_mean) - 1) "
+     "WHERE length(scale_map_mean) > 1",
      "blob scale_map_mean does not"},
     // Magic, single segment with an 8-byte content size of 2^60.
     {"BlobBomb", nullptr,

@@ -1,0 +1,197 @@
+// Where the error of Y comes from, and what every recipe keeps for backward.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/panels/layer_view.h"
+#include "app/gui/plot/plot_frame.h"
+#include "app/gui/plot/plot_text.h"
+#include "app/gui/plot/sorted_table.h"
+
+namespace app {
+namespace {
+
+/// "+3.4" or "-0.1"; a gain that rounds to 0 has no sign.
+std::string gain_text(double gain) {
+  if (std::isnan(gain)) return "n/a";
+  if (std::isinf(gain)) return "exact";
+  const std::string text = fmt::format("{:+.1f}", gain);
+  return text == "+0.0" || text == "-0.0" ? "0.0" : text;
+}
+
+/// A line of text on top of a card; returns what is left below it.
+Area with_sentence(const PanelContext& context, const Area& room, const char* id,
+                   const std::string& sentence) {
+  if (sentence.empty()) return room;
+  const float height = context.theme.fonts.label->FontSize + context.theme.px(kGapSmall);
+  draw_text_line(
+      context, {room.at, ImVec2(room.size.x, height)},
+      {.id = id, .label = "in a sentence", .text = sentence, .color = context.theme.colors.text});
+  return room.below(height + context.theme.px(kGapSmall));
+}
+
+}  // namespace
+
+CardSpec LayerView::errors_card(const PanelContext& context) {
+  return {.id = "layer.errors_card",
+          .title = "Where the error of Y comes from",
+          .question = "Which operand's quantization costs the output most?",
+          .note = "SNR of Y with one operand left unquantized",
+          .measured =
+              "The layer of the run is computed again with one operand of forward unquantized and "
+              "all others quantized, and its Y compared with that of a layer that computes in FP32 "
+              "from unquantized operands. The gain is over the run's own Y. Layer 0, all experts.",
+          .list = [this] { return errors_list(); },
+          .empty =
+              [this] {
+                if (has_layer_) return EmptyState{};
+                return EmptyState{"No expert layer has run yet",
+                                  "A linear step has one product: its error is on This run."};
+              },
+          .draw = [this, &context](const Area& room) { draw_errors(context, room); },
+          .read_out = {"layer.errors", "error sources", [this] {
+                         if (!has_layer_) return std::string("none");
+                         std::string value = fmt::format("own={:.2f}", model_.own_snr_db());
+                         for (const ErrorBar& bar : model_.errors()) {
+                           value += fmt::format(";{}={:.2f}", engine::traits_of(bar.tensor).symbol,
+                                                bar.gain_db);
+                         }
+                         return value;
+                       }}};
+}
+
+void LayerView::draw_errors(const PanelContext& context, const Area& room) const {
+  const Theme& theme = context.theme;
+  const Area below = with_sentence(context, room, "layer.errors_sentence", model_.sentence());
+  const double unquantized = model_.run().result.expert_layer->unquantized_snr_db;
+  double end = 1.0;
+  for (const double snr : {model_.own_snr_db(), unquantized}) {
+    if (std::isfinite(snr)) end = std::max(end, snr);
+  }
+  std::vector<plot::NamedBar> bars;
+  for (const ErrorBar& error : model_.errors()) {
+    if (std::isfinite(error.snr_db)) end = std::max(end, error.snr_db);
+    // What it has anyway, and what is gained on top.
+    const double kept =
+        std::isfinite(error.gain_db) ? std::min(error.snr_db, model_.own_snr_db()) : error.snr_db;
+    bars.push_back({.name = std::string(engine::traits_of(error.tensor).symbol),
+                    .segments = {{kept, plot::faded(theme.colors.accent, 0.45F)},
+                                 {std::max(error.gain_db, 0.0), theme.colors.accent}},
+                    .text = fmt::format("{} dB ({} dB)", gain_text(error.gain_db),
+                                        plot::decibel_text(error.snr_db))});
+  }
+  ImGui::SetCursorScreenPos(below.at);
+  const int hovered = plot::draw_named_bars(
+      context,
+      {.id = "##layer.errors",
+       .size = below.size,
+       .end = end,
+       .references = {{model_.own_snr_db(), "run " + plot::decibels(model_.own_snr_db()).text(),
+                       theme.colors.text},
+                      {unquantized, "unquantized " + plot::decibels(unquantized).text(),
+                       theme.colors.good}}},
+      bars);
+  if (hovered < 0) return;
+  const ErrorBar& error = model_.errors()[static_cast<std::size_t>(hovered)];
+  const engine::LayerTensorTraits& traits = engine::traits_of(error.tensor);
+  plot::read_out(context, fmt::format("{}: {}", traits.symbol, traits.meaning),
+                 {{"SNR of Y with it unquantized", plot::decibels(error.snr_db).text()},
+                  {"SNR of Y in the run", plot::decibels(model_.own_snr_db()).text()},
+                  {"gain", gain_text(error.gain_db) + " dB", theme.colors.accent}});
+}
+
+std::string LayerView::errors_list() const {
+  std::string text = "unquantized\tsnr_of_y_db\tgain_db\n";
+  if (!has_layer_) return text;
+  for (const ErrorBar& bar : model_.errors()) {
+    text += plot::tabbed(engine::traits_of(bar.tensor).symbol, bar.snr_db, bar.gain_db);
+  }
+  text += plot::tabbed("none", model_.own_snr_db(), 0.0);
+  const double all = model_.run().result.expert_layer->unquantized_snr_db;
+  return text + plot::tabbed("all", all, all - model_.own_snr_db());
+}
+
+CardSpec LayerView::memory_card(const PanelContext& context) {
+  return {
+      .id = "layer.memory_card",
+      .title = "Memory kept for backward, per recipe",
+      .question = "How much must forward keep, and how much does each recipe save?",
+      .note = "one layer",
+      .measured =
+          "Computed from the sizes alone, nothing is run: the columnwise copies of X and A that "
+          "dW reads (codes and scales, or elements where nothing is quantized), H in high "
+          "precision for the activation's gradient, and the second, columnwise copies of "
+          "quantized weights. A counts as 0 where backward computes it again. Without the "
+          "padding that a device's products want between experts.",
+      .list = [this] { return memory_list(); },
+      .empty =
+          [this] {
+            if (!memories_.empty()) return EmptyState{};
+            return EmptyState{"The request is not valid", "The rail says what to change."};
+          },
+      .draw = [this, &context](const Area& room) { draw_memory(context, room); },
+      .read_out = {"layer.memory", "memory kept for backward", [this] {
+                     std::string value;
+                     for (const RecipeMemory& one : memories_) {
+                       value += fmt::format("{}{}={}+{}", value.empty() ? "" : ";", one.name,
+                                            one.activations(), one.weights);
+                     }
+                     return value;
+                   }}};
+}
+
+void LayerView::draw_memory(const PanelContext& context, const Area& room) const {
+  const Theme& theme = context.theme;
+  const Area below =
+      with_sentence(context, room, "layer.memory_sentence", memory_sentence(memories_));
+  const ImU32 weights = plot::faded(theme.colors.dim_text, 0.5F);
+  const float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  const bool layer = memories_.front().h > 0 || memories_.front().a > 0;
+  std::vector<plot::LegendEntry> entries = {{"X", theme.series(0)}};
+  if (layer) {
+    entries.push_back({"H", theme.series(1)});
+    entries.push_back({"A", theme.series(2)});
+  }
+  entries.push_back({"second copies of weights", weights});
+  plot::draw_legend(theme, ImVec2(below.end().x, below.at.y), below.at.x, theme.px(kGapLarge),
+                    entries);
+  double end = 0.0;
+  std::vector<plot::NamedBar> bars;
+  for (const RecipeMemory& one : memories_) {
+    const auto part = [](std::int64_t bytes) { return static_cast<double>(bytes); };
+    end = std::max(end, part(one.activations() + one.weights));
+    bars.push_back({.name = one.name,
+                    .segments = {{part(one.x), theme.series(0)},
+                                 {part(one.h), theme.series(1)},
+                                 {part(one.a), theme.series(2)},
+                                 {part(one.weights), weights}},
+                    .text = bytes_of(one.activations()) +
+                            (one.weights > 0 ? " + " + bytes_of(one.weights) : ""),
+                    .marked = one.chosen});
+  }
+  const Area rows = below.below(legend);
+  ImGui::SetCursorScreenPos(rows.at);
+  const int hovered =
+      plot::draw_named_bars(context, {.id = "##layer.memory", .size = rows.size, .end = end}, bars);
+  if (hovered < 0) return;
+  const RecipeMemory& one = memories_[static_cast<std::size_t>(hovered)];
+  std::vector<plot::ReadOutLine> lines = {{"X", bytes_of(one.x), theme.series(0)}};
+  if (layer) {
+    lines.push_back({"H", bytes_of(one.h), theme.series(1)});
+    lines.push_back({"A", one.a == 0 ? "0, computed again" : bytes_of(one.a), theme.series(2)});
+  }
+  lines.push_back({"activations together", bytes_of(one.activations())});
+  lines.push_back({"second copies of weights", bytes_of(one.weights), weights});
+  plot::read_out(context, one.name, lines);
+}
+
+std::string LayerView::memory_list() const {
+  std::string text = "recipe\tx_bytes\th_bytes\ta_bytes\tweights_bytes\n";
+  for (const RecipeMemory& one : memories_) {
+    text += plot::tabbed(one.name, one.x, one.h, one.a, one.weights);
+  }
+  return text;
+}
+
+}  // namespace app

@@ -1,0 +1,220 @@
+#include "app/gui/panels/layer_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "app/gui/plot/format.h"
+#include "engine/model/projections.h"
+#include "engine/quantize/saved_memory.h"
+
+namespace app {
+namespace {
+
+using engine::LayerTensor;
+using engine::Stage;
+
+/// By LayerTensor.
+constexpr std::array<LayerPlace, engine::kLayerTensors.size()> kPlaces = {{
+    {0, 1},  // X
+    {1, 0},  // Wup
+    {2, 1},  // H
+    {4, 1},  // A
+    {5, 0},  // Wdown
+    {6, 1},  // Y
+    {6, 2},  // dY
+    {4, 2},  // dA
+    {2, 2},  // dH
+    {0, 2},  // dX
+    {5, 3},  // dWdown
+    {1, 3},  // dWup
+}};
+
+constexpr Stage kForward[] = {Stage::Amax, Stage::Quantize, Stage::Dequantize, Stage::Fprop,
+                              Stage::Bias};
+constexpr Stage kBackward[] = {Stage::Dgrad, Stage::Wgrad};
+constexpr Stage kActivation[] = {Stage::Activation};
+
+struct KernelPlan {
+  const char* id;
+  const char* title;
+  const char* reads;
+  LayerPlace place;
+  int layer;  // 0 = up, 1 = down
+  std::span<const Stage> stages;
+};
+
+constexpr KernelPlan kKernels[] = {
+    {"up", "up projection", "X and Wup, backward dH", {1, 1}, 0, kForward},
+    {"activation", "activation", "", {3, 1}, 1, kActivation},
+    {"down", "down projection", "A and Wdown, backward dY", {5, 1}, 1, kForward},
+    {"down_backward", "dA and dWdown", "", {5, 2}, 1, kBackward},
+    {"activation_backward", "activation, backward", "", {3, 2}, 0, kActivation},
+    {"up_backward", "dX and dWup", "", {1, 2}, 0, kBackward},
+};
+
+/// An arrow is drawn where both of its ends are.
+constexpr LayerArrow kArrows[] = {
+    {{0, 1}, {1, 1}},
+    {{1, 0}, {1, 1}},
+    {{1, 1}, {2, 1}},
+    {{2, 1}, {3, 1}},
+    {{3, 1}, {4, 1}},
+    {{4, 1}, {5, 1}},
+    {{5, 0}, {5, 1}},
+    {{5, 1}, {6, 1}},
+    {{6, 2}, {5, 2}},
+    {{5, 2}, {4, 2}},
+    {{5, 2}, {5, 3}},
+    {{4, 2}, {3, 2}},
+    {{3, 2}, {2, 2}},
+    {{2, 2}, {1, 2}},
+    {{1, 2}, {0, 2}},
+    {{1, 2}, {1, 3}},
+    // What forward has kept.
+    {{0, 1}, {1, 2}, true},
+    {{2, 1}, {3, 2}, true},
+    {{4, 1}, {5, 2}, true},
+};
+
+std::string no_times(const KernelPlan& plan, const profiling::RecordedRun& run) {
+  if (run.activity.records.empty()) return "not traced";
+  const bool activation = plan.stages.front() == Stage::Activation;
+  if (activation && run.result.effective.expert_layer.fused_activation) return "fused: in quantize";
+  return "no records";
+}
+
+}  // namespace
+
+std::string bytes_of(std::int64_t bytes) {
+  return plot::bytes_text(static_cast<std::uint64_t>(bytes));
+}
+
+LayerPlace place_of(LayerTensor tensor) { return kPlaces[static_cast<std::size_t>(tensor)]; }
+
+void LayerModel::set(Run run, std::uint64_t generation) {
+  run_ = std::move(run);
+  generation_ = generation;
+  const engine::LayerResult& layer = *run_->result.expert_layer;
+  tensors_.clear();
+  kernels_.clear();
+  arrows_.clear();
+  for (const engine::LayerTensorResult& one : layer.tensors) {
+    tensors_.push_back({.result = one,
+                        .place = place_of(one.tensor),
+                        .has_numbers = engine::traits_of(one.tensor).operand});
+  }
+  const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
+  const bool backward = run_->result.backward;
+  for (const KernelPlan& plan : kKernels) {
+    if (plan.place.row == 2 && !backward) continue;
+    LayerKernelBox box{
+        .id = plan.id, .title = plan.title, .reads = plan.reads, .place = plan.place, .times = {}};
+    for (const Stage stage : plan.stages) {
+      for (const profiling::LayerTime& time : times) {
+        if (time.layer == plan.layer && time.stage == stage) box.times.push_back(time);
+      }
+    }
+    if (box.times.empty()) box.note = no_times(plan, *run_);
+    kernels_.push_back(std::move(box));
+  }
+  const auto tensor_at = [&](LayerPlace place) {
+    return std::ranges::find(tensors_, place, &LayerTensorBox::place);
+  };
+  const auto present = [&](LayerPlace place) {
+    return tensor_at(place) != tensors_.end() ||
+           std::ranges::find(kernels_, place, &LayerKernelBox::place) != kernels_.end();
+  };
+  for (const LayerArrow& arrow : kArrows) {
+    if (!present(arrow.from) || !present(arrow.to)) continue;
+    if (arrow.kept && tensor_at(arrow.from)->result.saved_bytes == 0) continue;
+    arrows_.push_back(arrow);
+  }
+  derive_errors(layer);
+}
+
+void LayerModel::derive_errors(const engine::LayerResult& layer) {
+  const engine::LayerTensorResult* y = layer.find(LayerTensor::Y);
+  own_snr_db_ = y == nullptr ? std::numeric_limits<double>::quiet_NaN() : y->error.snr_db;
+  errors_.clear();
+  for (const engine::ErrorSource& source : layer.error_sources) {
+    // Two exact results differ by nothing.
+    const double gain = source.snr_db == own_snr_db_ ? 0.0 : source.snr_db - own_snr_db_;
+    errors_.push_back({.tensor = source.tensor, .snr_db = source.snr_db, .gain_db = gain});
+  }
+  std::ranges::stable_sort(errors_, [](const ErrorBar& a, const ErrorBar& b) {
+    return std::isnan(b.gain_db) ? !std::isnan(a.gain_db) : a.gain_db > b.gain_db;
+  });
+  if (errors_.empty()) {
+    sentence_ = "Forward quantizes nothing: what is left is rounding to high precision.";
+    return;
+  }
+  const ErrorBar& first = errors_.front();
+  const std::string_view symbol = engine::traits_of(first.tensor).symbol;
+  if (std::isnan(first.gain_db)) {
+    sentence_ = "Y was not compared: the step has no forward pass of its own.";
+  } else if (first.gain_db < 0.05) {
+    sentence_ =
+        "No single tensor decides: leaving one of them unquantized changes Y by less than "
+        "0.1 dB.";
+  } else {
+    sentence_ = fmt::format("{} costs most: left unquantized, Y gains {} dB.", symbol,
+                            plot::decibel_text(first.gain_db));
+  }
+}
+
+std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
+                                          const std::vector<std::int64_t>& splits) {
+  const auto of = [&](const engine::RunRequest& asked) {
+    engine::RunRequest both = asked;
+    both.linear.passes = engine::StepPasses::ForwardBackward;
+    RecipeMemory memory;
+    for (const engine::SavedTensor& saved : engine::saved_for_backward(both, splits)) {
+      std::int64_t& sum = saved.tensor == LayerTensor::X   ? memory.x
+                          : saved.tensor == LayerTensor::H ? memory.h
+                          : saved.tensor == LayerTensor::A ? memory.a
+                                                           : memory.weights;
+      sum += saved.bytes;
+    }
+    return memory;
+  };
+  const engine::ExpertLayerOptions& layer = request.expert_layer;
+  const bool mixed = engine::is_expert_layer(request) && layer.mixed_recipes &&
+                     layer.down_scaling != request.recipe.scaling;
+  std::vector<RecipeMemory> memories;
+  if (mixed) {
+    memories.push_back(of(request));
+    memories.back().name = fmt::format("{}, down {}", engine::traits_of(request.recipe).label,
+                                       engine::traits_of(layer.down_scaling).label);
+    memories.back().chosen = true;
+  }
+  for (std::size_t i = 0; i < engine::kRecipeTraits.size(); ++i) {
+    engine::RunRequest one = request;
+    one.recipe.scaling = static_cast<engine::Scaling>(i);
+    one.expert_layer.mixed_recipes = false;
+    memories.push_back(of(one));
+    memories.back().name = engine::kRecipeTraits[i].label;
+    memories.back().chosen = !mixed && one.recipe.scaling == request.recipe.scaling;
+  }
+  return memories;
+}
+
+std::string memory_sentence(const std::vector<RecipeMemory>& memories) {
+  const auto own = std::ranges::find(memories, true, &RecipeMemory::chosen);
+  const std::string_view high = engine::traits_of(engine::Scaling::None).label;
+  const auto plain = std::ranges::find(memories, high, &RecipeMemory::name);
+  if (own == memories.end() || plain == memories.end() || own->activations() == 0) return {};
+  const std::string kept =
+      fmt::format("{} keeps {} of activations", own->name, bytes_of(own->activations()));
+  if (own == plain) return kept + ".";
+  return fmt::format(
+      "{}, {:.2f}x less than {}; second copies of weights: {}.", kept,
+      static_cast<double>(plain->activations()) / static_cast<double>(own->activations()), high,
+      bytes_of(own->weights));
+}
+
+}  // namespace app

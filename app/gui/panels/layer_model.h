@@ -1,0 +1,109 @@
+// What the Layer view derives from a run: the picture of an expert layer as boxes and arrows on a
+// grid, what the quantization of each operand costs Y, and what every recipe keeps for backward. No
+// ImGui calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/expert_layer.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/layer_times.h"
+
+namespace app {
+
+/// Forward goes from left to right in row 1, backward from right to left in row 2, below the same
+/// columns; weights stand above their products and their gradients below. Even columns are tensors,
+/// odd ones kernels.
+struct LayerPlace {
+  int column = 0;
+  int row = 0;
+  bool operator==(const LayerPlace&) const = default;
+};
+inline constexpr int kLayerColumns = 7;
+inline constexpr int kLayerRows = 4;
+
+LayerPlace place_of(engine::LayerTensor tensor);
+/// "3.0 GiB".
+std::string bytes_of(std::int64_t bytes);
+
+struct LayerTensorBox {
+  engine::LayerTensorResult result;
+  LayerPlace place;
+  bool has_numbers = false;  // it is an operand: This run shows its numbers
+};
+
+/// The kernels between tensors: those of one projection or of the activation, in one direction.
+struct LayerKernelBox {
+  const char* id = "";     // "up", "activation", ..., "up_backward"
+  const char* title = "";  // "up projection"
+  const char* reads = "";  // "X and Wup; backward dH": what its quantize kernels read
+  LayerPlace place;
+  std::vector<profiling::LayerTime> times;
+  std::string note{};  // where there are none: why
+};
+
+struct LayerArrow {
+  LayerPlace from;
+  LayerPlace to;
+  bool kept = false;  // backward reads what forward has kept of it
+};
+
+struct ErrorBar {
+  engine::LayerTensor tensor = engine::LayerTensor::X;
+  double snr_db = 0.0;   // of Y with this tensor left unquantized
+  double gain_db = 0.0;  // over the run's own; NaN where that is not known
+};
+
+class LayerModel {
+ public:
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+  /// Of a run with RunResult::expert_layer.
+  void set(Run run, std::uint64_t generation);
+
+  const profiling::RecordedRun& run() const { return *run_; }
+  std::uint64_t generation() const { return generation_; }
+  const std::vector<LayerTensorBox>& tensors() const { return tensors_; }
+  const std::vector<LayerKernelBox>& kernels() const { return kernels_; }
+  const std::vector<LayerArrow>& arrows() const { return arrows_; }
+  /// Largest gain first.
+  const std::vector<ErrorBar>& errors() const { return errors_; }
+  double own_snr_db() const { return own_snr_db_; }  // of Y; NaN without a forward pass
+  /// Names the tensor whose quantization costs most, or says why none does.
+  const std::string& sentence() const { return sentence_; }
+
+ private:
+  void derive_errors(const engine::LayerResult& layer);
+
+  Run run_;
+  std::uint64_t generation_ = 0;
+  std::vector<LayerTensorBox> tensors_;
+  std::vector<LayerKernelBox> kernels_;
+  std::vector<LayerArrow> arrows_;
+  std::vector<ErrorBar> errors_;
+  double own_snr_db_ = 0.0;
+  std::string sentence_;
+};
+
+/// What forward keeps for backward under one recipe.
+struct RecipeMemory {
+  std::string name;     // "FP8 block"; with a scaling of its own for down: "FP8 block, down BF16"
+  bool chosen = false;  // it is the request's own
+  std::int64_t x = 0;
+  std::int64_t h = 0;
+  std::int64_t a = 0;
+  std::int64_t weights = 0;  // second copies of Wup and Wdown
+
+  std::int64_t activations() const { return x + h + a; }
+};
+/// Of one layer of the request under every recipe, as if the step had a backward pass; first the
+/// request's own where its projections differ.
+std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
+                                          const std::vector<std::int64_t>& splits);
+/// "FP8 block keeps 1.8x less than BF16 ...": of the request's own recipe.
+std::string memory_sentence(const std::vector<RecipeMemory>& memories);
+
+}  // namespace app

@@ -1,0 +1,320 @@
+// The picture of an expert layer. Boxes keep the size that their text needs: a card that is too
+// small for them scrolls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/gui/controls/scopes.h"
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/layer_view.h"
+#include "app/gui/plot/plot_frame.h"
+#include "app/gui/plot/plot_text.h"
+#include "app/gui/plot/sorted_table.h"
+
+namespace app {
+namespace {
+
+/// Empty where it was not compared.
+std::string snr_of(const engine::LayerTensorResult& result) {
+  return std::isnan(result.error.snr_db) ? std::string()
+                                         : plot::decibels(result.error.snr_db).text();
+}
+
+float line_height(const Theme& theme) { return theme.fonts.label->FontSize + theme.px(3); }
+
+/// Where the columns and rows of boxes lie, from the size of the texts in them.
+class LayerGrid {
+ public:
+  LayerGrid(const Theme& theme, const LayerModel& model, ImVec2 room) {
+    const float line = line_height(theme);
+    const float padding = theme.px(2 * kGapSmall);
+    widths_ = {theme.px(104), theme.px(132)};
+    for (const LayerTensorBox& box : model.tensors()) {
+      const auto row = static_cast<std::size_t>(box.place.row);
+      heights_[row] = std::max(heights_[row], theme.fonts.body->FontSize + 2.0F * line + padding);
+    }
+    for (const LayerKernelBox& box : model.kernels()) {
+      const auto row = static_cast<std::size_t>(box.place.row);
+      const auto lines = static_cast<float>(std::max<std::size_t>(box.times.size(), 1) + 1);
+      heights_[row] = std::max(heights_[row], lines * line + padding);
+    }
+    // Weights and their gradients are as narrow as tensors, but stand in the columns of kernels.
+    const float boxes = 4.0F * widths_[0] + 3.0F * widths_[1];
+    gap_.x = std::clamp((room.x - boxes) / 6.0F, theme.px(16), theme.px(64));
+    float rows = 0.0F;
+    float used = 0.0F;
+    for (const float height : heights_) {
+      rows += height;
+      used += height > 0.0F ? 1.0F : 0.0F;
+    }
+    gap_.y = std::clamp((room.y - rows) / std::max(used - 1.0F, 1.0F), theme.px(14), theme.px(40));
+    size_ = ImVec2(boxes + 6.0F * gap_.x, rows + std::max(used - 1.0F, 0.0F) * gap_.y);
+  }
+
+  ImVec2 size() const { return size_; }
+  /// Relative to the grid.
+  Area of(LayerPlace place) const {
+    ImVec2 at(0, 0);
+    for (int column = 0; column < place.column; ++column) {
+      at.x += widths_[static_cast<std::size_t>(column % 2)] + gap_.x;
+    }
+    for (int row = 0; row < place.row; ++row) {
+      const float height = heights_[static_cast<std::size_t>(row)];
+      if (height > 0.0F) at.y += height + gap_.y;
+    }
+    return {at, ImVec2(widths_[static_cast<std::size_t>(place.column % 2)],
+                       heights_[static_cast<std::size_t>(place.row)])};
+  }
+
+ private:
+  std::array<float, 2> widths_{};  // of even and odd columns
+  std::array<float, kLayerRows> heights_{};
+  ImVec2 gap_{};
+  ImVec2 size_{};
+};
+
+ImVec2 centre(const Area& area) {
+  return ImVec2(area.at.x + 0.5F * area.size.x, area.at.y + 0.5F * area.size.y);
+}
+
+void draw_head(ImDrawList* draw, ImVec2 tip, ImVec2 direction, float size, ImU32 color) {
+  const ImVec2 back(tip.x - size * direction.x, tip.y - size * direction.y);
+  const ImVec2 side(-0.5F * size * direction.y, 0.5F * size * direction.x);
+  draw->AddTriangleFilled(tip, ImVec2(back.x + side.x, back.y + side.y),
+                          ImVec2(back.x - side.x, back.y - side.y), color);
+}
+
+void draw_dashes(ImDrawList* draw, ImVec2 from, ImVec2 to, float dash, ImU32 color) {
+  const ImVec2 way(to.x - from.x, to.y - from.y);
+  const float length = std::hypot(way.x, way.y);
+  for (float at = 0.0F; at < length; at += 2.0F * dash) {
+    const float end = std::min(at + dash, length);
+    draw->AddLine(ImVec2(from.x + way.x * at / length, from.y + way.y * at / length),
+                  ImVec2(from.x + way.x * end / length, from.y + way.y * end / length), color);
+  }
+}
+
+/// From edge to edge: along a row or a column; what is kept goes from the lower edge of one box to
+/// the upper edge of the next column's.
+void draw_arrow(const Theme& theme, const Area& from, const Area& to, bool kept) {
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float head = theme.px(6);
+  const ImVec2 a = centre(from);
+  const ImVec2 b = centre(to);
+  if (kept) {
+    const ImVec2 start(from.end().x - theme.px(10), from.end().y);
+    const ImVec2 tip(to.at.x + theme.px(14), to.at.y);
+    const float length = std::max(std::hypot(tip.x - start.x, tip.y - start.y), 1.0F);
+    draw_dashes(draw, start, tip, theme.px(4), theme.colors.accent);
+    draw_head(draw, tip, ImVec2((tip.x - start.x) / length, (tip.y - start.y) / length), head,
+              theme.colors.accent);
+    return;
+  }
+  const ImU32 color = theme.colors.dim_text;
+  if (std::abs(a.x - b.x) < 0.5F * to.size.x) {
+    const bool down = b.y > a.y;
+    const ImVec2 tip(b.x, down ? to.at.y : to.end().y);
+    draw->AddLine(ImVec2(b.x, down ? from.end().y : from.at.y), tip, color);
+    return draw_head(draw, tip, ImVec2(0, down ? 1.0F : -1.0F), head, color);
+  }
+  const bool right = b.x > a.x;
+  const ImVec2 tip(right ? to.at.x : to.end().x, a.y);
+  draw->AddLine(ImVec2(right ? from.end().x : from.at.x, a.y), tip, color);
+  draw_head(draw, tip, ImVec2(right ? 1.0F : -1.0F, 0), head, color);
+}
+
+}  // namespace
+
+CardSpec LayerView::picture_card(const PanelContext& context) {
+  return {
+      .id = "layer.picture_card",
+      .title = "Expert layer",
+      .question =
+          "Where in the layer are error, memory and time? A click on an operand shows its "
+          "numbers on This run.",
+      .note = has_layer_ ? "layer 0 · dashed: kept for backward" : "",
+      .measured =
+          "SNR: the tensor as the next product reads it, against the same tensor of a layer that "
+          "computes in FP32 from unquantized operands, so everything before it counts; all experts "
+          "of layer 0. Bytes: one copy as it is written. Times: median over the traced iterations "
+          "of the time in which the stage ran for this projection; quantize is of all operands of "
+          "the projection, forward and backward.",
+      .list =
+          [this] {
+            std::string text = "tensor\trows\tcolumns\tsnr_db\tlost\tbytes\tkept_bytes\n";
+            if (!has_layer_) return text;
+            for (const LayerTensorBox& box : model_.tensors()) {
+              const engine::LayerTensorResult& one = box.result;
+              text += plot::tabbed(engine::traits_of(one.tensor).symbol, one.rows, one.columns,
+                                   one.error.snr_db, one.error.lost, one.bytes, one.saved_bytes);
+            }
+            return text;
+          },
+      .empty = [this, &context] { return no_layer(context); },
+      .draw = [this, &context](const Area& room) { draw_picture(context, room); },
+      .read_out = {"layer.picture", "expert layer", [this] { return picture_value(); }}};
+}
+
+std::string LayerView::picture_value() const {
+  if (!has_layer_) return "none";
+  return fmt::format("tensors={};kernels={};arrows={}", model_.tensors().size(),
+                     model_.kernels().size(), model_.arrows().size());
+}
+
+void LayerView::draw_picture(const PanelContext& context, const Area& room) {
+  const Theme& theme = context.theme;
+  const ChildScope body("##layer.picture", room.size, 0, ImVec2(0, 0),
+                        ImGuiWindowFlags_HorizontalScrollbar);
+  const LayerGrid grid(theme, model_, ImVec2(room.size.x - theme.px(2), room.size.y - theme.px(2)));
+  const ImVec2 cursor = ImGui::GetCursorScreenPos();
+  const ImVec2 at(cursor.x + std::max(0.5F * (room.size.x - grid.size().x), 1.0F),
+                  cursor.y + std::max(0.5F * (room.size.y - grid.size().y), 1.0F));
+  const auto place_on = [&](LayerPlace place, ImVec2 wanted) {
+    Area area = grid.of(place);
+    const ImVec2 size(std::min(wanted.x, area.size.x), std::min(wanted.y, area.size.y));
+    return Area{ImVec2(std::floor(at.x + area.at.x + 0.5F * (area.size.x - size.x)),
+                       std::floor(at.y + area.at.y + 0.5F * (area.size.y - size.y))),
+                size};
+  };
+  const float tensor_height =
+      theme.fonts.body->FontSize + 2.0F * line_height(theme) + theme.px(2 * kGapSmall);
+  const ImVec2 tensor_size(theme.px(104), tensor_height);
+  const ImVec2 whole(1e6F, 1e6F);
+  const auto place_at = [&](LayerPlace place) {
+    const bool tensor = place.column % 2 == 0 || place.row == 0 || place.row == kLayerRows - 1;
+    return place_on(place, tensor ? tensor_size : whole);
+  };
+  for (const LayerArrow& arrow : model_.arrows()) {
+    draw_arrow(theme, place_at(arrow.from), place_at(arrow.to), arrow.kept);
+  }
+  for (const LayerKernelBox& box : model_.kernels()) {
+    draw_kernels(context, box, place_at(box.place));
+  }
+  for (const LayerTensorBox& box : model_.tensors()) {
+    draw_tensor(context, box, place_at(box.place));
+  }
+  ImGui::SetCursorScreenPos(cursor);
+  ImGui::Dummy(
+      ImVec2(at.x - cursor.x + grid.size().x + 1.0F, at.y - cursor.y + grid.size().y + 1.0F));
+}
+
+void LayerView::draw_tensor(const PanelContext& context, const LayerTensorBox& box,
+                            const Area& place) {
+  const Theme& theme = context.theme;
+  const engine::LayerTensorResult& result = box.result;
+  const engine::LayerTensorTraits& traits = engine::traits_of(result.tensor);
+  const std::string id = fmt::format("layer.tensor.{}", engine::name_of(result.tensor));
+  bool hovered = false;
+  if (context.picture == nullptr) {
+    ImGui::SetCursorScreenPos(place.at);
+    const bool pressed = ImGui::InvisibleButton(("##" + id).c_str(), place.size);
+    hovered = ImGui::IsItemHovered();
+    if (pressed && box.has_numbers) clicked_ = result.tensor;
+    if (hovered && box.has_numbers) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  }
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float rounding = theme.px(kRounding);
+  const bool lost = result.error.lost > 0;
+  draw->AddRectFilled(place.at, place.end(),
+                      hovered && box.has_numbers ? theme.colors.line : theme.colors.raised,
+                      rounding);
+  const bool shown = result.tensor == shown_ && box.has_numbers;
+  draw->AddRect(place.at, place.end(),
+                lost    ? theme.colors.bad
+                : shown ? theme.colors.accent
+                        : theme.colors.line,
+                rounding, 0, shown || lost ? theme.px(1.5F) : 1.0F);
+
+  const float inset = theme.px(kGapSmall);
+  const ImFont* label = theme.fonts.label;
+  const float right = place.end().x - inset;
+  ImVec2 at(place.at.x + inset + theme.px(2), place.at.y + inset);
+  plot::draw_text(draw, theme.fonts.body, at, theme.colors.text, traits.symbol);
+  plot::draw_text_right(draw, label,
+                        ImVec2(right, at.y + theme.fonts.body->FontSize - label->FontSize),
+                        theme.colors.text, snr_of(result));
+  at.y += theme.fonts.body->FontSize + theme.px(2);
+  plot::draw_text(draw, label, at, theme.colors.dim_text, bytes_of(result.bytes));
+  if (lost) {
+    plot::draw_text_right(draw, label, ImVec2(right, at.y), theme.colors.bad,
+                          plot::si_text(static_cast<double>(result.error.lost)) + " lost");
+  }
+  at.y += line_height(theme);
+  if (result.saved_bytes > 0) {
+    const ImVec2 text = plot::draw_chip(draw, theme, label, at, theme.colors.accent);
+    plot::draw_text(draw, label, text, theme.colors.accent, bytes_of(result.saved_bytes) + " kept");
+  }
+  controls::record(
+      context, id.c_str(), std::string(traits.symbol).c_str(), "button",
+      fmt::format("snr={};bytes={};saved={};lost={}", plot::decibel_text(result.error.snr_db),
+                  result.bytes, result.saved_bytes, result.error.lost),
+      place.at, place.end());
+  if (!hovered) return;
+  std::vector<plot::ReadOutLine> lines = {
+      {"shape", fmt::format("{} x {}", plot::count_text(static_cast<std::uint64_t>(result.rows)),
+                            plot::count_text(static_cast<std::uint64_t>(result.columns)))},
+      {"SNR", std::isnan(result.error.snr_db) ? "not compared" : snr_of(result),
+       theme.colors.accent}};
+  if (!std::isnan(result.error.snr_db)) {
+    lines.push_back({"max error", plot::number_text(result.error.max_abs_error)});
+    lines.push_back({"rms of reference", plot::number_text(result.error.reference_rms)});
+    lines.push_back(
+        {"lost to overflow", plot::count_text(result.error.lost), lost ? theme.colors.bad : 0});
+  }
+  lines.push_back({"one copy", bytes_of(result.bytes)});
+  lines.push_back(
+      {"kept for backward", result.saved_bytes > 0 ? bytes_of(result.saved_bytes) : "nothing"});
+  if (box.has_numbers) lines.push_back({"click", "its numbers on This run"});
+  plot::read_out(context, fmt::format("{}: {}", traits.symbol, traits.meaning), lines);
+}
+
+void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& box,
+                             const Area& place) {
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImFont* label = theme.fonts.label;
+  draw->AddRectFilled(place.at, place.end(), theme.colors.panel, theme.px(kRounding));
+  draw->AddRect(place.at, place.end(), theme.colors.line, theme.px(kRounding));
+  const float inset = theme.px(kGapSmall + 2);
+  const float lines = static_cast<float>(std::max<std::size_t>(box.times.size(), 1) + 1);
+  ImVec2 at(place.at.x + inset, place.at.y + 0.5F * (place.size.y - lines * line_height(theme)));
+  const float right = place.end().x - inset;
+  plot::draw_text(draw, label, at, theme.colors.text, plot::fitted(label, box.title, right - at.x));
+  std::string value;
+  if (box.times.empty()) {
+    at.y += line_height(theme);
+    plot::draw_text(draw, label, at, theme.colors.dim_text,
+                    plot::fitted(label, box.note, right - at.x));
+    value = box.note;
+  }
+  for (const profiling::LayerTime& time : box.times) {
+    at.y += line_height(theme);
+    const std::string figure = plot::duration_text(time.time.median);
+    const float room = right - at.x - plot::text_size(label, figure).x - theme.px(14);
+    const ImVec2 text = plot::draw_chip(draw, theme, label, at, theme.stage(time.stage));
+    plot::draw_text(draw, label, text, theme.colors.dim_text,
+                    plot::fitted(label, engine::stage_name(time.stage), room));
+    plot::draw_text_right(draw, label, ImVec2(right, at.y), theme.colors.text, figure);
+    value += fmt::format("{}{}={:.0f}", value.empty() ? "" : ";", engine::stage_name(time.stage),
+                         time.time.median);
+  }
+  controls::record(context, fmt::format("layer.kernels.{}", box.id).c_str(), box.title, "text",
+                   value, place.at, place.end());
+  const bool hovered = context.picture == nullptr && ImGui::IsWindowHovered() &&
+                       ImGui::IsMouseHoveringRect(place.at, place.end());
+  if (!hovered || box.times.empty()) return;
+  std::vector<plot::ReadOutLine> read;
+  for (const profiling::LayerTime& time : box.times) {
+    read.push_back({std::string(engine::stage_name(time.stage)),
+                    fmt::format("{} (p5 {}, p95 {}, n {})", plot::duration_text(time.time.median),
+                                plot::duration_text(time.time.p5),
+                                plot::duration_text(time.time.p95), time.time.n),
+                    theme.stage(time.stage), time.time.median});
+  }
+  if (box.reads[0] != '\0') read.push_back({"quantizes", box.reads});
+  plot::read_out(context, box.title, read);
+}
+
+}  // namespace app

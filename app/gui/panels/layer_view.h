@@ -1,0 +1,54 @@
+// An expert layer as a picture, where the error of its output comes from, and what every recipe
+// keeps for backward.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/cards/card_board.h"
+#include "app/gui/panels/layer_model.h"
+#include "app/gui/plot/named_bars.h"
+
+namespace app {
+
+class LayerView {
+ public:
+  /// The operand that the user has clicked: its numbers are wanted. `shown` is outlined.
+  std::optional<engine::LayerTensor> draw(const PanelContext& context, const Area& area,
+                                          engine::LayerTensor shown);
+  /// Shows all cards again, if one fills the view.
+  bool close_front() { return board_.restore(); }
+
+ private:
+  void follow(const PanelContext& context);
+  EmptyState no_layer(const PanelContext& context) const;
+  // layer_picture.cpp
+  CardSpec picture_card(const PanelContext& context);
+  void draw_picture(const PanelContext& context, const Area& room);
+  void draw_tensor(const PanelContext& context, const LayerTensorBox& box, const Area& place);
+  static void draw_kernels(const PanelContext& context, const LayerKernelBox& box,
+                           const Area& place);
+  std::string picture_value() const;
+  // layer_cards.cpp
+  CardSpec errors_card(const PanelContext& context);
+  void draw_errors(const PanelContext& context, const Area& room) const;
+  std::string errors_list() const;
+  CardSpec memory_card(const PanelContext& context);
+  void draw_memory(const PanelContext& context, const Area& room) const;
+  std::string memory_list() const;
+
+  LayerModel model_;
+  bool has_layer_ = false;
+  CardBoard board_;
+  engine::LayerTensor shown_ = engine::LayerTensor::X;
+  std::optional<engine::LayerTensor> clicked_;  // in this frame
+
+  // Derived anew when the request or the splits change.
+  engine::RunRequest memory_of_;
+  std::vector<std::int64_t> memory_splits_;
+  std::vector<RecipeMemory> memories_;
+};
+
+}  // namespace app

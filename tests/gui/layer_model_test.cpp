@@ -1,0 +1,187 @@
+// The picture of an expert layer, the costs of its quantizations, and the memory of the recipes,
+// from a run made by hand.
+#include "app/gui/panels/layer_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "app/gui/panels/numerics_model.h"
+
+namespace {
+
+using app::LayerModel;
+using engine::LayerTensor;
+using engine::Stage;
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Y has 30 dB; leaving A unquantized would give 34, X 30.5.
+profiling::RecordedRun layer_run(bool backward) {
+  profiling::RecordedRun run;
+  engine::RunResult& result = run.result;
+  result.effective.step = engine::StepKind::ExpertLayer;
+  result.effective.shape = {.preset = {}, .num_experts = 2, .tokens = 96, .n = 128, .k = 64};
+  result.backward = backward;
+  result.splits = {64, 32};
+  engine::LayerResult& layer = result.expert_layer.emplace();
+  for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
+    const auto tensor = static_cast<LayerTensor>(i);
+    if (engine::traits_of(tensor).backward && !backward) continue;
+    layer.tensors.push_back({.tensor = tensor, .rows = 96, .columns = 64, .bytes = 1024});
+    const bool kept = tensor == LayerTensor::X || tensor == LayerTensor::H;
+    layer.tensors.back().saved_bytes = backward && kept ? 512 : 0;
+    layer.tensors.back().error.snr_db = 30.0;
+    if (auto* statistics = engine::statistics_of(result, tensor)) statistics->elements = 100 + i;
+  }
+  layer.error_sources = {{LayerTensor::X, 30.5},
+                         {LayerTensor::A, 34.0},
+                         {LayerTensor::WDown, std::numeric_limits<double>::infinity()}};
+  layer.unquantized_snr_db = 52.0;
+  return run;
+}
+
+LayerModel model_of(profiling::RecordedRun run) {
+  LayerModel model;
+  model.set(std::make_shared<const profiling::RecordedRun>(std::move(run)), 7);
+  return model;
+}
+
+TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
+  const LayerModel model = model_of(layer_run(true));
+  std::set<std::pair<int, int>> places;
+  for (const app::LayerTensorBox& box : model.tensors()) {
+    EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second);
+    EXPECT_LT(box.place.column, app::kLayerColumns);
+    EXPECT_LT(box.place.row, app::kLayerRows);
+    EXPECT_EQ(box.has_numbers, engine::traits_of(box.result.tensor).operand);
+  }
+  for (const app::LayerKernelBox& box : model.kernels()) {
+    EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
+  }
+  EXPECT_EQ(places.size(), 12U + 6U);
+}
+
+TEST(LayerModel, ArrowsJoinWhatIsThere) {
+  const LayerModel both = model_of(layer_run(true));
+  const LayerModel forward = model_of(layer_run(false));
+  EXPECT_EQ(forward.kernels().size(), 3U);
+  EXPECT_EQ(forward.arrows().size(), 8U);
+  // 16 of the two passes, and those of X and H; of A nothing is kept.
+  EXPECT_EQ(both.arrows().size(), 18U);
+  for (const app::LayerArrow& arrow : both.arrows()) {
+    if (!arrow.kept) continue;
+    EXPECT_TRUE(arrow.from == app::place_of(LayerTensor::X) ||
+                arrow.from == app::place_of(LayerTensor::H));
+    EXPECT_EQ(arrow.to.row, 2);
+  }
+}
+
+TEST(LayerModel, KernelsHaveTheTimesOfTheirProjection) {
+  profiling::RecordedRun run = layer_run(true);
+  run.activity.names = {"work"};
+  const auto add = [&](int layer, Stage stage, std::int64_t start, std::int64_t end) {
+    profiling::ActivityRecord record{.start_ns = start, .end_ns = end, .iteration = 0};
+    record.layer = static_cast<std::uint8_t>(layer);
+    record.stage = stage;
+    run.activity.records.push_back(record);
+  };
+  add(0, Stage::Quantize, 0, 5);
+  add(0, Stage::Fprop, 5, 25);
+  add(1, Stage::Activation, 25, 28);
+  add(1, Stage::Fprop, 30, 70);
+  add(1, Stage::Dgrad, 70, 79);
+  const LayerModel model = model_of(std::move(run));
+  const auto of = [&](std::string_view id) {
+    return *std::ranges::find(model.kernels(), id, &app::LayerKernelBox::id);
+  };
+  ASSERT_EQ(of("up").times.size(), 2U);
+  EXPECT_EQ(of("up").times[0].stage, Stage::Quantize);
+  EXPECT_THAT(of("up").times[1].time.median, DoubleEq(20.0));
+  ASSERT_EQ(of("activation").times.size(), 1U);
+  EXPECT_THAT(of("activation").times[0].time.median, DoubleEq(3.0));
+  EXPECT_THAT(of("down").times[0].time.median, DoubleEq(40.0));
+  EXPECT_THAT(of("down_backward").times[0].time.median, DoubleEq(9.0));
+  EXPECT_EQ(of("up_backward").note, "no records");
+  EXPECT_THAT(of("activation_backward").note, HasSubstr("fused"));
+  const LayerModel untraced = model_of(layer_run(true));
+  EXPECT_EQ(untraced.kernels().front().note, "not traced");
+}
+
+TEST(LayerModel, ErrorsAreSortedByWhatTheyCost) {
+  const LayerModel model = model_of(layer_run(false));
+  ASSERT_EQ(model.errors().size(), 3U);
+  EXPECT_EQ(model.errors()[0].tensor, LayerTensor::WDown);
+  EXPECT_TRUE(std::isinf(model.errors()[0].gain_db));
+  EXPECT_EQ(model.errors()[1].tensor, LayerTensor::A);
+  EXPECT_DOUBLE_EQ(model.errors()[1].gain_db, 4.0);
+  EXPECT_DOUBLE_EQ(model.errors()[2].gain_db, 0.5);
+}
+
+TEST(LayerModel, TheSentenceNamesTheLargest) {
+  profiling::RecordedRun run = layer_run(false);
+  run.result.expert_layer->error_sources.pop_back();
+  EXPECT_EQ(model_of(run).sentence(), "A costs most: left unquantized, Y gains 4.0 dB.");
+  run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.9}};
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
+  run.result.expert_layer->error_sources.clear();
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("quantizes nothing"));
+}
+
+TEST(NumericsModel, ShowsEveryOperandOfALayer) {
+  using enum LayerTensor;
+  profiling::RecordedRun run = layer_run(true);
+  EXPECT_THAT(app::operands_of(run.result), ElementsAre(X, WUp, A, WDown, DY, DH));
+  run.result.backward = false;
+  EXPECT_THAT(app::operands_of(run.result), ElementsAre(X, WUp, A, WDown));
+  engine::RunResult linear;
+  linear.backward = true;
+  EXPECT_THAT(app::operands_of(linear), ElementsAre(X, WUp, DY));
+  EXPECT_EQ(app::operand_name(WUp, engine::StepKind::Linear), "W");
+  EXPECT_EQ(app::operand_name(WUp, engine::StepKind::ExpertLayer), "Wup");
+
+  run.result.effective.recipe.scaling = engine::Scaling::Block;
+  run.result.effective.expert_layer.mixed_recipes = true;
+  app::NumericsModel model;
+  const app::Theme theme;
+  const auto shared = std::make_shared<const profiling::RecordedRun>(std::move(run));
+  model.set(shared, 1, A, engine::Product::Fprop, theme);
+  EXPECT_EQ(model.statistics().elements, 103U);
+  EXPECT_EQ(model.recipe().scaling, engine::Scaling::None) << "of the down projection";
+  EXPECT_FALSE(model.quantized());
+  model.set(shared, 1, DH, engine::Product::Fprop, theme);
+  EXPECT_EQ(model.statistics().elements, 108U);
+  EXPECT_TRUE(model.quantized());
+}
+
+TEST(RecipeMemories, EveryRecipeOnceAndTheOwnOneMarked) {
+  engine::RunRequest request = layer_run(true).result.effective;
+  request.recipe.scaling = engine::Scaling::Block;
+  const std::vector<std::int64_t> splits = {64, 32};
+  std::vector<app::RecipeMemory> memories = app::recipe_memories(request, splits);
+  ASSERT_EQ(memories.size(), engine::kRecipeTraits.size());
+  EXPECT_EQ(memories[0].name, "BF16");
+  EXPECT_EQ(memories[0].x, 96 * 64 * 2);
+  EXPECT_EQ(memories[0].h, 96 * 128 * 2);
+  EXPECT_EQ(memories[0].weights, 0);
+  EXPECT_EQ(std::ranges::count(memories, true, &app::RecipeMemory::chosen), 1);
+  EXPECT_TRUE(memories[2].chosen);
+  EXPECT_THAT(app::memory_sentence(memories), HasSubstr("FP8 block keeps"));
+  EXPECT_THAT(app::memory_sentence(memories), HasSubstr("less than BF16"));
+
+  request.expert_layer.mixed_recipes = true;
+  memories = app::recipe_memories(request, splits);
+  ASSERT_EQ(memories.size(), engine::kRecipeTraits.size() + 1);
+  EXPECT_EQ(memories[0].name, "FP8 block, down BF16");
+  EXPECT_TRUE(memories[0].chosen);
+  EXPECT_EQ(memories[0].x, memories[3].x);
+  EXPECT_EQ(memories[0].a, memories[1].a);
+}
+
+}  // namespace

@@ -1,0 +1,108 @@
+"""A whole expert layer: its settings in the rail, its picture, what its quantizations cost, and what the recipes keep."""
+
+
+def fields(control):
+    return dict(part.split("=") for part in control["value"].split(";"))
+
+
+def there(name, condition=lambda c: True):
+    return lambda m: any(c["id"] == name and condition(c) for c in m["controls"])
+
+
+def layer(open_window, **sizes):
+    """The Layer view of a run with both passes."""
+    window = open_window(**sizes)
+    window.wait_for_result()
+    window.click("step.passes.2")
+    window.key("ctrl+2")
+    window.wait("the page", there("numerics.part.4"))
+    window.click("numerics.part.4")
+    window.click("layer.choose")
+    window.wait("the picture", there("layer.tensor.dw-up"), seconds=20)
+    window.settle()
+    return window
+
+
+def test_a_linear_step_says_what_to_do(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.centre("step.activation")
+    for name in ("step.activation", "step.fused_activation", "step.recompute_activation", "down_weights.source"):
+        control = window.control(name)
+        assert not control["enabled"] and "choose the expert layer" in control["reason"], name
+    window.key("ctrl+2")
+    window.wait("the page", there("numerics.part.4"))
+    window.click("numerics.part.4")
+    window.wait("what to do", there("layer.choose"))
+    # The memory of the recipes needs no run of a layer.
+    assert "BF16=" in window.control("layer.memory")["value"]
+    window.click("layer.choose")
+    window.wait("the layer", there("layer.tensor.a"), seconds=20)
+    assert window.control("step.kind.1")["value"] == "true"
+    window.centre("step.activation")
+    assert window.control("step.activation")["enabled"]
+    assert window.state()["request_error"] == ""
+
+
+def test_the_picture_has_every_tensor_and_its_times(open_window):
+    window = layer(open_window)
+    tensors = ["x", "w-up", "h", "a", "w-down", "y", "dy", "da", "dh", "dx", "dw-down", "dw-up"]
+    for name in tensors:
+        control = window.control(f"layer.tensor.{name}")
+        assert control["visible"], name
+        assert int(fields(control)["bytes"]) > 0, name
+    assert [name for name in tensors if int(fields(window.control(f"layer.tensor.{name}"))["saved"]) > 0] == [
+        "x", "w-up", "h", "a", "w-down"]
+    for kernels, stages in {"up": ["quantize", "fprop"], "down": ["quantize", "fprop"],
+                            "up_backward": ["dgrad", "wgrad"], "down_backward": ["dgrad", "wgrad"]}.items():
+        times = fields(window.control(f"layer.kernels.{kernels}"))
+        for stage in stages:
+            assert float(times[stage]) > 0, kernels
+    # Boxes do not cover each other.
+    boxes = [c["rect"] for c in window.map()["controls"] if c["id"].startswith(("layer.tensor.", "layer.kernels."))]
+    assert len(boxes) == 18
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+
+
+def test_a_click_on_an_operand_shows_its_numbers(open_window):
+    window = layer(open_window)
+    window.click("layer.tensor.a")
+    window.wait("This run", there("numerics.scale_map"))
+    window.settle()
+    assert window.control("numerics.snr")["label"] == "SNR of A"
+    assert window.control("numerics.operand.2")["value"] == "true"
+    elements = fields(window.control("numerics.value_histogram"))["elements"]
+    window.click("numerics.operand.1")
+    window.wait("Wup", there("numerics.snr", lambda c: c["label"] == "SNR of Wup"))
+    assert fields(window.control("numerics.value_histogram"))["elements"] != elements
+    # H is no operand: a click on it leads nowhere.
+    window.click("numerics.part.4")
+    window.wait("the picture", there("layer.tensor.h"))
+    window.click("layer.tensor.h")
+    window.settle()
+    assert window.control("layer.picture")["value"].startswith("tensors=12")
+
+
+def test_errors_and_memory_name_the_layers_own(open_window):
+    window = layer(open_window)
+    gains = fields(window.control("layer.errors"))
+    assert set(gains) == {"own", "X", "Wup", "A", "Wdown"}
+    assert max(float(gains[name]) for name in ("X", "Wup", "A", "Wdown")) > 0
+    memory = fields(window.control("layer.memory"))
+    assert len(memory) == 6
+    assert int(memory["FP8 block"].split("+")[0]) < int(memory["BF16"].split("+")[0])
+    # Its own recipe: what the picture says, and the card.
+    kept = {name: int(fields(window.control(f"layer.tensor.{name}"))["saved"])
+            for name in ("x", "h", "a", "w-up", "w-down")}
+    assert memory["FP8 block"] == f"{kept['x'] + kept['h'] + kept['a']}+{kept['w-up'] + kept['w-down']}"
+
+
+def test_large_text_scrolls_in_a_small_window(open_window):
+    window = layer(open_window, width=1280, height=800)
+    for _ in range(6):
+        window.key("ctrl+equal")
+    window.settle()
+    control = window.control("layer.tensor.x")
+    assert control["rect"][2] - control["rect"][0] > 104
