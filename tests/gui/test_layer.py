@@ -18,7 +18,7 @@ def layer(open_window, **sizes):
     window.wait("the page", there("numerics.part.4"))
     window.click("numerics.part.4")
     window.click("layer.choose")
-    window.wait("the picture", there("layer.tensor.dw-up"), seconds=20)
+    window.wait("the picture", there("layer.tensor.dw-up"), seconds=90)
     window.settle()
     return window
 
@@ -37,7 +37,7 @@ def test_a_linear_step_says_what_to_do(open_window):
     # The memory of the recipes needs no run of a layer.
     assert "BF16=" in window.control("layer.memory")["value"]
     window.click("layer.choose")
-    window.wait("the layer", there("layer.tensor.a"), seconds=20)
+    window.wait("the layer", there("layer.tensor.a"), seconds=90)
     assert window.control("step.kind.1")["value"] == "true"
     window.centre("step.activation")
     assert window.control("step.activation")["enabled"]
