@@ -163,6 +163,16 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
                                  .effective = "as requested, hazardous",
                                  .reason = workspace.sentence});
   }
+  const WorkspaceTraits& sharing = traits_of(effective.workspace);
+  if (is_expert_layer(effective) && sharing.sharing != WorkspaceSharing::None &&
+      !sharing.per_call) {
+    result.deviations.push_back({.field = "workspace",
+                                 .requested = std::string(name_of(effective.workspace)),
+                                 .effective = "within each projection",
+                                 .reason = "The two projections of an expert layer are steps of "
+                                           "their own, and their products share no workspace "
+                                           "across them"});
+  }
   return {};
 }
 
