@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/error.h"
 #include "engine/input/presets.h"
+#include "engine/model/error.h"
 #include "engine/model/run_request.h"
 
 namespace app::cli {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/common/host_device.h"
+
 namespace kernels {
 
 enum class ActivationFunction : std::uint8_t {
@@ -15,21 +17,23 @@ enum class ActivationFunction : std::uint8_t {
   SquaredRelu,  // max(x, 0)^2
 };
 
+inline constexpr float kUnlimited = std::numeric_limits<float>::infinity();
+
 /// y = f(x) or, gated, y = f(gate) * up. With a limit, gate is at most the limit and up within plus
 /// and minus the limit; their gradients beyond it are zero.
 struct Activation {
   ActivationFunction function = ActivationFunction::None;
   bool gated = false;
-  float slope = 1.0F;                                    // Silu only; positive
-  float limit = std::numeric_limits<float>::infinity();  // gated Silu only; positive
-  float up_offset = 0.0F;  // gated Silu only: f(gate) * (up + up_offset)
+  float slope = 1.0F;        // Silu only; positive
+  float limit = kUnlimited;  // gated Silu only; positive
+  float up_offset = 0.0F;    // gated Silu only: f(gate) * (up + up_offset)
 
-  constexpr bool none() const { return function == ActivationFunction::None; }
-  constexpr bool clamped() const {
-    return limit < std::numeric_limits<float>::infinity() || up_offset != 0.0F;
+  KERNELS_HOST_DEVICE constexpr bool none() const { return function == ActivationFunction::None; }
+  KERNELS_HOST_DEVICE constexpr bool clamped() const {
+    return limit < kUnlimited || up_offset != 0.0F;
   }
   /// Whether it is f(gate) * up with f(x) = x * sigmoid(x).
-  constexpr bool swiglu() const {
+  KERNELS_HOST_DEVICE constexpr bool swiglu() const {
     return function == ActivationFunction::Silu && gated && slope == 1.0F && !clamped();
   }
 };

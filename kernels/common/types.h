@@ -7,15 +7,10 @@
 
 #include "kernels/common/activation.h"
 #include "kernels/common/formats.h"
+#include "kernels/common/host_device.h"
 
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include <cuda_runtime_api.h>
-#endif
-
-#ifdef __CUDACC__
-#define KERNELS_HOST_DEVICE __host__ __device__
-#else
-#define KERNELS_HOST_DEVICE
 #endif
 
 namespace kernels {

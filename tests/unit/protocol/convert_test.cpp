@@ -22,7 +22,8 @@ constexpr unsigned kRounds = 100;
 testing::RandomValue random_value(unsigned seed) {
   testing::RandomValue random(seed);
   random.settle<engine::ShapeSpec>([](auto& shape) {
-    shape.n = shape.n / 16 * 16 + 16 - (shape.n / 16 * 16 == engine::kMaxDimension ? 16 : 0);
+    // Both halves of it are multiples of 16.
+    shape.n = shape.n / 32 * 32 + 32 - (shape.n / 32 * 32 == engine::kMaxDimension ? 32 : 0);
     shape.k = shape.k / 16 * 16 + 16 - (shape.k / 16 * 16 == engine::kMaxDimension ? 16 : 0);
   });
   random.settle<engine::Recipe>([](auto& recipe) {
