@@ -150,7 +150,14 @@ void LayerModel::derive_errors(const engine::LayerResult& layer) {
     return std::isnan(b.gain_db) ? !std::isnan(a.gain_db) : a.gain_db > b.gain_db;
   });
   if (errors_.empty()) {
-    sentence_ = "Forward quantizes nothing: what is left is rounding to high precision.";
+    const bool quantizes = std::ranges::any_of(
+        engine::step_parts(run_->result.effective), [](const engine::StepPart& part) {
+          return engine::traits_of(part.request.recipe).quantizes();
+        });
+    sentence_ = quantizes
+                    ? "Not measured on a device, nor without a forward pass: run this request "
+                      "on the CPU."
+                    : "Forward quantizes nothing: what is left is rounding to high precision.";
     return;
   }
   const ErrorBar& first = errors_.front();
