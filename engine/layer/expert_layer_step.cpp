@@ -113,6 +113,8 @@ std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
   // The projections count H and dA as their outputs.
   std::int64_t own = config.fuses(Projection::Down) ? 0 : sizes.a_layers * sizes.a;
   if (config.backward() && !config.fuses(Projection::Up)) own += sizes.dh_layers * sizes.h;
+  // ... dA for every layer, though all use one.
+  if (config.backward()) own -= (config.up.layers - 1) * sizes.a;
   return own * config.up.operand_bytes() + GroupedStep::bytes(connected.up) +
          GroupedStep::bytes(connected.down);
 }
@@ -224,7 +226,14 @@ Status ExpertLayerStep::prepare(cudaStream_t stream, StepObserver& observer) con
   ENGINE_TRY(down_->launch_head(stream, observer));
   const int casts = std::max(traits_of(config_.up.recipe).steps_to_settle(),
                              traits_of(config_.down.recipe).steps_to_settle());
-  for (int cast = 0; cast < casts; ++cast) ENGINE_TRY(forward(stream, observer));
+  for (int cast = 0; cast < casts; ++cast) {
+    ENGINE_TRY(forward(stream, observer));
+    // The late copies have amax histories of their own.
+    for (int layer = 0; config_.recompute && layer < config_.up.layers; ++layer) {
+      ENGINE_TRY(activate(layer, stream, observer));
+      ENGINE_TRY(down_->quantize_late(layer, stream, observer));
+    }
+  }
   return {};
 }
 
@@ -232,6 +241,11 @@ Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates(cudaStream_t s
   ENGINE_ASSIGN(std::vector<ProductTrial> trials, up_->try_candidates(stream));
   ENGINE_ASSIGN(const std::vector<ProductTrial> more, down_->try_candidates(stream));
   trials.insert(trials.end(), more.begin(), more.end());
+  if (config_.forward()) return trials;
+  // Trying fprop has overwritten the H that every launch reads, and it is no part of this step.
+  std::erase_if(trials, [](const ProductTrial& one) { return one.product == Product::Fprop; });
+  StepObserver unobserved;
+  ENGINE_TRY(prepare(stream, unobserved));
   return trials;
 }
 

@@ -19,8 +19,8 @@ struct LayerTensorResult {
   std::int64_t bytes = 0;
   /// What forward keeps of it for backward; 0 = nothing.
   std::int64_t saved_bytes = 0;
-  /// Of its value as the next product reads it, against the same tensor of a layer that computes in
-  /// FP32 from the unquantized operands: everything before it counts.
+  /// Of an operand as its product reads it, of others as written, against the same tensor of a
+  /// layer that computes in FP32 from the unquantized operands: everything before it counts.
   ProductAccuracy error = {};
   template <int = 0>
   static constexpr auto fields() {

@@ -172,18 +172,19 @@ std::string file_name_of(std::string_view title) {
 std::string suggestion(std::string_view text, const std::vector<std::string>& words) {
   constexpr std::size_t kMaxLength = 64;
   if (words.empty() || text.size() > kMaxLength) return {};
-  const auto errors = [text](const std::string& word) { return typing_errors(text, word); };
-  const auto nearest = std::ranges::min_element(words, {}, errors);
-  // Two letters of three would match anything.
-  const std::size_t most = std::min<std::size_t>(2, std::min(text.size(), nearest->size()) / 2);
-  if (errors(*nearest) <= most) return fmt::format(" (did you mean '{}'?)", *nearest);
+  // A whole part of a word is meant rather than mistyped.
   constexpr std::size_t kMaxListed = 3;
   std::vector<std::string> listed;
   for (const std::string& word : words) {
     if (listed.size() < kMaxListed && has_part(word, text)) listed.push_back('\'' + word + '\'');
   }
-  if (listed.empty()) return {};
-  return fmt::format(" (did you mean {}?)", fmt::join(listed, " or "));
+  if (!listed.empty()) return fmt::format(" (did you mean {}?)", fmt::join(listed, " or "));
+  const auto errors = [text](const std::string& word) { return typing_errors(text, word); };
+  const auto nearest = std::ranges::min_element(words, {}, errors);
+  // Two letters of three would match anything.
+  const std::size_t most = std::min<std::size_t>(2, std::min(text.size(), nearest->size()) / 2);
+  if (errors(*nearest) > most) return {};
+  return fmt::format(" (did you mean '{}'?)", *nearest);
 }
 
 }  // namespace engine

@@ -152,13 +152,14 @@ EmptyState NumericsPanel::no_scales(const char* what) const {
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
+  const float width = std::min(theme.px(kPartWidth), size.x);
   controls::segmented(context, "numerics.part", view_,
                       {"This run", "Recipes", "Scales", "Amax history", "Layer"},
                       {.tooltip = "The run on screen; every recipe on the same operand "
                                   "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
                                   "step by step; an expert layer tensor by tensor",
-                       .width = theme.px(kPartWidth)});
-  const float taken = theme.px(kPartWidth + kGapLarge);
+                       .width = width});
+  const float taken = width + theme.px(kGapLarge);
   switch (view_) {
     case 1:
       recipes_.draw(context, area, taken);

@@ -55,8 +55,8 @@ CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
   const std::int64_t a = tokens * activated_columns();
   const std::int64_t layers = setup_.request.layers;
   // Codes are kept by the projection; without them its weight gradients read these.
-  const bool keeps_a =
-      !quantizes(down_request_) && !setup_.request.expert_layer.recompute_activation;
+  const bool keeps_a = runs_backward() && !quantizes(down_request_) &&
+                       !setup_.request.expert_layer.recompute_activation;
   const bool keeps_dh = !quantizes(up_request_) && setup_.request.linear.delayed_wgrad;
   LayerBuffers& buffers = setup_.buffers;
   Intermediates tensors{.h = buffers.h.reserve(layers * h),
@@ -163,11 +163,13 @@ void CpuExpertLayer::backward(int layer, int expert) {
   up_.backward(layer, expert);
 }
 
+void CpuExpertLayer::recompute(int layer, int expert) {
+  if (!fuses(Projection::Down)) activate(layer, expert);
+  down_.quantize_late(layer, expert);
+}
+
 void CpuExpertLayer::weight_gradients(int layer, int expert) {
-  if (setup_.request.expert_layer.recompute_activation) {
-    if (!fuses(Projection::Down)) activate(layer, expert);
-    down_.quantize_late(layer, expert);
-  }
+  if (setup_.request.expert_layer.recompute_activation) recompute(layer, expert);
   down_.weight_gradient(layer, expert);
   up_.weight_gradient(layer, expert);
 }
@@ -193,7 +195,11 @@ Status CpuExpertLayer::prepare() {
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
       if (!setup_.progress.advance(expert, 0.0)) return cancelled();
-      for (int cast = 0; cast < casts; ++cast) forward(layer, expert, true);
+      for (int cast = 0; cast < casts; ++cast) {
+        forward(layer, expert, true);
+        // The late copy has an amax history of its own.
+        if (setup_.request.expert_layer.recompute_activation) recompute(layer, expert);
+      }
     }
   }
   return {};

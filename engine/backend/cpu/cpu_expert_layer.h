@@ -90,6 +90,7 @@ class CpuExpertLayer final : public HostStep {
   void activate(int layer, int expert);           // A, where it is not fused
   void activate_gradient(int layer, int expert);  // dH, likewise
   void backward(int layer, int expert);
+  void recompute(int layer, int expert);  // A as its weight gradient reads it
   void weight_gradients(int layer, int expert);
 
   Setup setup_;

@@ -48,10 +48,9 @@ class Statistics {
       if (rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
     }
     source_errors_.resize(sources_.size());
-    OperandPlan plan = rowwise(kOperands[2]).plan();
-    plan.layers = 1;
-    plan.keep_codes = false;
-    trial_.configure(std::move(plan));
+    trial_plan_ = rowwise(kOperands[2]).plan();
+    trial_plan_.layers = 1;
+    trial_plan_.keep_codes = false;
   }
 
   /// After run_expert(): that expert's part.
@@ -194,6 +193,7 @@ class Statistics {
     const ExpertElements elements{.expert = expert,
                                   .rows = layer_.up().rows(expert),
                                   .elements = reinterpret_cast<const std::byte*>(a)};
+    trial_.configure(trial_plan_);  // no amax of another trial in its history
     for (int cast = 0; cast < trial_.plan().traits().steps_to_settle(); ++cast) {
       if (trial_.plan().traits().measures_amax()) trial_.measure_amax(elements, 0);
       trial_.quantize(elements, 0);
@@ -270,6 +270,7 @@ class Statistics {
   std::vector<LayerTensor> sources_;
   std::vector<GroupProductError> source_errors_;
   GroupProductError unquantized_error_{};
+  OperandPlan trial_plan_;
   OperandStage trial_;  // quantizes A without touching the step's own scales and history
   Buffer<std::uint16_t> made_, h_, a_, y_;
   Buffer<float> wide_;

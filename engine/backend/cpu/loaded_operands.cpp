@@ -70,8 +70,8 @@ OperandKey operand_key(const RunRequest& request) {
 
 namespace {
 
-MemoryPlan plan_linear(const RunRequest& request, const GroupedShape& shape,
-                       std::int64_t available) {
+MemoryPlan plan_linear(const RunRequest& request, const MadeOperands& made,
+                       const GroupedShape& shape, std::int64_t available) {
   const std::int64_t rows = *std::max_element(shape.splits.begin(), shape.splits.end());
   const std::int64_t x_element = planned_element_bytes(request.activations);
   const std::int64_t w_element = planned_element_bytes(request.weights);
@@ -84,12 +84,16 @@ MemoryPlan plan_linear(const RunRequest& request, const GroupedShape& shape,
                         kernels::ceil_div(shape.k, kernels::kBlock) * 8;
   plan.step_bytes += static_cast<std::int64_t>(std::min(pass_bytes(request, shape, rows), 0x1p61));
   // In floating point: eight layers of the largest shape pass 2^63 bytes.
-  const double kept =
-      static_cast<double>(request.shape.tokens) *
-          static_cast<double>(shape.k * x_element + shape.n * 4) +
-      (backward(request) ? static_cast<double>(request.shape.tokens * shape.n * 4) : 0.0) +
-      static_cast<double>(request.layers) * static_cast<double>(request.shape.num_experts) *
-          static_cast<double>(shape.n) * static_cast<double>(shape.k * w_element);
+  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  double kept = static_cast<double>(request.layers) *
+                static_cast<double>(request.shape.num_experts) * n * k *
+                static_cast<double>(w_element);
+  if (!made.activations) kept += tokens * k * static_cast<double>(x_element);
+  if (backward(request) && !made.gradients) kept += tokens * n * 4.0;
+  // The reference, which only a linear step keeps.
+  if (!made.activations && !made.gradients) kept += tokens * n * 4.0;
   if (kept <= static_cast<double>(std::min(kMaxKeptBytes, available / 4))) {
     plan.kept_bytes = static_cast<std::int64_t>(kept);
   }
@@ -100,15 +104,14 @@ MemoryPlan plan_linear(const RunRequest& request, const GroupedShape& shape,
 
 MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
                        std::int64_t available) {
-  if (!is_expert_layer(request)) return plan_linear(request, shape, available);
+  if (!is_expert_layer(request)) return plan_linear(request, {}, shape, available);
   const std::int64_t rows = *std::max_element(shape.splits.begin(), shape.splits.end());
   MemoryPlan sum;
   bool keeps = true;
-  for (const Projection which : {Projection::Up, Projection::Down}) {
-    const RunRequest projection = projection_of(request, which);
+  for (const StepPart& part : step_parts(request)) {
+    const ShapeSpec& own = part.request.shape;
     const MemoryPlan plan = plan_linear(
-        projection, {.splits = shape.splits, .n = projection.shape.n, .k = projection.shape.k},
-        available);
+        part.request, part.made, {.splits = shape.splits, .n = own.n, .k = own.k}, available);
     keeps = keeps && plan.kept_bytes > 0;
     sum.step_bytes += plan.step_bytes;
     sum.kept_bytes += plan.kept_bytes;

@@ -121,47 +121,47 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   result.effective.cublaslt_library = library_path;
   result.deviations = std::move(forced.deviations);
   const RunRequest& effective = result.effective;
-  // The verdict of a layer is that of its worse projection.
-  Verdict recipe;
+  const Verdict launch = launch_support(effective.launch, effective.backend, capability);
+  if (launch.support == Support::Refused) return Error{ErrorCode::Unsupported, launch.sentence};
+  // Both projections of a layer have a verdict; where it is the same, it is said once.
+  const auto deviate = [&](Deviation deviation) {
+    const bool said = std::ranges::any_of(result.deviations, [&](const Deviation& other) {
+      return other.field == deviation.field && other.requested == deviation.requested &&
+             other.reason == deviation.reason;
+    });
+    if (!said) result.deviations.push_back(std::move(deviation));
+  };
   for (const StepPart& part : step_parts(effective)) {
     const RunRequest& linear = part.request;
-    Verdict one = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
-    const bool worse = recipe.support == Support::Supported || one.support == Support::Refused;
-    if (worse) recipe = std::move(one);
-  }
-  const Verdict launch = launch_support(effective.launch, effective.backend, capability);
-  for (const Verdict& verdict : {recipe, launch}) {
-    if (verdict.support == Support::Refused) {
-      return Error{ErrorCode::Unsupported, verdict.sentence};
+    const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
+    if (recipe.support == Support::Refused) return Error{ErrorCode::Unsupported, recipe.sentence};
+    if (recipe.support == Support::Fallback) {
+      result.emulated = recipe.sentence;
+      deviate({.field = "recipe",
+               .requested = "products of the recipe's own operands",
+               .effective = "emulated",
+               .reason = recipe.sentence});
+    }
+    if (recipe.support == Support::Hazardous) {
+      deviate({.field = "recipe",
+               .requested = std::string(traits_of(linear.recipe).title),
+               .effective = "as requested, hazardous",
+               .reason = recipe.sentence});
+    }
+    const Verdict workspace = workspace_support(linear.workspace, linear, capability);
+    // Run as requested: the user may want to see it fail. The replay checks will report it.
+    if (workspace.support == Support::Hazardous) {
+      deviate({.field = "workspace",
+               .requested = "several products per workspace",
+               .effective = "as requested, hazardous",
+               .reason = workspace.sentence});
     }
   }
-  if (recipe.support == Support::Fallback) {
-    result.emulated = recipe.sentence;
-    result.deviations.push_back({.field = "recipe",
-                                 .requested = "products of the recipe's own operands",
-                                 .effective = "emulated",
-                                 .reason = recipe.sentence});
-  }
-  if (recipe.support == Support::Hazardous) {
-    result.deviations.push_back({.field = "recipe",
-                                 .requested = std::string(traits_of(effective.recipe).title),
-                                 .effective = "as requested, hazardous",
-                                 .reason = recipe.sentence});
-  }
   if (launch.support == Support::Hazardous) {
-    result.deviations.push_back({.field = "launch",
-                                 .requested = "graph replay",
-                                 .effective = "graph replay, hazardous",
-                                 .reason = launch.sentence});
-  }
-  const Verdict workspace =
-      workspace_support(result.effective.workspace, result.effective, capability);
-  // Run as requested: the user may want to see it fail. The replay checks will report it.
-  if (workspace.support == Support::Hazardous) {
-    result.deviations.push_back({.field = "workspace",
-                                 .requested = "several products per workspace",
-                                 .effective = "as requested, hazardous",
-                                 .reason = workspace.sentence});
+    deviate({.field = "launch",
+             .requested = "graph replay",
+             .effective = "graph replay, hazardous",
+             .reason = launch.sentence});
   }
   const WorkspaceTraits& sharing = traits_of(effective.workspace);
   if (is_expert_layer(effective) && sharing.sharing != WorkspaceSharing::None &&

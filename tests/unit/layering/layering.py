@@ -72,6 +72,7 @@ WINDOW_MAY_USE = (
     "engine/quantize/saved_memory.h",
     "kernels/common/activation.h",
     "kernels/common/formats.h",
+    "kernels/common/host_device.h",
     "profiling/compare/",
     "profiling/export/",
     "profiling/hazards/model/",
