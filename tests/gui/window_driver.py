@@ -261,6 +261,11 @@ class Window:
         option = found(current)
         assert option, f"{name} has no option {label}"
         self.settle()
+        # A run that arrives meanwhile may have closed the list.
+        if self.control(option["id"]) is None:
+            self.click(name)
+            option = found(self.wait(f"{label} among the options again", found))
+            self.settle()
         self.click(option["id"])
 
     def open_file(self, path):
