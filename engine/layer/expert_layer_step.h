@@ -2,8 +2,8 @@
 // fused into their quantize kernels where the recipe's can. launch() only enqueues, as
 // GroupedStep's does.
 //
-//   offsets -> quantize X, every Wup, Wdown
-//           -> per layer: H -> quantize A -> Y
+//   offsets -> quantize X
+//           -> per layer: quantize Wup -> H -> quantize A, Wdown -> Y
 //           -> quantize dY -> per layer, last first: dA -> quantize dH -> dX, dWdown, dWup
 #pragma once
 
