@@ -1,27 +1,14 @@
 #include "engine/backend/cpu/operand_counts.h"
 
 #include <cmath>
-#include <utility>
-#include <vector>
 
 #include "engine/input/element_rounding.h"
-#include "engine/quantize/unpacked_operand.h"
 
 namespace engine {
 namespace {
 
 using kernels::GroupQuantizationSums;
 using kernels::MagnitudeCounts;
-
-/// [rows, columns] that the product reads in place of wider elements.
-std::vector<float> rounded_values(const OperandStage& stage, const ExpertElements& expert) {
-  const std::uint16_t* rounded = stage.rounded(0, expert.expert);
-  std::vector<float> values(static_cast<std::size_t>(expert.rows * stage.plan().columns));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = value_of(stage.plan().recipe.high_precision, rounded[i]);
-  }
-  return values;
-}
 
 /// The loss from rounding wider elements; the twin handles codes only.
 GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert) {
@@ -41,13 +28,13 @@ GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertEleme
 
 }  // namespace
 
-OperandStatistics OperandFold::statistics(const ScaleArrays& scales) && {
+OperandStatistics OperandFold::statistics(const ScaleArrays& scales) const {
   OperandStatistics folded = fold_statistics(counts, scales);
-  folded.median_block_snr_db = std::move(blocks).median_db();
+  folded.median_block_snr_db = blocks.median_db();
   return folded;
 }
 
-void add_operand(const OperandStage& stage, const ExpertElements& expert, OperandFold& fold) {
+void add_operand(OperandStage& stage, const ExpertElements& expert, OperandFold& fold) {
   if (expert.rows == 0) return;
   OperandCounts& counts = fold.counts;
   std::int64_t offsets[2];
@@ -62,14 +49,9 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert, Operan
     if (!counts.losses.empty()) args.losses = counts.losses.data() + first;
     if (!counts.micro_losses.empty()) args.micro_losses = counts.micro_losses.data() + first;
   }
-  if (!stage.plan().rounded()) {
-    kernels::quantization_statistics_cpu(args);
-    if (!stage.plan().quantized()) return fold.blocks.add(args.input, nullptr);
-    UnpackedOperand unpacked;
-    unpack_operand(args.quantized, unpacked);
-    return fold.blocks.add(args.input, unpacked.decoded.get());
-  }
-  fold.blocks.add(args.input, rounded_values(stage, expert).data());
+  const bool exact = !stage.plan().quantized() && !stage.plan().rounded();
+  fold.blocks.add(args.input, exact ? nullptr : stage.widen(expert, 0));
+  if (!stage.plan().rounded()) return kernels::quantization_statistics_cpu(args);
   // Two operands without codes: the original elements, and those that the product reads.
   MagnitudeCounts unused{};
   GroupQuantizationSums unused_sums{};

@@ -13,10 +13,10 @@ struct OperandFold {
   BlockErrors blocks;
 
   /// With the scales of the same stage.
-  OperandStatistics statistics(const ScaleArrays& scales) &&;
+  OperandStatistics statistics(const ScaleArrays& scales) const;
 };
 
-/// After stage.quantize() of layer 0; elements without an activation.
-void add_operand(const OperandStage& stage, const ExpertElements& expert, OperandFold& fold);
+/// After stage.quantize() of layer 0; elements without an activation. The stage widens them.
+void add_operand(OperandStage& stage, const ExpertElements& expert, OperandFold& fold);
 
 }  // namespace engine

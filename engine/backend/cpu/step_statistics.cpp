@@ -3,7 +3,6 @@
 #include "engine/backend/cpu/cpu_step.h"
 
 #include <array>
-#include <utility>
 
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/step_reference.h"
@@ -15,7 +14,7 @@ namespace {
 /// Of the three operands, by role.
 using AllFolds = std::array<OperandFold, 3>;
 
-const OperandStage& rowwise(CpuStep& step, OperandRole role) {
+OperandStage& rowwise(CpuStep& step, OperandRole role) {
   return step.stage(role, kernels::Direction::Rowwise);
 }
 
@@ -55,8 +54,7 @@ Status CpuStep::measure_statistics(RunResult& result) {
   if (step.is_cancelled()) return cancelled();
   reference.complete();
   const auto finish = [&](OperandRole role) {
-    return std::move(folds[static_cast<std::size_t>(role)])
-        .statistics(rowwise(step, role).scales());
+    return folds[static_cast<std::size_t>(role)].statistics(rowwise(step, role).scales());
   };
   result.activations = finish(OperandRole::Activations);
   result.weights = finish(OperandRole::Weights);

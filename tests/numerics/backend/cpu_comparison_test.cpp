@@ -199,7 +199,7 @@ TEST_F(CpuComparison, HasTwoReportsPerRecipeAndTimesInterleavedWithCopies) {
 double median_db(const kernels::GroupedInput& input, const float* decoded) {
   BlockErrors blocks;
   blocks.add(input, decoded);
-  return std::move(blocks).median_db();
+  return blocks.median_db();
 }
 
 TEST(MedianBlockSnr, LeavesOutBlocksOfZerosAndTakesShortOnes) {
@@ -216,11 +216,11 @@ TEST(MedianBlockSnr, LeavesOutBlocksOfZerosAndTakesShortOnes) {
   EXPECT_EQ(median_db(input, decoded.data()), std::numeric_limits<double>::infinity());
   // Of six blocks, an error of 10 % in four and of 1 % in two.
   for (std::size_t i = 0; i < decoded.size(); ++i) decoded[i] = i < 2 * kColumns ? 1.1F : 1.01F;
-  EXPECT_NEAR(median_db(input, decoded.data()), 20.0, 1e-4);
+  EXPECT_NEAR(median_db(input, decoded.data()), 20.0, kBlockErrorStepDb);
   // Zeros have no error relative to themselves: of four blocks, two of each error are left.
   std::fill_n(x.begin(), kColumns, 0.0F);
   std::fill_n(decoded.begin(), kColumns, 0.0F);
-  EXPECT_NEAR(median_db(input, decoded.data()), 30.0, 1e-3);
+  EXPECT_NEAR(median_db(input, decoded.data()), 30.0, kBlockErrorStepDb);
   std::ranges::fill(x, 0.0F);
   EXPECT_TRUE(std::isnan(median_db(input, decoded.data())));
 }
