@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 #include <utility>
 
@@ -18,22 +17,6 @@ namespace app {
 namespace {
 
 using engine::Scaling;
-
-/// "13.10.0" -> {13, 10, 0}; missing parts are 0.
-std::vector<long> numbers_of(const std::string& version) {
-  std::vector<long> numbers;
-  const char* at = version.data();
-  const char* end = at + version.size();
-  while (at < end) {
-    long number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc()) break;
-    numbers.push_back(number);
-    at = next < end && *next == '.' ? next + 1 : end;
-  }
-  numbers.resize(std::max<std::size_t>(numbers.size(), 3));
-  return numbers;
-}
 
 template <class Enum>
 std::vector<Enum> every() {
@@ -98,12 +81,7 @@ const BackendOffer* offer_of(const WorkerHello& hello, engine::GemmBackend kind)
 
 engine::DeviceCapability capability_of(const BackendOffer& offer) {
   if (!engine::traits_of(offer.kind).device) return {};
-  const std::vector<long> architecture = numbers_of(offer.device.compute_capability);
-  const std::vector<long> version = numbers_of(offer.device.cublaslt_version);
-  return {.cuda = offer.available,
-          .compute_major = static_cast<int>(architecture[0]),
-          .compute_minor = static_cast<int>(architecture[1]),
-          .cublaslt_version = version[0] * 10000 + version[1] * 100 + version[2]};
+  return engine::capability_of(offer.device, offer.available);
 }
 
 std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hello) {

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "engine/model/backend_traits.h"
 #include "engine/model/recipe_traits.h"
@@ -235,6 +237,43 @@ std::vector<Gate> list_gates(const DeviceCapability& device) {
                      .sentence = fill(row, device)});
   }
   return gates;
+}
+
+namespace {
+
+/// Three numbers with dots in between; missing ones are 0. From a worker or a file: bounded.
+std::array<int, 3> version_numbers(const std::string& version) {
+  constexpr int kMost = 9999;
+  std::array<int, 3> numbers{};
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  for (int& number : numbers) {
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) break;
+    number = std::clamp(number, 0, kMost);
+    if (next == end || *next != '.') break;
+    at = next + 1;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+DeviceCapability capability_of(const DeviceFacts& device, bool cuda) {
+  const std::array compute = version_numbers(device.compute_capability);
+  const std::array library = version_numbers(device.cublaslt_version);
+  return {.cuda = cuda,
+          .compute_major = compute[0],
+          .compute_minor = compute[1],
+          .cublaslt_version = library[0] * 10000L + library[1] * 100L + library[2]};
+}
+
+bool is_emulated(const RunResult& result, const RunRequest& linear) {
+  if (result.emulated.empty()) return false;
+  const Verdict verdict =
+      recipe_support(linear.recipe, linear.backend,
+                     capability_of(result.device, traits_of(linear.backend).device), linear.linear);
+  return verdict.support == Support::Fallback;
 }
 
 std::string cublaslt_version_text(long version) {

@@ -36,6 +36,13 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
                        const DeviceCapability& device);
 
+/// Of a device as it describes itself; without `cuda` its versions decide nothing.
+DeviceCapability capability_of(const DeviceFacts& device, bool cuda);
+
+/// Whether the products of this linear step, a part of what `result` ran, read dequantized
+/// operands. Of a result that was recorded elsewhere too.
+bool is_emulated(const RunResult& result, const RunRequest& linear);
+
 /// Why the field at this path ("recipe.delayed.margin"), or anything below it, has no effect in a
 /// run of this request; empty if it has one. The sentence says what to choose instead.
 std::string inapplicable_reason(std::string_view path, const RunRequest& request);

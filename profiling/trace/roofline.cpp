@@ -6,6 +6,7 @@
 #include <array>
 #include <variant>
 
+#include "engine/gemm/support.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "profiling/trace/statistics.h"
@@ -134,9 +135,8 @@ std::optional<StageWork> linear_work(const engine::RunRequest& request,
 
 std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
   const engine::RunRequest& request = result.effective;
-  const bool emulated = !result.emulated.empty();
   if (!engine::is_expert_layer(request)) {
-    return linear_work(request, result.splits, emulated, stage);
+    return linear_work(request, result.splits, !result.emulated.empty(), stage);
   }
   // What the quantize kernels of a layer move depends on which of them compute the activation.
   if (stage == Stage::Quantize) return std::nullopt;
@@ -145,8 +145,9 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
   }
   StageWork sum;
   for (const engine::Projection projection : {engine::Projection::Up, engine::Projection::Down}) {
+    const engine::RunRequest linear = engine::projection_of(request, projection);
     const std::optional<StageWork> work =
-        linear_work(engine::projection_of(request, projection), result.splits, emulated, stage);
+        linear_work(linear, result.splits, engine::is_emulated(result, linear), stage);
     if (!work) return std::nullopt;
     sum.flop += work->flop;
     sum.bytes += work->bytes;
@@ -193,8 +194,12 @@ std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
 
 std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result) {
   if (result.device.compute_capability != "9.0") return std::nullopt;
+  // Of mixed recipes the faster one: a roof is what no product exceeds.
   const bool narrow =
-      engine::traits_of(result.effective.recipe).quantizes() && result.emulated.empty();
+      std::ranges::any_of(engine::step_parts(result.effective), [&](const engine::StepPart& part) {
+        return engine::traits_of(part.request.recipe).quantizes() &&
+               !engine::is_emulated(result, part.request);
+      });
   for (const DeviceRow& row : kHopper) {
     // The whole name: an NVL board or a slice of a device has other peaks.
     if (result.device.name != row.name) continue;

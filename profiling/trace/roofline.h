@@ -50,8 +50,8 @@ struct NominalPeaks {
   std::string source;
   double flop_per_s() const { return flop_per_clock * clock_mhz * 1e6; }
 };
-/// For the operand type that the run's products read (FP8 or 16 bit). Empty for a device that is
-/// not in the table: a guess would look like a fact.
+/// For the narrowest operand type that the run's products read (FP8 or 16 bit). Empty for a device
+/// that is not in the table: a guess would look like a fact.
 std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result);
 
 }  // namespace profiling

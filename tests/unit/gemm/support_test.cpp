@@ -434,6 +434,24 @@ TEST(Gates, VersionTextDropsNothingItCanSee) {
   EXPECT_EQ(cublaslt_version_text(0), "none");
 }
 
+TEST(Capability, IsReadFromWhatADeviceSaysOfItself) {
+  DeviceFacts facts;
+  facts.compute_capability = "9.0";
+  facts.cublaslt_version = "13.10.0";
+  const DeviceCapability hopper = capability_of(facts, true);
+  EXPECT_TRUE(hopper.cuda);
+  EXPECT_EQ(hopper.compute_major, 9);
+  EXPECT_EQ(hopper.compute_minor, 0);
+  EXPECT_EQ(hopper.cublaslt_version, 131000);
+  // A recording or another machine's worker may say anything.
+  facts.compute_capability = "nonsense";
+  facts.cublaslt_version = "99999999.-7.99999999999999999999";
+  const DeviceCapability odd = capability_of(facts, false);
+  EXPECT_FALSE(odd.cuda);
+  EXPECT_EQ(odd.compute_major, 0);
+  EXPECT_EQ(odd.cublaslt_version, 99990000);
+}
+
 TEST(Inapplicable, OptionsOfTheExpertLayer) {
   RunRequest request;
   EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), HasSubstr("linear"));

@@ -51,6 +51,30 @@ TEST(StageWork, ScalesAndAccumulationCount) {
                    2.0 * 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
 }
 
+TEST(StageWork, OfMixedRecipesOnlyTheEmulatedProjectionReadsWideOperands) {
+  engine::RunResult result = small_result();
+  engine::RunRequest& request = result.effective;
+  request.step = engine::StepKind::ExpertLayer;
+  request.backend = engine::GemmBackend::CublasLtGrouped;
+  request.linear.passes = engine::StepPasses::Forward;
+  request.recipe.scaling = Scaling::Block;
+  request.expert_layer.mixed_recipes = true;
+  request.expert_layer.down_scaling = Scaling::Nvfp4;
+  result.device.compute_capability = "9.0";
+  result.device.cublaslt_version = "13.10.0";
+  result.emulated = "products of the down projection need Blackwell";
+  const auto fprop = stage_work(result, Stage::Fprop);
+  ASSERT_TRUE(fprop.has_value());
+  const double up = 48 * 64 * (1 + 4.0 / 128) + 2 * 32 * 64 * (1 + 4.0 / 16384) + 48 * 32 * 2.0;
+  const double down = 2.0 * (48 * 16 + 2 * 64 * 16 + 48 * 64);
+  EXPECT_DOUBLE_EQ(fprop->bytes, up + down);
+  result.device.name = "NVIDIA H200";
+  result.device.multiprocessors = 132;
+  EXPECT_EQ(nominal_peaks(result)->flop_per_clock, 8192.0 * 132);
+  request.recipe.scaling = Scaling::Mxfp8;
+  EXPECT_EQ(nominal_peaks(result)->flop_per_clock, 4096.0 * 132);
+}
+
 TEST(StageWork, QuantizingReadsEveryOperandOnceAndWritesItsCopies) {
   engine::RunResult result = small_result();
   result.effective.recipe.scaling = Scaling::Block;  // W in 128x128 blocks, X and dY in 1x128
