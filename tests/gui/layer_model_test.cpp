@@ -60,7 +60,7 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second);
     EXPECT_LT(box.place.column, app::kLayerColumns);
     EXPECT_LT(box.place.row, app::kLayerRows);
-    EXPECT_EQ(box.has_numbers, engine::traits_of(box.result.tensor).operand);
+    EXPECT_EQ(box.has_numbers, engine::traits_of(box.result.tensor).operand.has_value());
   }
   for (const app::LayerKernelBox& box : model.kernels()) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
@@ -129,6 +129,9 @@ TEST(LayerModel, TheSentenceNamesTheLargest) {
   run.result.expert_layer->error_sources.pop_back();
   EXPECT_EQ(model_of(run).sentence(), "A costs most: left unquantized, Y gains 4.0 dB.");
   run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.9}};
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor costs Y anything"));
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("A unquantized loses 0.1 dB"));
+  run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.99}};
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
   run.result.expert_layer->error_sources.clear();
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("Not measured on a device"));

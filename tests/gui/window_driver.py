@@ -248,25 +248,24 @@ class Window:
 
     def choose(self, name, label):
         """Opens a combo and clicks the option whose label contains `label`."""
-        self.click(name)
-        current = self.wait(f"options of {name}",
-                            lambda m: any(c["kind"] == "option" and c["id"].startswith(name + ".")
-                                          for c in m["controls"]))
+        def options(current):
+            return [c for c in current["controls"] if c["id"].startswith(name + ".") and c["kind"] == "option"]
         def found(current):
-            return next((c for c in current["controls"] if c["id"].startswith(name + ".")
-                         and c["kind"] == "option" and label in c["label"]), None)
-        if found(current) is None and self.control(f"{name}.filter"):
-            self.xdotool("type", "--delay", 30, "--", label)
-            current = self.wait(f"{label} among the options", found)
-        option = found(current)
-        assert option, f"{name} has no option {label}"
-        self.settle()
-        # A run that arrives meanwhile may have closed the list.
-        if self.control(option["id"]) is None:
-            self.click(name)
-            option = found(self.wait(f"{label} among the options again", found))
+            return next((c for c in options(current) if label in c["label"]), None)
+        # A run that arrives meanwhile moves the options, or closes the list.
+        for _ in range(3):
+            if not options(self.map()):
+                self.click(name)
+            current = self.wait(f"options of {name}", options)
+            if found(current) is None and self.control(f"{name}.filter"):
+                self.xdotool("type", "--delay", 30, "--", label)
+                current = self.wait(f"{label} among the options", found)
+            assert found(current), f"{name} has no option {label}, but {[c['label'] for c in options(current)]}"
             self.settle()
-        self.click(option["id"])
+            option = found(self.map())
+            if option:
+                return self.click(option["id"])
+        raise AssertionError(f"{name} did not stay open: {[c['label'] for c in options(self.map())]}")
 
     def open_file(self, path):
         """Through the dialog."""

@@ -106,7 +106,7 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   for (const engine::LayerTensorResult& one : layer.tensors) {
     tensors_.push_back({.result = one,
                         .place = place_of(one.tensor),
-                        .has_numbers = engine::traits_of(one.tensor).operand});
+                        .has_numbers = engine::traits_of(one.tensor).operand.has_value()});
   }
   const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
   const bool backward = run_->result.backward;
@@ -165,9 +165,16 @@ void LayerModel::derive_errors(const engine::LayerResult& layer) {
   if (std::isnan(first.gain_db)) {
     sentence_ = "Y was not compared: the step has no forward pass of its own.";
   } else if (first.gain_db < 0.05) {
-    sentence_ =
-        "No single tensor decides: leaving one of them unquantized changes Y by less than "
-        "0.1 dB.";
+    // Errors of several tensors can cancel in part.
+    const double worst = errors_.back().gain_db;
+    sentence_ = worst > -0.05 ? "No single tensor decides: leaving one of them unquantized changes "
+                                "Y by less than 0.1 dB."
+                              : fmt::format(
+                                    "No single tensor costs Y anything: leaving one of "
+                                    "them unquantized gains less than 0.1 dB, and {} "
+                                    "unquantized loses {} dB.",
+                                    engine::traits_of(errors_.back().tensor).symbol,
+                                    plot::decibel_text(-worst));
   } else {
     sentence_ = fmt::format("{} costs most: left unquantized, Y gains {} dB.", symbol,
                             plot::decibel_text(first.gain_db));
