@@ -14,11 +14,6 @@
 
 namespace engine {
 
-enum class OperandRole { Activations, Weights, Gradients };
-constexpr auto enum_names(OperandRole) {
-  return std::to_array<std::string_view>({"activations", "weights", "gradients"});
-}
-
 /// A 2D view [rows, columns] of values, row-major. Thread-safe for concurrent reads.
 class TensorSource {
  public:

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "engine/model/fields.h"
@@ -81,6 +82,12 @@ constexpr const ActivationTraits& traits_of(LayerActivation activation) {
   return kActivationTraits[static_cast<std::size_t>(activation)];
 }
 
+/// What a grouped product and its gradients read: X, W and dY.
+enum class OperandRole { Activations, Weights, Gradients };
+constexpr auto enum_names(OperandRole) {
+  return std::to_array<std::string_view>({"activations", "weights", "gradients"});
+}
+
 /// Which grouped product of an expert layer.
 enum class Projection : std::uint8_t { Up, Down };
 
@@ -91,23 +98,43 @@ constexpr auto enum_names(LayerTensor) {
       {"x", "w-up", "h", "a", "w-down", "y", "dy", "da", "dh", "dx", "dw-down", "dw-up"});
 }
 
+/// What a tensor is to the projection whose products read it, quantized if its recipe quantizes.
+struct LayerOperand {
+  Projection projection = Projection::Up;
+  OperandRole role = OperandRole::Activations;
+};
+
 struct LayerTensorTraits {
   std::string_view symbol;   // "dWdown"
   std::string_view meaning;  // "gradient of the down projection's weights"
-  bool operand = false;      // a product reads it, quantized if the recipe quantizes
-  bool backward = false;     // exists only in a backward pass
+  std::optional<LayerOperand> operand = {};
+  bool backward = false;  // exists only in a backward pass
 };
 
 inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()> kLayerTensors = {{
-    {.symbol = "X", .meaning = "input of the layer", .operand = true},
-    {.symbol = "Wup", .meaning = "weights of the up projection", .operand = true},
+    {.symbol = "X",
+     .meaning = "input of the layer",
+     .operand = LayerOperand{Projection::Up, OperandRole::Activations}},
+    {.symbol = "Wup",
+     .meaning = "weights of the up projection",
+     .operand = LayerOperand{Projection::Up, OperandRole::Weights}},
     {.symbol = "H", .meaning = "output of the up projection"},
-    {.symbol = "A", .meaning = "activation of H", .operand = true},
-    {.symbol = "Wdown", .meaning = "weights of the down projection", .operand = true},
+    {.symbol = "A",
+     .meaning = "activation of H",
+     .operand = LayerOperand{Projection::Down, OperandRole::Activations}},
+    {.symbol = "Wdown",
+     .meaning = "weights of the down projection",
+     .operand = LayerOperand{Projection::Down, OperandRole::Weights}},
     {.symbol = "Y", .meaning = "output of the layer"},
-    {.symbol = "dY", .meaning = "gradient of Y", .operand = true, .backward = true},
+    {.symbol = "dY",
+     .meaning = "gradient of Y",
+     .operand = LayerOperand{Projection::Down, OperandRole::Gradients},
+     .backward = true},
     {.symbol = "dA", .meaning = "gradient of A", .backward = true},
-    {.symbol = "dH", .meaning = "gradient of H", .operand = true, .backward = true},
+    {.symbol = "dH",
+     .meaning = "gradient of H",
+     .operand = LayerOperand{Projection::Up, OperandRole::Gradients},
+     .backward = true},
     {.symbol = "dX", .meaning = "gradient of X", .backward = true},
     {.symbol = "dWdown", .meaning = "gradient of the down projection's weights", .backward = true},
     {.symbol = "dWup", .meaning = "gradient of the up projection's weights", .backward = true},

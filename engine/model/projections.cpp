@@ -41,6 +41,45 @@ std::vector<StepPart> step_parts(const RunRequest& request) {
           {.request = projection_of(request, Projection::Down), .made = {.activations = true}}};
 }
 
+LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
+  const std::int64_t n = request.shape.n;
+  const std::int64_t k = request.shape.k;
+  switch (tensor) {
+    case LayerTensor::WUp:
+    case LayerTensor::DWUp:
+      return {.rows = n, .columns = k};
+    case LayerTensor::WDown:
+    case LayerTensor::DWDown:
+      return {.rows = k, .columns = activated_columns(request)};
+    case LayerTensor::H:
+    case LayerTensor::DH:
+      return {.routed = true, .columns = n};
+    case LayerTensor::A:
+    case LayerTensor::DA:
+      return {.routed = true, .columns = activated_columns(request)};
+    case LayerTensor::X:
+    case LayerTensor::Y:
+    case LayerTensor::DY:
+    case LayerTensor::DX:
+      break;
+  }
+  return {.routed = true, .columns = k};
+}
+
+double step_flop(const RunRequest& request, std::span<const std::int64_t> splits) {
+  const StepPasses passes = request.linear.passes;
+  const int products =
+      (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
+  double flop = 0.0;
+  for (const StepPart& part : step_parts(request)) {
+    flop += GroupedShape{.splits = {splits.begin(), splits.end()},
+                         .n = part.request.shape.n,
+                         .k = part.request.shape.k}
+                .flop();
+  }
+  return flop * request.layers * products;
+}
+
 std::string layer_number(StepKind step, int linear_layer) {
   if (step == StepKind::Linear) return std::to_string(linear_layer);
   return fmt::format("{}, {}", linear_layer / 2,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,19 +16,36 @@ constexpr bool is_expert_layer(const RunRequest& request) {
   return request.step == StepKind::ExpertLayer;
 }
 
-/// What the tensors of a linear layer are called.
+/// What a linear layer and its tensors are called.
 struct LinearSymbols {
+  const char* part = "";  // of a projection
   const char* x = "X";
   const char* w = "W";
+  const char* b = "b";
   const char* y = "Y";
   const char* dy = "dY";
   const char* dx = "dX";
   const char* dw = "dW";
+  const char* db = "db";
 };
-inline constexpr LinearSymbols kUpSymbols = {
-    .x = "X", .w = "Wup", .y = "H", .dy = "dH", .dx = "dX", .dw = "dWup"};
-inline constexpr LinearSymbols kDownSymbols = {
-    .x = "A", .w = "Wdown", .y = "Y", .dy = "dY", .dx = "dA", .dw = "dWdown"};
+inline constexpr LinearSymbols kUpSymbols = {.part = "up",
+                                             .x = "X",
+                                             .w = "Wup",
+                                             .b = "bup",
+                                             .y = "H",
+                                             .dy = "dH",
+                                             .dx = "dX",
+                                             .dw = "dWup",
+                                             .db = "dbup"};
+inline constexpr LinearSymbols kDownSymbols = {.part = "down",
+                                               .x = "A",
+                                               .w = "Wdown",
+                                               .b = "bdown",
+                                               .y = "Y",
+                                               .dy = "dY",
+                                               .dx = "dA",
+                                               .dw = "dWdown",
+                                               .db = "dbdown"};
 
 /// Columns of A, which the down projection reduces over.
 std::int64_t activated_columns(const RunRequest& request);
@@ -50,6 +68,19 @@ struct StepPart {
   MadeOperands made = {};
 };
 std::vector<StepPart> step_parts(const RunRequest& request);
+
+/// A tensor of an expert layer, for each expert.
+struct LayerExtent {
+  bool routed = false;    // an expert has the rows that are routed to it ...
+  std::int64_t rows = 0;  // ... else these
+  std::int64_t columns = 0;
+  std::int64_t rows_of(std::int64_t split) const { return routed ? split : rows; }
+};
+LayerExtent extent_of(const RunRequest& request, LayerTensor tensor);
+
+/// Useful FLOP of one step over all its layers and passes: 2 m n k per product, no padding, no
+/// activation.
+double step_flop(const RunRequest& request, std::span<const std::int64_t> splits);
 
 /// Columns of dY, and of Y.
 constexpr std::int64_t output_columns(const RunRequest& request) {

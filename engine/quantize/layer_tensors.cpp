@@ -3,68 +3,13 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "engine/model/projections.h"
 #include "engine/quantize/operand_layout.h"
 #include "engine/quantize/saved_memory.h"
 
 namespace engine {
-namespace {
-
-/// An operand's projection and role; of other tensors nothing.
-struct OperandOf {
-  Projection projection;
-  OperandRole role;
-};
-std::optional<OperandOf> operand_of(LayerTensor tensor) {
-  switch (tensor) {
-    case LayerTensor::X:
-      return OperandOf{Projection::Up, OperandRole::Activations};
-    case LayerTensor::WUp:
-      return OperandOf{Projection::Up, OperandRole::Weights};
-    case LayerTensor::A:
-      return OperandOf{Projection::Down, OperandRole::Activations};
-    case LayerTensor::WDown:
-      return OperandOf{Projection::Down, OperandRole::Weights};
-    case LayerTensor::DY:
-      return OperandOf{Projection::Down, OperandRole::Gradients};
-    case LayerTensor::DH:
-      return OperandOf{Projection::Up, OperandRole::Gradients};
-    default:
-      return std::nullopt;
-  }
-}
-
-/// Rows of every expert, and columns.
-struct Extent {
-  std::vector<std::int64_t> rows;
-  std::int64_t columns = 0;
-};
-Extent extent_of(const RunRequest& request, LayerTensor tensor,
-                 std::span<const std::int64_t> splits) {
-  const std::vector<std::int64_t> routed(splits.begin(), splits.end());
-  const auto every = [&](std::int64_t rows) {
-    return std::vector<std::int64_t>(splits.size(), rows);
-  };
-  switch (tensor) {
-    case LayerTensor::WUp:
-    case LayerTensor::DWUp:
-      return {every(request.shape.n), request.shape.k};
-    case LayerTensor::WDown:
-    case LayerTensor::DWDown:
-      return {every(request.shape.k), activated_columns(request)};
-    case LayerTensor::H:
-    case LayerTensor::DH:
-      return {routed, request.shape.n};
-    case LayerTensor::A:
-    case LayerTensor::DA:
-      return {routed, activated_columns(request)};
-    default:
-      return {routed, request.shape.k};
-  }
-}
-
-}  // namespace
 
 std::vector<LayerTensorResult> layer_tensors(const RunRequest& request,
                                              std::span<const std::int64_t> splits) {
@@ -75,16 +20,18 @@ std::vector<LayerTensorResult> layer_tensors(const RunRequest& request,
   for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
     if (traits_of(tensor).backward ? !backward : tensor == LayerTensor::Y && !forward) continue;
-    const Extent extent = extent_of(request, tensor, splits);
+    const LayerExtent extent = extent_of(request, tensor);
+    std::vector<std::int64_t> rows;
+    for (const std::int64_t split : splits) rows.push_back(extent.rows_of(split));
     LayerTensorResult& one = tensors.emplace_back();
     one.tensor = tensor;
-    one.rows = std::accumulate(extent.rows.begin(), extent.rows.end(), std::int64_t{0});
+    one.rows = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
     one.columns = extent.columns;
     const bool weight_gradient = tensor == LayerTensor::DWUp || tensor == LayerTensor::DWDown;
-    if (const std::optional<OperandOf> operand = operand_of(tensor)) {
-      one.bytes = copy_bytes(
-          projection_of(request, operand->projection).recipe, kernels::Direction::Rowwise,
-          {.role = operand->role, .splits = extent.rows, .columns = extent.columns});
+    if (const std::optional<LayerOperand>& operand = traits_of(tensor).operand) {
+      one.bytes = copy_bytes(projection_of(request, operand->projection).recipe,
+                             kernels::Direction::Rowwise,
+                             {.role = operand->role, .splits = rows, .columns = extent.columns});
     } else {
       one.bytes = one.rows * one.columns *
                   element_bytes(weight_gradient ? request.linear.wgrad_type

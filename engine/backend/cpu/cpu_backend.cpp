@@ -55,20 +55,6 @@ void apply_limitations(RunResult& result) {
   std::ranges::move(forced.deviations, std::back_inserter(result.deviations));
 }
 
-/// Useful FLOP of one step, all layers.
-double flop_of(const RunRequest& request, const GroupedShape& shape) {
-  const StepPasses passes = request.linear.passes;
-  const int products =
-      (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
-  double flop = 0.0;
-  for (const StepPart& part : step_parts(request)) {
-    flop +=
-        GroupedShape{.splits = shape.splits, .n = part.request.shape.n, .k = part.request.shape.k}
-            .flop();
-  }
-  return flop * request.layers * products;
-}
-
 /// An allocation failed, with however much was available before.
 Error ran_out_during(const char* what) {
   return {ErrorCode::OutOfMemory,
@@ -132,7 +118,7 @@ class CpuBackend final : public Backend {
     }
     ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
     result.splits = shape.splits;
-    result.flop = flop_of(request, shape);
+    result.flop = step_flop(request, shape.splits);
 
     context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
@@ -174,7 +160,7 @@ class CpuBackend final : public Backend {
   Status load(const RunRequest& request, const GroupedShape& shape) {
     const std::vector<StepPart> parts = step_parts(request);
     const auto loaded = [](const LoadedOperands& operands, const StepPart& part) {
-      return operands.kept() && operands.key == operand_key(part.request);
+      return operands.kept() && operands.key == operand_key(part.request, part.made);
     };
     if (std::ranges::equal(operands_, parts, loaded)) {
       const std::int64_t available = available_memory_bytes();

@@ -83,6 +83,10 @@ class CpuStep final : public HostStep {
     return elements(OperandRole::Weights, layer, expert);
   }
 
+  /// An expert's operand as its products read it, FP32; codes and rounded elements are decoded
+  /// where they are, without reading the operand again.
+  const float* widen(OperandRole role, kernels::Direction direction, int layer, int expert);
+
   /// Y [rows, n] and dX [rows, k] of an expert, in high precision: the caller's, or a buffer that
   /// the next expert overwrites.
   std::uint16_t* output_of(int layer, int expert);
@@ -121,7 +125,6 @@ class CpuStep final : public HostStep {
   void quantize(OperandRole role, kernels::Direction direction, const ExpertElements& elements,
                 int layer);
   void quantize_saved(int layer, int expert, bool quantize_weights);
-  const float* widen(OperandRole role, kernels::Direction direction, int layer, int expert);
   void reduce_bias(int layer, int expert, const ExpertElements& dy);
   std::int64_t weight_gradient_bytes() const;
   StepProgress& progress() { return setup_.progress != nullptr ? *setup_.progress : own_progress_; }

@@ -1,36 +1,18 @@
 #include "engine/backend/cpu/expert_layer_reference.h"
 
 #include "engine/backend/cpu/product.h"
+#include "engine/model/projections.h"
 #include "kernels/activation/activate.h"
 
 namespace engine {
 
 std::int64_t ExpertLayerReference::rows(LayerTensor tensor) const {
-  switch (tensor) {
-    case LayerTensor::WUp:
-    case LayerTensor::DWUp:
-      return layer_.shape().n;
-    case LayerTensor::WDown:
-    case LayerTensor::DWDown:
-      return layer_.shape().k;
-    default:
-      return layer_.shape().splits[static_cast<std::size_t>(expert_)];
-  }
+  return extent_of(layer_.request(), tensor)
+      .rows_of(layer_.shape().splits[static_cast<std::size_t>(expert_)]);
 }
 
 std::int64_t ExpertLayerReference::columns(LayerTensor tensor) const {
-  switch (tensor) {
-    case LayerTensor::H:
-    case LayerTensor::DH:
-      return layer_.shape().n;
-    case LayerTensor::A:
-    case LayerTensor::DA:
-    case LayerTensor::WDown:
-    case LayerTensor::DWDown:
-      return layer_.activated_columns();
-    default:
-      return layer_.shape().k;
-  }
+  return extent_of(layer_.request(), tensor).columns;
 }
 
 void ExpertLayerReference::read(LayerTensor tensor, const OperandStore& from,

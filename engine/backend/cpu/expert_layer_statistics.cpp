@@ -21,34 +21,25 @@ using kernels::GroupProductError;
 
 constexpr std::size_t kTensors = kLayerTensors.size();
 
-/// An operand of a projection.
-struct OperandOf {
-  LayerTensor tensor;
-  Projection projection;
-  OperandRole role;
-};
-constexpr std::array<OperandOf, 6> kOperands = {{
-    {LayerTensor::X, Projection::Up, OperandRole::Activations},
-    {LayerTensor::WUp, Projection::Up, OperandRole::Weights},
-    {LayerTensor::A, Projection::Down, OperandRole::Activations},
-    {LayerTensor::WDown, Projection::Down, OperandRole::Weights},
-    {LayerTensor::DY, Projection::Down, OperandRole::Gradients},
-    {LayerTensor::DH, Projection::Up, OperandRole::Gradients},
-}};
+/// The layer's operands, in the order in which the folds are kept.
+constexpr std::array kOperands = {LayerTensor::X,     LayerTensor::WUp, LayerTensor::A,
+                                  LayerTensor::WDown, LayerTensor::DY,  LayerTensor::DH};
+constexpr std::size_t index_of(LayerTensor operand) {
+  return static_cast<std::size_t>(std::ranges::find(kOperands, operand) - kOperands.begin());
+}
+const LayerOperand& operand_of(LayerTensor tensor) { return *traits_of(tensor).operand; }
 
 class Statistics {
  public:
   explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
-    for (std::size_t i = 0; i < kOperands.size(); ++i) {
-      if (exists(kOperands[i].tensor))
-        folds_[i].counts = zero_counts(rowwise(kOperands[i]).scales());
-    }
-    for (const OperandOf& operand : kOperands) {
-      if (!layer_.runs_forward() || traits_of(operand.tensor).backward) continue;
-      if (rowwise(operand).plan().quantized()) sources_.push_back(operand.tensor);
+    for (const LayerTensor operand : kOperands) {
+      if (!exists(operand)) continue;
+      folds_[index_of(operand)].counts = zero_counts(rowwise(operand).scales());
+      if (!layer_.runs_forward() || traits_of(operand).backward) continue;
+      if (rowwise(operand).plan().quantized()) sources_.push_back(operand);
     }
     source_errors_.resize(sources_.size());
-    trial_plan_ = rowwise(kOperands[2]).plan();
+    trial_plan_ = rowwise(LayerTensor::A).plan();
     trial_plan_.layers = 1;
     trial_plan_.keep_codes = false;
   }
@@ -75,9 +66,10 @@ class Statistics {
     const auto error = [&](LayerTensor tensor) {
       return product_accuracy(errors[static_cast<std::size_t>(tensor)]);
     };
-    ExpertResult row = expert_result(layer_.up().rows(expert),
-                                     folds_[0].counts.sums[static_cast<std::size_t>(expert)],
-                                     rowwise(kOperands[0]).plan().quantized());
+    ExpertResult row = expert_result(
+        layer_.up().rows(expert),
+        folds_[index_of(LayerTensor::X)].counts.sums[static_cast<std::size_t>(expert)],
+        rowwise(LayerTensor::X).plan().quantized());
     row.fprop = error(LayerTensor::Y);
     row.dgrad = error(LayerTensor::DX);
     row.wgrad = error(LayerTensor::DWUp);
@@ -91,11 +83,9 @@ class Statistics {
     for (LayerTensorResult& one : own.tensors) {
       const LayerTensor tensor = one.tensor;
       one.error = product_accuracy(errors_[static_cast<std::size_t>(tensor)]);
-      const auto* operand = std::ranges::find(kOperands, tensor, &OperandOf::tensor);
-      if (operand == kOperands.end()) continue;
-      const auto index = static_cast<std::size_t>(operand - kOperands.begin());
+      if (!traits_of(tensor).operand) continue;
       *statistics_of(result, tensor) =
-          std::move(folds_[index]).statistics(rowwise(*operand).scales());
+          folds_[index_of(tensor)].statistics(rowwise(tensor).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       own.error_sources.push_back(
@@ -113,7 +103,8 @@ class Statistics {
   CpuStep& projection(Projection which) const {
     return which == Projection::Up ? layer_.up() : layer_.down();
   }
-  OperandStage& rowwise(const OperandOf& operand) const {
+  OperandStage& rowwise(LayerTensor tensor) const {
+    const LayerOperand& operand = operand_of(tensor);
     return projection(operand.projection).stage(operand.role, Direction::Rowwise);
   }
 
@@ -136,12 +127,12 @@ class Statistics {
   }
 
   /// The operand before it was quantized: loaded, or what the activation made, by itself.
-  ExpertElements elements(const OperandOf& operand, int expert) {
-    CpuStep& of = projection(operand.projection);
-    ExpertElements made = of.elements(operand.role, 0, expert);
+  ExpertElements elements(LayerTensor tensor, int expert) {
+    const LayerOperand& operand = operand_of(tensor);
+    ExpertElements made = projection(operand.projection).elements(operand.role, 0, expert);
     if (made.activation.none()) return made;
     const std::int64_t offsets[2] = {0, made.rows};
-    const kernels::GroupedInput input = operand.tensor == LayerTensor::A
+    const kernels::GroupedInput input = tensor == LayerTensor::A
                                             ? layer_.activation_input(0, expert, offsets)
                                             : layer_.gradient_input(0, expert, offsets);
     std::uint16_t* const values = made_.reserve(made.rows * input.columns);
@@ -152,14 +143,13 @@ class Statistics {
   }
 
   void add_operands(int expert, std::array<GroupProductError, kTensors>& errors) {
-    for (std::size_t i = 0; i < kOperands.size(); ++i) {
-      const OperandOf& operand = kOperands[i];
-      if (!exists(operand.tensor)) continue;
+    for (const LayerTensor operand : kOperands) {
+      if (!exists(operand)) continue;
       const ExpertElements own = elements(operand, expert);
       if (own.rows == 0) continue;
       OperandStage& stage = rowwise(operand);
-      add_operand(stage, own, folds_[i]);
-      compare(operand.tensor, stage.widen(own, 0), ElementType::Fp32, errors);
+      add_operand(stage, own, folds_[index_of(operand)]);
+      compare(operand, stage.widen(own, 0), ElementType::Fp32, errors);
     }
   }
 
@@ -233,12 +223,13 @@ class Statistics {
   /// operands in FP32. The projections' own stages still hold the expert's operands.
   void add_sources(int expert) {
     if (layer_.up().rows(expert) == 0) return;
-    const auto quantized = [&](std::size_t operand) {
-      return rowwise(kOperands[operand]).widen(elements(kOperands[operand], expert), 0);
+    const auto as_read = [&](LayerTensor tensor) {
+      const LayerOperand& operand = operand_of(tensor);
+      return projection(operand.projection).widen(operand.role, Direction::Rowwise, 0, expert);
     };
-    const float* const x = quantized(0);
-    const float* const w_up = quantized(1);
-    const float* const w_down = quantized(3);
+    const float* const x = as_read(LayerTensor::X);
+    const float* const w_up = as_read(LayerTensor::WUp);
+    const float* const w_down = as_read(LayerTensor::WDown);
     const float* const exact_x = reference_.of(LayerTensor::X);
     const float* const exact_up = reference_.of(LayerTensor::WUp);
     const float* const exact_down = reference_.of(LayerTensor::WDown);
@@ -255,7 +246,7 @@ class Statistics {
           add_y(expert, widened(expert, activated(expert, x, w_up)), w_down, error);
           break;
         default:
-          add_y(expert, quantized(2), exact_down, error);
+          add_y(expert, as_read(LayerTensor::A), exact_down, error);
           break;
       }
     }

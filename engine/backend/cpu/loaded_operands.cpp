@@ -6,6 +6,7 @@
 
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
+#include "kernels/bias/bias.h"
 #include "kernels/common/types.h"
 
 namespace engine {
@@ -21,17 +22,24 @@ std::int64_t planned_element_bytes(const InputSpec& input) {
 
 bool backward(const RunRequest& request) { return request.linear.passes != StepPasses::Forward; }
 
-/// What an expert layer has beside its projections: H, A, dA and dH of all tokens, and the lossless
-/// layer of the largest expert.
+/// What an expert layer has beside its projections, and what its numerics take for the largest
+/// expert.
 double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, std::int64_t rows) {
   const auto tokens = static_cast<double>(request.shape.tokens);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
   const auto columns = static_cast<double>(activated_columns(request));
+  const auto m = static_cast<double>(rows);
   const double passes = backward(request) ? 2.0 : 1.0;
-  const double kept = request.layers * tokens * (n + columns) * 2.0 * passes;
-  return kept + passes * (static_cast<double>(rows) * (n + columns + 2.0 * k) * 6.0 +
-                          (n * k + k * columns) * 4.0);
+  // H and A, dA and dH of all tokens.
+  const double tensors = request.layers * tokens * (n + columns) * 2.0 * passes;
+  // Every tensor in FP32.
+  const double reference = passes * (m * (n + columns + 2.0 * k) + n * k + k * columns) * 4.0;
+  // An operand that the activation makes by itself; H, A and Y of another layer, A with its codes
+  // and as FP32.
+  const double made = m * std::max(n, columns) * 2.0;
+  const double trial = m * (n + columns + k) * 2.0 + m * columns * (1.25 + 4.0 + 4.0);
+  return tensors + reference + made + (request.linear.passes == StepPasses::Backward ? 0.0 : trial);
 }
 
 /// Memory of the passes other than one forward product: dY and its codes, codes of every layer and
@@ -49,23 +57,31 @@ double pass_bytes(const RunRequest& request, const GroupedShape& shape, std::int
   bytes += layers * (weights * code + tokens * (2.0 * k + 2.0 * n) * code);
   bytes += static_cast<double>(rows) * (12.0 * n + 8.0 * k) + 12.0 * n * k;
   if (request.linear.accumulate_wgrad) bytes += layers * weights * 4.0;
+  if (request.linear.bias) {
+    // db of every expert, and the partial sums of one.
+    bytes += 2.0 * request.shape.num_experts * n;
+    bytes += 4.0 * static_cast<double>(kernels::bias_partial_capacity(rows, 1, shape.n));
+  }
   return bytes;
 }
 
 }  // namespace
 
-OperandKey operand_key(const RunRequest& request) {
-  return {.activations = request.activations,
+OperandKey operand_key(const RunRequest& request, const MadeOperands& made) {
+  const bool reads_x = !made.activations;
+  const bool reads_dy = backward(request) && !made.gradients;
+  return {.activations = reads_x ? std::optional(request.activations) : std::nullopt,
           .weights = request.weights,
-          .gradients = backward(request) ? std::optional(request.linear.gradients) : std::nullopt,
+          .gradients = reads_dy ? std::optional(request.linear.gradients) : std::nullopt,
           .seed = request.seed,
           .num_experts = request.shape.num_experts,
           .tokens = request.shape.tokens,
           .n = request.shape.n,
           .k = request.shape.k,
           .layers = request.layers,
-          .files = {file_stamp(request.activations), file_stamp(request.weights),
-                    backward(request) ? file_stamp(request.linear.gradients) : FileStamp()}};
+          .files = {reads_x ? file_stamp(request.activations) : FileStamp(),
+                    file_stamp(request.weights),
+                    reads_dy ? file_stamp(request.linear.gradients) : FileStamp()}};
 }
 
 namespace {
@@ -124,7 +140,7 @@ MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
 
 Result<LoadedOperands> load_operands(const RunRequest& request, bool keep,
                                      const MadeOperands& made) {
-  LoadedOperands operands{.key = operand_key(request),
+  LoadedOperands operands{.key = operand_key(request, made),
                           .activations = std::nullopt,
                           .weights = {},
                           .gradients = std::nullopt,

@@ -17,9 +17,9 @@ namespace engine {
 
 /// What operand values depend on.
 struct OperandKey {
-  InputSpec activations;
+  std::optional<InputSpec> activations;  // only where they are loaded
   InputSpec weights;
-  std::optional<InputSpec> gradients;  // only where they are read
+  std::optional<InputSpec> gradients;  // likewise
   std::uint64_t seed = 0;
   int num_experts = 0;
   std::int64_t tokens = 0;
@@ -30,7 +30,8 @@ struct OperandKey {
   bool operator==(const OperandKey&) const = default;
 };
 
-OperandKey operand_key(const RunRequest& request);
+/// `made` is not loaded.
+OperandKey operand_key(const RunRequest& request, const MadeOperands& made = {});
 
 struct LoadedOperands {
   OperandKey key;

@@ -45,7 +45,7 @@ class CudaRun {
     result_.splits = shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
     plan_ = plan_step(result_, shape, resources_.capability);
-    result_.flop = plan_.flop;
+    result_.flop = step_flop(request_, result_.splits);
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
