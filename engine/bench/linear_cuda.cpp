@@ -160,7 +160,7 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
   };
   const auto product = [&](LinearPart part, Product which) {
     return Timed{part, 1,
-                 [this, which] { return both_->launch_product(which, stream_, unobserved_); }};
+                 [this, which] { return both_->launch_products(which, stream_, unobserved_); }};
   };
   const std::vector<Timed> parts = {
       step(LinearPart::ForwardStep, forward_graph_),

@@ -20,6 +20,17 @@ CallerTensor tensor(std::byte* values, const StepConfig& config, std::int64_t co
 
 }  // namespace
 
+void ExpertLayerConfig::connect() {
+  up.fed_gradients = true;
+  down.fed_activations = true;
+  down.late_activations = recompute;
+  up.symbols = kUpSymbols;
+  down.symbols = kDownSymbols;
+  up.tag_stride = 2;
+  down.tag_stride = 2;
+  down.tag_first = 1;
+}
+
 ExpertLayerStep::Extents ExpertLayerStep::extents(const ExpertLayerConfig& config) {
   // Codes are kept by the projection; without them its weight gradients read these.
   const bool keeps_a = !config.down.quantized() && !config.recompute && config.backward();
@@ -47,15 +58,7 @@ std::byte* ExpertLayerStep::dh(int layer) const {
 Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
     std::shared_ptr<const CublasLt> library, ExpertLayerConfig config, Operands operands,
     cudaStream_t stream) {
-  config.up.fed_gradients = true;
-  config.down.fed_activations = true;
-  config.down.late_activations = config.recompute;
-  config.up.symbols = kUpSymbols;
-  config.down.symbols = kDownSymbols;
-  config.up.tag_stride = 2;
-  config.down.tag_stride = 2;
-  config.down.tag_first = 1;
-
+  config.connect();
   std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep);
   made->config_ = config;
   const Extents sizes = extents(config);
@@ -107,8 +110,7 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
 
 std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
   ExpertLayerConfig connected = config;
-  connected.up.fed_gradients = true;
-  connected.down.fed_activations = true;
+  connected.connect();
   const Extents sizes = extents(config);
   // The projections count H and dA as their outputs.
   std::int64_t own = config.fuses(Projection::Down) ? 0 : sizes.a_layers * sizes.a;

@@ -28,6 +28,8 @@ struct ExpertLayerConfig {
   bool fused = true;
   bool recompute = false;
 
+  /// Fills in how the projections are connected, and what they are called. Once is enough.
+  void connect();
   bool forward() const { return passes != StepPasses::Backward; }
   bool backward() const { return passes != StepPasses::Forward; }
   /// The quantize kernels of this projection's operands compute the activation.
@@ -43,7 +45,7 @@ class ExpertLayerStep final : public DeviceStep {
     StepOperands up;    // X, Wup, biases; no gradients
     StepOperands down;  // Wdown, dY, biases; no activations
   };
-  /// Fills in how the projections are connected. Synchronises the stream.
+  /// Synchronises the stream.
   static Result<std::unique_ptr<ExpertLayerStep>> create(std::shared_ptr<const CublasLt> library,
                                                          ExpertLayerConfig config,
                                                          Operands operands, cudaStream_t stream);

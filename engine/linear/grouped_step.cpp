@@ -39,39 +39,26 @@ Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {
                     "Choosing whether weights are quantized");
 }
 
-namespace {
-
-/// What another part of the step makes for this layer.
-void feed(const std::vector<FedOperand>& fed, int layer, kernels::GroupedInput& input) {
-  if (fed.empty()) return;
-  const FedOperand& from = fed[static_cast<std::size_t>(layer)];
-  input.input = from.input;
-  input.activation = from.activation;
-  input.gradient = from.gradient;
+kernels::GroupedInput GroupedStep::input_of(const void* loaded, const std::vector<FedOperand>& fed,
+                                            int layer, std::int64_t columns) const {
+  const FedOperand from =
+      fed.empty() ? FedOperand{.input = loaded} : fed[static_cast<std::size_t>(layer)];
+  return {.input = from.input,
+          .type = config_.recipe.high_precision,
+          .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+          .num_groups = config_.num_groups,
+          .capacity_rows = config_.capacity_rows,
+          .columns = columns,
+          .activation = from.activation,
+          .gradient = from.gradient};
 }
 
-}  // namespace
-
 kernels::GroupedInput GroupedStep::activations(int layer) const {
-  kernels::GroupedInput input{.input = operands_.activations,
-                              .type = config_.recipe.high_precision,
-                              .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                              .num_groups = config_.num_groups,
-                              .capacity_rows = config_.capacity_rows,
-                              .columns = config_.k};
-  feed(operands_.fed_activations, layer, input);
-  return input;
+  return input_of(operands_.activations, operands_.fed_activations, layer, config_.k);
 }
 
 kernels::GroupedInput GroupedStep::gradients(int layer) const {
-  kernels::GroupedInput input{.input = operands_.gradients,
-                              .type = config_.recipe.high_precision,
-                              .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                              .num_groups = config_.num_groups,
-                              .capacity_rows = config_.capacity_rows,
-                              .columns = config_.n};
-  feed(operands_.fed_gradients, layer, input);
-  return input;
+  return input_of(operands_.gradients, operands_.fed_gradients, layer, config_.n);
 }
 
 kernels::GroupedInput GroupedStep::weights(int layer) const {
@@ -195,7 +182,8 @@ Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuff
   return x_.front().quantize(ours(stream), unobserved, stamps);
 }
 
-Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& observer) const {
+Status GroupedStep::launch_products(Product product, cudaStream_t stream,
+                                    StepObserver& observer) const {
   for (std::size_t index = 0; index < products_.size(); ++index) {
     if (products_[index].product == product) ENGINE_TRY(run(index, stream, observer));
   }
@@ -223,7 +211,7 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
     }
     // Back to back, as in a network's captured step: in this order a shared workspace was measured
     // to give wrong results.
-    ENGINE_TRY(run_all(Product::Fprop, stream, observer));
+    ENGINE_TRY(launch_products(Product::Fprop, stream, observer));
     for (int layer = 0; layer < config_.layers; ++layer) {
       ENGINE_TRY(add_biases(layer, stream, observer));
     }
@@ -239,7 +227,7 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
 }
 
 Status GroupedStep::backward_dw(cudaStream_t stream, StepObserver& observer) const {
-  return run_all(Product::Wgrad, stream, observer);
+  return launch_products(Product::Wgrad, stream, observer);
 }
 
 Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t stream) {

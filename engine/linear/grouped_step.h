@@ -40,8 +40,7 @@ class GroupedStep final : public DeviceStep {
   /// The delayed part of a step (linear.delayed_wgrad); launch() ends with it.
   Status backward_dw(cudaStream_t stream, StepObserver& observer) const;
 
-  /// Parts of a launch on their own: its first launches, and one product of every layer on the
-  /// operands of an earlier launch.
+  /// The first launches of a step on their own.
   Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
   /// The same as part of a step: under its stage.
   Status launch_head(cudaStream_t stream, StepObserver& observer) const;
@@ -55,9 +54,9 @@ class GroupedStep final : public DeviceStep {
   /// fprop with its bias.
   Status launch_product(int layer, Product product, cudaStream_t stream,
                         StepObserver& observer) const;
-  Status launch_product(Product product, cudaStream_t stream, StepObserver& observer) const {
-    return run_all(product, stream, observer);
-  }
+
+  /// One kind of product of every layer, without biases, on the operands of an earlier launch.
+  Status launch_products(Product product, cudaStream_t stream, StepObserver& observer) const;
 
   /// Of layer 0, one expert of a backend that launches them one by one; Unsupported for others.
   Status launch_expert(Product product, int expert, cudaStream_t stream) const;
@@ -96,6 +95,7 @@ class GroupedStep final : public DeviceStep {
   /// For launches of this project's kernels.
   kernels::LaunchStream ours(cudaStream_t stream) const { return {stream, config_.programmatic}; }
   Status check_operands() const;
+  Status make_bias_partials();
   Status make_operands(cudaStream_t stream);
   Status take_outputs(cudaStream_t stream);
   Status make_products(cudaStream_t stream);
@@ -103,7 +103,9 @@ class GroupedStep final : public DeviceStep {
   Status add_biases(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status bias_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status run(std::size_t index, cudaStream_t stream, StepObserver& observer) const;
-  Status run_all(Product product, cudaStream_t stream, StepObserver& observer) const;
+  /// An operand that the step loaded, or that another part of it makes for every layer.
+  kernels::GroupedInput input_of(const void* loaded, const std::vector<FedOperand>& fed, int layer,
+                                 std::int64_t columns) const;
   bool fused_bias() const;
 
   std::shared_ptr<const CublasLt> library_;

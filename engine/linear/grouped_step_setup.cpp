@@ -59,9 +59,14 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
   ENGINE_TRY(step.check_operands());
   ENGINE_ASSIGN(step.outputs_, caller_outputs(config, std::move(outputs)));
   ENGINE_ASSIGN(step.operands_.weight_lists, weight_lists(config, step.operands_));
-  ENGINE_ASSIGN(step.arrays_, StepArrays::create(config, stream));
-  ENGINE_ASSIGN(step.pointers_, PointerArrays::create(config, step.arrays_));
-  ENGINE_ASSIGN(step.workspaces_, Workspaces::create(config, stream));
+  {
+    // Projections of one layer have the same of these.
+    const AllocationScope scope({AllocationRole::Unknown, config.symbols.part});
+    ENGINE_ASSIGN(step.arrays_, StepArrays::create(config, stream));
+    ENGINE_ASSIGN(step.pointers_, PointerArrays::create(config, step.arrays_));
+    ENGINE_ASSIGN(step.workspaces_, Workspaces::create(config, stream));
+    ENGINE_TRY(step.make_bias_partials());
+  }
   ENGINE_TRY(step.make_operands(stream));
   ENGINE_TRY(step.take_outputs(stream));
   ENGINE_TRY(step.make_products(stream));
@@ -99,10 +104,11 @@ Status GroupedStep::check_operands() const {
   const std::int64_t codes_aligned = 16 * 8 / traits.code_bits;
   if (config_.scaled_products() && config_.k % codes_aligned != 0) {
     return Error{ErrorCode::Unsupported,
-                 fmt::format("Native {} products need a k that is a multiple of {} (rows of "
-                             "codes start at multiples of 16 bytes) and k is {}; use {}",
-                             traits.title, codes_aligned, config_.k,
-                             kernels::round_up(config_.k, codes_aligned))};
+                 fmt::format("Native {} products need rows of {} and {} that are a multiple of {} "
+                             "elements long (rows of codes start at multiples of 16 bytes), and "
+                             "these have {}; choose a shape that gives them {}",
+                             traits.title, config_.symbols.x, config_.symbols.w, codes_aligned,
+                             config_.k, kernels::round_up(config_.k, codes_aligned))};
   }
   const bool per_expert = !traits_of(config_.backend).one_launch;
   if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups)) {
@@ -113,12 +119,15 @@ Status GroupedStep::check_operands() const {
 
 bool GroupedStep::fused_bias() const { return traits_of(config_.recipe).sums_bias; }
 
+Status GroupedStep::make_bias_partials() {
+  const std::int64_t bytes = bias_partial_bytes(config_);
+  if (bytes == 0) return {};
+  ENGINE_ASSIGN(bias_partials_, DeviceBuffer::allocate(
+                                    bytes, {AllocationRole::Quantized, "bias gradient partials"}));
+  return {};
+}
+
 Status GroupedStep::make_operands(cudaStream_t stream) {
-  const AllocationScope scope({AllocationRole::Quantized, {}});
-  if (const std::int64_t bytes = bias_partial_bytes(config_); bytes > 0) {
-    ENGINE_ASSIGN(bias_partials_, DeviceBuffer::allocate(bytes, {AllocationRole::Quantized,
-                                                                 "bias gradient partials"}));
-  }
   const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
                        const kernels::GroupedInput& input) -> Status {
     setup.input = input;
@@ -167,26 +176,28 @@ Status GroupedStep::take_outputs(cudaStream_t stream) {
     owned_.push_back(std::move(buffer));
     return {};
   };
+  const auto name = [](const char* what, auto layer) {
+    return fmt::format("{}, layer {}", what, layer);
+  };
   for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
     LayerOutputs& outputs = outputs_[layer];
-    const auto name = [&](const char* what) { return fmt::format("{}, layer {}", what, layer); };
     const std::int64_t rows = config_.capacity_rows;
     if (config_.forward()) {
-      ENGINE_TRY(
-          take(outputs.y, config_.output_bytes() * rows * config_.n, name(config_.symbols.y)));
+      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n,
+                      name(config_.symbols.y, layer)));
     }
     if (!config_.backward()) continue;
-    ENGINE_TRY(
-        take(outputs.dx, config_.output_bytes() * rows * config_.k, name(config_.symbols.dx)));
+    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k,
+                    name(config_.symbols.dx, layer)));
     ENGINE_TRY(take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k,
-                    name(config_.symbols.dw)));
+                    name(config_.symbols.dw, layer)));
   }
   if (!config_.linear.bias || !config_.backward()) return {};
   // Every layer that has its own dY has its own db.
   for (int layer = 0; layer < config_.gradient_operands(); ++layer) {
     ENGINE_TRY(take(outputs_[static_cast<std::size_t>(layer)].bias_gradient,
                     config_.operand_bytes() * config_.num_groups * config_.n,
-                    config_.fed_gradients ? fmt::format("db, layer {}", layer) : "db"));
+                    config_.fed_gradients ? name(config_.symbols.db, layer) : "db"));
   }
   return {};
 }

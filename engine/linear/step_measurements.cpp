@@ -106,7 +106,7 @@ Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& c
   ENGINE_TRY(product.write_splits(dense.host_splits, stream));
   ENGINE_TRY(product.launch(stream, unobserved));
   ENGINE_ASSIGN(const Median median, time(kProducts, stream, [&] {
-                  return product.launch_product(Product::Fprop, stream, unobserved);
+                  return product.launch_products(Product::Fprop, stream, unobserved);
                 }));
   ceilings.products = median.samples;
   ceilings.product_flop_per_s = 2.0 * static_cast<double>(dense.capacity_rows) *
@@ -231,7 +231,7 @@ class IsolatedExperts {
     }
     for (const Product product : products_of(step_.config())) {
       ENGINE_TRY(add(stage_of(product), expert, timings, [&] {
-        return grouped ? step_.launch_product(product, stream_, unobserved)
+        return grouped ? step_.launch_products(product, stream_, unobserved)
                        : step_.launch_expert(product, expert, stream_);
       }));
     }

@@ -22,15 +22,19 @@ namespace {
 
 class Upload {
  public:
+  /// `done` of the upload's progress is there before, `share` is this part's.
   Upload(RunResult& result, const StepPart& part, const StepConfig& config,
-         DeviceOperands& operands, cudaStream_t stream, RunContext context)
+         DeviceOperands& operands, cudaStream_t stream, RunContext context, double done = 0.0,
+         double share = 1.0)
       : result_(result),
         request_(part.request),
         made_(part.made),
         config_(config),
         operands_(operands),
         stream_(stream),
-        context_(context) {}
+        context_(context),
+        done_(done),
+        share_(share) {}
 
   Result<UploadedStep> upload() {
     StepOperands& operands = uploaded_.operands;
@@ -41,7 +45,7 @@ class Upload {
       ENGINE_ASSIGN(operands.gradients, operand(OperandRole::Gradients, 0));
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
-      context_.progress.fraction.store(kUploadShare * layer / request_.layers);
+      context_.progress.fraction.store(kUploadShare * (done_ + share_ * layer / request_.layers));
       if (config_.list()) {
         ENGINE_TRY(list(layer));
       } else {
@@ -92,10 +96,10 @@ class Upload {
     std::vector<std::uint16_t> bits(values.size());
     std::transform(values.begin(), values.end(), bits.begin(),
                    [&](float value) { return round_to(request_.recipe.high_precision, value); });
-    ENGINE_ASSIGN(
-        DeviceBuffer buffer,
-        DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),
-                               {AllocationRole::Input, fmt::format("b, layer {}", layer)}));
+    ENGINE_ASSIGN(DeviceBuffer buffer,
+                  DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),
+                                         {AllocationRole::Input,
+                                          fmt::format("{}, layer {}", config_.symbols.b, layer)}));
     uploaded_.biases.push_back(std::move(buffer));
     return copy_to_device<std::uint16_t>(uploaded_.biases.back().data(), bits, stream_);
   }
@@ -107,6 +111,8 @@ class Upload {
   DeviceOperands& operands_;
   cudaStream_t stream_;
   RunContext context_;
+  double done_;
+  double share_;
   UploadedStep uploaded_;
 };
 
@@ -210,16 +216,11 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                    const DeviceCapability& capability) {
   const RunRequest& request = result.effective;
   StepPlan plan{.parts = step_parts(request), .configs = {}};
-  const int products = (request.linear.passes != StepPasses::Backward ? 1 : 0) +
-                       (request.linear.passes != StepPasses::Forward ? 2 : 0);
   for (const StepPart& part : plan.parts) {
     const RunRequest& linear = part.request;
     const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
     plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
                                          capability.compute_major));
-    plan.flop +=
-        GroupedShape{.splits = shape.splits, .n = linear.shape.n, .k = linear.shape.k}.flop() *
-        request.layers * products;
   }
   if (is_expert_layer(request)) {
     plan.layer = {.up = plan.configs.front(),
@@ -228,6 +229,8 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                   .activation = traits_of(request.expert_layer.activation).formula,
                   .fused = request.expert_layer.fused_activation,
                   .recompute = request.expert_layer.recompute_activation};
+    plan.layer->connect();
+    plan.configs = {plan.layer->up, plan.layer->down};
   }
   return plan;
 }
@@ -255,9 +258,10 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   BuiltStep built;
   std::vector<StepOperands> of_parts;
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
-    ENGINE_ASSIGN(
-        UploadedStep uploaded,
-        Upload(result, plan.parts[i], plan.configs[i], operands, stream, context).upload());
+    const double share = 1.0 / static_cast<double>(plan.parts.size());
+    Upload upload(result, plan.parts[i], plan.configs[i], operands, stream, context,
+                  static_cast<double>(i) * share, share);
+    ENGINE_ASSIGN(UploadedStep uploaded, upload.upload());
     std::ranges::move(uploaded.biases, std::back_inserter(built.biases));
     of_parts.push_back(std::move(uploaded.operands));
   }

@@ -2,17 +2,21 @@
 // is computed, and as two graphs that are replayed with changing routing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/backend/cuda/step_setup.h"
+#include "engine/device/allocation_ledger.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 #include "engine/input/routing.h"
+#include "engine/layer/layer_numerics.h"
 #include "engine/linear/output_check.h"
 #include "engine/model/projections.h"
 
@@ -61,6 +65,40 @@ class ExpertLayerTest : public ::testing::Test {
     return backend.run(request, {.progress = progress, .observer = observer_});
   }
 
+  /// Tensor by tensor.
+  void expect_numbers_of_cpu(RunRequest request) {
+    static const std::unique_ptr<Backend> kCpu = make_cpu_backend();
+    const Result<RunResult> made = run(*slot_.backend, request);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    request.backend = GemmBackend::CpuReference;
+    request.launch.iterations = 3;
+    const Result<RunResult> expected = run(*kCpu, request);
+    ASSERT_TRUE(expected.ok());
+    const RunResult& result = made.value();
+    EXPECT_EQ(result.flop, expected.value().flop);
+    // The same operands through bit-identical kernels.
+    EXPECT_EQ(result.activations.saturated, expected.value().activations.saturated);
+    EXPECT_EQ(result.weights.underflowed, expected.value().weights.underflowed);
+    EXPECT_EQ(result.gradients.saturated, expected.value().gradients.saturated);
+    ASSERT_TRUE(result.expert_layer);
+    const std::vector<LayerTensorResult>& tensors = result.expert_layer->tensors;
+    ASSERT_EQ(tensors.size(), expected.value().expert_layer->tensors.size());
+    for (const LayerTensorResult& tensor : tensors) {
+      const LayerTensorResult& other = *expected.value().expert_layer->find(tensor.tensor);
+      SCOPED_TRACE(name_of(tensor.tensor));
+      EXPECT_EQ(tensor.rows, other.rows);
+      EXPECT_EQ(tensor.bytes, other.bytes);
+      EXPECT_EQ(tensor.saved_bytes, other.saved_bytes);
+      EXPECT_EQ(tensor.error.lost, other.error.lost);
+      if (std::isinf(other.error.snr_db)) {
+        EXPECT_TRUE(std::isinf(tensor.error.snr_db));
+      } else {
+        // Stochastic choices aside, the same errors in another order of FP32 sums.
+        EXPECT_NEAR(tensor.error.snr_db, other.error.snr_db, 0.3);
+      }
+    }
+  }
+
   /// A step of the request, with its splits written.
   BuiltStep build(const RunRequest& request) {
     described_ = {};
@@ -104,40 +142,92 @@ class ExpertLayerTest : public ::testing::Test {
 };
 
 TEST_F(ExpertLayerTest, HasTheNumbersOfTheCpu) {
-  const std::unique_ptr<Backend> cpu = make_cpu_backend();
   for (const Scaling scaling : all_scalings()) {
     for (const EnumName& passes : kType<StepPasses>.names) {
       SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(passes.name));
-      RunRequest request = layer_request(scaling, static_cast<StepPasses>(passes.value));
-      const Result<RunResult> made = run(*slot_.backend, request);
-      ASSERT_TRUE(made.ok()) << made.error().message;
-      request.backend = GemmBackend::CpuReference;
-      request.launch.iterations = 3;
-      const Result<RunResult> expected = run(*cpu, request);
-      ASSERT_TRUE(expected.ok());
-      const RunResult& result = made.value();
-      EXPECT_EQ(result.flop, expected.value().flop);
-      // The same operands through bit-identical kernels.
-      EXPECT_EQ(result.activations.saturated, expected.value().activations.saturated);
-      EXPECT_EQ(result.weights.underflowed, expected.value().weights.underflowed);
-      EXPECT_EQ(result.gradients.saturated, expected.value().gradients.saturated);
-      ASSERT_TRUE(result.expert_layer);
-      const std::vector<LayerTensorResult>& tensors = result.expert_layer->tensors;
-      ASSERT_EQ(tensors.size(), expected.value().expert_layer->tensors.size());
-      for (const LayerTensorResult& tensor : tensors) {
-        const LayerTensorResult& other = *expected.value().expert_layer->find(tensor.tensor);
-        SCOPED_TRACE(name_of(tensor.tensor));
-        EXPECT_EQ(tensor.rows, other.rows);
-        EXPECT_EQ(tensor.bytes, other.bytes);
-        EXPECT_EQ(tensor.saved_bytes, other.saved_bytes);
-        EXPECT_EQ(tensor.error.lost, other.error.lost);
-        if (std::isinf(other.error.snr_db)) {
-          EXPECT_TRUE(std::isinf(tensor.error.snr_db));
-        } else {
-          // Stochastic choices aside, the same errors in another order of FP32 sums.
-          EXPECT_NEAR(tensor.error.snr_db, other.error.snr_db, 0.3);
-        }
-      }
+      expect_numbers_of_cpu(layer_request(scaling, static_cast<StepPasses>(passes.value)));
+    }
+  }
+}
+
+TEST_F(ExpertLayerTest, HasTheNumbersOfTheCpuWhateverIsChosen) {
+  struct Choice {
+    const char* name;
+    void (*choose)(RunRequest& request);
+  };
+  constexpr Choice kChoices[] = {
+      {"mixed, the down projection unquantized",
+       [](RunRequest& request) {
+         request.expert_layer.mixed_recipes = true;
+         request.expert_layer.down_scaling = Scaling::None;
+       }},
+      {"mixed, the down projection emulated",
+       [](RunRequest& request) {
+         request.expert_layer.mixed_recipes = true;
+         request.expert_layer.down_scaling = Scaling::Mxfp8;
+       }},
+      {"lists of weights",
+       [](RunRequest& request) { request.linear.weight_storage = WeightStorage::List; }},
+      {"one matmul per expert",
+       [](RunRequest& request) { request.backend = GemmBackend::CublasLtPerExpert; }},
+      {"FP16", [](RunRequest& request) { request.recipe.high_precision = ElementType::Fp16; }},
+      {"micro-batches", [](RunRequest& request) { request.linear.micro_batches = 3; }},
+      {"FP32 weight gradients, late, of a recomputed activation",
+       [](RunRequest& request) {
+         request.linear.wgrad_type = ElementType::Fp32;
+         request.linear.delayed_wgrad = true;
+         request.expert_layer.recompute_activation = true;
+       }},
+  };
+  for (const Scaling scaling : {Scaling::Block, Scaling::PerTensorCurrent}) {
+    for (const Choice& choice : kChoices) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + ", " + choice.name);
+      RunRequest request = layer_request(scaling);
+      choice.choose(request);
+      expect_numbers_of_cpu(request);
+    }
+  }
+}
+
+/// The most bytes that were allocated at the same time since `clock`.
+std::int64_t peak_bytes_since(std::uint64_t clock) {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> changes;
+  for (const Allocation& one : AllocationLedger::of_process().read()) {
+    if (one.space != MemorySpace::Device || one.allocated_at <= clock) continue;
+    const auto bytes = static_cast<std::int64_t>(one.bytes);
+    changes.emplace_back(one.allocated_at, bytes);
+    if (!one.live()) changes.emplace_back(one.freed_at, -bytes);
+  }
+  std::ranges::sort(changes);
+  std::int64_t now = 0;
+  std::int64_t peak = 0;
+  for (const auto& [time, bytes] : changes) {
+    now += bytes;
+    peak = std::max(peak, now);
+  }
+  return peak;
+}
+
+TEST_F(ExpertLayerTest, TakesNoMoreMemoryThanIsPlanned) {
+  for (const Scaling scaling : all_scalings()) {
+    for (const bool list : {false, true}) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + (list ? ", lists of weights" : ""));
+      RunRequest request = layer_request(scaling);
+      // Large enough that what every step has, whatever its shape, hides nothing.
+      request.shape = {.preset = {}, .num_experts = 4, .tokens = 8192, .n = 2048, .k = 2048};
+      request.expert_layer.fused_activation = !list;
+      if (list) request.linear.weight_storage = WeightStorage::List;
+      (void)operands_.keep_only({});
+      const std::uint64_t clock = AllocationLedger::of_process().clock();
+      const BuiltStep built = build(request);
+      const GroupedShape shape = resolve_shape(described_.effective).value();
+      const StepPlan plan = plan_step(described_, shape, capability_);
+      DeviceOperands nothing;
+      const std::int64_t operands = nothing.keep_only(plan.operand_keys());
+      EXPECT_LE(peak_bytes_since(clock), operands + plan.step_bytes());
+      ASSERT_TRUE(built.step->launch(stream_.get(), observer_).ok());
+      ASSERT_TRUE(measure_layer_numerics(*built.layer, stream_.get(), described_).ok());
+      EXPECT_LE(peak_bytes_since(clock), operands + plan.step_bytes() + plan.numerics_bytes());
     }
   }
 }
