@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/layer/error_sources.h"
 #include "engine/linear/step_numerics.h"
 #include "engine/quantize/layer_tensors.h"
 #include "engine/quantize/quantize_cuda.h"
@@ -69,7 +70,8 @@ class LayerNumerics {
     ENGINE_TRY(run_reference());
     result_.experts.assign(result_.splits.size(), {});
     for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, own));
-    return measure_outputs(own);
+    ENGINE_TRY(measure_outputs(own));
+    return config_.forward() ? measure_sources(own) : Status{};
   }
 
  private:
@@ -128,10 +130,11 @@ class LayerNumerics {
                                     .count = count},
                                    stream_),
                     "Launching the widen kernel");
+    const auto index = static_cast<std::size_t>(tensor);
+    widened_[index] = values.as<float>();
+    references_[index] = widened_[index];
     buffers_.push_back(std::move(values));
-    const void* const data = buffers_.back().data();
-    references_[static_cast<std::size_t>(tensor)] = static_cast<const float*>(data);
-    return data;
+    return static_cast<const void*>(widened_[index]);
   }
 
   Status run_reference() {
@@ -268,11 +271,37 @@ class LayerNumerics {
       type = ElementType::Fp32;
       ENGINE_CUDA_TRY(cudaStreamSynchronize(stream_), "Decoding an operand");
     }
+    if (is_forward_operand(operand.tensor)) {
+      forward_operands_.push_back({.tensor = operand.tensor,
+                                   .input = input,
+                                   .decoded = decoded.as<float>(),
+                                   .read = widened_[static_cast<std::size_t>(operand.tensor)]});
+    }
     ENGINE_ASSIGN(const Errors errors,
                   errors_of(static_cast<std::size_t>(operand.tensor), values, type,
                             input.row_offsets, input.capacity_rows, input.columns));
     one.error = accuracy_of_all(errors);
+    if (is_forward_operand(operand.tensor)) buffers_.push_back(std::move(decoded));
     return {};
+  }
+
+  /// X and weights, of a forward pass: where errors come from is measured with them once more.
+  bool is_forward_operand(LayerTensor tensor) const {
+    return config_.forward() && tensor != LayerTensor::A && !traits_of(tensor).backward;
+  }
+
+  Status measure_sources(LayerResult& own) {
+    // The reference's own Y is overwritten by the trials.
+    const std::int64_t bytes =
+        config_.down.capacity_rows * config_.down.n * std::int64_t{sizeof(float)};
+    ENGINE_ASSIGN(const DeviceBuffer lossless,
+                  DeviceBuffer::allocate(bytes, {AllocationRole::Check, "Y in FP32"}));
+    ENGINE_CUDA_TRY(
+        cudaMemcpyAsync(lossless.data(), reference_->down().outputs(0).y,
+                        static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream_),
+        "Keeping Y");
+    return measure_error_sources(step_, *reference_, forward_operands_, lossless.as<float>(),
+                                 stream_, own);
   }
 
   Status measure_outputs(LayerResult& own) {
@@ -310,6 +339,8 @@ class LayerNumerics {
   std::vector<Operand> operands_;
   std::unique_ptr<ExpertLayerStep> reference_;
   std::array<const float*, kLayerTensors.size()> references_ = {};
+  std::array<float*, kLayerTensors.size()> widened_ = {};  // of references_, those in buffers_
+  std::vector<ForwardOperand> forward_operands_;
 };
 
 }  // namespace
@@ -339,8 +370,14 @@ std::int64_t layer_numerics_bytes(const ExpertLayerConfig& config) {
                 measured(config.up, OperandRole::Weights, config.up.weight_rows(), k),
                 measured(config.down, OperandRole::Activations, tokens, a),
                 measured(config.down, OperandRole::Weights, config.down.weight_rows(), a),
-                measured(config.up, OperandRole::Gradients, tokens, n)});
-  return wide + lists + operand + ExpertLayerStep::bytes(reference_config(config));
+                measured(config.up, OperandRole::Gradients, tokens, n),
+                measured(config.down, OperandRole::Gradients, tokens, k)});
+  std::int64_t sources = 0;
+  if (config.forward()) {
+    // X and weights decoded, and the lossless Y.
+    sources = 4 * (weights + 2 * tokens * k) + error_source_bytes(config);
+  }
+  return wide + lists + operand + sources + ExpertLayerStep::bytes(reference_config(config));
 }
 
 }  // namespace engine

@@ -13,7 +13,7 @@ namespace engine {
 
 /// Fills the statistics of the operands, experts and expert_layer of `result`, whose effective
 /// request describes the step. Reads the outputs of the last launch, before which an accumulating
-/// dW must have been zero. Where Y's error comes from is not measured. Synchronises.
+/// dW must have been zero. Synchronises.
 Status measure_layer_numerics(const ExpertLayerStep& step, cudaStream_t stream, RunResult& result);
 
 /// Device bytes that measure_layer_numerics() allocates beside the step.

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "engine/model/recipe_traits.h"
+#include "engine/quantize/block_error.h"
 #include "engine/quantize/statistics_fold.h"
+#include "kernels/dequantize/dequantize.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
@@ -63,6 +65,40 @@ class DeviceCounts {
   int groups_ = 0;
 };
 
+std::int64_t decoded_bytes(const kernels::GroupedInput& input) {
+  return input.capacity_rows * input.columns * std::int64_t{sizeof(float)};
+}
+constexpr std::int64_t kBlockErrorBytes =
+    std::int64_t{kernels::kBlockErrorBins} * std::int64_t{sizeof(std::uint64_t)};
+
+/// `quantizer` null: nothing is quantized.
+Result<double> median_block_snr_db(const kernels::GroupedInput& input,
+                                   const CudaQuantizer* quantizer, cudaStream_t stream) {
+  DeviceBuffer decoded;
+  if (quantizer != nullptr) {
+    ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(decoded_bytes(input),
+                                                  {AllocationRole::Check, "decoded operand"}));
+    ENGINE_CUDA_TRY(
+        kernels::dequantize(
+            {.quantized = quantizer->view(Direction::Rowwise), .output = decoded.data()}, stream),
+        "Launching the dequantize kernel");
+  }
+  ENGINE_ASSIGN(const DeviceBuffer counts,
+                DeviceBuffer::allocate(kBlockErrorBytes,
+                                       {AllocationRole::Check, "errors of an operand's blocks"}));
+  ENGINE_CUDA_TRY(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream), "Clearing counts");
+  ENGINE_CUDA_TRY(
+      kernels::block_errors(
+          {.input = input, .decoded = decoded.as<float>(), .counts = counts.as<std::uint64_t>()},
+          stream),
+      "Launching the block-error kernel");
+  std::vector<std::uint64_t> bins(kernels::kBlockErrorBins);
+  ENGINE_TRY(fetch(counts.data(), bins, stream));
+  BlockErrors blocks;
+  blocks.add(bins);
+  return blocks.median_db();
+}
+
 /// `quantizer` null: the operand alone.
 Result<OperandNumbers> measure(const kernels::GroupedInput& input,
                                const std::vector<std::int64_t>& splits,
@@ -106,6 +142,7 @@ Result<OperandNumbers> measure(const kernels::GroupedInput& input,
                   "Launching the statistics kernel");
   ENGINE_TRY(on_device.to_host(counts, stream));
   OperandStatistics statistics = fold_statistics(counts, arrays);
+  ENGINE_ASSIGN(statistics.median_block_snr_db, median_block_snr_db(input, quantizer, stream));
   return OperandNumbers{std::move(statistics), std::move(counts.sums)};
 }
 
@@ -128,7 +165,9 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
 
 std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
                            const kernels::GroupedInput& input) {
-  if (!traits_of(recipe).quantizes()) return DeviceCounts::bytes(input.num_groups, 0);
+  if (!traits_of(recipe).quantizes()) {
+    return DeviceCounts::bytes(input.num_groups, 0) + kBlockErrorBytes;
+  }
   const CudaQuantizer::Setup setup = quantizer_setup(recipe, role, input);
   const OperandLayout layout = operand_layout(recipe, role, Direction::Rowwise,
                                               {.capacity_rows = input.capacity_rows,
@@ -138,7 +177,7 @@ std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
       static_cast<std::int64_t>(layout.fp32_scales() ? sizeof(kernels::BlockLosses) / sizeof(float)
                                                      : sizeof(kernels::MicroLosses));
   return DeviceCounts::bytes(input.num_groups, losses * layout.scale_capacity) +
-         CudaQuantizer::bytes(setup);
+         CudaQuantizer::bytes(setup) + decoded_bytes(input) + kBlockErrorBytes;
 }
 
 }  // namespace engine

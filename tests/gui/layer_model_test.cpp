@@ -134,7 +134,7 @@ TEST(LayerModel, TheSentenceNamesTheLargest) {
   run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.99}};
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
   run.result.expert_layer->error_sources.clear();
-  EXPECT_THAT(model_of(run).sentence(), HasSubstr("Not measured on a device"));
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("did not measure it"));
   run.result.effective.recipe.scaling = engine::Scaling::None;
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("quantizes nothing"));
 }

@@ -155,8 +155,8 @@ void LayerModel::derive_errors(const engine::LayerResult& layer) {
           return engine::traits_of(part.request.recipe).quantizes();
         });
     sentence_ = quantizes
-                    ? "Not measured on a device, nor without a forward pass: run this request "
-                      "on the CPU."
+                    ? "This run did not measure it: choose a step with a forward pass and run "
+                      "it again."
                     : "Forward quantizes nothing: what is left is rounding to high precision.";
     return;
   }

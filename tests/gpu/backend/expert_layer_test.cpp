@@ -97,6 +97,18 @@ class ExpertLayerTest : public ::testing::Test {
         EXPECT_NEAR(tensor.error.snr_db, other.error.snr_db, 0.3);
       }
     }
+    const LayerResult& layer = *result.expert_layer;
+    const LayerResult& layer_of_cpu = *expected.value().expert_layer;
+    ASSERT_EQ(layer.error_sources.size(), layer_of_cpu.error_sources.size());
+    for (std::size_t i = 0; i < layer.error_sources.size(); ++i) {
+      EXPECT_EQ(layer.error_sources[i].tensor, layer_of_cpu.error_sources[i].tensor);
+      EXPECT_NEAR(layer.error_sources[i].snr_db, layer_of_cpu.error_sources[i].snr_db, 0.3)
+          << name_of(layer.error_sources[i].tensor);
+    }
+    EXPECT_EQ(std::isnan(layer.unquantized_snr_db), std::isnan(layer_of_cpu.unquantized_snr_db));
+    if (request.linear.passes != StepPasses::Backward) {
+      EXPECT_NEAR(layer.unquantized_snr_db, layer_of_cpu.unquantized_snr_db, 0.3);
+    }
   }
 
   /// A step of the request, with its splits written.

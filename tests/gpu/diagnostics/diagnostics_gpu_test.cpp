@@ -3,9 +3,12 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <random>
 #include <string>
 #include <tuple>
 
+#include "kernels/diagnostics/block_error.h"
 #include "kernels/diagnostics/statistics.h"
 #include "tests/gpu/diagnostics/equal_counts.h"
 #include "tests/gpu/kernels/device_array.h"
@@ -198,6 +201,44 @@ TEST_F(DiagnosticsGpu, UnalignedOrOddOperandsAreRefused) {
       kernels::group_checksum(
           {.row_offsets = offsets, .num_groups = 1, .capacity_rows = 1, .columns = 12}, nullptr),
       cudaErrorInvalidValue);
+}
+
+TEST_F(DiagnosticsGpu, ErrorsOfBlocksAreCountedAsByTheTwin) {
+  constexpr std::int64_t kColumns = 272;
+  for (const std::vector<std::int64_t>& splits : routings()) {
+    std::vector<std::int64_t> offsets = {0};
+    for (const std::int64_t rows : splits) offsets.push_back(offsets.back() + rows);
+    const std::int64_t capacity = offsets.back() + 5;  // rows behind the groups are not counted
+    std::mt19937 random(static_cast<unsigned>(capacity));
+    std::vector<std::uint16_t> words(static_cast<std::size_t>(capacity * kColumns));
+    std::vector<float> decoded(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      // Any bits: infinities, NaN, subnormals; some blocks of zeros, some that come back exactly.
+      words[i] = i / 64 % 7 == 0 ? 0 : static_cast<std::uint16_t>(random());
+      const float x = std::bit_cast<float>(std::uint32_t{words[i]} << 16);
+      decoded[i] = i / 64 % 5 == 0 ? x : x * (1.0F + 0x1p-6F * static_cast<float>(random() % 64));
+    }
+    kernels::BlockErrorArgs args{.input = {.input = words.data(),
+                                           .type = InputType::Bf16,
+                                           .row_offsets = offsets.data(),
+                                           .num_groups = static_cast<int>(splits.size()),
+                                           .capacity_rows = capacity,
+                                           .columns = kColumns},
+                                 .decoded = decoded.data()};
+    std::vector<std::uint64_t> expected(kernels::kBlockErrorBins);
+    args.counts = expected.data();
+    kernels::block_errors_cpu(args);
+    const DeviceArray<std::uint16_t> device_words(words);
+    const DeviceArray<float> device_decoded(decoded);
+    const DeviceArray<std::int64_t> device_offsets(offsets);
+    const DeviceArray<std::uint64_t> counts(std::vector<std::uint64_t>(kernels::kBlockErrorBins));
+    args.input.input = device_words.get();
+    args.input.row_offsets = device_offsets.get();
+    args.decoded = device_decoded.get();
+    args.counts = counts.get();
+    ASSERT_EQ(kernels::block_errors(args, nullptr), cudaSuccess);
+    ASSERT_EQ(counts.values(), expected);
+  }
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 // scales, the bits of the output and what must stay unwritten.
 #include "kernels/dequantize/dequantize.h"
 
+#include <bit>
 #include <cmath>
 #include <random>
 
 #include "kernels/dequantize/group_view.h"
+#include "kernels/dequantize/narrow.h"
 #include "kernels/dequantize/widen.h"
 #include "tests/gpu/kernels/twin_comparison.h"
 
@@ -176,6 +178,42 @@ TEST_F(WidenGpu, EveryPatternOfBothTypesMatchesTheTwin) {
     }
   }
   EXPECT_EQ(kernels::widen({.input = narrow.get(), .type = InputType::Fp32, .count = 8}, nullptr),
+            cudaErrorInvalidValue);
+}
+
+class NarrowGpu : public DeviceTest {};
+
+TEST_F(NarrowGpu, TiesLimitsAndSpecialValuesMatchTheTwin) {
+  // Around every BF16 value and halfway to the next, which covers FP16's grid with its subnormals
+  // and its overflow too.
+  std::vector<float> values;
+  for (std::uint32_t high = 0; high < 0x10000U; ++high) {
+    for (const std::uint32_t low : {0U, 0x1U, 0x7FFFU, 0x8000U, 0x8001U, 0xFFFFU}) {
+      values.push_back(std::bit_cast<float>(high << 16 | low));
+    }
+    // FP16's last bits are finer than BF16's.
+    for (const std::uint32_t low : {0x0FFFU, 0x1000U, 0x1001U, 0x2000U, 0x3000U}) {
+      values.push_back(std::bit_cast<float>(high << 16 | low));
+    }
+  }
+  values.resize(values.size() / 8 * 8);
+  const DeviceArray<float> wide(values);
+  for (const InputType type : {InputType::Bf16, InputType::Fp16}) {
+    std::vector<std::uint16_t> expected(values.size());
+    kernels::narrow_cpu({.input = values.data(),
+                         .output = expected.data(),
+                         .type = type,
+                         .count = static_cast<std::int64_t>(values.size())});
+    const DeviceArray<std::uint16_t> rounded(std::vector<std::uint16_t>(values.size(), 0xABCD));
+    ASSERT_EQ(kernels::narrow({.input = wide.get(),
+                               .output = rounded.get(),
+                               .type = type,
+                               .count = static_cast<std::int64_t>(values.size())},
+                              nullptr),
+              cudaSuccess);
+    ASSERT_EQ(rounded.values(), expected);
+  }
+  EXPECT_EQ(kernels::narrow({.input = wide.get(), .type = InputType::Fp32, .count = 8}, nullptr),
             cudaErrorInvalidValue);
 }
 

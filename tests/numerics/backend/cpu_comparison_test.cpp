@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -200,6 +201,41 @@ double median_db(const kernels::GroupedInput& input, const float* decoded) {
   BlockErrors blocks;
   blocks.add(input, decoded);
   return blocks.median_db();
+}
+
+TEST(MedianBlockSnr, IsTheMedianOfTheBlocksOwnRatios) {
+  constexpr std::int64_t kRows = 700;
+  constexpr std::int64_t kColumns = 48;
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(kRows * kColumns);
+  std::vector<float> decoded;
+  for (float& value : x) value = normal(random);
+  // From 0 to 80 dB, and some that come back exactly.
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float error = std::pow(10.0F, -static_cast<float>(i / 480) / 18.0F);
+    decoded.push_back(i % 960 < 96 ? x[i] : x[i] + error * normal(random));
+  }
+  const std::int64_t offsets[] = {0, kRows};
+  const kernels::GroupedInput input{.input = x.data(),
+                                    .type = kernels::InputType::Fp32,
+                                    .row_offsets = offsets,
+                                    .num_groups = 1,
+                                    .capacity_rows = kRows,
+                                    .columns = kColumns};
+  std::vector<double> ratios;
+  for (std::size_t begin = 0; begin < x.size(); begin += kernels::kErrorBlock) {
+    double signal = 0.0;
+    double noise = 0.0;
+    for (std::size_t i = begin; i < begin + kernels::kErrorBlock; ++i) {
+      signal += std::pow(static_cast<double>(x[i]), 2.0);
+      noise += std::pow(static_cast<double>(x[i]) - static_cast<double>(decoded[i]), 2.0);
+    }
+    ratios.push_back(10.0 * std::log10(signal / noise));
+  }
+  std::ranges::sort(ratios);
+  const double expected = (ratios[ratios.size() / 2 - 1] + ratios[ratios.size() / 2]) / 2.0;
+  EXPECT_NEAR(median_db(input, decoded.data()), expected, kBlockErrorStepDb);
 }
 
 TEST(MedianBlockSnr, LeavesOutBlocksOfZerosAndTakesShortOnes) {

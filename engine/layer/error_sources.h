@@ -1,0 +1,35 @@
+// Where the error of an expert layer's Y comes from, on the device: Y again and again, each time
+// with one operand of forward left unquantized.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/layer/expert_layer_step.h"
+#include "engine/model/error.h"
+#include "engine/model/layer_result.h"
+
+namespace engine {
+
+/// X, Wup or Wdown of layer 0.
+struct ForwardOperand {
+  LayerTensor tensor = LayerTensor::X;
+  kernels::GroupedInput input;     // unquantized, in high precision
+  const float* decoded = nullptr;  // as its products read it; null = nothing is quantized
+  float* read = nullptr;           // the copy that the reference's products read
+};
+
+/// Fills error_sources and unquantized_snr_db of the result. `reference` computes in FP32; its
+/// operands and outputs of forward are overwritten. `y` is the Y of the lossless layer,
+/// elsewhere. H and Y are rounded to high precision as the step's products do, A is quantized by
+/// the step's own kernels. Synchronises.
+Status measure_error_sources(const ExpertLayerStep& step, const ExpertLayerStep& reference,
+                             const std::vector<ForwardOperand>& operands, const float* y,
+                             cudaStream_t stream, LayerResult& result);
+
+/// Device bytes that measure_error_sources() allocates.
+std::int64_t error_source_bytes(const ExpertLayerConfig& config);
+
+}  // namespace engine
