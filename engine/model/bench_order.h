@@ -22,8 +22,10 @@ constexpr auto enum_names(BenchRouting) {
   return std::to_array<std::string_view>({"uniform", "one-hot", "half-full"});
 }
 
+inline constexpr std::int64_t kMaxBenchElements = std::int64_t{1} << 31;
+
 /// A grouped operand [rows, columns] in BF16, cut into `experts` groups of rows; columns are a
-/// multiple of 16, and there are at most 2^31 elements.
+/// multiple of 16, and there are at most kMaxBenchElements elements.
 struct BenchShape {
   int experts = 1;
   std::int64_t rows = 0;
@@ -33,8 +35,8 @@ struct BenchShape {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&BenchShape::experts>({.low = 1, .high = kMaxExperts}),
-                      engine::field<&BenchShape::rows>({.low = 1}),
-                      engine::field<&BenchShape::columns>({.low = 16}),
+                      engine::field<&BenchShape::rows>({.low = 1, .high = kMaxBenchElements}),
+                      engine::field<&BenchShape::columns>({.low = 16, .high = kMaxBenchElements}),
                       engine::field<&BenchShape::routing>()};
   }
   Flaw flaw() const;

@@ -197,15 +197,14 @@ Flaw BenchRow::flaw() const { return flaw_of_median(median_us); }
 Flaw LinearBenchRow::flaw() const { return skipped.empty() ? flaw_of_median(median_us) : Flaw(); }
 
 Flaw BenchShape::flaw() const {
-  constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
   if (columns % 16 != 0) {
     return {"columns", fmt::format("is {}; it must be a multiple of 16: use {}", columns,
                                    (columns + 15) / 16 * 16)};
   }
-  if (rows <= kMaxElements / columns) return {};
+  if (rows <= kMaxBenchElements / columns) return {};
   return {"rows",
           fmt::format("is {}; times {} columns that is more than {} elements: take fewer rows",
-                      rows, columns, kMaxElements)};
+                      rows, columns, kMaxBenchElements)};
 }
 
 Flaw BenchOrder::flaw() const {

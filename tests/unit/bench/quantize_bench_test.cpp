@@ -33,6 +33,7 @@ TEST(BenchShapes, MistakesAreNamed) {
   EXPECT_THAT(refusal("1025x16x32"), HasSubstr("experts is 1025"));
   EXPECT_THAT(refusal("8x16x24"), HasSubstr("a multiple of 16: use 32"));
   EXPECT_THAT(refusal("8x999999x999984"), HasSubstr("fewer rows"));
+  EXPECT_THAT(refusal("8x16x9223372036854775807"), HasSubstr("between 16 and 2147483648"));
   EXPECT_FALSE(validate(BenchOrder{.seconds = 0}).ok());
 }
 
