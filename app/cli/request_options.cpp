@@ -10,6 +10,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/request_files.h"
 #include "engine/input/presets.h"
+#include "engine/model/leaves.h"
 #include "engine/model/values.h"
 
 namespace app::cli {

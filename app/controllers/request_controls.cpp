@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "engine/gemm/support.h"
+#include "engine/model/leaves.h"
 #include "engine/model/projections.h"
 #include "engine/model/values.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/controllers/request_controls.h"
-#include "engine/model/values.h"
+#include "engine/model/leaves.h"
 
 namespace app {
 namespace {

@@ -6,6 +6,7 @@
 #include "engine/gemm/same_step.h"
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/leaves.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/values.h"

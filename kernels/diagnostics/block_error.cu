@@ -3,6 +3,7 @@
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/diagnostics/block_error.h"
+#include "kernels/diagnostics/group_walk.cuh"
 
 namespace kernels {
 namespace {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/model/leaves.h"
 #include "engine/model/run_request.h"
-#include "engine/model/values.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"

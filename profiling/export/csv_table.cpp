@@ -1,5 +1,7 @@
 #include "profiling/export/csv_table.h"
 
+#include "engine/model/leaves.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

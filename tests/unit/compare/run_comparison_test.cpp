@@ -1,6 +1,6 @@
 // Runs side by side: what is matched, what is left out, and why.
 #include "profiling/compare/run_comparison.h"
-#include "engine/model/values.h"
+#include "engine/model/leaves.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

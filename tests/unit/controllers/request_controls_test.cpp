@@ -9,7 +9,7 @@
 
 #include "app/controllers/request_actions.h"
 #include "engine/gemm/support.h"
-#include "engine/model/values.h"
+#include "engine/model/leaves.h"
 
 namespace app {
 namespace {

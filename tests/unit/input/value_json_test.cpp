@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/model/leaves.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"

@@ -1,5 +1,6 @@
 // Values through their tables: which values limits refuse, how leaves are printed and parsed.
 #include "engine/model/values.h"
+#include "engine/model/leaves.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "app/protocol/wire_fields.h"
+#include "engine/model/leaves.h"
 #include "profiling/export/csv_table.h"
 #include "tests/unit/protocol/wire_mismatches.h"
 

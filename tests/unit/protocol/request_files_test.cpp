@@ -7,7 +7,7 @@
 
 #include "app/protocol/convert.h"
 #include "engine/input/value_json.h"
-#include "engine/model/values.h"
+#include "engine/model/leaves.h"
 
 namespace app {
 namespace {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/model/leaves.h"
 #include "engine/model/values.h"
 #include "tests/unit/session/sample_parts.h"
 #include "tests/unit/session/sample_visit.h"
