@@ -77,7 +77,7 @@ void print_table(const engine::RecipeComparison& comparison) {
   print(
       "\ntypical dB: median over blocks of {} neighbours in a row of the SNR of each, which a few "
       "large elements do not decide\n",
-      kernels::kErrorBlock);
+      engine::kErrorBlock);
 }
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {

@@ -99,6 +99,9 @@ struct ScaleMap {
   Flaw flaw() const;
 };
 
+/// Neighbours in a row whose error is measured together (kernels::kErrorBlock).
+inline constexpr int kErrorBlock = 16;
+
 /// Quantization of one operand of layer 0, all experts together.
 struct OperandStatistics {
   MagnitudeHistogram before;  // |x|
@@ -113,7 +116,7 @@ struct OperandStatistics {
   double snr_db =
       0.0;  // 10 log10(sum x^2 / sum (x - dequantized)^2) over finite elements; +inf if exact
   /// Error of the typical element, which a few large ones do not decide, as they decide snr_db:
-  /// median over blocks of kernels::kErrorBlock neighbours in a row of a block's own SNR, blocks of
+  /// median over blocks of kErrorBlock neighbours in a row of a block's own SNR, blocks of
   /// zeros left out. NaN: no such block, or a recording that does not have it.
   double median_block_snr_db = std::numeric_limits<double>::quiet_NaN();
   template <int = 0>

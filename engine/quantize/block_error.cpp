@@ -4,8 +4,12 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/model/operand_statistics.h"
+
 namespace engine {
 namespace {
+
+static_assert(kErrorBlock == kernels::kErrorBlock);
 
 /// Its middle.
 double decibels_of_bin(int bin) {
