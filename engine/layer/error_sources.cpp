@@ -6,6 +6,7 @@
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
+#include "kernels/bias/bias.h"
 #include "kernels/dequantize/dequantize.h"
 #include "kernels/dequantize/narrow.h"
 #include "kernels/dequantize/widen.h"
@@ -86,6 +87,24 @@ class SourceTrials {
                       "Launching the narrow kernel");
   }
 
+  /// A projection's product as the step rounds it: first itself, then with its bias.
+  Status multiply(const GroupedStep& reference, const GroupedStep& own, void* output) {
+    ENGINE_TRY(reference.launch_products(Product::Fprop, stream_, unobserved_));
+    const StepConfig& config = own.config();
+    ENGINE_TRY(narrow(reference.outputs(0).y, config.n, output));
+    if (!config.linear.bias) return {};
+    return check_cuda(kernels::add_bias({.values = output,
+                                         .type = config.recipe.high_precision,
+                                         .bias = own.operands().biases.front(),
+                                         .bias_type = config.recipe.high_precision,
+                                         .row_offsets = own.arrays().row_offsets.as<std::int64_t>(),
+                                         .num_groups = config.num_groups,
+                                         .capacity_rows = config.capacity_rows,
+                                         .columns = config.n},
+                                        stream_),
+                      "Launching the bias kernel");
+  }
+
   Status load(const ForwardOperand& operand, bool exact) const {
     if (exact || operand.decoded == nullptr) return widen(operand.input, operand.read);
     return check_cuda(cudaMemcpyAsync(operand.read, operand.decoded,
@@ -95,8 +114,7 @@ class SourceTrials {
   }
 
   Status compute_a() {
-    ENGINE_TRY(reference_.up().launch_product(0, Product::Fprop, stream_, unobserved_));
-    ENGINE_TRY(narrow(reference_.up().outputs(0).y, config_.up.n, h_.data()));
+    ENGINE_TRY(multiply(reference_.up(), step_.up(), h_.data()));
     kernels::GroupedInput input = step_.activation_input(0);
     input.input = h_.data();
     return check_cuda(kernels::activate({.input = input, .output = a_.data()}, stream_),
@@ -132,8 +150,7 @@ class SourceTrials {
     }
     ENGINE_TRY(compute_a());
     ENGINE_TRY(load_a(exact(LayerTensor::A)));
-    ENGINE_TRY(reference_.down().launch_product(0, Product::Fprop, stream_, unobserved_));
-    ENGINE_TRY(narrow(reference_.down().outputs(0).y, config_.down.n, made_.data()));
+    ENGINE_TRY(multiply(reference_.down(), step_.down(), made_.data()));
     ENGINE_CUDA_TRY(cudaMemsetAsync(errors_.data(), 0, errors_.bytes(), stream_),
                     "Clearing errors");
     const kernels::GroupedInput rows = step_.activation_input(0);

@@ -117,6 +117,7 @@ class ExpertLayerTest : public ::testing::Test {
     EXPECT_TRUE(apply_gates(request, capability_, library_->path(), described_).ok());
     const GroupedShape shape = resolve_shape(described_.effective).value();
     splits_ = shape.splits;
+    described_.splits = splits_;
     const StepPlan plan = plan_step(described_, shape, capability_);
     RunProgress progress;
     Result<BuiltStep> built = build_step(described_, plan, library_, operands_, stream_.get(),
