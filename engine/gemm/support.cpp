@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "engine/model/backend_traits.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 
 namespace engine {
@@ -218,7 +219,7 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                                     .workspace = strategy,
                                     .launch = request.launch,
                                     .backend = request.backend,
-                                    .layers = request.layers,
+                                    .layers = static_cast<int>(linear_layers(request)),
                                     .device = device,
                                     .linear = request.linear});
 }

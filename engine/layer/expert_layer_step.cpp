@@ -98,12 +98,16 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
                                                          .gradient = made->da_.data()}
                                             : FedOperand{.input = made->dh(layer)});
   }
+  std::shared_ptr<const Workspaces> workspaces;
+  if (Workspaces::can_share(config.up)) {
+    ENGINE_ASSIGN(workspaces, Workspaces::create(config.up, stream));
+  }
   ENGINE_ASSIGN(GroupedStep up, GroupedStep::create(library, config.up, std::move(operands.up),
-                                                    std::move(up_outputs), stream));
+                                                    std::move(up_outputs), stream, workspaces));
   made->up_.emplace(std::move(up));
   ENGINE_ASSIGN(GroupedStep down,
                 GroupedStep::create(std::move(library), config.down, std::move(operands.down),
-                                    std::move(down_outputs), stream));
+                                    std::move(down_outputs), stream, std::move(workspaces)));
   made->down_.emplace(std::move(down));
   return made;
 }
@@ -117,8 +121,10 @@ std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
   if (config.backward() && !config.fuses(Projection::Up)) own += sizes.dh_layers * sizes.h;
   // ... dA for every layer, though all use one.
   if (config.backward()) own -= (config.up.layers - 1) * sizes.a;
+  const std::int64_t shared =
+      Workspaces::can_share(config.up) ? Workspaces::bytes(config.down) : std::int64_t{0};
   return own * config.up.operand_bytes() + GroupedStep::bytes(connected.up) +
-         GroupedStep::bytes(connected.down);
+         GroupedStep::bytes(connected.down) - shared;
 }
 
 Status ExpertLayerStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {

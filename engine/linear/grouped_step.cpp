@@ -162,7 +162,7 @@ Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& ob
   }
   const WorkTag tag{.stage = stage_of(product.product), .layer = config_.tag(product.layer)};
   const WorkScope scope(observer, tag);
-  return workspaces_.with(number, product.product, stream, [&](void* workspace) {
+  return workspaces_->with(number, product.product, stream, [&](void* workspace) {
     return product.matmul->launch(workspace, stream, {.observer = observer, .tag = tag});
   });
 }
@@ -170,7 +170,7 @@ Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& ob
 Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stream) const {
   for (std::size_t index = 0; index < products_.size(); ++index) {
     if (products_[index].product != product || products_[index].layer != 0) continue;
-    return workspaces_.with(static_cast<int>(index), product, stream, [&](void* workspace) {
+    return workspaces_->with(static_cast<int>(index), product, stream, [&](void* workspace) {
       return products_[index].matmul->launch_expert(expert, workspace, stream);
     });
   }
@@ -239,7 +239,7 @@ Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t strea
     ProductTrial& made = trials.emplace_back();
     made.layer = config_.tag(product.layer);
     made.product = product.product;
-    ENGINE_TRY(workspaces_.with(number, product.product, stream, [&](void* workspace) -> Status {
+    ENGINE_TRY(workspaces_->with(number, product.product, stream, [&](void* workspace) -> Status {
       ENGINE_ASSIGN(made.trial, product.matmul->try_candidates(written_splits_, workspace, stream));
       return {};
     }));

@@ -26,10 +26,12 @@ namespace engine {
 class GroupedStep final : public DeviceStep {
  public:
   /// Allocates everything and asks for algorithms. Synchronises the stream. InvalidArgument if
-  /// operands are missing.
+  /// operands are missing. `workspaces`: those that this step shares with another of the same
+  /// strategy and passes; null = its own.
   static Result<GroupedStep> create(std::shared_ptr<const CublasLt> library,
                                     const StepConfig& config, StepOperands operands,
-                                    std::vector<CallerOutputs> outputs, cudaStream_t stream);
+                                    std::vector<CallerOutputs> outputs, cudaStream_t stream,
+                                    std::shared_ptr<const Workspaces> workspaces = nullptr);
 
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
   Status keep_weights(bool keep, cudaStream_t stream) const override;
@@ -114,7 +116,7 @@ class GroupedStep final : public DeviceStep {
   StepOperands operands_;
   StepArrays arrays_;
   PointerArrays pointers_;
-  Workspaces workspaces_;
+  std::shared_ptr<const Workspaces> workspaces_;
   std::vector<StepOperand> x_;       // one, or one per layer
   std::vector<StepOperand> late_x_;  // the columnwise copies, where they are separate
   std::vector<StepOperand> dy_;      // as x_, backward only

@@ -51,7 +51,8 @@ std::int64_t bias_partial_bytes(const StepConfig& config) {
 
 Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
                                         const StepConfig& config, StepOperands operands,
-                                        std::vector<CallerOutputs> outputs, cudaStream_t stream) {
+                                        std::vector<CallerOutputs> outputs, cudaStream_t stream,
+                                        std::shared_ptr<const Workspaces> workspaces) {
   GroupedStep step;
   step.library_ = std::move(library);
   step.config_ = config;
@@ -64,7 +65,10 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
     const AllocationScope scope({AllocationRole::Unknown, config.symbols.part});
     ENGINE_ASSIGN(step.arrays_, StepArrays::create(config, stream));
     ENGINE_ASSIGN(step.pointers_, PointerArrays::create(config, step.arrays_));
-    ENGINE_ASSIGN(step.workspaces_, Workspaces::create(config, stream));
+    step.workspaces_ = std::move(workspaces);
+    if (step.workspaces_ == nullptr) {
+      ENGINE_ASSIGN(step.workspaces_, Workspaces::create(config, stream));
+    }
     ENGINE_TRY(step.make_bias_partials());
   }
   ENGINE_TRY(step.make_operands(stream));

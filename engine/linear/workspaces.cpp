@@ -37,18 +37,19 @@ std::int64_t Workspaces::bytes(const StepConfig& config) {
   return kWorkspaceBytes * (traits_of(config.workspace).per_call ? 1 : count(config));
 }
 
-Result<Workspaces> Workspaces::create(const StepConfig& config, cudaStream_t stream) {
-  Workspaces made;
-  made.traits_ = traits_of(config.workspace);
+Result<std::shared_ptr<const Workspaces>> Workspaces::create(const StepConfig& config,
+                                                             cudaStream_t stream) {
+  auto made = std::make_shared<Workspaces>();
+  made->traits_ = traits_of(config.workspace);
   for (int i = 0; i < count(config); ++i) {
     ENGINE_ASSIGN(DeviceBuffer buffer,
                   DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace,
-                                                           owner(made.traits_.sharing, i)}));
+                                                           owner(made->traits_.sharing, i)}));
     ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                     "Clearing a workspace");
-    made.buffers_.push_back(std::move(buffer));
+    made->buffers_.push_back(std::move(buffer));
   }
-  return made;
+  return std::shared_ptr<const Workspaces>(std::move(made));
 }
 
 void* Workspaces::at(int index, Product product) const {

@@ -1,6 +1,7 @@
 // cuBLASLt workspaces by strategy. engine/gemm/support says which are hazardous on which versions.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "engine/device/buffer.h"
@@ -11,7 +12,8 @@ namespace engine {
 
 class Workspaces {
  public:
-  static Result<Workspaces> create(const StepConfig& config, cudaStream_t stream);
+  static Result<std::shared_ptr<const Workspaces>> create(const StepConfig& config,
+                                                          cudaStream_t stream);
 
   /// Calls `launch(workspace)` with the one that product number `index` gets. One per call is
   /// allocated and freed on the stream, under capture as nodes of the graph.
@@ -27,6 +29,11 @@ class Workspaces {
   }
 
   static std::int64_t bytes(const StepConfig& config);
+  /// Several steps of this configuration's strategy can use the same ones.
+  static bool can_share(const StepConfig& config) {
+    const WorkspaceTraits& traits = traits_of(config.workspace);
+    return traits.sharing != WorkspaceSharing::None && !traits.per_call;
+  }
 
  private:
   static std::int64_t call_bytes();

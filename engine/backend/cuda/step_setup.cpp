@@ -154,7 +154,10 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
                .effective = "as requested, hazardous",
                .reason = recipe.sentence});
     }
-    const Verdict workspace = workspace_support(linear.workspace, linear, capability);
+    // Products of both projections share.
+    RunRequest sharing = effective;
+    sharing.recipe = linear.recipe;
+    const Verdict workspace = workspace_support(effective.workspace, sharing, capability);
     // Run as requested: the user may want to see it fail. The replay checks will report it.
     if (workspace.support == Support::Hazardous) {
       deviate({.field = "workspace",
@@ -168,16 +171,6 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
              .requested = "graph replay",
              .effective = "graph replay, hazardous",
              .reason = launch.sentence});
-  }
-  const WorkspaceTraits& sharing = traits_of(effective.workspace);
-  if (is_expert_layer(effective) && sharing.sharing != WorkspaceSharing::None &&
-      !sharing.per_call) {
-    result.deviations.push_back({.field = "workspace",
-                                 .requested = std::string(name_of(effective.workspace)),
-                                 .effective = "within each projection",
-                                 .reason = "The two projections of an expert layer are steps of "
-                                           "their own, and their products share no workspace "
-                                           "across them"});
   }
   return {};
 }

@@ -266,6 +266,19 @@ TEST_F(ExpertLayerTest, HowTheActivationIsComputedChangesNoBit) {
   }
 }
 
+TEST_F(ExpertLayerTest, WhereTheWorkspaceIsChangesNoBitOfAnEagerStep) {
+  for (const Scaling scaling : {Scaling::None, Scaling::Block}) {
+    RunRequest request = layer_request(scaling);
+    request.workspace = WorkspaceStrategy::PerMatmul;
+    const std::vector<std::uint64_t> own = eager_sums(build(request));
+    for (const EnumName& name : kType<WorkspaceStrategy>.names) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(name.name));
+      request.workspace = static_cast<WorkspaceStrategy>(name.value);
+      EXPECT_EQ(eager_sums(build(request)), own);
+    }
+  }
+}
+
 TEST_F(ExpertLayerTest, ABackwardStepKeepsItsHWhileAlgorithmsAreTried) {
   RunRequest request = layer_request(Scaling::Block, StepPasses::Backward);
   // A shape of its own: what an earlier trial has learned is not tried again.

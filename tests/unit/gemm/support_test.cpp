@@ -157,7 +157,11 @@ TEST(WorkspaceSupport, CountsTheProductsThatShareAWorkspace) {
   request.linear.passes = StepPasses::ForwardBackward;
   EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Hazardous) << "fprop, dgrad and wgrad";
   EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Hazardous);
-  EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Supported) << "one product a layout";
+  EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Supported) << "one product per layout";
+  request.step = StepKind::ExpertLayer;
+  EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Hazardous) << "two projections";
+  request.linear.passes = StepPasses::Forward;
+  EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Hazardous) << "two projections";
   request.backend = GemmBackend::CublasLtPerExpert;
   EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Supported) << "no grouped kernel";
 }
