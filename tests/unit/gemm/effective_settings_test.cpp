@@ -1,0 +1,245 @@
+// Which settings have an effect in a run, what is reported of those that have none, and which
+// requests are the same step. No GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/gemm/same_step.h"
+#include "engine/gemm/support.h"
+#include "tests/unit/gemm/asked.h"
+
+namespace engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(ForcedSettings, BlockScalingAlwaysSplitsTheAccumulator) {
+  RunRequest request = shared_block_graph();
+  request.recipe.split_accumulator = false;
+  const ForcedSettings forced = forced_settings(request);
+  EXPECT_TRUE(forced.effective.recipe.split_accumulator);
+  ASSERT_EQ(forced.deviations.size(), 1U);
+  EXPECT_EQ(forced.deviations[0].requested, "off");
+  EXPECT_FALSE(forced.deviations[0].reason.empty());
+
+  request.recipe.scaling = Scaling::PerTensorCurrent;
+  EXPECT_EQ(forced_settings(request).effective, request);
+  EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+
+  request.programmatic_launch = true;
+  request.backend = GemmBackend::CublasLtGrouped;
+  EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+  request.backend = GemmBackend::CublasLtPerExpert;
+  EXPECT_FALSE(forced_settings(request).effective.programmatic_launch);
+  ASSERT_EQ(forced_settings(request).deviations.size(), 1U);
+  EXPECT_EQ(forced_settings(request).deviations[0].field, "programmatic_launch");
+}
+
+RunRequest run_of(Scaling scaling, GemmBackend backend = GemmBackend::CublasLtGrouped) {
+  RunRequest request;
+  request.recipe = recipe(scaling);
+  request.backend = backend;
+  return request;
+}
+
+/// The one deviation of a request; an empty one if there is none.
+Deviation only_deviation(const RunRequest& request) {
+  const std::vector<Deviation> deviations = forced_settings(request).deviations;
+  EXPECT_LE(deviations.size(), 1U);
+  return deviations.empty() ? Deviation{} : deviations.front();
+}
+
+constexpr Scaling kScalings[] = {Scaling::None,  Scaling::PerTensorCurrent,
+                                 Scaling::Block, Scaling::PerTensorDelayed,
+                                 Scaling::Mxfp8, Scaling::Nvfp4};
+
+TEST(EffectiveSettings, AmaxEpsilonIsNeverReportedWhereNothingReadsIt) {
+  for (const Scaling scaling : kScalings) {
+    RunRequest request = run_of(scaling);
+    request.recipe.amax_epsilon = 0.5F;
+    const bool used = scaling == Scaling::PerTensorCurrent || scaling == Scaling::Block;
+    EXPECT_EQ(forced_settings(request).effective.recipe.amax_epsilon, used ? 0.5F : 0.0F);
+    EXPECT_EQ(inapplicable_reason("recipe.amax_epsilon", request).empty(), used);
+    const Deviation deviation = only_deviation(request);
+    EXPECT_EQ(deviation.field, used ? "" : "recipe.amax_epsilon") << name_of(scaling);
+    if (used) continue;
+    EXPECT_EQ(deviation.requested, "0.5");
+    EXPECT_EQ(deviation.effective, "0");
+    EXPECT_EQ(deviation.reason, inapplicable_reason("recipe.amax_epsilon", request));
+    request.recipe.amax_epsilon = 0;
+    EXPECT_EQ(only_deviation(request).field, "") << "nobody asked";
+  }
+}
+
+TEST(EffectiveSettings, Pow2ScalesSayHowTheScalesAreMade) {
+  const auto effective = [](Scaling scaling, bool asked) {
+    RunRequest request = run_of(scaling);
+    request.recipe.pow2_scales = asked;
+    return forced_settings(request).effective.recipe.pow2_scales;
+  };
+  for (const Scaling scaling :
+       {Scaling::PerTensorCurrent, Scaling::Block, Scaling::PerTensorDelayed}) {
+    EXPECT_TRUE(effective(scaling, true));
+    EXPECT_FALSE(effective(scaling, false)) << name_of(scaling);
+  }
+  for (const bool asked : {false, true}) {
+    EXPECT_TRUE(effective(Scaling::Mxfp8, asked)) << "E8M0";
+    EXPECT_FALSE(effective(Scaling::Nvfp4, asked)) << "E4M3";
+  }
+  RunRequest request = run_of(Scaling::Mxfp8);
+  EXPECT_EQ(only_deviation(request).field, "");
+  request.recipe.pow2_scales = false;
+  EXPECT_EQ(only_deviation(request).field, "recipe.pow2_scales");
+  EXPECT_EQ(only_deviation(request).requested, "off");
+  EXPECT_EQ(only_deviation(request).effective, "on");
+  EXPECT_THAT(only_deviation(request).reason, HasSubstr("power of two already"));
+  // On is the default: nobody has asked for it, so nobody is told.
+  request = run_of(Scaling::Nvfp4);
+  EXPECT_EQ(only_deviation(request).field, "");
+  request.recipe.pow2_scales = false;
+  EXPECT_EQ(only_deviation(request).field, "");
+}
+
+TEST(EffectiveSettings, AFormatThatARecipeDoesNotHaveIsNotReported) {
+  for (const Scaling scaling : kScalings) {
+    RunRequest request = run_of(scaling);
+    request.recipe.activation_format = Fp8Format::E5m2;
+    const bool one = scaling == Scaling::None || scaling == Scaling::Nvfp4;
+    EXPECT_EQ(forced_settings(request).effective.recipe.activation_format,
+              one ? Fp8Format::E4m3 : Fp8Format::E5m2);
+    EXPECT_EQ(only_deviation(request).field, one ? "recipe.activation_format" : "");
+  }
+}
+
+TEST(EffectiveSettings, TheSettingsOfAnotherRecipeAreNotReported) {
+  RunRequest request = run_of(Scaling::Block);
+  request.recipe.delayed = {.history_length = 16, .margin = 2};
+  request.recipe.stochastic_rounding = true;
+  const ForcedSettings forced = forced_settings(request);
+  EXPECT_EQ(forced.effective.recipe.delayed, DelayedScaling{});
+  EXPECT_FALSE(forced.effective.recipe.stochastic_rounding);
+  std::vector<std::string> fields;
+  for (const Deviation& deviation : forced.deviations) fields.push_back(deviation.field);
+  EXPECT_THAT(fields,
+              ::testing::ElementsAre("recipe.delayed.history_length", "recipe.delayed.margin",
+                                     "recipe.stochastic_rounding"));
+  request.recipe.scaling = Scaling::PerTensorDelayed;
+  EXPECT_EQ(forced_settings(request).effective.recipe.delayed.history_length, 16);
+  EXPECT_EQ(inapplicable_reason("recipe.delayed.margin", request), "");
+}
+
+TEST(EffectiveSettings, AStepWithoutABackwardPassReportsNothingOfOne) {
+  RunRequest request = run_of(Scaling::Block);
+  request.linear.gradients = FileInput{.path = "/dy.npy", .tensor = ""};
+  request.linear.wgrad_type = ElementType::Fp32;
+  request.linear.accumulate_wgrad = true;
+  request.recipe.gradient_format = Fp8Format::E5m2;
+  request.recipe.square_gradient_blocks = true;
+  const ForcedSettings forced = forced_settings(request);
+  EXPECT_EQ(forced.effective.linear, LinearOptions{});
+  EXPECT_EQ(forced.deviations.size(), 5U);
+  EXPECT_EQ(forced.deviations.front().requested, "/dy.npy");
+  EXPECT_EQ(forced.deviations.front().effective, "none");
+  for (const Deviation& deviation : forced.deviations) {
+    EXPECT_THAT(deviation.reason, HasSubstr("no backward pass")) << deviation.field;
+  }
+  request.linear.passes = StepPasses::ForwardBackward;
+  EXPECT_EQ(forced_settings(request).effective, request);
+}
+
+TEST(EffectiveSettings, WhatABackendDoesNotReadIsNotReported) {
+  RunRequest request = run_of(Scaling::PerTensorCurrent);
+  request.streams = 8;
+  request.setup_arrays = SetupArrays::Shared;
+  request.int32_splits = true;
+  request.programmatic_launch = true;
+  request.recipe.split_accumulator = false;
+  request.measure.stamps = true;
+  const auto fields = [&](GemmBackend backend) {
+    request.backend = backend;
+    std::vector<std::string> found;
+    for (const Deviation& deviation : forced_settings(request).deviations) {
+      found.push_back(deviation.field);
+      EXPECT_EQ(deviation.reason, inapplicable_reason(deviation.field, request));
+    }
+    return found;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(fields(GemmBackend::CublasLtGrouped), ElementsAre("streams"));
+  EXPECT_THAT(fields(GemmBackend::CublasLtPerExpert),
+              ElementsAre("setup_arrays", "programmatic_launch"));
+  EXPECT_THAT(fields(GemmBackend::CpuReference),
+              ElementsAre("streams", "setup_arrays", "programmatic_launch", "int32_splits",
+                          "recipe.split_accumulator", "measure.stamps"));
+  // A switch that is on by default and does nothing was not asked for; off is what happens.
+  request = run_of(Scaling::Block, GemmBackend::CpuReference);
+  request.try_algorithms = false;
+  EXPECT_EQ(forced_settings(request).effective, request);
+}
+
+TEST(EffectiveSettings, ADefaultRequestRunsAsItIs) {
+  for (const GemmBackend backend :
+       {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert, GemmBackend::CpuReference}) {
+    for (const Scaling scaling : kScalings) {
+      EXPECT_THAT(forced_settings(run_of(scaling, backend)).deviations, IsEmpty());
+    }
+  }
+}
+
+TEST(InapplicableReason, SaysWhatToChooseInstead) {
+  const auto reason = [](std::string_view path, Scaling scaling) {
+    return inapplicable_reason(path, run_of(scaling));
+  };
+  EXPECT_THAT(reason("recipe.amax_epsilon", Scaling::None), HasSubstr("BF16 quantizes nothing"));
+  EXPECT_THAT(reason("recipe.amax_epsilon", Scaling::Mxfp8), HasSubstr("exponent alone"));
+  EXPECT_THAT(reason("recipe.amax_epsilon", Scaling::PerTensorDelayed), HasSubstr("earlier steps"));
+  EXPECT_THAT(reason("recipe.pow2_scales", Scaling::Nvfp4), HasSubstr("16 elements"));
+  EXPECT_THAT(reason("recipe.activation_format", Scaling::Nvfp4), HasSubstr("E2M1"));
+  EXPECT_THAT(reason("recipe.square_weight_blocks", Scaling::None),
+              HasSubstr("FP8 block, MXFP8 and NVFP4"));
+  EXPECT_THAT(reason("recipe.square_activation_blocks", Scaling::Mxfp8), HasSubstr("FP8 block"));
+  EXPECT_THAT(reason("recipe.hadamard", Scaling::Block), HasSubstr("NVFP4"));
+  EXPECT_EQ(reason("recipe.scaling", Scaling::None), "");
+  EXPECT_EQ(reason("shape.n", Scaling::None), "");
+}
+
+TEST(SameStep, LeavesOutWhatHasNoEffect) {
+  RunRequest a;
+  a.recipe.scaling = Scaling::None;
+  RunRequest b = a;
+  EXPECT_TRUE(same_step(a, b));
+  b.shape.preset = "a name";
+  b.recipe.amax_epsilon = 1e-3F;  // of recipes that quantize
+  b.launch.markers = true;        // of replays
+  a.launch.kind = b.launch.kind = LaunchKind::Eager;
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(same_step(a, b));
+  b.recipe.scaling = Scaling::Block;
+  EXPECT_FALSE(same_step(a, b));
+  b = a;
+  b.measure.pace = Pace::Burst;
+  EXPECT_FALSE(same_step(a, b));
+}
+
+TEST(Inapplicable, OptionsOfTheExpertLayer) {
+  RunRequest request;
+  EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), HasSubstr("linear"));
+  EXPECT_EQ(forced_settings(request).effective, request) << "defaults ask for nothing";
+  request.step = StepKind::ExpertLayer;
+  EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), IsEmpty());
+  EXPECT_THAT(inapplicable_reason("expert_layer.down_weights", request), IsEmpty());
+  EXPECT_THAT(inapplicable_reason("expert_layer.down_scaling", request), HasSubstr("mixed"));
+  EXPECT_THAT(inapplicable_reason("expert_layer.recompute_activation", request),
+              HasSubstr("no backward pass"));
+  EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), IsEmpty());
+  request.recipe.scaling = Scaling::Nvfp4;
+  EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), HasSubstr("MXFP8"));
+  EXPECT_FALSE(forced_settings(request).effective.expert_layer.fused_activation);
+  // A is the down projection's.
+  request.expert_layer.mixed_recipes = true;
+  request.expert_layer.down_scaling = Scaling::Block;
+  EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), IsEmpty());
+}
+
+}  // namespace
+}  // namespace engine
