@@ -9,7 +9,7 @@
 namespace kernels {
 
 /// As in a mangled symbol: length, then name.
-inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
+inline constexpr std::array<std::string_view, 17> kWaitingKernels = {
     "24splits_to_offsets_kernel",
     "17clear_amax_kernel",
     "17group_amax_kernel",
@@ -20,6 +20,8 @@ inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
     "29quantize_block_128x128_kernel",
     "11tile_kernel",
     "17dequantize_kernel",
+    "12widen_kernel",
+    "19widen_scales_kernel",
     "15add_bias_kernel",
     "20bias_partials_kernel",
     "27reduce_bias_gradient_kernel",
