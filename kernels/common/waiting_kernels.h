@@ -9,7 +9,7 @@
 namespace kernels {
 
 /// As in a mangled symbol: length, then name.
-inline constexpr std::array<std::string_view, 17> kWaitingKernels = {
+inline constexpr std::array<std::string_view, 22> kWaitingKernels = {
     "24splits_to_offsets_kernel",
     "17clear_amax_kernel",
     "17group_amax_kernel",
@@ -26,6 +26,11 @@ inline constexpr std::array<std::string_view, 17> kWaitingKernels = {
     "20bias_partials_kernel",
     "27reduce_bias_gradient_kernel",
     "15activate_kernel",
+    "21routing_counts_kernel",
+    "18routing_map_kernel",
+    "14permute_kernel",
+    "16unpermute_kernel",
+    "25unpermute_gradient_kernel",
     "18nvfp4_alpha_kernel",
 };
 
