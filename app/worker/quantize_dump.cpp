@@ -24,6 +24,7 @@
 #include "engine/model/recipe_traits.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
+#include "kernels/dequantize/widen_scales.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace app {
@@ -229,6 +230,47 @@ QuantizationLoss measure_loss(const Operand& operand, const engine::CpuQuantizer
           .snr_db = report.statistics.snr_db};
 }
 
+/// Which scale has no byte, and what to do.
+std::string widening_refusal(const kernels::QuantizedView& view,
+                             const kernels::RefusedScales& refused) {
+  const kernels::RefusedScale first = kernels::first_refused(view, refused);
+  const std::string place =
+      view.layout == kernels::ScaleLayout::PerTensor
+          ? fmt::format("expert {}", first.group)
+          : fmt::format("expert {}, row {}, column {}", first.group, first.row, first.column);
+  return fmt::format(
+      "scale_inv {} of {} is not a power of two from 2^-127 to 2^127, which is all that MXFP8's "
+      "scales can be; {} blocks of 32 are concerned; --pow2_scales true avoids it",
+      first.value, place, refused.blocks);
+}
+
+/// FP8 codes with one-byte scales are MXFP8: the same codes' scales per 32 elements, or why they
+/// have none.
+void dump_widened(const Operand& operand, const engine::CpuQuantizer& quantizer,
+                  const std::string& suffix, Folder& folder, nlohmann::ordered_json& described) {
+  const kernels::QuantizedView view = quantizer.view();
+  if (!kernels::can_widen(view)) return;
+  const engine::OperandLayout layout{.kernel = engine::QuantizeKernel::Mxfp8,
+                                     .scales = kernels::ScaleLayout::Mx1x32,
+                                     .direction = view.direction,
+                                     .format = view.format};
+  std::vector<std::uint8_t> bytes(
+      static_cast<std::size_t>(engine::scale_count(layout, operand.splits, operand.input.columns)));
+  kernels::RefusedScales refused;
+  kernels::widen_scales_cpu({.quantized = view, .scales = bytes.data(), .refused = &refused});
+  if (refused.blocks > 0) {
+    described["mxfp8_scales"] = {{"refused", widening_refusal(view, refused)}};
+    return;
+  }
+  const std::vector<std::uint8_t> scales = plain_order(operand, layout, bytes.data());
+  const std::int64_t across = engine::scale_grid(layout, 1, operand.input.columns).columns;
+  const std::string name = "mxfp8_scales" + suffix;
+  folder.array(name, "|u1", "uint8", {static_cast<std::int64_t>(scales.size()) / across, across},
+               scales, "E8M0, for the same codes");
+  described["mxfp8_scales"] = {
+      {"file", name}, {"decode", decode_note(layout)}, {"scale_layout", scale_note(layout)}};
+}
+
 /// Quantizes in one direction and writes its arrays; their description goes into the manifest.
 QuantizationLoss dump_direction(const QuantizeOrder& order, const Operand& operand,
                                 kernels::Direction direction, Folder& folder,
@@ -275,12 +317,13 @@ QuantizationLoss dump_direction(const QuantizeOrder& order, const Operand& opera
                    layout.hadamard ? "of the transformed elements" : "of each expert");
     }
   }
-  manifest[columnwise ? "columnwise" : "rowwise"] = {
-      {"format", layout.e2m1() ? "e2m1" : engine::name_of(layout.format)},
-      {"decode", decode_note(layout)},
-      {"scale_layout", scale_note(layout)}};
+  nlohmann::ordered_json& described = manifest[columnwise ? "columnwise" : "rowwise"];
+  described = {{"format", layout.e2m1() ? "e2m1" : engine::name_of(layout.format)},
+               {"decode", decode_note(layout)},
+               {"scale_layout", scale_note(layout)}};
+  dump_widened(operand, quantizer, suffix, folder, described);
   const QuantizationLoss loss = measure_loss(operand, quantizer);
-  manifest[columnwise ? "columnwise" : "rowwise"]["loss"] = engine::to_json(loss);
+  described["loss"] = engine::to_json(loss);
   return loss;
 }
 

@@ -19,6 +19,7 @@
 
 #include "kernels/common/device_time.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/common/routed_tile.cuh"
 #include "kernels/common/tile_deal.cuh"
 
 // Barriers in shared memory between the producer warp, which loads tiles, and the consumer warps:
@@ -144,7 +145,13 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
         }
       }
       if constexpr (kInput == TileInput::Plain) {
-        if (tile.index >= 0) copy_tile<kType>(input, tile, memory.raw[stage]);
+        if (tile.index >= 0) {
+          if constexpr (requires { parameters.row_tokens; }) {
+            copy_routed_tile<kType>(input, parameters.row_tokens, tile, memory.raw[stage]);
+          } else {
+            copy_tile<kType>(input, tile, memory.raw[stage]);
+          }
+        }
       }
       memory.full[stage].arrive_after_copies();
       if (lane == 0) memory.full[stage].arrive();

@@ -9,8 +9,9 @@
 namespace kernels {
 
 /// As in a mangled symbol: length, then name.
-inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
+inline constexpr std::array<std::string_view, 25> kWaitingKernels = {
     "24splits_to_offsets_kernel",
+    "22varying_offsets_kernel",
     "17clear_amax_kernel",
     "17group_amax_kernel",
     "29delayed_scaling_update_kernel",
@@ -19,11 +20,20 @@ inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
     "27quantize_block_1x128_kernel",
     "29quantize_block_128x128_kernel",
     "11tile_kernel",
+    "19varying_tile_kernel",
     "17dequantize_kernel",
+    "25dequantize_varying_kernel",
+    "12widen_kernel",
+    "19widen_scales_kernel",
     "15add_bias_kernel",
     "20bias_partials_kernel",
     "27reduce_bias_gradient_kernel",
     "15activate_kernel",
+    "21routing_counts_kernel",
+    "18routing_map_kernel",
+    "14permute_kernel",
+    "16unpermute_kernel",
+    "25unpermute_gradient_kernel",
     "18nvfp4_alpha_kernel",
 };
 

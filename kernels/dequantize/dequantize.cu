@@ -3,8 +3,9 @@
 // row.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/common/varying_sums.cuh"
 #include "kernels/dequantize/code_units.cuh"
-#include "kernels/dequantize/dequantize.h"
+#include "kernels/dequantize/dequantize_varying.h"
 #include "kernels/dequantize/tile_walk.cuh"
 
 namespace kernels {
@@ -166,10 +167,51 @@ __global__ __launch_bounds__(kViewThreads) void dequantize_kernel(
       });
 }
 
-}  // namespace
+/// The tiles of groups that differ in columns: each group as an operand of its own.
+template <InputType kType, bool kTransposed>
+__global__ __launch_bounds__(kViewThreads) void dequantize_varying_kernel(
+    const __grid_constant__ DequantizeVaryingArgs args) {
+  wait_for_predecessor();
+  __shared__ std::int32_t first_tile[kMaxGroups + 1];
+  __shared__ alignas(16) float factors[2][kTileScales];
+  const QuantizedView& view = args.whole.quantized;
+  const auto across_of = [](std::int64_t columns) { return (columns + kViewTile - 1) / kViewTile; };
+  if (threadIdx.x < 32) {
+    warp_sum_groups(first_tile, view.num_groups, [&](int group) {
+      const std::int64_t rows = view.row_offsets[group + 1] - view.row_offsets[group];
+      return static_cast<std::int32_t>(across_of(rows) * across_of(args.groups.columns[group]));
+    });
+  }
+  __syncthreads();
+  const std::int64_t tiles = first_tile[view.num_groups];
+  std::int64_t t = tiles * blockIdx.x / gridDim.x;
+  const std::int64_t end = tiles * (blockIdx.x + 1) / gridDim.x;
+  int turn = 0;
+  TileShare<kType, kTransposed> share;
+  while (t < end) {
+    const int g = warp_find_group(first_tile, view.num_groups, t);
+    const GroupPlace place = place_of_group(view.row_offsets, args.groups, args.places, g);
+    const DequantizeArgs own = group_arguments(args, place);
+    const GroupView group = group_view(own.quantized, 0, place.rows, 0, 0);
+    const std::int64_t across = across_of(place.columns);
+    const std::int64_t group_end = min(end, std::int64_t{first_tile[g + 1]});
+    for (; t < group_end; ++t, turn ^= 1) {
+      const std::int64_t local = t - first_tile[g];
+      ViewTile tile;
+      tile.row = local / across * kViewTile;
+      tile.column = local % across * kViewTile;
+      tile.rows = static_cast<int>(min(std::int64_t{kViewTile}, place.rows - tile.row));
+      tile.columns = static_cast<int>(min(std::int64_t{kViewTile}, place.columns - tile.column));
+      share.load(group, tile, place.columns);
+      load_tile_scales(group, tile, factors[turn],
+                       [&](std::int64_t index) { return factor_at(group, index); });
+      __syncthreads();
+      share.store(own, group, tile, factors[turn]);
+    }
+  }
+}
 
-cudaError_t dequantize(const DequantizeArgs& args, LaunchStream stream) {
-  const QuantizedView& view = args.quantized;
+cudaError_t check_view(const QuantizedView& view, const void* output) {
   if (view.num_groups < 0 || view.num_groups > kMaxGroups || view.columns <= 0 ||
       view.columns % 16 != 0) {
     return cudaErrorInvalidValue;
@@ -177,11 +219,44 @@ cudaError_t dequantize(const DequantizeArgs& args, LaunchStream stream) {
   const auto misaligned = [](const void* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
   };
-  if (misaligned(view.codes) || misaligned(args.output)) return cudaErrorMisalignedAddress;
+  if (misaligned(view.codes) || misaligned(output)) return cudaErrorMisalignedAddress;
+  return cudaSuccess;
+}
+
+/// Whether lines of codes are columns.
+bool is_transposed(const QuantizedView& view) {
+  return view.direction == Direction::Columnwise && !is_mxfp8(view.layout);
+}
+
+}  // namespace
+
+cudaError_t dequantize_varying(const DequantizeVaryingArgs& args, LaunchStream stream) {
+  QuantizedView view = args.whole.quantized;
+  view.columns = 16;  // the groups' own are multiples of it
+  if (args.whole.row_offsets != nullptr || args.groups.columns == nullptr ||
+      args.groups.elements == nullptr || args.groups.capacity_elements / 16 > INT32_MAX) {
+    return cudaErrorInvalidValue;
+  }
+  if (const cudaError_t bad = check_view(view, args.whole.output); bad != cudaSuccess) return bad;
+  if (view.num_groups == 0 || args.groups.capacity_elements == 0) return cudaSuccess;
+  const bool transposed = is_transposed(view);
+  cudaError_t error = cudaSuccess;
+  dispatch_input(args.whole.output_type, [&](auto type) {
+    const auto kernel = transposed ? dequantize_varying_kernel<type(), true>
+                                   : dequantize_varying_kernel<type(), false>;
+    const unsigned grid = resident_grid(kernel, args.groups.capacity_elements / 16, 1);
+    error = launch_dependent(kernel, {.grid = grid, .threads = kViewThreads}, stream, args);
+  });
+  return error;
+}
+
+cudaError_t dequantize(const DequantizeArgs& args, LaunchStream stream) {
+  const QuantizedView& view = args.quantized;
+  if (const cudaError_t bad = check_view(view, args.output); bad != cudaSuccess) return bad;
   if (view.num_groups == 0 || view.capacity_rows == 0) return cudaSuccess;
   const std::int64_t tiles = (ceil_div(view.capacity_rows, kViewTile) + view.num_groups) *
                              ceil_div(view.columns, kViewTile);
-  const bool transposed = view.direction == Direction::Columnwise && !is_mxfp8(view.layout);
+  const bool transposed = is_transposed(view);
   cudaError_t error = cudaSuccess;
   dispatch_input(args.output_type, [&](auto type) {
     const auto kernel =

@@ -198,6 +198,60 @@ class Quantize(CommandLine):
             self.assertGreater(snr, 25 if recipe == "mxfp8" else 15)
             self.assertTrue(os.path.exists(f"{folder}/codes_columnwise.npy"))
 
+    def test_fp8_scales_widened_to_mxfp8_decode_the_same_codes(self):
+        x = self.x()
+        np.save(self.path("x.npy"), x)
+        offsets = np.concatenate([[0], np.cumsum(self.splits)])
+        for recipe in ("fp8-block", "fp8-per-tensor"):
+            folder = self.path(recipe)
+            self.ok("quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits(), "--recipe",
+                    recipe, "--pow2_scales", "true", "--direction", "both", "--dump", folder)
+            load = {name: np.load(f"{folder}/{name}.npy") for name in (
+                "codes", "scale_inv", "mxfp8_scales", "codes_columnwise", "scale_inv_columnwise",
+                "mxfp8_scales_columnwise")}
+            if recipe == "fp8-block":
+                wanted = np.repeat(load["scale_inv"], 128, axis=1)[:, :x.shape[1]]
+            else:
+                wanted = np.broadcast_to(np.repeat(load["scale_inv"], self.splits)[:, None], x.shape)
+            got = np.repeat(np.exp2(load["mxfp8_scales"].astype(np.float64) - 127), 32, axis=1)[:, :x.shape[1]]
+            np.testing.assert_array_equal(got, wanted)
+            # Columnwise, 32 rows of an expert share a scale.
+            strip = block = 0
+            for e, rows in enumerate(self.splits):
+                blocks, strips = -(-rows // 32), -(-rows // 128)
+                bytes_ = load["mxfp8_scales_columnwise"][block:block + blocks].astype(np.float64)
+                if recipe == "fp8-block":
+                    of_strips = load["scale_inv_columnwise"][strip:strip + strips]
+                    wanted = np.repeat(of_strips, 4, axis=0)[:blocks]
+                else:
+                    wanted = np.full(bytes_.shape, load["scale_inv_columnwise"][e])
+                np.testing.assert_array_equal(np.exp2(bytes_ - 127), wanted)
+                block, strip = block + blocks, strip + strips
+            self.assertEqual(block, len(load["mxfp8_scales_columnwise"]))
+            with open(f"{folder}/manifest.json") as file:
+                manifest = json.load(file)
+            self.assertEqual(manifest["rowwise"]["mxfp8_scales"]["file"], "mxfp8_scales.npy")
+            self.assertEqual(manifest["files"]["mxfp8_scales.npy"]["shape"], [offsets[-1], 10])
+
+    def test_a_scale_that_mxfp8_cannot_hold_is_named(self):
+        x = np.full((sum(self.splits), 320), 448, np.float32)  # scale 1
+        x[132, 128:256] = 3  # the first row of expert 3
+        np.save(self.path("x.npy"), x)
+        folder = self.path("out")
+        self.ok("quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits(), "--pow2_scales",
+                "false", "--dump", folder)
+        with open(f"{folder}/manifest.json") as file:
+            refused = json.load(file)["rowwise"]["mxfp8_scales"]["refused"]
+        scale_inv = np.float32(1) / (np.float32(448) / np.float32(3))
+        self.assertIn(f"scale_inv {str(scale_inv)} of expert 3, row 0, column 128 is not a power of two", refused)
+        self.assertIn("4 blocks of 32", refused)
+        self.assertIn("--pow2_scales true", refused)
+        self.assertFalse(os.path.exists(f"{folder}/mxfp8_scales.npy"))
+        for recipe in ("mxfp8", "nvfp4"):  # their scales are bytes already
+            self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--recipe", recipe, "--dump", self.path(recipe))
+            with open(f"{self.path(recipe)}/manifest.json") as file:
+                self.assertNotIn("mxfp8_scales", json.load(file)["rowwise"])
+
     def test_dumps_do_not_mix(self):
         self.dump(self.x(), *self.write_splits())
         before = sorted(os.listdir(self.path("out")))

@@ -1,0 +1,31 @@
+// What the launchers for varying groups refuse.
+#pragma once
+
+#include "kernels/quantize/varying_tiles.cuh"
+
+namespace kernels {
+
+inline cudaError_t check_varying_input(const GroupedInput& input, const VaryingOperand& operand) {
+  GroupedInput sixteen = input;  // columns are the groups' own, multiples of it
+  sixteen.columns = 16;
+  if (operand.groups.columns == nullptr || operand.groups.elements == nullptr ||
+      operand.groups.capacity_elements < 0) {
+    return cudaErrorInvalidValue;
+  }
+  return check_operands(sixteen, nullptr);
+}
+
+template <class Args>
+cudaError_t check_varying(const Args& args, const VaryingOperand& operand, const float* bias,
+                          std::initializer_list<const void*> outputs) {
+  const bool plain = args.input.activation.none() && args.output_rows.row_offsets == nullptr &&
+                     args.controls.stamps.stamps == nullptr && args.controls.tickets == nullptr &&
+                     bias == nullptr;
+  if (!plain) return cudaErrorNotSupported;
+  for (const void* output : outputs) {
+    if (reinterpret_cast<std::uintptr_t>(output) % 16 != 0) return cudaErrorMisalignedAddress;
+  }
+  return check_varying_input(args.input, operand);
+}
+
+}  // namespace kernels
