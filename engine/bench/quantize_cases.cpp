@@ -219,7 +219,7 @@ class CaseList {
     add("swiglu_per_tensor_delayed_both", 3, delayed(forward));
     GroupedInput backward = operand_.input;
     backward.activation = kSwiglu;
-    backward.gradient = operand_.copied;
+    backward.output_gradient = operand_.copied;
     add("swiglu_gradient_block_1x128_both", 5 + 2 * scales, lines(backward, true, true));
     add("swiglu_gradient_block_1x128_both_bias", 5 + 2 * scales, lines(backward, true, true, true));
     add("swiglu_gradient_mxfp8_both", 5 + 2.0 / kMxBlock, mxfp8(backward, true));

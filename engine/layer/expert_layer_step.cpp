@@ -95,7 +95,7 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
     operands.up.fed_gradients.push_back(config.fuses(Projection::Up)
                                             ? FedOperand{.input = made->h(layer),
                                                          .activation = config.activation,
-                                                         .gradient = made->da_.data()}
+                                                         .output_gradient = made->da_.data()}
                                             : FedOperand{.input = made->dh(layer)});
   }
   std::shared_ptr<const Workspaces> workspaces;
@@ -150,7 +150,7 @@ kernels::GroupedInput ExpertLayerStep::activation_input(int layer) const {
 kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
   kernels::GroupedInput input = activation_input(layer);
   input.columns = config_.up.n;
-  input.gradient = da_.data();
+  input.output_gradient = da_.data();
   return input;
 }
 

@@ -95,7 +95,7 @@ class LayerNumerics {
     const auto plain = [](kernels::GroupedInput input, const void* values) {
       input.input = values;
       input.activation = {};
-      input.gradient = nullptr;
+      input.output_gradient = nullptr;
       return input;
     };
     ENGINE_ASSIGN(const void* a, activated(step_.activation_input(0)));

@@ -50,7 +50,7 @@ kernels::GroupedInput GroupedStep::input_of(const void* loaded, const std::vecto
           .capacity_rows = config_.capacity_rows,
           .columns = columns,
           .activation = from.activation,
-          .gradient = from.gradient};
+          .output_gradient = from.output_gradient};
 }
 
 kernels::GroupedInput GroupedStep::activations(int layer) const {

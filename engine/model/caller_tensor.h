@@ -96,7 +96,7 @@ struct LayerOutputs {
 struct FedOperand {
   const void* input = nullptr;
   kernels::Activation activation = {};
-  const void* gradient = nullptr;
+  const void* output_gradient = nullptr;
 };
 
 /// What a step writes.

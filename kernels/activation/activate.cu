@@ -34,7 +34,7 @@ __global__ __launch_bounds__(kThreads) void activate_kernel(
 cudaError_t activate(const ActivateArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
-  if (input.activation.none()) return cudaErrorInvalidValue;
+  if (input.activation.is_none()) return cudaErrorInvalidValue;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   if (steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
   if (input.num_groups == 0) return cudaSuccess;

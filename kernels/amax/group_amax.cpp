@@ -25,7 +25,7 @@ void group_amax_cpu(const GroupAmaxArgs& args) {
   const GroupedInput& input = args.input;
   if (is_noop(args.noop)) return;
   std::fill_n(args.amax, input.num_groups, 0.0F);
-  if (!input.activation.none()) {
+  if (!input.activation.is_none()) {
     for_each_tile(input, {}, [&](const HostTile& tile, TileValues& values) {
       load_tile(input, tile, values);
       raise_to(args.amax[tile.group], run_amax({.input = values.line(0),

@@ -46,7 +46,7 @@ cudaError_t group_amax(const GroupAmaxArgs& args, LaunchStream stream) {
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
-  const bool activated = !input.activation.none();
+  const bool activated = !input.activation.is_none();
   if (activated && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
   cudaError_t error = clear_amax(args.amax, input.num_groups, args.noop, stream);
   if (error != cudaSuccess) return error;

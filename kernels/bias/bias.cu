@@ -183,8 +183,8 @@ cudaError_t bias_partials(const BiasPartialsArgs& args, LaunchStream stream) {
       error = launch_dependent(
           kernel, {.grid = resident_grid(kernel, tiles, 1, 4), .threads = kThreads}, stream, args);
     };
-    launch(input.activation.none() ? bias_partials_kernel<type(), false>
-                                   : bias_partials_kernel<type(), true>);
+    launch(input.activation.is_none() ? bias_partials_kernel<type(), false>
+                                      : bias_partials_kernel<type(), true>);
   });
   return error;
 }

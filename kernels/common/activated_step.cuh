@@ -47,21 +47,27 @@ __device__ __forceinline__ bool is_ordinary(const Activation& activation,
   }
 }
 
+/// make(g, u, d) of every two neighbours of three steps, stored by set(pair, first, second).
+template <InputType kType, class Make, class Set>
+__device__ __forceinline__ void combine_steps(const RawStep<kType>& gate, const RawStep<kType>& up,
+                                              const RawStep<kType>& dy, Make make, Set set) {
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 g = step_pair(gate, pair);
+    const float2 u = step_pair(up, pair);
+    const float2 d = step_pair(dy, pair);
+    set(pair, make(g.x, u.x, d.x), make(g.y, u.y, d.y));
+  }
+}
+
 /// Combines two or three steps element by element.
 template <InputType kType, class Combine>
 __device__ __forceinline__ RawStep<kType> combined_step(const RawStep<kType>& gate,
                                                         const RawStep<kType>& up,
                                                         const RawStep<kType>& dy, Combine combine) {
   RawStep<kType> raw;
-#pragma unroll
-  for (int pair = 0; pair < kStep / 2; ++pair) {
-    const float2 g = step_pair(gate, pair);
-    const float2 u = step_pair(up, pair);
-    const float2 d = step_pair(dy, pair);
-    const float x = combine(g.x, u.x, d.x);
-    const float y = combine(g.y, u.y, d.y);
-    set_pair(raw, pair, x, y);
-  }
+  combine_steps(gate, up, dy, combine,
+                [&](int pair, float x, float y) { set_pair(raw, pair, x, y); });
   return raw;
 }
 
@@ -120,19 +126,15 @@ __device__ __forceinline__ RawStep<kType> activation_gradients(const Activation&
   }
   constexpr OrdinarySigmoid sigmoid_of;
   RawStep<kType> of_gate;
-#pragma unroll
-  for (int pair = 0; pair < kStep / 2; ++pair) {
-    const float2 g = step_pair(gate, pair);
-    const float2 u = step_pair(up, pair);
-    const float2 d = step_pair(dy, pair);
-    const auto both = [&](float gate_of, float up_of, float dy_of) {
-      return gated_gradients<kFunction, kClamped>(activation, gate_of, up_of, dy_of, sigmoid_of);
-    };
-    const GatedGradients x = both(g.x, u.x, d.x);
-    const GatedGradients y = both(g.y, u.y, d.y);
-    set_pair(of_gate, pair, x.gate, y.gate);
-    set_pair(of_up, pair, x.up, y.up);
-  }
+  combine_steps(
+      gate, up, dy,
+      [&](float g, float u, float d) {
+        return gated_gradients<kFunction, kClamped>(activation, g, u, d, sigmoid_of);
+      },
+      [&](int pair, const GatedGradients& x, const GatedGradients& y) {
+        set_pair(of_gate, pair, x.gate, y.gate);
+        set_pair(of_up, pair, x.up, y.up);
+      });
   return of_gate;
 }
 
@@ -158,23 +160,23 @@ template <InputType kType>
 __device__ __noinline__ RawStep<kType> step_of_activation(const GroupedInput& input,
                                                           std::int64_t row,
                                                           std::int64_t step_in_row) {
-  const std::int64_t half = input.function_columns() / kStep;
+  const std::int64_t half = input.activated_columns() / kStep;
   const bool of_up = step_in_row >= half;
   const std::int64_t at = of_up ? step_in_row - half : step_in_row;
   const std::int64_t first = row * (input.input_columns() / kStep) + at;
   const RawStep<kType> gate = load_step<kType>(input.input, first);
   const RawStep<kType> up =
       input.activation.gated ? load_step<kType>(input.input, first + half) : zero_step<kType>();
-  const RawStep<kType> dy = input.gradient != nullptr
-                                ? load_step<kType>(input.gradient, row * half + at)
+  const RawStep<kType> dy = input.output_gradient != nullptr
+                                ? load_step<kType>(input.output_gradient, row * half + at)
                                 : zero_step<kType>();
   RawStep<kType> raw;
   dispatch_activation(
       input.activation, [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
-        raw = input.gradient != nullptr ? activated_step<kFunction, kGated, kClamped, true>(
-                                              input.activation, gate, up, dy, of_up)
-                                        : activated_step<kFunction, kGated, kClamped, false>(
-                                              input.activation, gate, up, dy, of_up);
+        raw = input.output_gradient != nullptr ? activated_step<kFunction, kGated, kClamped, true>(
+                                                     input.activation, gate, up, dy, of_up)
+                                               : activated_step<kFunction, kGated, kClamped, false>(
+                                                     input.activation, gate, up, dy, of_up);
       });
   return raw;
 }

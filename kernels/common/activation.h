@@ -28,23 +28,25 @@ struct Activation {
   float limit = kUnlimited;  // gated Silu only; positive
   float up_offset = 0.0F;    // gated Silu only: f(gate) * (up + up_offset)
 
-  KERNELS_HOST_DEVICE constexpr bool none() const { return function == ActivationFunction::None; }
-  KERNELS_HOST_DEVICE constexpr bool clamped() const {
+  KERNELS_HOST_DEVICE constexpr bool is_none() const {
+    return function == ActivationFunction::None;
+  }
+  KERNELS_HOST_DEVICE constexpr bool is_clamped() const {
     return limit < kUnlimited || up_offset != 0.0F;
   }
   /// Whether it is f(gate) * up with f(x) = x * sigmoid(x).
-  KERNELS_HOST_DEVICE constexpr bool swiglu() const {
-    return function == ActivationFunction::Silu && gated && slope == 1.0F && !clamped();
+  KERNELS_HOST_DEVICE constexpr bool is_swiglu() const {
+    return function == ActivationFunction::Silu && gated && slope == 1.0F && !is_clamped();
   }
 };
 
 /// Whether the kernels have it: what is chosen about an activation must have an effect.
 constexpr bool is_supported(const Activation& activation) {
   const bool silu = activation.function == ActivationFunction::Silu;
-  if (activation.none() && activation.gated) return false;
+  if (activation.is_none() && activation.gated) return false;
   if (!(activation.slope > 0.0F) || !(activation.limit > 0.0F)) return false;
   if (activation.slope != 1.0F && !silu) return false;
-  return !activation.clamped() || (silu && activation.gated);
+  return !activation.is_clamped() || (silu && activation.gated);
 }
 
 inline constexpr float kQuickGeluSlope = 1.702F;

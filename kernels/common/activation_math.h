@@ -50,7 +50,7 @@ struct AnySigmoid {
 };
 
 /// Most functions are x * sigmoid(s(x)).
-constexpr bool uses_sigmoid(ActivationFunction function) {
+KERNELS_HOST_DEVICE constexpr bool uses_sigmoid(ActivationFunction function) {
   return function == ActivationFunction::Silu || function == ActivationFunction::Gelu;
 }
 
@@ -185,7 +185,7 @@ KERNELS_HOST_DEVICE inline void dispatch_activation(const Activation& activation
     case ActivationFunction::None:
       return;
     case ActivationFunction::Silu:
-      if (activation.gated && activation.clamped()) {
+      if (activation.gated && activation.is_clamped()) {
         return work.template operator()<ActivationFunction::Silu, true, true>();
       }
       return gated_or_not.template operator()<ActivationFunction::Silu>();

@@ -72,10 +72,10 @@ inline cudaError_t check_operands(const GroupedInput& input, const void* output)
   if (input.num_groups < 0 || input.num_groups > kMaxGroups) return cudaErrorInvalidValue;
   if (input.columns <= 0 || input.columns % 16 != 0) return cudaErrorInvalidValue;
   // Half of the columns of a gated gradient are up's; a step of eight belongs to one half.
-  if (input.function_columns() % 16 != 0) return cudaErrorInvalidValue;
-  if (input.gradient != nullptr && input.activation.none()) return cudaErrorInvalidValue;
+  if (input.activated_columns() % 16 != 0) return cudaErrorInvalidValue;
+  if (input.output_gradient != nullptr && input.activation.is_none()) return cudaErrorInvalidValue;
   if (!is_supported(input.activation)) return cudaErrorInvalidValue;
-  for (const void* pointer : {input.input, input.gradient, output}) {
+  for (const void* pointer : {input.input, input.output_gradient, output}) {
     if (misaligned(pointer)) return cudaErrorMisalignedAddress;
   }
   return cudaSuccess;

@@ -78,15 +78,15 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
 }
 
 /// Whether the gradients of gate and of up are made from the same loads: a tile is one of gate's,
-/// and a second like it follows function_columns() to the right. A tile of few rows packs up to
+/// and a second like it follows activated_columns() to the right. A tile of few rows packs up to
 /// four blocks of columns, all of which must lie in one half.
 __host__ __device__ constexpr bool pairs_gradients(const GroupedInput& input) {
-  return input.gradient != nullptr && input.activation.gated &&
-         input.function_columns() % (4 * kBlock) == 0;
+  return input.output_gradient != nullptr && input.activation.gated &&
+         input.activated_columns() % (4 * kBlock) == 0;
 }
 /// The columns that tiles are dealt from.
 __host__ __device__ constexpr std::int64_t dealt_columns(const GroupedInput& input) {
-  return pairs_gradients(input) ? input.function_columns() : input.columns;
+  return pairs_gradients(input) ? input.activated_columns() : input.columns;
 }
 
 /// Where the columns of a tile come from: rows of `wrap` columns, `pitch` apart; columns from
@@ -100,18 +100,18 @@ struct TileSource {
 /// What an activation is made of.
 template <InputType kType>
 __device__ __forceinline__ TileSource gate_steps(const GroupedInput& input) {
-  return {input.input, input.input_columns() / kStep, input.function_columns() / kStep};
+  return {input.input, input.input_columns() / kStep, input.activated_columns() / kStep};
 }
 template <InputType kType>
 __device__ __forceinline__ TileSource up_steps(const GroupedInput& input) {
-  const std::int64_t half = input.function_columns() / kStep;
+  const std::int64_t half = input.activated_columns() / kStep;
   return {static_cast<const uint4*>(input.input) + half * RawStep<kType>::kVectors,
           input.input_columns() / kStep, half};
 }
 template <InputType kType>
 __device__ __forceinline__ TileSource gradient_steps(const GroupedInput& input) {
-  const std::int64_t half = input.function_columns() / kStep;
-  return {input.gradient, half, half};
+  const std::int64_t half = input.activated_columns() / kStep;
+  return {input.output_gradient, half, half};
 }
 
 /// Loads a tile into shared memory; one warp calls. The copies are in flight when this returns.
@@ -290,7 +290,7 @@ __device__ __noinline__ void activate_tile(const GroupedInput& input, const Tile
                                            RawTile<kType>& raw, RawTile<kType>& of_up) {
   dispatch_activation(
       input.activation, [&]<ActivationFunction kFunction, bool kGated, bool kClamped>() {
-        if (input.gradient == nullptr) {
+        if (input.output_gradient == nullptr) {
           activate_steps<kType, kFunction, kGated, kClamped, Made::Value>(input, tile, raw, of_up);
         } else if (kGated && pairs_gradients(input)) {
           activate_steps<kType, kFunction, kGated, kClamped, Made::Gradients>(input, tile, raw,

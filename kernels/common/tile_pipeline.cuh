@@ -141,7 +141,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
         memory.tiles[stage] = tile;
         if (pairs) {
           memory.of_up = tile;
-          memory.of_up.bx += static_cast<int>(input.function_columns() / kBlock);
+          memory.of_up.bx += static_cast<int>(input.activated_columns() / kBlock);
         }
       }
       if constexpr (kInput == TileInput::Plain) {
@@ -229,7 +229,7 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
 template <class Launch>
 cudaError_t dispatch_tiles(const TileOperand& operand, Fp8Format format, Launch launch) {
   const bool stamped = operand.controls.stamps.stamps != nullptr;
-  const bool activated = !operand.input.activation.none();
+  const bool activated = !operand.input.activation.is_none();
   if (stamped && (activated || operand.input.type != InputType::Bf16)) return cudaErrorNotSupported;
   cudaError_t error = cudaSuccess;
   dispatch_cast(operand.input.type, format, [&](auto type, auto target) {

@@ -31,8 +31,8 @@ struct ScaleOptions {
 /// neither read nor written.
 ///
 /// What is quantized is the input itself, or what an activation makes of it, rounded to the input's
-/// type: y, or, where `gradient` holds the gradient of y, the gradient of the input. That makes a
-/// fused kernel bit-identical to activation/activate.h followed by the plain kernel.
+/// type: y, or, where `output_gradient` holds the gradient of y, the gradient of the input. That
+/// makes a fused kernel bit-identical to activation/activate.h followed by the plain kernel.
 struct GroupedInput {
   const void* input = nullptr;  // [capacity_rows, input_columns()] row-major; gated: the gate's
                                 // columns, then up's
@@ -42,18 +42,18 @@ struct GroupedInput {
   std::int64_t capacity_rows = 0;
   std::int64_t columns = 0;  // that are quantized; multiple of 16
   Activation activation = {};
-  const void* gradient = nullptr;  // [capacity_rows, function_columns()] of the same type
+  const void* output_gradient = nullptr;  // [capacity_rows, activated_columns()] of the same type
 
   /// Columns of y, and so of gate and of up; a multiple of 16.
-  KERNELS_HOST_DEVICE constexpr std::int64_t function_columns() const {
-    return activation.gated && gradient != nullptr ? columns / 2 : columns;
+  KERNELS_HOST_DEVICE constexpr std::int64_t activated_columns() const {
+    return activation.gated && output_gradient != nullptr ? columns / 2 : columns;
   }
   /// The value of the most frequent activation, which some kernels have a fast way for.
   KERNELS_HOST_DEVICE constexpr bool is_swiglu() const {
-    return activation.swiglu() && gradient == nullptr;
+    return activation.is_swiglu() && output_gradient == nullptr;
   }
   KERNELS_HOST_DEVICE constexpr std::int64_t input_columns() const {
-    return activation.gated ? 2 * function_columns() : columns;
+    return activation.gated ? 2 * activated_columns() : columns;
   }
 };
 

@@ -18,21 +18,21 @@ void widen(const void* source, InputType type, std::int64_t first, std::int64_t 
 void load_run(const GroupedInput& input, std::int64_t row, std::int64_t column, std::int64_t count,
               float* values) {
   const Activation& activation = input.activation;
-  if (activation.none()) {
+  if (activation.is_none()) {
     return widen(input.input, input.type, row * input.columns + column, count, values);
   }
-  const std::int64_t half = input.function_columns();
+  const std::int64_t half = input.activated_columns();
   const bool of_up = column >= half;
   const std::int64_t at = of_up ? column - half : column;
   float up[kTileSide];
   const std::int64_t gate = row * input.input_columns() + at;
   widen(input.input, input.type, gate, count, values);
   if (activation.gated) widen(input.input, input.type, gate + half, count, up);
-  if (input.gradient == nullptr) {
+  if (input.output_gradient == nullptr) {
     return activate_run(activation, input.type, up, count, values);
   }
   float dy[kTileSide];
-  widen(input.gradient, input.type, row * half + at, count, dy);
+  widen(input.output_gradient, input.type, row * half + at, count, dy);
   activation_gradient_run(activation, input.type, up, dy, of_up, count, values);
 }
 
@@ -91,7 +91,7 @@ void load_tile(const GroupedInput& input, const HostTile& tile, TileValues& valu
     const std::int64_t in_row = tile.in_first + row;
     // A tile of a gradient may begin in the gate's columns and end in up's.
     const std::int64_t of_gate =
-        std::clamp<std::int64_t>(input.function_columns() - tile.column, 0, tile.columns);
+        std::clamp<std::int64_t>(input.activated_columns() - tile.column, 0, tile.columns);
     load_run(input, in_row, tile.column, of_gate, line);
     load_run(input, in_row, tile.column + of_gate, tile.columns - of_gate, line + of_gate);
     std::fill(line + tile.columns, line + kTileSide, 0.0F);

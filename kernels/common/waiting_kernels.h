@@ -9,7 +9,7 @@
 namespace kernels {
 
 /// As in a mangled symbol: length, then name.
-inline constexpr std::array<std::string_view, 25> kWaitingKernels = {
+inline constexpr std::array<std::string_view, 26> kWaitingKernels = {
     "24splits_to_offsets_kernel",
     "22varying_offsets_kernel",
     "17clear_amax_kernel",
@@ -24,6 +24,7 @@ inline constexpr std::array<std::string_view, 25> kWaitingKernels = {
     "17dequantize_kernel",
     "25dequantize_varying_kernel",
     "12widen_kernel",
+    "13narrow_kernel",
     "19widen_scales_kernel",
     "15add_bias_kernel",
     "20bias_partials_kernel",

@@ -155,8 +155,9 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
 bool is_measurable(const QuantizationStatisticsArgs& args) {
   const QuantizedView& view = args.quantized;
   const bool micro = has_micro_scales(view.layout);
-  return view.direction == Direction::Rowwise && !view.hadamard && args.input.activation.none() &&
-         (micro || args.micro_losses == nullptr) && (!micro || args.losses == nullptr) &&
+  return view.direction == Direction::Rowwise && !view.hadamard &&
+         args.input.activation.is_none() && (micro || args.micro_losses == nullptr) &&
+         (!micro || args.losses == nullptr) &&
          check_operands(args.input, view.codes) == cudaSuccess;
 }
 

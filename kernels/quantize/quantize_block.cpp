@@ -91,7 +91,7 @@ void quantize_row_squares(const QuantizeBlockArgs& args) {
 /// Whether exactly the rows of the input are read and written, in the same order.
 bool is_rowwise_only(const QuantizeBlockArgs& args) {
   return args.columnwise.codes == nullptr && args.bias_partials == nullptr &&
-         args.output_rows.row_offsets == nullptr && args.input.activation.none();
+         args.output_rows.row_offsets == nullptr && args.input.activation.is_none();
 }
 
 /// Prefix sums over the groups of the units to which their scales are padded.

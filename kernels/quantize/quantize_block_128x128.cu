@@ -80,7 +80,7 @@ cudaError_t quantize_block_squares(const QuantizeBlockArgs& args, LaunchStream s
   // Groups shorter than a block leave most registers unused; the tile kernel packs them.
   const bool short_groups = input.capacity_rows < kBlock * input.num_groups;
   if (args.block != kBlock) return cudaErrorNotSupported;
-  if (needs_tiles(args) || short_groups || !input.activation.none()) {
+  if (needs_tiles(args) || short_groups || !input.activation.is_none()) {
     return quantize_block_tile(args, true, stream);
   }
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)

@@ -114,7 +114,7 @@ cudaError_t quantize_block_lines(const QuantizeBlockArgs& args, LaunchStream str
   const GroupedInput& input = args.input;
   if (args.block != kBlock) return cudaErrorNotSupported;
   // The register kernel is instantiated for no activation and for SwiGLU's value.
-  const bool fits_registers = input.activation.none() || input.is_swiglu();
+  const bool fits_registers = input.activation.is_none() || input.is_swiglu();
   if (needs_tiles(args) || !fits_registers) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
@@ -130,7 +130,7 @@ cudaError_t quantize_block_lines(const QuantizeBlockArgs& args, LaunchStream str
     error = launch_dependent(kernel, {.grid = grid, .threads = kThreads}, stream, args, rule);
   };
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    if (input.activation.none()) {
+    if (input.activation.is_none()) {
       launch.template operator()<type(), format(), false>();
     } else {
       launch.template operator()<type(), format(), true>();

@@ -8,7 +8,7 @@ namespace kernels {
 cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
-  if (!input.activation.none()) return cudaErrorNotSupported;
+  if (!input.activation.is_none()) return cudaErrorNotSupported;
   if (input.num_groups == 0) return cudaSuccess;
   cudaError_t error = cudaSuccess;
   for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
@@ -28,7 +28,7 @@ cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, LaunchStream stream) {
        {args.rowwise.codes, args.columnwise.codes, args.rowwise.scales, args.columnwise.scales}) {
     if (const cudaError_t bad = check_operands(input, bytes); bad != cudaSuccess) return bad;
   }
-  if (!input.activation.none()) return cudaErrorNotSupported;
+  if (!input.activation.is_none()) return cudaErrorNotSupported;
   if (args.square_blocks && args.hadamard) return cudaErrorInvalidValue;
   if (input.num_groups == 0) return cudaSuccess;
   const tiles::Nvfp4Parameters parameters{.args = args};

@@ -77,7 +77,7 @@ void quantize_per_tensor_cpu(const QuantizePerTensorArgs& args) {
     }
   }
   if (args.columnwise != nullptr || args.output_rows.row_offsets != nullptr ||
-      args.bias_partials != nullptr || !args.input.activation.none()) {
+      args.bias_partials != nullptr || !args.input.activation.is_none()) {
     cast_tiles(args, quantizes);
   } else if (quantizes) {
     cast_rows(args);

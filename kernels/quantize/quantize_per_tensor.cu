@@ -103,7 +103,7 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, LaunchStream 
     return quantize_per_tensor_tile(args, stream);
   }
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
-  if (!input.activation.none() && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
+  if (!input.activation.is_none() && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
   cudaError_t error = cudaSuccess;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     const auto launch = [&](auto kernel) {
@@ -111,7 +111,7 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, LaunchStream 
           kernel, {.grid = resident_grid(kernel, steps, kThreads), .threads = kThreads}, stream,
           args);
     };
-    const bool activated = !input.activation.none();
+    const bool activated = !input.activation.is_none();
     if (args.amax != nullptr) {
       launch(activated ? quantize_per_tensor_kernel<type(), format(), true, true>
                        : quantize_per_tensor_kernel<type(), format(), false, true>);

@@ -12,7 +12,8 @@ using tiles::TileInput;
 
 cudaError_t check(const GroupedInput& input, const LaunchControls& controls,
                   std::initializer_list<const void*> outputs) {
-  if (!input.activation.none() || controls.stamps.stamps != nullptr) return cudaErrorNotSupported;
+  if (!input.activation.is_none() || controls.stamps.stamps != nullptr)
+    return cudaErrorNotSupported;
   for (const void* output : outputs) {
     if (const cudaError_t bad = check_operands(input, output); bad != cudaSuccess) return bad;
   }

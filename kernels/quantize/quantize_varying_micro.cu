@@ -37,7 +37,7 @@ cudaError_t quantize_mxfp8_varying(const QuantizeMxfp8Args& args, const VaryingO
 
 cudaError_t nvfp4_amax_varying(const Nvfp4AmaxArgs& args, const VaryingOperand& operand,
                                LaunchStream stream) {
-  if (!args.input.activation.none()) return cudaErrorNotSupported;
+  if (!args.input.activation.is_none()) return cudaErrorNotSupported;
   if (const cudaError_t bad = check_varying_input(args.input, operand); bad != cudaSuccess) {
     return bad;
   }

@@ -18,7 +18,7 @@ inline cudaError_t check_varying_input(const GroupedInput& input, const VaryingO
 template <class Args>
 cudaError_t check_varying(const Args& args, const VaryingOperand& operand, const float* bias,
                           std::initializer_list<const void*> outputs) {
-  const bool plain = args.input.activation.none() && args.output_rows.row_offsets == nullptr &&
+  const bool plain = args.input.activation.is_none() && args.output_rows.row_offsets == nullptr &&
                      args.controls.stamps.stamps == nullptr && args.controls.tickets == nullptr &&
                      bias == nullptr;
   if (!plain) return cudaErrorNotSupported;

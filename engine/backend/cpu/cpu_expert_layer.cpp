@@ -95,7 +95,7 @@ std::vector<FedOperand> CpuExpertLayer::fed_gradients() const {
     fed.push_back(fuses(Projection::Up)
                       ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
                                    .activation = activation(),
-                                   .gradient = tensors_.da}
+                                   .output_gradient = tensors_.da}
                       : FedOperand{.input = tensors_.dh + layer * tensors_.dh_stride});
   }
   return fed;
@@ -129,7 +129,7 @@ kernels::GroupedInput CpuExpertLayer::gradient_input(int layer, int expert,
                                                      const std::int64_t (&offsets)[2]) const {
   kernels::GroupedInput input = activation_input(layer, expert, offsets);
   input.columns = setup_.shape.n;
-  input.gradient = da_of(expert);
+  input.output_gradient = da_of(expert);
   return input;
 }
 

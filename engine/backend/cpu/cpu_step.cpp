@@ -146,7 +146,7 @@ ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
     const kernels::GroupedInput widths{
         .columns = role == OperandRole::Gradients ? setup_.shape.n : setup_.shape.k,
         .activation = from.activation,
-        .gradient = from.gradient};
+        .output_gradient = from.output_gradient};
     const std::int64_t width = element_bytes(setup_.request.recipe.high_precision);
     const auto bytes = [first, width](const void* rows, std::int64_t columns) {
       return rows == nullptr ? nullptr
@@ -156,7 +156,7 @@ ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
             .rows = count,
             .elements = bytes(from.input, widths.input_columns()),
             .activation = from.activation,
-            .gradient = bytes(from.gradient, widths.function_columns())};
+            .output_gradient = bytes(from.output_gradient, widths.activated_columns())};
   }
   LoadedOperands& operands = setup_.operands;
   OperandStore& store = w ? operands.weights[static_cast<std::size_t>(layer)]

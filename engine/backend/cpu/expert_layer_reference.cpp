@@ -73,7 +73,7 @@ void ExpertLayerReference::compute(int expert) {
            .y = room(LayerTensor::DA),
            .cancel = cancel});
   input.columns = n;
-  input.gradient = of(LayerTensor::DA);
+  input.output_gradient = of(LayerTensor::DA);
   kernels::activate_cpu({.input = input, .output = room(LayerTensor::DH)});
   product({.x = of(LayerTensor::DH),
            .w = of(LayerTensor::WUp),

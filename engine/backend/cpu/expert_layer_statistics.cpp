@@ -130,7 +130,7 @@ class Statistics {
   ExpertElements elements(LayerTensor tensor, int expert) {
     const LayerOperand& operand = operand_of(tensor);
     ExpertElements made = projection(operand.projection).elements(operand.role, 0, expert);
-    if (made.activation.none()) return made;
+    if (made.activation.is_none()) return made;
     const std::int64_t offsets[2] = {0, made.rows};
     const kernels::GroupedInput input = tensor == LayerTensor::A
                                             ? layer_.activation_input(0, expert, offsets)

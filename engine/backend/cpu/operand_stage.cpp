@@ -94,7 +94,7 @@ kernels::GroupedInput OperandStage::input(const ExpertElements& expert,
           .capacity_rows = expert.rows,
           .columns = plan_.columns,
           .activation = expert.activation,
-          .gradient = expert.gradient};
+          .output_gradient = expert.output_gradient};
 }
 
 CpuCast OperandStage::cast(const ExpertElements& expert, std::size_t slot,

@@ -24,7 +24,7 @@ struct ExpertElements {
   std::int64_t rows = 0;
   const std::byte* elements = nullptr;  // [rows, columns]
   kernels::Activation activation = {};
-  const std::byte* gradient = nullptr;
+  const std::byte* output_gradient = nullptr;
 };
 
 struct OperandPlan {

@@ -33,7 +33,7 @@ TEST_F(ActivationGpu, EqualsCpu) {
     for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
       for (const Applied& applied : all_activations()) {
         // In the long case, which shows that the grid loops, SwiGLU is enough.
-        const bool swiglu = applied.activation.swiglu();
+        const bool swiglu = applied.activation.is_swiglu();
         if (grouped.name == "Loop" && !swiglu) continue;
         expect_equality(grouped, type, swiglu ? Fill::Mild : Fill::Wild, applied);
         if (swiglu) expect_equality(grouped, type, Fill::Wild, applied);
@@ -72,7 +72,7 @@ TEST_F(ActivationGpu, EverySixteenBitGateEqualsCpu) {
                                       .capacity_rows = 256,
                                       .columns = applied.gradient && parts == 2 ? 512 : 256,
                                       .activation = applied.activation};
-        if (applied.gradient) operand.gradient = arrays.at<void*>(dy, device);
+        if (applied.gradient) operand.output_gradient = arrays.at<void*>(dy, device);
         return kernels::ActivateArgs{operand, arrays.at<void*>(output, device)};
       };
       kernels::activate_cpu(args(false));
@@ -92,14 +92,14 @@ TEST_F(ActivationGpu, RefusesWhatHasNoMeaning) {
                               .capacity_rows = 1,
                               .columns = 48,
                               .activation = kernels::kSwiglu,
-                              .gradient = bytes.get()};
+                              .output_gradient = bytes.get()};
   const auto result = [&] { return kernels::activate({input, bytes.get()}, nullptr); };
   EXPECT_EQ(result(), cudaErrorInvalidValue) << "half of 48 columns is no multiple of 16";
   input.columns = 64;
   EXPECT_EQ(result(), cudaSuccess);
-  input.gradient = bytes.get() + 8;
+  input.output_gradient = bytes.get() + 8;
   EXPECT_EQ(result(), cudaErrorMisalignedAddress);
-  input.gradient = bytes.get();
+  input.output_gradient = bytes.get();
   using kernels::ActivationFunction;
   const kernels::Activation unsupported[] = {
       {.function = ActivationFunction::Gelu, .gated = true, .limit = 7.0F},
@@ -113,11 +113,11 @@ TEST_F(ActivationGpu, RefusesWhatHasNoMeaning) {
     EXPECT_EQ(result(), cudaErrorInvalidValue);
   }
   input.activation = {.gated = true};
-  input.gradient = nullptr;
+  input.output_gradient = nullptr;
   EXPECT_EQ(result(), cudaErrorInvalidValue) << "gated by nothing";
   input.activation = {};
   EXPECT_EQ(result(), cudaErrorInvalidValue) << "nothing to apply";
-  input.gradient = bytes.get();
+  input.output_gradient = bytes.get();
   EXPECT_EQ(result(), cudaErrorInvalidValue) << "a gradient of nothing";
 }
 

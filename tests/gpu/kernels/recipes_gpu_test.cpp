@@ -259,14 +259,14 @@ TEST_P(RecipesGpu, BiasActivationAmax) {
         ASSERT_EQ(kernels::bias_partials(sums, nullptr), cudaSuccess);
         ASSERT_EQ(kernels::reduce_bias_gradient(reduce, nullptr), cudaSuccess);
         ASSERT_EQ(kernels::group_amax(largest, nullptr), cudaSuccess);
-        if (!variant.applied.activation.none()) {
+        if (!variant.applied.activation.is_none()) {
           ASSERT_EQ(kernels::activate(activate, nullptr), cudaSuccess);
         }
       } else {
         kernels::bias_partials_cpu(sums);
         kernels::reduce_bias_gradient_cpu(reduce);
         kernels::group_amax_cpu(largest);
-        if (!variant.applied.activation.none()) kernels::activate_cpu(activate);
+        if (!variant.applied.activation.is_none()) kernels::activate_cpu(activate);
       }
     };
     run(false);

@@ -97,9 +97,9 @@ struct Applied {
   kernels::Activation activation = {};
   bool gradient = false;
   std::string name() const {
-    if (activation.none()) return "";
+    if (activation.is_none()) return "";
     return " function " + std::to_string(static_cast<int>(activation.function)) +
-           (activation.gated ? " gated" : "") + (activation.clamped() ? " clamped" : "") +
+           (activation.gated ? " gated" : "") + (activation.is_clamped() ? " clamped" : "") +
            (gradient ? " gradient" : "");
   }
 };
@@ -157,7 +157,7 @@ class TwinOperand {
     kernels::GroupedInput input = input_;
     input.input = arrays_.at<void*>(values_, device);
     input.row_offsets = arrays_.at<std::int64_t>(offsets_, device);
-    if (gradient_ >= 0) input.gradient = arrays_.at<void*>(gradient_, device);
+    if (gradient_ >= 0) input.output_gradient = arrays_.at<void*>(gradient_, device);
     return input;
   }
   kernels::OutputRows output_rows(bool device) const {

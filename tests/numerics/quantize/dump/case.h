@@ -130,7 +130,7 @@ struct Operand {
       throw std::runtime_error("no groups or columns");
     input.type = input_type(test.text("type", "bf16"));
     input.input = bytes.data();
-    if (!gradient.empty()) input.gradient = gradient.data();
+    if (!gradient.empty()) input.output_gradient = gradient.data();
     input.row_offsets = row_offsets.data();
     input.num_groups = static_cast<int>(row_offsets.size()) - 1;
     input.capacity_rows =
