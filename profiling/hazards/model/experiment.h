@@ -83,7 +83,7 @@ struct Experiment {
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
   std::vector<FreshMemory> fresh = {};
-  /// The same between two launches of a replay: right before every launch but the first.
+  /// The same between two graphs of a replay: before every launch that waits for another.
   std::vector<FilledMemory> filled_between = {};
   /// The graphs in another order, or overlapping otherwise, than the step launches them; empty =
   /// as the step does. Each graph as often as in the step.
@@ -91,7 +91,7 @@ struct Experiment {
   /// A graph that the step launches several times is captured for each of these launches.
   bool captured_per_launch = false;
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
-  /// and before replays 1 and 2; -1 = not filled.
+  /// and before every graph of replays 1 and 2; -1 = not filled.
   int poisoned_workspaces = -1;
   bool red_zones = false;       // a pattern around every buffer, checked after the replays
   bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars

@@ -84,7 +84,11 @@ Status ReplayLauncher::launch_step(ExperimentCaptures& captures, int replay, Mar
   for (std::size_t first = 0; first < plan.size();) {
     std::size_t end = first + 1;
     while (end < plan.size() && plan[end].overlaps) ++end;
-    if (first > 0) ENGINE_TRY(fill(state_.experiment.filled_between));
+    if (first > 0) {
+      ENGINE_TRY(fill(state_.experiment.filled_between));
+      // What one graph leaves in a workspace means nothing to the next.
+      if (replay <= 2) ENGINE_TRY(captures.poison_workspaces());
+    }
     ENGINE_TRY(
         launch_wave(captures, plan.subspan(first, end - first), replay, markers, microseconds));
     first = end;
