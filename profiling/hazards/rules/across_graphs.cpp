@@ -20,6 +20,8 @@ constexpr std::uint8_t kPoison = 0xFF;
 constexpr std::size_t kMaxLaunches = 512;
 /// Pairs of blocks of pools; comparing these takes a fraction of a second.
 constexpr std::int64_t kMaxPairs = 20'000'000;
+constexpr int kMaxReported = 256;     // pairs of blocks: the rest repeats them
+constexpr std::size_t kMaxNamed = 8;  // graphs in a sentence
 
 /// The nodes of these graphs that hold an address in the allocation, with their accesses.
 void add_holders(const RuleContext& context, int allocation, const std::vector<int>& graphs,
@@ -35,10 +37,12 @@ void add_holders(const RuleContext& context, int allocation, const std::vector<i
 
 std::string names(const RuleContext& context, const std::vector<int>& graphs) {
   std::string words;
-  for (std::size_t i = 0; i < graphs.size(); ++i) {
+  const std::size_t named = std::min(graphs.size(), kMaxNamed);
+  for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) words += i + 1 == graphs.size() ? " and " : ", ";
     words += fmt::format("\"{}\"", context.graph(graphs[i]).name);
   }
+  if (graphs.size() > named) words += fmt::format(" and {} more", graphs.size() - named);
   return words;
 }
 
@@ -318,6 +322,7 @@ void find_replay_order(RuleContext& context, std::vector<Finding>& findings) {
     blocks.push_back({.allocation = index, .graphs = graphs, .ranges = lifetimes.ranges(graphs)});
   }
   std::int64_t pairs = 0;
+  int reported = 0;
   for (const PoolBlock& earlier : blocks) {
     const Allocation& first = *context.allocation(earlier.allocation);
     if (first.live()) continue;
@@ -327,6 +332,7 @@ void find_replay_order(RuleContext& context, std::vector<Finding>& findings) {
       if (second.allocated_at < first.freed_at || !share_bytes(first, second)) continue;
       if (!lifetimes.collide(earlier.ranges, later.ranges)) continue;
       findings.push_back(replay_order_finding(context, lifetimes, earlier, later));
+      if (++reported == kMaxReported) return;
     }
   }
 }

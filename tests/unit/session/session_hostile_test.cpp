@@ -261,7 +261,9 @@ constexpr Attack kAttacks[] = {
      "watch_replays is -1; it must be between 0 and 1000000"},
     {"DeadlineBelowZero", nullptr, "UPDATE runs SET watch_deadline_seconds = -1",
      "watch_deadline_seconds is -1; it must be finite and at least 0"},
-    {"StallOfNoExperiment", nullptr, "UPDATE experiment_stalls SET experiment = 1000",
+    {"StallOfNoExperiment", nullptr,
+     "UPDATE experiment_stalls SET experiment = 1000 WHERE (visit_id, experiment) IN (SELECT "
+     "visit_id, experiment FROM experiment_stalls LIMIT 1)",
      "experiment is 1000"},
     {"ComparisonOfNoScaling", nullptr, "UPDATE comparison_reports SET scaling = 'fp3'",
      "scaling is 'fp3', which is none of the 6 known"},
