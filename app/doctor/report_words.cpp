@@ -30,6 +30,12 @@ std::ptrdiff_t graphs_of_step(const profiling::Snapshot& snapshot) {
                                [](const auto& graph) { return graph.variant_of < 0; });
 }
 
+std::string graph_title(const profiling::Snapshot& snapshot, int graph) {
+  const auto index = static_cast<std::size_t>(graph);
+  return graph >= 0 && index < snapshot.graphs.size() ? snapshot.graphs[index].name
+                                                      : fmt::format("graph {}", graph);
+}
+
 /// Several nodes of one product have the same stage and layer.
 bool alone_in_stage(const profiling::GraphSnapshot& graph, const profiling::SnapshotNode& node) {
   return 1 == std::ranges::count_if(graph.nodes, [&](const profiling::SnapshotNode& other) {
@@ -247,6 +253,29 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
   for (const profiling::FilledMemory& filled : experiment.filled) {
     parts.push_back(fmt::format("{} filled with {:#04x}", filled.owner, filled.value));
   }
+  for (const profiling::FilledMemory& filled : experiment.filled_between) {
+    parts.push_back(
+        fmt::format("{} filled with {:#04x} between graphs", filled.owner, filled.value));
+  }
+  std::vector<std::string> fresh;
+  for (const profiling::FreshMemory& one : experiment.fresh) {
+    if (std::ranges::find(fresh, one.owner) == fresh.end()) fresh.push_back(one.owner);
+  }
+  for (const std::string& owner : fresh) {
+    std::vector<std::string> graphs;
+    for (const profiling::FreshMemory& one : experiment.fresh) {
+      if (one.owner == owner) graphs.push_back(graph_title(snapshot, one.graph));
+    }
+    parts.push_back(fmt::format("new memory for {} in {}", owner, fmt::join(graphs, " and ")));
+  }
+  if (!experiment.launches.empty()) {
+    std::vector<std::string> graphs;
+    for (const profiling::GraphLaunch& launch : experiment.launches) {
+      graphs.push_back((launch.overlaps ? "with it " : "") + graph_title(snapshot, launch.graph));
+    }
+    parts.push_back(fmt::format("launched {}", fmt::join(graphs, ", ")));
+  }
+  if (experiment.captured_per_launch) parts.emplace_back("captured for every launch");
   if (experiment.poisoned_workspaces >= 0) {
     parts.push_back(fmt::format("workspaces filled with {:#04x}", experiment.poisoned_workspaces));
   }

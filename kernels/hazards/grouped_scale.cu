@@ -47,6 +47,7 @@ __global__ __launch_bounds__(kHazardThreads) void grouped_scale_staged_kernel(
     stage[(group_row - first) * args.columns + column] = value * hazard_weight(args, column);
   });
   __syncthreads();
+  stay_busy(args.busy_ns);
   visit_hazard_tile(args, [&](std::int64_t group_row, std::int64_t row, int column) {
     const float product = stage[(group_row - first) * args.columns + column];
     y[row * args.columns + column] = __float2bfloat16_rn(product * scale);

@@ -23,7 +23,7 @@ struct GroupedScaleArgs {
   float scale = 1.0F;
   const float* device_scale = nullptr;  // in place of `scale`; null = unused
   /// Every thread block waits this long before it reads anything, in place of a real product's
-  /// work.
+  /// work; with a workspace, between writing it and reading it again.
   std::uint64_t busy_ns = 0;
 };
 

@@ -204,6 +204,13 @@ void check_experiment(const Experiment& made, const Snapshot& snapshot, Limits& 
     check_node("ordered node", first, snapshot, limits);
     check_node("ordered node", second, snapshot, limits);
   }
+  const std::int64_t last_graph = std::ssize(snapshot.graphs) - 1;
+  for (const FreshMemory& fresh : made.fresh) {
+    limits.between("graph with fresh memory", fresh.graph, 0, last_graph);
+  }
+  for (const GraphLaunch& launch : made.launches) {
+    limits.between("launched graph", launch.graph, 0, last_graph);
+  }
 }
 
 void check_finding(const Finding& finding, const Snapshot& snapshot, Limits& limits) {

@@ -205,6 +205,8 @@ constexpr MemberLayout kMembers[] = {
     list<Snapshot>("graphs", "snapshot_graphs", "graph"),
     list<Snapshot>("ledger", "snapshot_allocations", "position"),
     column<engine::Allocation>("id", "allocation_id"),
+    list<Snapshot>("launches", "snapshot_launches", "position"),
+    list<Snapshot>("pools", "snapshot_pools", "position"),
     list<GraphSnapshot>("events", "snapshot_events", "position"),
     list<GraphSnapshot>("nodes", "snapshot_nodes", "node"),
     column<SnapshotNode>("id", "node_id"),

@@ -78,4 +78,9 @@ void BlockPool::give_back(const std::byte* piece) {
   taken_.erase(found);
 }
 
+GraphPool BlockPool::range() const {
+  return {.address = reinterpret_cast<std::uint64_t>(base_),
+          .bytes = static_cast<std::uint64_t>(bytes_)};
+}
+
 }  // namespace profiling

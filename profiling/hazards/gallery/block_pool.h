@@ -9,6 +9,7 @@
 
 #include "engine/device/allocation_ledger.h"
 #include "engine/model/error.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
 
@@ -29,6 +30,9 @@ class BlockPool {
   engine::Result<std::byte*> take(std::int64_t bytes, engine::AllocationLabel label);
   /// A taken piece, or null. The memory stays mapped.
   void give_back(const std::byte* piece);
+
+  /// All of its memory.
+  GraphPool range() const;
 
  private:
   struct Piece {

@@ -8,8 +8,8 @@ namespace profiling {
 
 engine::Result<std::unique_ptr<Subject>> make_gallery_subject(const std::string& case_id,
                                                               bool healthy, cudaStream_t stream) {
-  for (const auto& programs :
-       {memory_programs(), baked_programs(), order_programs(), capture_programs()}) {
+  for (const auto& programs : {memory_programs(), baked_programs(), order_programs(),
+                               capture_programs(), graphs_programs()}) {
     for (const GalleryProgram& found : programs) {
       if (found.id != case_id) continue;
       std::unique_ptr<GroupedProgram> program = found.make(found.id, healthy);

@@ -123,11 +123,12 @@ std::unique_ptr<GroupedProgram> make_program(std::string_view id, bool healthy) 
   return std::make_unique<Program>(id, healthy);
 }
 
-// In memory_cases.cpp, baked_cases.cpp, order_cases.cpp, capture_cases.cpp.
+// In memory_cases.cpp, baked_cases.cpp, order_cases.cpp, capture_cases.cpp, graphs_cases.cpp.
 
 std::span<const GalleryProgram> memory_programs();
 std::span<const GalleryProgram> baked_programs();
 std::span<const GalleryProgram> order_programs();
 std::span<const GalleryProgram> capture_programs();
+std::span<const GalleryProgram> graphs_programs();
 
 }  // namespace profiling

@@ -42,6 +42,19 @@ struct MovedMemory {
   }
 };
 
+/// All references of this graph to the allocation are redirected to a new buffer of the same size
+/// and contents. Graphs with the same owner share the buffer.
+struct FreshMemory {
+  std::string owner = {};  // Allocation::owner
+  int graph = 0;           // index into Snapshot::graphs
+  bool operator==(const FreshMemory&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&FreshMemory::owner>(),
+                      engine::field<&FreshMemory::graph>({.low = 0, .high = kMaxSnapshotGraphs})};
+  }
+};
+
 /// Before every replay the allocation is filled with this byte.
 struct FilledMemory {
   std::string owner = {};
@@ -69,8 +82,16 @@ struct Experiment {
   int replays = 6;    // 0 = capture and instantiate only, and watch for module loads
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
+  std::vector<FreshMemory> fresh = {};
+  /// The same between two graphs of a replay: before every launch that waits for another.
+  std::vector<FilledMemory> filled_between = {};
+  /// The graphs in another order, or overlapping otherwise, than the step launches them; empty =
+  /// as the step does. Each graph as often as in the step.
+  std::vector<GraphLaunch> launches = {};
+  /// A graph that the step launches several times is captured for each of these launches.
+  bool captured_per_launch = false;
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
-  /// and before replays 1 and 2; -1 = not filled.
+  /// and before every graph of replays 1 and 2; -1 = not filled.
   int poisoned_workspaces = -1;
   bool red_zones = false;       // a pattern around every buffer, checked after the replays
   bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
@@ -104,6 +125,10 @@ struct Experiment {
         engine::field<&Experiment::replays>({.low = 0, .high = kMaxExperimentReplays}),
         engine::field<&Experiment::moved>({.most = kMaxParts}),
         engine::field<&Experiment::filled>({.most = kMaxParts}),
+        engine::field<&Experiment::fresh>({.most = kMaxParts}),
+        engine::field<&Experiment::filled_between>({.most = kMaxParts}),
+        engine::field<&Experiment::launches>({.most = kMaxGraphLaunches}),
+        engine::field<&Experiment::captured_per_launch>(),
         engine::field<&Experiment::poisoned_workspaces>({.low = -1, .high = 255}),
         engine::field<&Experiment::red_zones>(),
         engine::field<&Experiment::changed_inputs>(),

@@ -188,11 +188,70 @@ std::vector<HazardCase> order_cases() {
   };
 }
 
+std::vector<HazardCase> graphs_cases() {
+  return {
+      {.id = "saved-tensor-freed",
+       .hazard = 18,
+       .title = "What forward saved is freed before backward is captured",
+       .mistake =
+           "The activation that backward reads is referenced by the capture of forward only. "
+           "Once that has ended, the pool has it back, and the loss, which runs between the "
+           "two graphs, gets its memory.",
+       .symptom =
+           "Every replay of backward reads what the loss has left there: the weight gradient "
+           "is wrong, and eager steps are right.",
+       .cure = "The program keeps the activation until backward is captured, and as long as the "
+               "graphs are replayed.",
+       .rule = "freed-between-graphs",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "concurrent-workspace",
+       .hazard = 11,
+       .title = "Two graphs replayed at the same time share a workspace",
+       .mistake = "Routed experts and a shared expert are a graph each and use one workspace, as "
+                  "they do in eager steps, one after the other. Their replays run on two streams.",
+       .symptom = "Each overwrites what the other has in the workspace, whenever they overlap.",
+       .cure = "Each graph has its own workspace. An event between the replays would do as well.",
+       .rule = "overlapping-graphs",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "replays-out-of-order",
+       .hazard = 4,
+       .title = "Graphs of one pool, replayed in another order than captured",
+       .mistake =
+           "Forward and backward are captured for one micro-batch, then for the next, so the "
+           "pool gives what the first one saved to the second. The step replays forward 1, "
+           "forward 2, backward 1, backward 2.",
+       .symptom = "Forward 2 overwrites what backward 1 is about to read: the first micro-batch's "
+                  "gradient is wrong in every replay.",
+       .cure = "The graphs are captured in the order in which the step replays them, so that both "
+               "micro-batches in flight have memory of their own.",
+       .rule = "replay-order",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "one-scale-for-all",
+       .hazard = 8,
+       .title = "One amax and one scale for every expert",
+       .mistake =
+           "Experts with delayed scaling have an amax and a scale each. As they have the same "
+           "shape, the work of one is captured and replayed for all of them, and the place "
+           "of its amax and scale is an argument of the captured kernels.",
+       .symptom = "Every expert is scaled by the amax of the expert before it, and its own scale "
+                  "stays as it was before the capture.",
+       .cure =
+           "A graph for every expert. A kernel that reads the expert's index from device memory "
+           "would do as well.",
+       .rule = "baked-index",
+       .plain = Verdict::Wrong,
+       .library = {}},
+  };
+}
+
 constexpr std::string_view kTwin = " (healthy twin)";
 
 std::vector<HazardCase> all_cases() {
   std::vector<HazardCase> all = memory_cases();
-  for (const auto& more : {baked_cases(), order_cases()}) {
+  for (const auto& more : {baked_cases(), order_cases(), graphs_cases()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -19,6 +19,7 @@
 namespace profiling {
 
 inline constexpr int kMaxSnapshotGraphs = 1000;
+inline constexpr int kMaxGraphLaunches = 10'000;                         // of a step
 inline constexpr std::size_t kMaxParameterBytes = std::size_t{1} << 16;  // of one kernel node
 inline constexpr std::size_t kMaxSlots = std::size_t{1} << 14;           // of one kernel node
 
@@ -253,12 +254,16 @@ struct CaptureEvent {
   }
 };
 
+/// GraphSnapshot::changed of a second capture of a graph that a step launches several times: as it
+/// would be captured for its next launch.
+inline constexpr std::string_view kNextLaunch = "launch of the step";
+
 /// One captured graph, before it was instantiated.
 struct GraphSnapshot {
   std::string name = {};  // "step", "forward", "backward"
   /// A second capture of graphs[variant_of] after `changed` was changed; -1 = not a variant.
   int variant_of = -1;
-  std::string changed = {};         // "splits", "scalars", "addresses"
+  std::string changed = {};         // "splits", "scalars", "addresses", or kNextLaunch
   bool degraded = false;            // from a text file: no argument bytes, no memory
   std::uint64_t capture_began = 0;  // on the ledger's clock
   std::uint64_t capture_ended = 0;
@@ -283,6 +288,33 @@ struct GraphSnapshot {
   }
 };
 
+/// One launch of a graph within a step.
+struct GraphLaunch {
+  int graph = 0;  // index into Snapshot::graphs
+  /// On a stream of its own: it may run at the same time as the launch before it, and waits only
+  /// for what that one waits for. One that does not overlap waits for all before it.
+  bool overlaps = false;
+  bool operator==(const GraphLaunch&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&GraphLaunch::graph>({.low = 0, .high = kMaxSnapshotGraphs}),
+                      engine::field<&GraphLaunch::overlaps>()};
+  }
+};
+
+/// Memory that only the captured graphs use: pieces of it are handed out and taken back during
+/// their captures, so that a released piece stays theirs.
+struct GraphPool {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  bool holds(std::uint64_t word) const { return word >= address && word - address < bytes; }
+  bool operator==(const GraphPool&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&GraphPool::address, &GraphPool::bytes>();
+  }
+};
+
 /// Everything that the rules read.
 struct Snapshot {
   std::string subject = {};  // what was captured: a request's headline, a gallery case, a file
@@ -293,6 +325,9 @@ struct Snapshot {
   std::vector<GraphSnapshot> graphs = {};
   std::vector<engine::Allocation> ledger = {};  // ascending by id; includes freed ones
   std::uint64_t ledger_clock = 0;               // when the ledger was read
+  /// In the order of a step; empty = every graph once, as listed, each after the one before.
+  std::vector<GraphLaunch> launches = {};
+  std::vector<GraphPool> pools = {};
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -303,7 +338,9 @@ struct Snapshot {
                       engine::field<&Snapshot::driver>(),
                       engine::field<&Snapshot::graphs>({.most = kMaxSnapshotGraphs}),
                       engine::field<&Snapshot::ledger>({.most = 1 << 20}),
-                      engine::field<&Snapshot::ledger_clock>()};
+                      engine::field<&Snapshot::ledger_clock>(),
+                      engine::field<&Snapshot::launches>({.most = kMaxGraphLaunches}),
+                      engine::field<&Snapshot::pools>({.most = kMaxSnapshotGraphs})};
   }
   engine::Flaw flaw() const;
 };

@@ -87,6 +87,20 @@ engine::Flaw Snapshot::flaw() const {
   for (std::size_t graph = 0; graph < graphs.size(); ++graph) {
     if (engine::Flaw flaw = flaw_of_graph(*this, graph); !flaw.empty()) return flaw;
   }
+  for (const GraphLaunch& launch : launches) {
+    const bool captured = launch.graph >= 0 &&
+                          static_cast<std::size_t>(launch.graph) < graphs.size() &&
+                          graphs[static_cast<std::size_t>(launch.graph)].variant_of < 0;
+    if (!captured) {
+      return {"launches",
+              fmt::format("has one of graph {}, which is none of the step's", launch.graph)};
+    }
+  }
+  for (const GraphPool& pool : pools) {
+    if (pool.bytes > std::numeric_limits<std::uint64_t>::max() - pool.address) {
+      return {"pools", fmt::format("has one at {:#x}, which wraps around", pool.address)};
+    }
+  }
   std::uint64_t last = 0;
   for (const engine::Allocation& allocation : ledger) {
     if (allocation.id <= last) return {"ledger", "is not in ascending order"};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/device/allocation_ledger.h"
@@ -9,6 +10,7 @@
 #include "profiling/hazards/proofs/graph_changes.h"
 #include "profiling/hazards/proofs/marker_cost.h"
 #include "profiling/hazards/proofs/subject_capture.h"
+#include "profiling/hazards/snapshot/accesses.h"
 #include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {
@@ -19,7 +21,12 @@ using engine::Result;
 using engine::Status;
 
 Status ExperimentCaptures::capture() {
-  return capture_all(graphs_, state_.reply.snapshot.graphs, -1);
+  ENGINE_ASSIGN(plan_, plan_launches(state_.subject, state_.experiment));
+  Snapshot& snapshot = state_.reply.snapshot;
+  ENGINE_TRY(capture_all(graphs_, snapshot.graphs, -1));
+  if (!state_.experiment.captured_per_launch) snapshot.launches = state_.subject.launches();
+  snapshot.pools = state_.subject.graph_pools();
+  return {};
 }
 
 Status ExperimentCaptures::capture_again() {
@@ -84,33 +91,60 @@ Status ExperimentCaptures::end_capture_only() {
                     "captured, but module loads could not be watched: " + unwatched_);
 }
 
+Result<CapturedGraph> ExperimentCaptures::capture_one(int graph, int number, GraphSnapshot about,
+                                                      std::vector<GraphSnapshot>& snapshots) {
+  ENGINE_TRY(poison_workspaces());
+  ENGINE_TRY(state_.subject.before_launch(number, state_.stream));
+  if (const cudaError_t synced = cudaStreamSynchronize(state_.stream); synced != cudaSuccess) {
+    return state_.end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message)
+        .error();
+  }
+  start_load_watch(about.variant_of);
+  ENGINE_ASSIGN(Capture capture,
+                capture_graph(state_.driver, state_.subject, graph, state_.stream));
+  note_loads(capture.read.snapshot);
+  GraphSnapshot snapshot = capture.read.snapshot;
+  snapshot.name = std::move(about.name);
+  snapshot.variant_of = about.variant_of;
+  snapshot.changed = std::move(about.changed);
+  snapshots.push_back(std::move(snapshot));
+  if (capture.refused) {
+    read_ledger();
+    return state_.end(Verdict::Refused, capture.refused->message).error();
+  }
+  CapturedGraph captured;
+  captured.graph = std::move(capture.graph);
+  captured.read = std::move(capture.read);
+  return captured;
+}
+
 Status ExperimentCaptures::capture_all(std::vector<CapturedGraph>& captured,
                                        std::vector<GraphSnapshot>& snapshots, int variant_of) {
   const std::vector<std::string> names = state_.subject.graph_names();
-  for (std::size_t g = 0; g < names.size(); ++g) {
-    ENGINE_TRY(poison_workspaces());
-    if (const cudaError_t synced = cudaStreamSynchronize(state_.stream); synced != cudaSuccess) {
-      return state_.end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message);
-    }
-    start_load_watch(variant_of);
-    ENGINE_ASSIGN(Capture capture,
-                  capture_graph(state_.driver, state_.subject, static_cast<int>(g), state_.stream));
-    note_loads(capture.read.snapshot);
-    GraphSnapshot snapshot = capture.read.snapshot;
-    snapshot.name = names[g];
+  const std::vector<GraphLaunch> launches = launches_of(state_.subject);
+  const auto capture = [&](int graph, int number, std::string name) -> Status {
+    GraphSnapshot about{.name = std::move(name)};
     if (variant_of >= 0) {
-      snapshot.variant_of = variant_of + static_cast<int>(g);
-      snapshot.changed = "inputs";
+      about.variant_of = variant_of + graph;
+      about.changed = "inputs";
     }
-    snapshots.push_back(std::move(snapshot));
-    if (capture.refused) {
-      read_ledger();
-      return state_.end(Verdict::Refused, capture.refused->message);
+    ENGINE_ASSIGN(CapturedGraph made, capture_one(graph, number, std::move(about), snapshots));
+    captured.push_back(std::move(made));
+    return variant_of < 0 ? state_.subject.captured(graph, state_.stream) : Status{};
+  };
+  if (state_.experiment.captured_per_launch && variant_of < 0) {
+    for (int number = 0; number < static_cast<int>(launches.size()); ++number) {
+      const int graph = launches[static_cast<std::size_t>(number)].graph;
+      ENGINE_TRY(capture(
+          graph, number,
+          fmt::format("{}, launch {}", names[static_cast<std::size_t>(graph)], number + 1)));
     }
-    CapturedGraph& kept = captured.emplace_back();
-    kept.graph = std::move(capture.graph);
-    kept.read = std::move(capture.read);
-    if (variant_of < 0) ENGINE_TRY(state_.subject.captured(static_cast<int>(g), state_.stream));
+  } else {
+    for (int graph = 0; graph < static_cast<int>(names.size()); ++graph) {
+      const auto first = std::ranges::find(launches, graph, &GraphLaunch::graph);
+      ENGINE_TRY(capture(graph, static_cast<int>(first - launches.begin()),
+                         names[static_cast<std::size_t>(graph)]));
+    }
   }
   if (variant_of < 0) read_ledger();
   return {};
@@ -141,6 +175,13 @@ Status ExperimentCaptures::find_memory() const {
   };
   for (const MovedMemory& moved : state_.experiment.moved) ENGINE_TRY(need(moved.owner));
   for (const FilledMemory& filled : state_.experiment.filled) ENGINE_TRY(need(filled.owner));
+  for (const FilledMemory& filled : state_.experiment.filled_between) {
+    ENGINE_TRY(need(filled.owner));
+  }
+  for (const FreshMemory& fresh : state_.experiment.fresh) {
+    ENGINE_TRY(check_ref({.graph = fresh.graph, .node = 0}));
+    ENGINE_TRY(need(fresh.owner));
+  }
   return {};
 }
 
@@ -171,7 +212,36 @@ Status ExperimentCaptures::make_executable(std::size_t index) {
                       engine::cuda_error(made, "Instantiating the graph").message);
   }
   captured.executable = engine::GraphExec(raw);
+  ENGINE_TRY(freshen_memory(captured, graph));
   return move_memory(captured, graph);
+}
+
+/// Notes the relocations, which move_memory() makes.
+Status ExperimentCaptures::freshen_memory(CapturedGraph& captured, int graph) {
+  for (const FreshMemory& fresh : state_.experiment.fresh) {
+    if (fresh.graph != graph) continue;
+    const engine::Allocation& allocation = *state_.allocation_of(fresh.owner);
+    engine::DeviceBuffer& buffer = fresh_[fresh.owner];
+    if (!buffer) {
+      ENGINE_ASSIGN(buffer, copy_elsewhere(allocation));
+    }
+    const Relocation range{.address = allocation.address,
+                           .bytes = allocation.bytes,
+                           .target = reinterpret_cast<std::uint64_t>(buffer.data())};
+    bool held = false;
+    for (const Touch& touch : find_touches(state_.reply.snapshot, captured.read.snapshot)) {
+      if (!range.holds(touch.word)) continue;
+      held = true;
+      std::vector<Relocation>& ranges = captured.relocations[touch.node];
+      const auto known = std::ranges::find(ranges, range.target, &Relocation::target);
+      if (known == ranges.end()) ranges.push_back(range);
+    }
+    if (!held) {
+      return Error{ErrorCode::NotFound,
+                   fmt::format("Graph {} holds no address in \"{}\"", graph, fresh.owner)};
+    }
+  }
+  return {};
 }
 
 Status ExperimentCaptures::move_memory(CapturedGraph& captured, int graph) const {
@@ -214,15 +284,10 @@ Status ExperimentCaptures::move_inputs() {
   return {};
 }
 
-Status ExperimentCaptures::capture_variant() {
-  if (state_.experiment.changed_inputs) return {};
-  // A subject whose inputs cannot change has no variant; that is not an error.
-  if (!state_.subject.set_inputs(true, state_.stream).ok()) return {};
-  std::vector<GraphSnapshot> variants;
-  std::vector<CapturedGraph> unused;
-  const Outcome so_far = state_.reply.outcome;
-  if (!capture_all(unused, variants, 0).ok()) {
-    state_.reply.outcome = so_far;  // the replays' result stands, whatever a second capture did
+Status ExperimentCaptures::keep_outcome(Outcome so_far, std::vector<GraphSnapshot> variants,
+                                        bool captured) {
+  if (!captured) {
+    state_.reply.outcome = std::move(so_far);
     state_.finished = false;
     return {};
   }
@@ -230,6 +295,35 @@ Status ExperimentCaptures::capture_variant() {
     state_.reply.snapshot.graphs.push_back(std::move(variant));
   }
   return {};
+}
+
+Status ExperimentCaptures::capture_next_launches(std::vector<GraphSnapshot>& snapshots) {
+  const std::vector<std::string> names = state_.subject.graph_names();
+  const std::vector<GraphLaunch> launches = launches_of(state_.subject);
+  std::vector<int> seen(names.size(), 0);
+  for (int number = 0; number < static_cast<int>(launches.size()); ++number) {
+    const int graph = launches[static_cast<std::size_t>(number)].graph;
+    if (++seen[static_cast<std::size_t>(graph)] != 2) continue;
+    GraphSnapshot about{.name = names[static_cast<std::size_t>(graph)], .variant_of = graph};
+    about.changed = kNextLaunch;
+    const Result<CapturedGraph> read_only = capture_one(graph, number, std::move(about), snapshots);
+    if (!read_only.ok()) return read_only.error();
+  }
+  return {};
+}
+
+Status ExperimentCaptures::capture_variants() {
+  if (state_.experiment.changed_inputs || state_.experiment.captured_per_launch) return {};
+  const Outcome so_far = state_.reply.outcome;
+  std::vector<GraphSnapshot> next;
+  const bool next_captured = capture_next_launches(next).ok();
+  ENGINE_TRY(keep_outcome(so_far, std::move(next), next_captured));
+  // A subject whose inputs cannot change has no variant; that is not an error.
+  if (!state_.subject.set_inputs(true, state_.stream).ok()) return {};
+  std::vector<GraphSnapshot> variants;
+  std::vector<CapturedGraph> unused;
+  const bool captured = capture_all(unused, variants, 0).ok();
+  return keep_outcome(so_far, std::move(variants), captured);
 }
 
 }  // namespace profiling

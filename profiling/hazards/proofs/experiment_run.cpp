@@ -72,7 +72,7 @@ class Run {
       return state_.end(Verdict::Crashed, noted.error().message);
     }
     ENGINE_TRY(check_red_zones());
-    ENGINE_TRY(captures_->capture_variant());
+    ENGINE_TRY(captures_->capture_variants());
     if (state_.experiment.replays == 0) return captures_->end_capture_only();
     return end_of_checks();
   }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "engine/device/handles.h"
 #include "profiling/hazards/proofs/experiment_captures.h"
@@ -16,7 +18,7 @@ class ReplayLauncher {
 
   /// Creates events and the probe, before anything can hang.
   engine::Status prepare();
-  /// One eager launch of every graph's work.
+  /// One step without graphs.
   engine::Status launch_eagerly(double deadline, double* seconds);
 
   /// Deadline of one graph launch from now on.
@@ -33,13 +35,29 @@ class ReplayLauncher {
     int index = 0;                       // of the graph
     const MarkerBoard* board = nullptr;  // null = none
   };
-  engine::Status launch_and_wait(const Launch& launch, double* microseconds);
+  enum class Markers { With, Without };
+  engine::Status fill(const std::vector<FilledMemory>& memory) const;
+  /// All launches of one replay.
+  engine::Status launch_step(ExperimentCaptures& captures, int replay, Markers markers,
+                             double* microseconds);
+  /// Launches that may run at the same time, each on a stream of its own.
+  engine::Status launch_wave(ExperimentCaptures& captures, std::span<const PlannedLaunch> wave,
+                             int replay, Markers markers, double* microseconds);
+  engine::Status launch_and_wait(std::span<const Launch> wave, double* microseconds);
+  engine::Status start(std::span<const Launch> wave);
+  /// Of a wave that is late.
+  const Launch& unfinished(std::span<const Launch> wave) const;
   engine::Status stalled(const Launch& launch);
 
   ExperimentState& state_;
   std::unique_ptr<Probe> probe_;
   engine::Event begin_;
   engine::Event done_;
+  struct Lane {
+    engine::Stream stream;
+    engine::Event done;
+  };
+  std::vector<Lane> lanes_;  // of a wave's launches; the first one's stream is not used
   double deadline_ = 0.0;
 };
 

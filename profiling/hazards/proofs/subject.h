@@ -10,6 +10,7 @@
 
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
 
@@ -18,23 +19,33 @@ struct SubjectOutput {
   int parts = 1;     // experts; 1 = no experts
 };
 
-/// All calls from one thread, in this order: set_inputs, then launches, each of them reset() and
-/// enqueue() of every graph in turn, then checksums(). Memory is allocated through engine/device,
-/// with owners that are the same in every process.
+/// All calls from one thread, in this order: set_inputs, then steps, each of them reset() and, for
+/// every launch in turn, before_launch(), enqueue() or a replay, after_launch(); then checksums().
+/// Memory is allocated through engine/device, with owners that are the same in every process.
 class Subject {
  public:
   virtual ~Subject() = default;
 
   virtual std::string title() const = 0;
-  /// Graphs that one step consists of, launched in this order ("forward", "backward").
+  /// Graphs that one step consists of, captured in this order ("forward", "backward").
   virtual std::vector<std::string> graph_names() const { return {"step"}; }
+  /// Launches of one step; empty = every graph once, in the order of their captures, each after the
+  /// one before. Eager launches have the same order, all on one stream.
+  virtual std::vector<GraphLaunch> launches() const { return {}; }
+  /// Memory that only the captured graphs use, known after their captures.
+  virtual std::vector<GraphPool> graph_pools() const { return {}; }
   virtual std::vector<SubjectOutput> outputs() const = 0;
 
   /// Sets the first inputs, or others: other splits, values and scalars. In device memory if the
   /// program keeps them there, in host memory if it reads them from the host. Synchronises.
   virtual engine::Status set_inputs(bool changed, cudaStream_t stream) = 0;
-  /// Before a launch: fills outputs with a pattern that no launch writes. Enqueues only.
+  /// Before a step: fills outputs with a pattern that no launch writes. Enqueues only.
   virtual engine::Status reset(cudaStream_t stream) = 0;
+  /// The program's own eager work around launch `number` of every step, such as static inputs of a
+  /// graph or a loss. before_launch() is also called right before the capture for that launch. Only
+  /// enqueues, and touches no inputs (is_input()): experiments move them.
+  virtual engine::Status before_launch(int /*number*/, cudaStream_t /*stream*/) { return {}; }
+  virtual engine::Status after_launch(int /*number*/, cudaStream_t /*stream*/) { return {}; }
   /// One graph's work, eager or under capture.
   virtual engine::Status enqueue(int graph, cudaStream_t stream,
                                  engine::StepObserver& observer) = 0;

@@ -1,9 +1,12 @@
 // Hazards 8 and 9: values that a capture fixed although the program changes them. Visible if the
-// graph was captured a second time with other inputs: what differs between the two is baked.
+// graph was captured a second time, with other inputs or for the next launch in the same step: what
+// differs between the two is baked.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 
 #include "profiling/hazards/rules/rules.h"
 #include "profiling/hazards/snapshot/accesses.h"
@@ -183,13 +186,9 @@ class Comparison {
   Addresses other_addresses_;
 };
 
-Finding finding_of(const RuleContext& context, int graph, int variant, bool launch,
-                   const std::vector<Difference>& differences) {
-  const std::string& changed = context.graph(variant).changed;
-  Finding finding{.rule = launch ? "baked-launch" : "baked-scalar",
-                  .hazard = launch ? 9 : 8,
-                  .confidence = Confidence::Possible};
-  std::vector<NodeRef> nodes;
+/// As nodes and evidence; certain ones make the finding likely.
+void add_differences(const RuleContext& context, int graph,
+                     const std::vector<Difference>& differences, Finding& finding) {
   std::size_t shown = 0;
   for (const Difference& difference : differences) {
     const NodeRef node{graph, difference.node};
@@ -208,6 +207,15 @@ Finding finding_of(const RuleContext& context, int graph, int variant, bool laun
   if (!differences.empty() && finding.confidence == Confidence::Possible) {
     finding.evidence.push_back("The words are part of a structure: they may be unread padding.");
   }
+}
+
+Finding finding_of(const RuleContext& context, int graph, int variant, bool launch,
+                   const std::vector<Difference>& differences) {
+  const std::string& changed = context.graph(variant).changed;
+  Finding finding{.rule = launch ? "baked-launch" : "baked-scalar",
+                  .hazard = launch ? 9 : 8,
+                  .confidence = Confidence::Possible};
+  add_differences(context, graph, differences, finding);
   const std::string what = changed.empty() ? "inputs" : changed;
   finding.title = fmt::format("{} of graph \"{}\" {} with other {}",
                               launch ? "The launches" : "Arguments", context.graph(graph).name,
@@ -229,6 +237,54 @@ Finding finding_of(const RuleContext& context, int graph, int variant, bool laun
   return finding;
 }
 
+/// Addresses that differ. In the same allocation they are places in an array, chosen by an index.
+void compare_addresses(const RuleContext& context, int graph, int variant,
+                       std::vector<Difference>& differences) {
+  std::map<std::tuple<int, Touch::Place, std::uint32_t>, const Touch*> after;
+  for (const Touch& touch : context.touches(variant)) {
+    after[{touch.node, touch.place, touch.byte}] = &touch;
+  }
+  for (const Touch& before : context.touches(graph)) {
+    const auto found = after.find({before.node, before.place, before.byte});
+    if (found == after.end() || found->second->word == before.word) continue;
+    const Access here = context.access(graph, before);
+    const Access there = context.access(variant, *found->second);
+    differences.push_back(
+        {.node = before.node,
+         .certain = before.allocation >= 0 && before.allocation == found->second->allocation,
+         .text =
+             fmt::format("{}: byte {} of \"{}\" at first, byte {} of \"{}\" for the next launch",
+                         here.place, here.offset, here.owner, there.offset, there.owner)});
+  }
+}
+
+std::ptrdiff_t launches_of_graph(const RuleContext& context, int graph) {
+  const std::vector<GraphLaunch>& launches = context.snapshot.launches;
+  return std::count_if(launches.begin(), launches.end(),
+                       [graph](const GraphLaunch& launch) { return launch.graph == graph; });
+}
+
+Finding next_launch_finding(const RuleContext& context, int graph,
+                            const std::vector<Difference>& differences) {
+  Finding finding{.rule = "baked-index", .hazard = 8, .confidence = Confidence::Possible};
+  add_differences(context, graph, differences, finding);
+  finding.title = fmt::format(
+      "Graph \"{}\" is replayed {} times in a step, but holds what only its first launch should "
+      "use",
+      context.graph(graph).name, launches_of_graph(context, graph));
+  finding.explanation =
+      "A second capture, made as for the next launch of the step, has other arguments: the program "
+      "chooses them for each launch. Replays keep those of the first, so that all of them read and "
+      "write the first one's places, such as one amax and one scale for every expert. The other "
+      "places stay as they were before the capture.";
+  finding.fix = fix_of(finding.rule);
+  finding.proof.words =
+      "Plain replays are compared with eager launches; then the graph is captured for each of its "
+      "launches.";
+  finding.proof.cures.captured_per_launch = true;
+  return finding;
+}
+
 }  // namespace
 
 void find_baked_values(RuleContext& context, std::vector<Finding>& findings) {
@@ -238,6 +294,13 @@ void find_baked_values(RuleContext& context, std::vector<Finding>& findings) {
     if (context.graph(g).failure.code != 0 || context.graph(base).failure.code != 0) continue;
     Comparison comparison(context, base, g);
     comparison.run();
+    if (context.graph(g).changed == kNextLaunch) {
+      compare_addresses(context, base, g, comparison.differences);
+      if (!comparison.differences.empty()) {
+        findings.push_back(next_launch_finding(context, base, comparison.differences));
+      }
+      continue;
+    }
     std::vector<Difference> launches;
     std::vector<Difference> scalars;
     for (Difference& difference : comparison.differences) {

@@ -60,6 +60,59 @@ constexpr RuleFix kFixes[] = {
      "    dx = torch.autograd.grad(y, static_x, static_dy)",
      "# One call captures forward and backward in the order in which they run.\n"
      "module = te.make_graphed_callables(module, (x,))"},
+    {"freed-between-graphs",
+     "Keep what one graph leaves for another until every graph that reads it is captured, and as "
+     "long as they are replayed.",
+     "capture(forward, &saved_activation);\n"
+     "capture(backward, &saved_activation);       // still allocated\n"
+     "...\n"
+     "cudaGraphExecDestroy(forward_exec); cudaGraphExecDestroy(backward_exec);\n"
+     "cudaFree(saved_activation);                 // only then",
+     "with torch.cuda.graph(forward_graph):\n"
+     "    y = forward(static_x)\n"
+     "kept = (y, my_saved_tensors)             # not only inside the block above\n"
+     "with torch.cuda.graph(backward_graph, pool=forward_graph.pool()):\n"
+     "    dx = torch.autograd.grad(y, static_x, static_dy, retain_graph=True)",
+     "# One call captures both and keeps what backward needs between them.\n"
+     "module = te.make_graphed_callables(module, (x,))"},
+    {"overlapping-graphs",
+     "Give every graph that is replayed at the same time as another its own workspace, or let the "
+     "later replay wait for the earlier one.",
+     "// A workspace belongs to a stream, and setting the stream resets it:\n"
+     "cublasSetStream(handle, stream);\n"
+     "cublasSetWorkspace(handle, workspace_of(stream), workspace_bytes);\n"
+     "// or: order the replays\n"
+     "cudaGraphLaunch(first, stream); cudaEventRecord(done, stream);\n"
+     "cudaStreamWaitEvent(side, done, 0); cudaGraphLaunch(second, side);",
+     "# cuBLAS workspaces are kept per stream: capture on the stream of the replay.\n"
+     "with torch.cuda.graph(experts, stream=main): y = routed_experts(x)\n"
+     "with torch.cuda.graph(shared, stream=side): z = shared_expert(x)   # a pool of its own",
+     "# Workspaces of grouped products are shared by all calls: order the replays instead.\n"
+     "side.wait_stream(torch.cuda.current_stream())"},
+    {"replay-order",
+     "Graphs that share a pool are right in the order of their captures only: capture in the order "
+     "in which the step replays, or give every micro-batch in flight a pool of its own.",
+     "// Micro-batches in flight need what they save at the same time: a set for each.\n"
+     "for (int m = 0; m < in_flight; ++m) capture(forward[m], saved[m]);\n"
+     "for (int m = 0; m < in_flight; ++m) capture(backward[m], saved[m]);",
+     "pool = torch.cuda.graph_pool_handle()\n"
+     "for m in range(in_flight):               # as the schedule replays them\n"
+     "    with torch.cuda.graph(forward[m], pool=pool): y[m] = model(x[m])\n"
+     "for m in range(in_flight):\n"
+     "    with torch.cuda.graph(backward[m], pool=pool): y[m].backward(dy[m])",
+     "# The order of the captures is the schedule's: here two forwards, then two backwards.\n"
+     "module = te.make_graphed_callables((module,), (sample, sample), _order=[1, 1, -1, -1])"},
+    {"baked-index",
+     "What differs between the launches of one graph must not be an argument: capture a graph for "
+     "each, or keep the index in device memory and read it in the kernel.",
+     "// In the kernel, from device memory that the host sets before each launch:\n"
+     "const int expert = *expert_index;\n"
+     "const float scale = scales[expert];",
+     "graphs = [capture(e) for e in range(num_experts)]   # amax[e] and scale[e] of each\n"
+     "for e, graph in enumerate(graphs):\n"
+     "    static_x[e].copy_(rows[e]); graph.replay()",
+     "# Every module has its own amax and scale: graph each of them, do not reuse one's graph.\n"
+     "experts = te.make_graphed_callables(tuple(experts), tuple((x,) for _ in experts))"},
     {"host-array",
      "Build the array on the device, by a kernel in the graph or once before it. If it must come "
      "from the host, keep the host's array unchanged as long as the graph.",

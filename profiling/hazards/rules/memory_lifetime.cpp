@@ -13,15 +13,6 @@ namespace {
 
 using engine::Allocation;
 
-bool overlap(const Allocation& a, const Allocation& b) {
-  return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
-}
-
-bool on_device(const Allocation& allocation) {
-  return allocation.space == engine::MemorySpace::Device ||
-         allocation.space == engine::MemorySpace::Managed;
-}
-
 /// One graph's accesses to one freed allocation.
 struct Held {
   int graph = 0;
@@ -47,8 +38,8 @@ std::vector<Held> held_by(const RuleContext& context, int graph) {
   std::map<int, Held> held;
   for (const Touch& touch : context.touches(graph)) {
     const Allocation* allocation = context.allocation(touch.allocation);
-    if (allocation == nullptr || !on_device(*allocation) ||
-        allocation->role == engine::AllocationRole::Check) {
+    if (allocation == nullptr || !is_subjects_device_memory(*allocation) ||
+        context.in_graph_pool(*allocation)) {
       continue;
     }
     const Gone gone = when_gone(context.graph(graph), *allocation);
@@ -63,22 +54,6 @@ std::vector<Held> held_by(const RuleContext& context, int graph) {
   return all;
 }
 
-/// For allocations that graphs hold: the graph, by allocation.
-using Holders = std::map<int, std::vector<int>>;
-
-Holders holders_of(const RuleContext& context) {
-  Holders holders;
-  for (int g = 0; g < context.graphs(); ++g) {
-    if (context.variant(g)) continue;
-    for (const Touch& touch : context.touches(g)) {
-      if (touch.allocation < 0 || touch.place == Touch::Place::Descriptor) continue;
-      std::vector<int>& graphs = holders[touch.allocation];
-      if (graphs.empty() || graphs.back() != g) graphs.push_back(g);
-    }
-  }
-  return holders;
-}
-
 /// The allocation of another graph that got the memory later, with that graph.
 std::vector<std::pair<int, int>> successors_of(const RuleContext& context, const Held& held,
                                                const Holders& holders) {
@@ -86,7 +61,7 @@ std::vector<std::pair<int, int>> successors_of(const RuleContext& context, const
   std::vector<std::pair<int, int>> successors;
   for (const auto& [other, graphs] : holders) {
     const Allocation& allocation = *context.allocation(other);
-    if (allocation.allocated_at < gone.freed_at || !overlap(gone, allocation)) continue;
+    if (allocation.allocated_at < gone.freed_at || !share_bytes(gone, allocation)) continue;
     for (const int graph : graphs) {
       if (graph != held.graph) successors.emplace_back(other, graph);
     }
@@ -124,7 +99,7 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
       fmt::format("Ledger: allocated at {}, freed at {}; the capture went from {} to {}.",
                   gone.allocated_at, gone.freed_at, graph.capture_began, graph.capture_ended));
   for (const Allocation& later : context.snapshot.ledger) {
-    if (later.live() && later.allocated_at >= gone.freed_at && overlap(gone, later)) {
+    if (later.live() && later.allocated_at >= gone.freed_at && share_bytes(gone, later)) {
       finding.evidence.push_back("Ledger: the memory belongs to " + text(later) + " now.");
       break;
     }
@@ -187,8 +162,13 @@ void find_freed_memory(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
     if (context.variant(g)) continue;
     for (const Held& held : held_by(context, g)) {
-      // The other rule reports more.
+      // The other rules report more.
       if (!successors_of(context, held, holders).empty()) continue;
+      const auto graphs = holders.find(held.allocation);
+      if (graphs != holders.end() &&
+          freed_between(context, *context.allocation(held.allocation), graphs->second)) {
+        continue;
+      }
       findings.push_back(freed_finding(context, held));
     }
   }

@@ -54,6 +54,11 @@ const Reachability& RuleContext::any_order(int graph) {
   return order(graph, all_full ? OrderedBy::Memory : OrderedBy::AnyEdge);
 }
 
+bool RuleContext::in_graph_pool(const engine::Allocation& allocation) const {
+  return std::any_of(snapshot.pools.begin(), snapshot.pools.end(),
+                     [&](const GraphPool& pool) { return pool.holds(allocation.address); });
+}
+
 std::string RuleContext::text(NodeRef ref) const {
   const SnapshotNode& at = node(ref);
   std::string words = fmt::format("node {} ({}", ref.node, short_name(at));
@@ -86,6 +91,29 @@ void add_access(std::vector<Access>& accesses, Access access) {
   if (accesses.size() >= kMaxListed) return;
   if (!accesses.empty() && accesses.back() == access) return;
   accesses.push_back(std::move(access));
+}
+
+Holders holders_of(const RuleContext& context) {
+  Holders holders;
+  for (int g = 0; g < context.graphs(); ++g) {
+    if (context.variant(g)) continue;
+    for (const Touch& touch : context.touches(g)) {
+      if (touch.allocation < 0 || touch.place == Touch::Place::Descriptor) continue;
+      std::vector<int>& graphs = holders[touch.allocation];
+      if (graphs.empty() || graphs.back() != g) graphs.push_back(g);
+    }
+  }
+  return holders;
+}
+
+bool is_subjects_device_memory(const engine::Allocation& allocation) {
+  return (allocation.space == engine::MemorySpace::Device ||
+          allocation.space == engine::MemorySpace::Managed) &&
+         allocation.role != engine::AllocationRole::Check;
+}
+
+bool share_bytes(const engine::Allocation& a, const engine::Allocation& b) {
+  return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
 }
 
 std::string text(const engine::Allocation& allocation) {

@@ -50,6 +50,9 @@ class RuleContext {
     return graph(index).nodes.size() > static_cast<std::size_t>(Reachability::kMaxClosure);
   }
 
+  /// The memory stays the graphs' when it is released: what matters is the order of replays.
+  bool in_graph_pool(const engine::Allocation& allocation) const;
+
   /// "node 7 (k_grouped, fprop of layer 0)"; with the graph's name if there are several.
   std::string text(NodeRef ref) const;
   /// "node 1, node 2 and 5 more".
@@ -74,9 +77,25 @@ void add_access(std::vector<Access>& accesses, Access access);
 /// "workspace of all products" in quotation marks, with its size and role.
 std::string text(const engine::Allocation& allocation);
 
+/// For allocations whose addresses graphs hold: these graphs, ascending. Without variants, and
+/// without what may be a tensor map.
+using Holders = std::map<int, std::vector<int>>;
+Holders holders_of(const RuleContext& context);
+
+/// In device memory, and not this project's own checks.
+bool is_subjects_device_memory(const engine::Allocation& allocation);
+bool share_bytes(const engine::Allocation& a, const engine::Allocation& b);
+
+/// Released after one of the graphs had been captured and before another was.
+bool freed_between(const RuleContext& context, const engine::Allocation& allocation,
+                   const std::vector<int>& graphs);
+
 void find_shared_workspaces(RuleContext& context, std::vector<Finding>& findings);
 void find_freed_memory(RuleContext& context, std::vector<Finding>& findings);
 void find_pool_aliases(RuleContext& context, std::vector<Finding>& findings);
+void find_memory_freed_between_graphs(RuleContext& context, std::vector<Finding>& findings);
+void find_overlapping_graphs(RuleContext& context, std::vector<Finding>& findings);
+void find_replay_order(RuleContext& context, std::vector<Finding>& findings);
 void find_host_sources(RuleContext& context, std::vector<Finding>& findings);
 void find_baked_values(RuleContext& context, std::vector<Finding>& findings);
 void find_unreset_counters(RuleContext& context, std::vector<Finding>& findings);

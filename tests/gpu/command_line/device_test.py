@@ -30,6 +30,10 @@ PROVED = [
     "missing-join",
     "lazy-load-in-capture",
     "sync-in-capture",
+    "saved-tensor-freed",
+    "concurrent-workspace",
+    "replays-out-of-order",
+    "one-scale-for-all",
 ]
 SMALL = "--shape.num_experts 4 --shape.tokens 1024 --shape.n 256 --shape.k 512 --launch.iterations 10".split()
 

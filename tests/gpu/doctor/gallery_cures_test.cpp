@@ -113,5 +113,59 @@ TEST_F(Cures, ADelayedWriterAndAnOrder) {
   EXPECT_EQ(verdict("unordered-siblings", true, {.delayed = {writer}}), Verdict::Right);
 }
 
+const std::vector<FilledMemory> kOverwritten = {{.owner = "saved activation", .value = 0xFF}};
+
+TEST_F(Cures, MemoryOverwrittenBetweenGraphs) {
+  const char* id = "saved-tensor-freed";
+  EXPECT_EQ(verdict(id, false, {.filled_between = kOverwritten}), Verdict::Wrong);
+  EXPECT_EQ(verdict(id, false,
+                    {.fresh = {{"saved activation", 0}, {"saved activation", 1}},
+                     .filled_between = kOverwritten}),
+            Verdict::Right);
+  // Its memory is in use there.
+  EXPECT_EQ(verdict(id, true, {.filled_between = kOverwritten}), Verdict::Wrong);
+}
+
+TEST_F(Cures, GraphsThatOverlapOrDoNot) {
+  const char* id = "concurrent-workspace";
+  const std::vector<GraphLaunch> in_order = {{.graph = 0}, {.graph = 1}};
+  const std::vector<GraphLaunch> at_once = {{.graph = 1}, {.graph = 0, .overlaps = true}};
+  EXPECT_EQ(verdict(id, false, {.launches = in_order}), Verdict::Right);
+  EXPECT_EQ(verdict(id, false, {.launches = at_once}), Verdict::Wrong);
+  EXPECT_EQ(verdict(id, false, {.fresh = {{"workspace of the layer", 1}}}), Verdict::Right);
+  EXPECT_EQ(verdict(id, true, {.launches = at_once}), Verdict::Right);
+  EXPECT_EQ(verdict(id, true, {.launches = {{.graph = 1}, {.graph = 0}}}), Verdict::Right);
+}
+
+TEST_F(Cures, TheOrderOfReplays) {
+  const char* id = "replays-out-of-order";
+  const std::vector<GraphLaunch> as_captured = {
+      {.graph = 0}, {.graph = 1}, {.graph = 2}, {.graph = 3}};
+  EXPECT_EQ(verdict(id, false, {.launches = as_captured}), Verdict::Right);
+  EXPECT_EQ(
+      verdict(id, false, {.fresh = {{"saved by micro-batch 2", 2}, {"saved by micro-batch 2", 3}}}),
+      Verdict::Right);
+  // Of the twin, forward 2, forward 1, backward 2, backward 1.
+  EXPECT_EQ(
+      verdict(id, true, {.launches = {{.graph = 1}, {.graph = 0}, {.graph = 3}, {.graph = 2}}}),
+      Verdict::Right);
+}
+
+TEST_F(Cures, AGraphForEveryLaunch) {
+  const char* id = "one-scale-for-all";
+  EXPECT_EQ(verdict(id, false, {.captured_per_launch = true}), Verdict::Right);
+  const Snapshot plain = snapshot(id, false);
+  ASSERT_EQ(plain.graphs.size(), 2U);
+  EXPECT_EQ(plain.launches.size(), 8U);
+  EXPECT_EQ(plain.graphs[1].variant_of, 0);
+  EXPECT_EQ(plain.graphs[1].changed, kNextLaunch);
+}
+
+TEST_F(Cures, LaunchesThatTheStepDoesNotHaveAreRefused) {
+  const auto refused = run("replays-out-of-order", false, {.launches = {{.graph = 0}}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, engine::ErrorCode::InvalidArgument);
+}
+
 }  // namespace
 }  // namespace profiling

@@ -1,5 +1,7 @@
 #include "tests/gpu/doctor/gallery_run.h"
 
+#include "profiling/hazards/proofs/launch_plan.h"
+
 namespace profiling {
 
 void GalleryRun::SetUp() {
@@ -20,9 +22,7 @@ std::vector<std::uint64_t> GalleryRun::eager_checksums(const std::string& id, bo
   std::vector<std::uint64_t> first;
   for (int launch = 0; launch < 3; ++launch) {
     engine::Status status = subject.reset(stream_.get());
-    for (int g = 0; status.ok() && g < static_cast<int>(subject.graph_names().size()); ++g) {
-      status = subject.enqueue(g, stream_.get(), unobserved);
-    }
+    if (status.ok()) status = enqueue_step(subject, stream_.get(), unobserved);
     const auto sums = status.ok() ? subject.checksums(stream_.get()) : status.error();
     if (!sums.ok()) {
       ADD_FAILURE() << id << ": " << sums.error().message;

@@ -99,6 +99,22 @@ TEST(ExperimentTitle, SaysWhatIsChanged) {
   EXPECT_EQ(experiment_title(step, experiment), "node 9 waits for fprop, layer 0");
 }
 
+TEST(ExperimentTitle, SaysWhatHappensBetweenGraphs) {
+  profiling::Snapshot step = testing::shared_workspace_step(2);
+  step.graphs[0].name = "forward";
+  step.graphs.push_back(step.graphs[0]);
+  step.graphs[1].name = "backward";
+  Experiment experiment = {.fresh = {{"saved", 0}, {"saved", 1}},
+                           .filled_between = {{"saved", 255}}};
+  EXPECT_EQ(experiment_title(step, experiment),
+            "saved filled with 0xff between graphs; new memory for saved in forward and backward");
+  experiment = {.launches = {{.graph = 1}, {.graph = 0, .overlaps = true}}};
+  EXPECT_EQ(experiment_title(step, experiment), "launched backward, with it forward");
+  experiment = {.captured_per_launch = true};
+  EXPECT_EQ(experiment_title(step, experiment), "captured for every launch");
+  EXPECT_FALSE(experiment.is_plain());
+}
+
 TEST(ExperimentTitle, NodesWithTheSameStageAndGraphsAreDistinguished) {
   profiling::Snapshot step = testing::shared_workspace_step(2);
   step.graphs[0].nodes[1].layer = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
+#include <string>
 
 #include "profiling/hazards/model/snapshot.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
@@ -26,8 +28,12 @@ class RandomSnapshot : public HandMade {
       made.allocated_at = below(300);
       made.freed_at = below(2) == 0 ? 0 : below(300);
     }
-    for (std::uint64_t g = below(3); g > 0; --g) fill_another();
+    for (std::uint64_t g = below(5); g > 0; --g) fill_another();
     fill();
+    for (std::uint64_t l = below(3) == 0 ? 0 : 1 + below(6); l > 0; --l) launch();
+    for (std::uint64_t p = below(3); p > 0; --p) {
+      snapshot.pools.push_back({.address = word(), .bytes = 64 * below(16)});
+    }
   }
 
  private:
@@ -40,7 +46,14 @@ class RandomSnapshot : public HandMade {
     const int variant_of = static_cast<int>(snapshot.graphs.size()) - 1;
     graph("another");
     if (below(2) == 0) graph().variant_of = variant_of;
-    graph().changed = pick({"", "splits", "inputs"});
+    graph().changed = pick({"", "splits", "inputs", kNextLaunch.data()});
+  }
+
+  /// Of a graph of the step; the first one is.
+  void launch() {
+    const auto graph = static_cast<int>(below(snapshot.graphs.size()));
+    const bool variant = snapshot.graphs[static_cast<std::size_t>(graph)].variant_of >= 0;
+    snapshot.launches.push_back({.graph = variant ? 0 : graph, .overlaps = below(2) == 0});
   }
 
   void fill() {
@@ -131,6 +144,51 @@ TEST(RandomSnapshots, NeverBringTheRulesDown) {
     }
   }
   EXPECT_GT(found, 1000U);
+}
+
+TEST(RandomSnapshots, TheRulesAcrossGraphsHaveSomethingToFind) {
+  std::set<std::string> found;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    for (const Finding& finding : diagnose(RandomSnapshot(seed).snapshot, {})) {
+      found.insert(finding.rule);
+    }
+  }
+  for (const char* rule :
+       {"freed-between-graphs", "overlapping-graphs", "replay-order", "baked-index"}) {
+    EXPECT_TRUE(found.contains(rule)) << rule;
+  }
+}
+
+/// Every block of a pool is in the way of every other, in a step of many launches.
+TEST(RandomSnapshots, ManyBlocksOfAPoolAndManyLaunches) {
+  constexpr int kGraphs = 32;
+  constexpr int kBlocks = 2000;
+  HandMade made;
+  made.snapshot.pools = {{.address = 0x1000, .bytes = 1 << 30}};
+  for (int i = 0; i < kBlocks; ++i) {
+    engine::Allocation& block = made.allocate_at(0x1000 + 64ULL * static_cast<unsigned>(i), "block",
+                                                 AllocationRole::Workspace, 1 << 20);
+    block.allocated_at = static_cast<std::uint64_t>(2 * i + 1);
+    block.freed_at = block.allocated_at + 1;
+  }
+  for (int g = 0; g < kGraphs; ++g) {
+    if (g > 0) made.graph("another");
+    made.graph().capture_began = 0;
+    made.graph().capture_ended = 0;
+    std::vector<std::uint64_t> words;
+    for (int i = 0; i < kBlocks; i += 4) {
+      words.push_back(0x1000 + 64ULL * static_cast<unsigned>(i + g % 4));
+    }
+    made.kernel("k", words);
+  }
+  for (int launch = 0; launch < 512; ++launch) {
+    made.snapshot.launches.push_back({.graph = launch % kGraphs, .overlaps = launch % 3 != 0});
+  }
+  const auto began = std::chrono::steady_clock::now();
+  const std::vector<Finding> findings = diagnose(made.snapshot, {});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  RecordProperty("milliseconds", static_cast<int>(1000 * took.count()));
+  EXPECT_FALSE(findings.empty());
 }
 
 TEST(RandomSnapshots, EmptyAndMalformedSnapshotsHaveNoFindings) {

@@ -67,6 +67,8 @@ profiling::Snapshot full_snapshot() {
                       .allocated_at = 1,
                       .freed_at = 4}};
   snapshot.ledger_clock = 6;
+  snapshot.launches = {{.graph = 0}, {.graph = 0, .overlaps = true}};
+  snapshot.pools = {{.address = 0x7000, .bytes = 1 << 20}};
   return snapshot;
 }
 
@@ -85,6 +87,10 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerRoundTrip) {
                       .replays = 9,
                       .moved = {{.node = {1, 2}, .owner = "workspace"}},
                       .filled = {{.owner = "flag", .value = 255}},
+                      .fresh = {{.owner = "saved", .graph = 1}},
+                      .filled_between = {{.owner = "saved", .value = 1}},
+                      .launches = {{.graph = 1}, {.graph = 0, .overlaps = true}},
+                      .captured_per_launch = true,
                       .poisoned_workspaces = 127,
                       .red_zones = true,
                       .changed_inputs = true,
@@ -187,6 +193,12 @@ TEST(ConvertDoctor, InvalidSnapshotsAreRefusedByName) {
               HasSubstr("slots has 2 of offset but 3 of bytes"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_graphs(1)->set_variant_of(1); }),
               HasSubstr("variant"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_launches(0)->set_graph(1); }),
+              HasSubstr("launches has one of graph 1"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_launches(0)->set_graph(-1); }),
+              HasSubstr("launches"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_pools(0)->set_bytes(~0ULL); }),
+              HasSubstr("pools"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_ledger(0)->set_bytes(~0ULL); }),
               HasSubstr("allocation 4"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) { *m.add_ledger() = m.ledger(0); }),

@@ -87,6 +87,8 @@ testing::RandomValue random_value(unsigned seed) {
   random.settle<profiling::Snapshot>([](auto& snapshot) {
     snapshot.graphs.clear();
     snapshot.ledger.clear();
+    snapshot.launches.clear();
+    snapshot.pools.clear();
   });
   random.settle<profiling::MarkerCost>([](auto& cost) { cost.samples = 3; });
   const auto in_order = [](auto& span) {

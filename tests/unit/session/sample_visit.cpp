@@ -127,11 +127,14 @@ Experiment experiment_of(Dice& dice, const Snapshot& snapshot) {
         {.owner = dice.text("filled"), .value = static_cast<std::uint8_t>(dice.number(0, 255))});
     made.delayed.push_back(node_in(dice, snapshot));
     made.ordered.push_back({node_in(dice, snapshot), node_in(dice, snapshot)});
+    made.fresh.push_back({.owner = dice.text("fresh"), .graph = node_in(dice, snapshot).graph});
+    made.filled_between.push_back({.owner = dice.text("filled"), .value = 255});
+    made.launches.push_back({.graph = node_in(dice, snapshot).graph, .overlaps = dice.flag()});
   }
   made.poisoned_workspaces = dice.number(-1, 255);
   for (bool* flag : {&made.red_zones, &made.changed_inputs, &made.recaptured, &made.scribbled_host,
                      &made.moved_inputs, &made.patched_host, &made.free_on_launch,
-                     &made.eager_loading, &made.markers}) {
+                     &made.captured_per_launch, &made.eager_loading, &made.markers}) {
     *flag = dice.flag();
   }
   made.deadline_seconds = dice.real();
@@ -212,6 +215,11 @@ Snapshot sample_snapshot(int seed) {
   snapshot.ledger_clock = dice.word();
   const int graphs = dice.number(2, 3);
   for (int i = 0; i < graphs; ++i) snapshot.graphs.push_back(graph_of(dice, i));
+  for (int i = 0; i < graphs; ++i) {
+    if (snapshot.graphs[static_cast<std::size_t>(i)].variant_of >= 0) continue;
+    snapshot.launches.push_back({.graph = i, .overlaps = dice.flag()});
+  }
+  snapshot.pools.push_back({.address = dice.word() >> 1, .bytes = dice.word() >> 1});
   std::uint64_t id = 0;
   for (int i = dice.number(1, 9); i > 0; --i) {
     engine::Allocation allocation;
