@@ -22,7 +22,8 @@ struct ExtentUnits {
   std::int64_t stride = 1;
 
   KERNELS_HOST_DEVICE constexpr std::int64_t of(std::int64_t rows, std::int64_t columns) const {
-    return stride * ceil_div(rows, row_unit) * ceil_div(columns, column_unit);
+    return stride * ((rows + row_unit - 1) / row_unit) *
+           ((columns + column_unit - 1) / column_unit);
   }
 };
 

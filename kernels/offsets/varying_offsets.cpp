@@ -45,9 +45,21 @@ void varying_offsets_cpu(const VaryingOffsetsArgs& args) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     args.row_offsets[g + 1] = args.row_offsets[g] + groups[g].rows;
     args.columns[g] = groups[g].columns;
+    if (args.row_dims != nullptr) args.row_dims[g] = static_cast<std::int32_t>(groups[g].rows);
+    if (args.column_dims != nullptr) {
+      args.column_dims[g] = static_cast<std::int32_t>(groups[g].columns);
+    }
   }
   sum(args.elements, {});
   for (int i = 0; i < args.num_arrays; ++i) sum(args.arrays[i].values, args.arrays[i].units);
+  for (int i = 0; i < args.num_pointers; ++i) {
+    const ExtentPointers& array = args.pointers[i];
+    std::byte* pointer = array.base;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      array.pointers[g] = pointer;
+      pointer += array.units.of(groups[g].rows, groups[g].columns);
+    }
+  }
   if (args.fault != nullptr && found.bits != 0) {
     if (args.fault->bits == 0) *args.fault = found;
     args.fault->bits |= found.bits;

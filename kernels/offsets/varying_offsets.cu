@@ -52,13 +52,20 @@ __global__ __launch_bounds__(kMaxGroups) void varying_offsets_kernel(
     extent.rows = 0;
   }
   const bool of_rows = blockIdx.x == 0;
-  const ExtentArray array =
-      of_rows ? ExtentArray{.values = args.elements} : args.arrays[blockIdx.x - 1];
-  const std::int64_t end =
-      block_inclusive_sum(array.units.of(extent.rows, extent.columns), totals[2]);
-  if (exists) {
-    if (group == 0) array.values[0] = 0;
-    array.values[group + 1] = end;
+  const int array = static_cast<int>(blockIdx.x) - 1;
+  const bool of_pointers = array >= args.num_arrays;
+  const ExtentUnits units = of_rows       ? ExtentUnits{}
+                            : of_pointers ? args.pointers[array - args.num_arrays].units
+                                          : args.arrays[array].units;
+  const std::int64_t own = units.of(extent.rows, extent.columns);
+  const std::int64_t end = block_inclusive_sum(own, totals[2]);
+  if (exists && of_pointers) {
+    const ExtentPointers& output = args.pointers[array - args.num_arrays];
+    output.pointers[group] = output.base + (end - own);
+  } else if (exists) {
+    std::int64_t* const values = of_rows ? args.elements : args.arrays[array].values;
+    if (group == 0) values[0] = 0;
+    values[group + 1] = end;
   }
   if (!of_rows) return;
   __syncthreads();
@@ -67,6 +74,10 @@ __global__ __launch_bounds__(kMaxGroups) void varying_offsets_kernel(
     if (group == 0) args.row_offsets[0] = 0;
     args.row_offsets[group + 1] = row;
     args.columns[group] = extent.columns;
+    if (args.row_dims != nullptr) args.row_dims[group] = static_cast<std::int32_t>(extent.rows);
+    if (args.column_dims != nullptr) {
+      args.column_dims[group] = static_cast<std::int32_t>(extent.columns);
+    }
   }
   if (args.fault == nullptr) return;
   if (extent.fault != 0) {
@@ -86,19 +97,26 @@ __global__ __launch_bounds__(kMaxGroups) void varying_offsets_kernel(
 
 cudaError_t varying_offsets(const VaryingOffsetsArgs& args, LaunchStream stream) {
   if (args.num_groups < 1 || args.num_groups > kMaxGroups || args.num_arrays < 0 ||
-      args.num_arrays > kMaxExtentArrays || args.capacity_rows < 0 ||
+      args.num_arrays > kMaxExtentArrays || args.num_pointers < 0 ||
+      args.num_pointers > kMaxExtentPointers || args.capacity_rows < 0 ||
       args.capacity_rows >= INT32_MAX || args.capacity_elements < 0 ||
       args.capacity_elements >= std::int64_t{1} << 48) {
     return cudaErrorInvalidValue;
   }
+  const auto divides = [](const ExtentUnits& units) {
+    return units.row_unit >= 1 && units.column_unit >= 1;
+  };
   for (int i = 0; i < args.num_arrays; ++i) {
-    const ExtentUnits& units = args.arrays[i].units;
-    if (units.row_unit < 1 || units.column_unit < 1) return cudaErrorInvalidValue;
+    if (!divides(args.arrays[i].units)) return cudaErrorInvalidValue;
+  }
+  for (int i = 0; i < args.num_pointers; ++i) {
+    if (!divides(args.pointers[i].units)) return cudaErrorInvalidValue;
   }
   const auto threads = static_cast<unsigned>(round_up(args.num_groups, 32));
-  return launch_dependent(varying_offsets_kernel,
-                          {.grid = static_cast<unsigned>(1 + args.num_arrays), .threads = threads},
-                          stream, args);
+  return launch_dependent(
+      varying_offsets_kernel,
+      {.grid = static_cast<unsigned>(1 + args.num_arrays + args.num_pointers), .threads = threads},
+      stream, args);
 }
 
 }  // namespace kernels

@@ -1,5 +1,6 @@
 // The offsets of groups that differ in rows, columns or both (first_dims and last_dims), from
-// arrays on the device: where the elements, the codes and the scales of each group begin.
+// arrays on the device: where the elements, the codes and the scales of each group begin, and the
+// dimensions and addresses that a grouped product reads.
 // Graph-safe, like splits_to_offsets.h: a replay follows the dimensions at that time.
 #pragma once
 
@@ -14,7 +15,15 @@ struct ExtentArray {
   ExtentUnits units = {};
 };
 
+/// pointers[g] = base + the sum of units.of(rows, columns) over the groups before g, in bytes.
+struct ExtentPointers {
+  std::byte* base = nullptr;
+  ExtentUnits units = {};
+  void** pointers = nullptr;  // [num_groups]
+};
+
 inline constexpr int kMaxExtentArrays = 8;
+inline constexpr int kMaxExtentPointers = 8;
 inline constexpr std::int64_t kColumnAlignment = 16;
 
 /// Bits of an ExtentFault.
@@ -44,14 +53,18 @@ struct VaryingOffsetsArgs {
   std::int64_t* row_offsets = nullptr;  // [num_groups + 1]
   std::int64_t* columns = nullptr;      // [num_groups], 0 for an offending group
   std::int64_t* elements = nullptr;     // [num_groups + 1]
+  std::int32_t* row_dims = nullptr;     // [num_groups] rows as cuBLASLt dimensions; optional
+  std::int32_t* column_dims = nullptr;  // [num_groups] likewise
   ExtentArray arrays[kMaxExtentArrays] = {};
   int num_arrays = 0;
+  ExtentPointers pointers[kMaxExtentPointers] = {};
+  int num_pointers = 0;
   ExtentFault* fault = nullptr;  // optional
 };
 
 void varying_offsets_cpu(const VaryingOffsetsArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-/// One launch: a thread block for the rows and elements, one for each array.
+/// One launch: a thread block for the rows and elements, one for each other array.
 cudaError_t varying_offsets(const VaryingOffsetsArgs& args, LaunchStream stream);
 #endif
 

@@ -28,6 +28,9 @@ class OffsetArrays {
     last_ = arrays.input(varying.columns);
     const std::int64_t bytes = 8 * (varying.num_groups() + 1);
     for (int& number : numbers_) number = arrays.output(bytes);
+    row_dims_ = arrays.output(4 * varying.num_groups());
+    column_dims_ = arrays.output(4 * varying.num_groups());
+    pointers_ = arrays.output(8 * varying.num_groups());
     fault_ = arrays.state(std::vector<kernels::ExtentFault>(1));
   }
   kernels::VaryingOffsetsArgs args(bool device) const {
@@ -40,11 +43,18 @@ class OffsetArrays {
         .row_offsets = at(0, device),
         .columns = at(1, device),
         .elements = at(2, device),
+        .row_dims = arrays_.at<std::int32_t>(row_dims_, device),
+        .column_dims = arrays_.at<std::int32_t>(column_dims_, device),
         .num_arrays = 3,
+        .num_pointers = 1,
         .fault = arrays_.at<kernels::ExtentFault>(fault_, device)};
     args.arrays[0] = {at(3, device), quantize_tests::units_of_scales(layout_, false)};
     args.arrays[1] = {at(4, device), quantize_tests::units_of_scales(layout_, true)};
     args.arrays[2] = {at(5, device), kernels::kNvfp4ColumnwiseCodes};
+    // The same base on both sides: addresses are compared, not read.
+    args.pointers[0] = {reinterpret_cast<std::byte*>(std::uintptr_t{4096}),
+                        {4, 128, 16},
+                        arrays_.at<void*>(pointers_, device)};
     return args;
   }
   void make() const {
@@ -86,7 +96,7 @@ class OffsetArrays {
   TwinArrays& arrays_;
   VaryingCase varying_;
   ScaleLayout layout_;
-  int first_, last_, fault_;
+  int first_, last_, fault_, row_dims_, column_dims_, pointers_;
   int numbers_[6];
 };
 

@@ -1,16 +1,15 @@
-// Groups that differ in columns, on the host: offsets against sizes written out, and every group's
-// codes, scales and decoded values against an operand that consists of it alone, at places counted
-// here; rowwise FP8 also against the definition. Nothing else is written.
+// Groups that differ in columns, on the host: every group's codes, scales and decoded values
+// against an operand that consists of it alone, at places counted here; rowwise FP8 also against
+// the definition. Nothing else is written.
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "kernels/amax/group_amax.h"
 #include "kernels/dequantize/dequantize_varying.h"
-#include "kernels/offsets/varying_offsets.h"
 #include "kernels/quantize/quantize_varying.h"
 #include "tests/numerics/quantize/plain_reference.h"
-#include "tests/numerics/quantize/varying_cases.h"
+#include "tests/numerics/quantize/varying_run.h"
 
 namespace quantize_tests::varying_groups {
 namespace {
@@ -19,77 +18,7 @@ using kernels::Direction;
 using kernels::InputType;
 using kernels::ScaleLayout;
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-using Offsets = std::vector<std::int64_t>;
-
-/// Running sums of size(m, n).
-template <class Size>
-Offsets summed(const VaryingCase& varying, Size size) {
-  Offsets sums = {0};
-  for (std::size_t g = 0; g < varying.rows.size(); ++g) {
-    sums.push_back(sums.back() + size(varying.rows[g], varying.columns[g]));
-  }
-  return sums;
-}
-
-struct OffsetsRun {
-  Offsets row_offsets, columns, elements;
-  std::vector<Offsets> arrays;
-  kernels::ExtentFault fault;
-};
-
-OffsetsRun run_offsets(kernels::VaryingOffsetsArgs args,
-                       const std::vector<kernels::ExtentUnits>& units) {
-  const auto count = at(args.num_groups + 1);
-  OffsetsRun run{Offsets(count, -1),
-                 Offsets(count - 1, -1),
-                 Offsets(count, -1),
-                 std::vector<Offsets>(units.size(), Offsets(count, -1)),
-                 {}};
-  args.row_offsets = run.row_offsets.data();
-  args.columns = run.columns.data();
-  args.elements = run.elements.data();
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    args.arrays[i] = {run.arrays[i].data(), units[i]};
-  }
-  args.num_arrays = static_cast<int>(units.size());
-  args.fault = &run.fault;
-  kernels::varying_offsets_cpu(args);
-  return run;
-}
-
 class Varying : public testing::TestWithParam<VaryingCase> {};
-
-TEST_P(Varying, OffsetsAreSumsOfTheSizesOfTheGroups) {
-  const VaryingCase& varying = GetParam();
-  for (const bool columnwise : {false, true}) {
-    std::vector<kernels::ExtentUnits> units;
-    std::vector<Offsets> expected;
-    for (const ScaleLayout layout : {ScaleLayout::BlockLine, ScaleLayout::BlockSquare,
-                                     ScaleLayout::Mx1x32, ScaleLayout::Nv1x16}) {
-      units.push_back(units_of_scales(layout, columnwise));
-      expected.push_back(summed(varying, [&](std::int64_t m, std::int64_t n) {
-        return scales_of_group(layout, columnwise, m, n);
-      }));
-    }
-    units.push_back(kernels::kNvfp4ColumnwiseCodes);
-    expected.push_back(
-        summed(varying, [](std::int64_t m, std::int64_t n) { return (m + 15) / 16 * 16 * n / 2; }));
-    const OffsetsRun run =
-        run_offsets({.first_dims = varying.rows.data(),
-                     .last_dims = varying.columns.data(),
-                     .num_groups = varying.num_groups(),
-                     .capacity_rows = varying.all_rows(),
-                     .capacity_elements = varying.elements() + varying.spare_elements},
-                    units);
-    EXPECT_EQ(run.row_offsets, summed(varying, [](auto m, auto) { return m; }));
-    EXPECT_EQ(run.columns, varying.columns);
-    EXPECT_EQ(run.elements, summed(varying, [](auto m, auto n) { return m * n; }));
-    EXPECT_EQ(run.arrays, expected);
-    EXPECT_EQ(run.fault.bits, 0U);
-  }
-}
 
 /// One direction's outputs, sentinels before; scales as bytes of whatever type.
 struct Outputs {
@@ -419,82 +348,6 @@ TEST_P(Varying, EveryGroupIsDecodedAsIfItWereAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Varying, testing::ValuesIn(varying_cases()),
                          [](const auto& param) { return param.param.name; });
-
-TEST(VaryingOffsets, OneDimensionMayBeConstant) {
-  const std::vector<std::int32_t> dims = {32, 0, 48};
-  const OffsetsRun last = run_offsets({.same_rows = 5,
-                                       .last_dims = dims.data(),
-                                       .dim_type = kernels::IntegerType::Int32,
-                                       .num_groups = 3,
-                                       .capacity_rows = 15,
-                                       .capacity_elements = 400},
-                                      {});
-  EXPECT_EQ(last.row_offsets, (Offsets{0, 5, 10, 15}));
-  EXPECT_EQ(last.columns, (Offsets{32, 0, 48}));
-  EXPECT_EQ(last.elements, (Offsets{0, 160, 160, 400}));
-  const OffsetsRun first = run_offsets({.first_dims = dims.data(),
-                                        .same_columns = 16,
-                                        .dim_type = kernels::IntegerType::Int32,
-                                        .num_groups = 3,
-                                        .capacity_rows = 80,
-                                        .capacity_elements = 1280},
-                                       {});
-  EXPECT_EQ(first.elements, (Offsets{0, 512, 512, 1280}));
-}
-
-TEST(VaryingOffsets, WhatCannotBeIsNamedAndLeftOut) {
-  struct Bad {
-    std::int64_t rows, columns;
-    std::uint32_t bits;
-    std::int64_t value;
-  };
-  for (const Bad& bad :
-       {Bad{-1, 32, kernels::kNegativeRows, -1}, Bad{4, 24, kernels::kUnalignedColumns, 24},
-        Bad{4, -16, kernels::kUnalignedColumns, -16},
-        Bad{4, std::int64_t{1} << 40, kernels::kUnalignedColumns, std::int64_t{1} << 40},
-        Bad{INT64_MAX, 16, kernels::kGroupsOverCapacity, 101 * 16},
-        Bad{90, 160, kernels::kGroupsOverCapacity, 14400}}) {
-    const Offsets rows = {2, 0, bad.rows, 3};
-    const Offsets columns = {16, 16, bad.columns, 32};
-    const OffsetsRun run = run_offsets({.first_dims = rows.data(),
-                                        .last_dims = columns.data(),
-                                        .num_groups = 4,
-                                        .capacity_rows = 100,
-                                        .capacity_elements = 10000},
-                                       {kernels::kMxfp8Scales});
-    EXPECT_EQ(run.fault.bits, bad.bits) << bad.rows << "x" << bad.columns;
-    EXPECT_EQ(run.fault.group, 2);
-    EXPECT_EQ(run.fault.value, bad.value);
-    // Beyond the capacity nothing more fits; a group that is wrong by itself is left out alone.
-    const std::int64_t more = bad.bits == kernels::kGroupsOverCapacity ? 0 : 3;
-    EXPECT_EQ(run.row_offsets, (Offsets{0, 2, 2, 2, 2 + more}));
-    EXPECT_EQ(run.elements, (Offsets{0, 32, 32, 32, 32 + 32 * more}));
-    EXPECT_EQ(run.arrays[0].back(), more > 0 ? 1024 : 512);
-  }
-}
-
-TEST(VaryingOffsets, TheFirstFaultOfTheFirstLaunchStays) {
-  kernels::ExtentFault fault;
-  Offsets offsets(3), columns(2), elements(3);
-  const auto run = [&](const Offsets& rows, const Offsets& last) {
-    kernels::varying_offsets_cpu({.first_dims = rows.data(),
-                                  .last_dims = last.data(),
-                                  .num_groups = 2,
-                                  .capacity_rows = 10,
-                                  .capacity_elements = 1000,
-                                  .row_offsets = offsets.data(),
-                                  .columns = columns.data(),
-                                  .elements = elements.data(),
-                                  .fault = &fault});
-  };
-  run({1, 1}, {16, 16});
-  EXPECT_EQ(fault.bits, 0U);
-  run({1, -3}, {16, 16});
-  run({1, 1}, {17, 16});
-  EXPECT_EQ(fault.bits, kernels::kNegativeRows | kernels::kUnalignedColumns);
-  EXPECT_EQ(fault.group, 1);
-  EXPECT_EQ(fault.value, -3);
-}
 
 }  // namespace
 }  // namespace quantize_tests::varying_groups
