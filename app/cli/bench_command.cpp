@@ -1,5 +1,5 @@
-// `expertscope bench`: the table of kernels/README.md, or the grouped linear step against its
-// peers, on this machine, row by row as it is measured.
+// `expertscope bench`: the table of kernels/README.md, or steps against their peers, on this
+// machine, row by row as it is measured.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace {
 struct BenchOptions {
   engine::BenchOrder order;
   std::vector<std::string> shapes;
-  LinearBenchOptions linear;
+  StepBenchOptions steps;
   WindowBenchCommand window;
   WorkerChoice worker;
   std::string suite = "quantize";
@@ -49,15 +49,17 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
                          "--records and --recording belong to the window suite; choose it with "
                          "--suite window"};
   }
-  if (options.suite == "linear") {
+  engine::parse(engine::kType<engine::BenchSuite>, &order.suite, options.suite);
+  if (engine::times_steps(order.suite)) {
     if (!options.shapes.empty())
       return wrong_suite("--shapes belongs to the quantize suite", "presets");
-    order.suite = engine::BenchSuite::Linear;
-    ENGINE_ASSIGN(order.linear, options.linear.order());
+    ENGINE_ASSIGN(order.steps, options.steps.order(engine::step_of(order.suite)));
     // The default presets are known once the worker has reported what it runs on.
-    if (order.linear.shapes.empty()) return order;
-  } else if (options.linear.given()) {
-    return wrong_suite("--presets, --routing and --torch belong to the linear suite", "shapes");
+    if (order.steps.shapes.empty()) return order;
+  } else if (options.steps.given()) {
+    return wrong_suite(
+        "--presets, --routing and --torch belong to the linear suite and the layer suite",
+        "shapes");
   }
   ENGINE_TRY(engine::validate(order));
   return order;
@@ -68,7 +70,8 @@ engine::Status add_default_presets(engine::BenchOrder& order, const WorkerHello&
   for (const BackendOffer& offer : hello.backends) {
     gpu = gpu || (offer.available && engine::traits_of(offer.kind).device);
   }
-  ENGINE_ASSIGN(order.linear.shapes, default_linear_shapes(order.cpu || !gpu));
+  ENGINE_ASSIGN(order.steps.shapes,
+                default_step_shapes(engine::step_of(order.suite), order.cpu || !gpu));
   return engine::validate(order);
 }
 
@@ -122,7 +125,7 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
       [&writer](const LinkEvent& event) {
         if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
         if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
-        if (const auto* row = std::get_if<LinearRowReport>(&event)) writer.row(*row);
+        if (const auto* row = std::get_if<StepRowReport>(&event)) writer.row(*row);
         return std::holds_alternative<BenchDone>(event);
       },
       [&](const LinkStatus& status) {
@@ -170,7 +173,7 @@ int bench(const BenchOptions& options) {
       WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  if (order.value().suite == engine::BenchSuite::Linear && order.value().linear.shapes.empty()) {
+  if (engine::times_steps(order.value().suite) && order.value().steps.shapes.empty()) {
     const engine::Status added = add_default_presets(order.value(), session.hello());
     if (!added.ok()) return report(added.error());
   }
@@ -192,11 +195,11 @@ int bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "bench",
-      "Time the quantize kernels against a copy, or the grouped linear step against PyTorch, with "
-      "clock and power of the device; or the window's frames");
+      "Time the quantize kernels against a copy, or linear steps or whole expert layers against "
+      "PyTorch, with clock and power of the device; or the window's frames");
   const auto options = std::make_shared<BenchOptions>();
-  command.add_option("--suite", options->suite, "What to time: quantize, linear or window")
-      ->transform(one_of({"quantize", "linear", "window"}))
+  command.add_option("--suite", options->suite, "What to time: quantize, linear, layer or window")
+      ->transform(one_of({"quantize", "linear", "layer", "window"}))
       ->capture_default_str();
   command
       .add_option(
@@ -209,7 +212,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       .add_option("--seconds", options->order.seconds, "Time for each shape, at least five rounds")
       ->capture_default_str();
   command.add_flag("--cpu", options->order.cpu, "Time the CPU even where there is a GPU");
-  options->linear.add_to(command);
+  options->steps.add_to(command);
   options->window.add_to(command);
   command.add_flag("--json", options->json, "Print one JSON object per row");
   command.add_option("--out", options->output, "Write the JSON objects to this file too")

@@ -20,7 +20,7 @@
 namespace app::cli {
 namespace {
 
-// ---- Linear ------------------------------------------------------------------------------------
+// ---- Steps -------------------------------------------------------------------------------------
 
 using engine::RoutingDistribution;
 
@@ -44,7 +44,7 @@ constexpr std::size_t kMaxScriptBytes = 100'000;  // Linux limits one argument t
 
 /// As an argument, not as a file: the worker may be on another machine.
 engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
-  const std::string path = assets_folder() + "/bench/torch_products.py";
+  const std::string path = assets_folder() + "/bench/torch_peer.py";
   const engine::Result<std::string> script = engine::read_file(path, kMaxScriptBytes);
   if (!script.ok() || script.value().empty()) {
     return engine::Error{engine::ErrorCode::NotFound,
@@ -55,38 +55,49 @@ engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
 
 }  // namespace
 
-void LinearBenchOptions::add_to(CLI::App& command) {
+void StepBenchOptions::add_to(CLI::App& command) {
   command
       .add_option(
           "--presets", presets_,
-          "linear: names of presets without commas in them, separated by commas (default: every "
-          "preset of a real layer; on a CPU the laptop presets)")
+          "linear, layer: names of presets without commas in them, separated by commas (default: "
+          "every preset of a real model; on a CPU the laptop presets)")
       ->option_text("NAMES")
       ->delimiter(',');
   command
       .add_option("--routing", routings_,
-                  "linear: uniform, mild, zipf, heavy, one-hot, half-empty (default: uniform,zipf)")
+                  "linear, layer: uniform, mild, zipf, heavy, one-hot, half-empty (default: "
+                  "uniform,zipf)")
       ->option_text("NAMES")
       ->delimiter(',');
   command
-      .add_option(
-          "--torch", torch_,
-          "linear: a Python on the worker's machine whose torch is interleaved with our steps")
+      .add_option("--torch", torch_,
+                  "linear, layer: a Python on the worker's machine whose torch is interleaved with "
+                  "our steps")
       ->option_text("PYTHON");
 }
 
-engine::Result<engine::LinearBenchOrder> LinearBenchOptions::order() const {
-  engine::LinearBenchOrder order;
+namespace {
+
+engine::StepBenchShape shape_of(const engine::ShapePreset& preset) {
+  return {.shape = preset.shape, .activation = preset.activation, .bias = preset.bias};
+}
+
+}  // namespace
+
+engine::Result<engine::StepBenchOrder> StepBenchOptions::order(engine::StepKind step) const {
+  engine::StepBenchOrder order;
   for (const std::string& name : presets_) {
     ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(name));
-    if (preset.step != engine::StepKind::Linear) {
+    if (preset.step != step) {
+      const bool layer = preset.step == engine::StepKind::ExpertLayer;
       return engine::Error{
           engine::ErrorCode::InvalidArgument,
-          fmt::format("'{}' is a whole expert layer, and this suite runs linear steps: choose one "
-                      "of its projections",
-                      preset.name)};
+          fmt::format("'{}' is {}, and this suite times {}: choose --suite {}, or {}", preset.name,
+                      layer ? "a whole expert layer" : "a linear step",
+                      layer ? "linear steps" : "whole expert layers", layer ? "layer" : "linear",
+                      layer ? "one of its projections" : "the preset of a layer")};
     }
-    order.shapes.push_back(preset.shape);
+    order.shapes.push_back(shape_of(preset));
   }
   if (!routings_.empty()) order.routings.clear();
   for (const std::string& name : routings_) {
@@ -98,13 +109,13 @@ engine::Result<engine::LinearBenchOrder> LinearBenchOptions::order() const {
   return order;
 }
 
-engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu) {
+engine::Result<std::vector<engine::StepBenchShape>> default_step_shapes(engine::StepKind step,
+                                                                        bool cpu) {
   ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
                 engine::load_presets(assets_folder() + "/shapes"));
-  std::vector<engine::ShapeSpec> shapes;
+  std::vector<engine::StepBenchShape> shapes;
   for (const engine::ShapePreset& preset : presets) {
-    if (preset.step != engine::StepKind::Linear) continue;
-    if (preset.laptop == cpu) shapes.push_back(preset.shape);
+    if (preset.step == step && preset.laptop == cpu) shapes.push_back(shape_of(preset));
   }
   return shapes;
 }

@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "app/protocol/worker_command.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 
 namespace app::cli {
 
-class LinearBenchOptions {
+class StepBenchOptions {
  public:
   void add_to(CLI::App& command);
-  /// Without --presets the shapes are still empty. Errors name the preset, the routing or the file.
-  engine::Result<engine::LinearBenchOrder> order() const;
+  /// Of a suite that times this step. Without --presets the shapes are still empty. Errors name the
+  /// preset, the routing or the file.
+  engine::Result<engine::StepBenchOrder> order(engine::StepKind step) const;
   /// Whether any of these options was given.
   bool given() const { return !presets_.empty() || !routings_.empty() || !torch_.empty(); }
 
@@ -26,9 +28,10 @@ class LinearBenchOptions {
   std::string torch_;
 };
 
-/// Every preset intended for the device: those of real layers for a GPU, the laptop presets for a
-/// CPU.
-engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu);
+/// Every preset of this step intended for the device: those of real layers for a GPU, the laptop
+/// presets for a CPU.
+engine::Result<std::vector<engine::StepBenchShape>> default_step_shapes(engine::StepKind step,
+                                                                        bool cpu);
 
 class WindowBenchCommand {
  public:

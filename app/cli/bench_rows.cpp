@@ -60,12 +60,23 @@ double elements_per_core(const BenchStart& start, const engine::BenchRow& row) {
 /// Bandwidth is meaningless for a row that moves almost no bytes.
 bool has_rate(const engine::BenchRow& row) { return row.bytes > 0; }
 
-double tflops(const engine::LinearBenchRow& row) { return row.flop / row.median_us / 1e6; }
+double tflops(const engine::StepBenchRow& row) { return row.flop / row.median_us / 1e6; }
 
-bool recorded(const engine::LinearBenchRow& row) { return row.kernels_us > 0; }
+bool recorded(const engine::StepBenchRow& row) { return row.kernels_us > 0; }
+
+/// Whether the suite has steps that keep their weights.
+bool beats_column(const engine::StepBenchRow& row) {
+  return row.step == engine::StepKind::ExpertLayer;
+}
+
+/// From how many micro-batches on BF16 is beaten: "from 3", "never"; empty = not of this row.
+std::string beats_text(const engine::StepBenchRow& row) {
+  if (row.beats_bf16_from < 0) return {};
+  return row.beats_bf16_from == 0 ? "never" : fmt::format("from {}", row.beats_bf16_from);
+}
 
 /// The time of a recorded step beyond its own kernels, relative to their sum.
-double overhead(const engine::LinearBenchRow& row) { return row.replay_us / row.kernels_us - 1; }
+double overhead(const engine::StepBenchRow& row) { return row.replay_us / row.kernels_us - 1; }
 
 /// The machine, the versions and the date: in every line, so that each can stand alone.
 Json json_of_start(const char* suite, const BenchStart& start, const std::string& date) {
@@ -85,9 +96,9 @@ Json json_of_start(const char* suite, const BenchStart& start, const std::string
 std::string bench_header(engine::BenchSuite suite, const BenchStart& start) {
   std::string text = fmt::format("{:<8}{}\n", "device", start.device.name);
   if (start.threads > 0) {
-    text += fmt::format(
-        "{:<8}the CPU {} on {} threads, not a GPU; its default shapes are smaller\n", "note",
-        suite == engine::BenchSuite::Linear ? "reference" : "twins", start.threads);
+    text +=
+        fmt::format("{:<8}the CPU {} on {} threads, not a GPU; its default shapes are smaller\n",
+                    "note", engine::times_steps(suite) ? "reference" : "twins", start.threads);
   } else {
     text += fmt::format("{:<8}driver {}, {}", "with", start.device.driver, start.runtime);
     if (const std::string& version = start.device.cublaslt_version; !version.empty()) {
@@ -166,36 +177,43 @@ std::string row_json(const BenchStart& start, const std::string& date,
   return json.dump() + "\n";
 }
 
-// ---- The linear step ---------------------------------------------------------------------------
+// ---- Steps -------------------------------------------------------------------------------------
 
-std::string shape_header(const BenchStart& start, const engine::LinearBenchRow& row) {
+std::string shape_header(const BenchStart& start, const engine::StepBenchRow& row) {
   const engine::ShapeSpec& shape = row.shape;
   return fmt::format(
-      "\n{}: {} experts, {} tokens, n {}, k {}, {} routing\n"
-      "{:<31}{:<13}{:>11}{:>24}{:>9}{:>13}{:>9}{}\n",
-      shape.preset, shape.num_experts, shape.tokens, shape.n, shape.k, engine::name_of(row.routing),
-      "subject", "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "overhead",
-      has_power(start) ? kPowerColumns : "");
+      "\n{}: {}{} experts, {} tokens, n {}, k {}, {} routing\n"
+      "{:<31}{:<28}{:>11}{:>24}{:>9}{:>13}{:>9}{:>12}{}\n",
+      shape.preset, row.step == engine::StepKind::ExpertLayer ? "whole expert layer, " : "",
+      shape.num_experts, shape.tokens, shape.n, shape.k, engine::name_of(row.routing), "subject",
+      "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "overhead",
+      beats_column(row) ? "beats bf16" : "", has_power(start) ? kPowerColumns : "");
 }
 
-std::string row_line(const BenchStart& start, const LinearRowReport& report) {
-  const engine::LinearBenchRow& row = report.row;
+std::string row_line(const BenchStart& start, const StepRowReport& report) {
+  const engine::StepBenchRow& row = report.row;
   if (!row.skipped.empty()) return fmt::format("{:<31}{}\n", row.subject, row.skipped);
   std::string text =
-      fmt::format("{:<31}{:<13}{:>11.2f}{:>24}", row.subject, engine::name_of(row.part),
+      fmt::format("{:<31}{:<28}{:>11.2f}{:>24}", row.subject, engine::name_of(row.part),
                   row.median_us, fmt::format("{:.2f} .. {:.2f}", row.p5_us, row.p95_us));
   text += row.flop > 0 ? fmt::format("{:>9.{}f}", tflops(row), tflops(row) < 10 ? 3 : 1)
                        : fmt::format("{:>9}", "");
   text += recorded(row) ? fmt::format("{:>13.2f}{:>8.2f}%", row.kernels_us, overhead(row) * 100)
-                        : fmt::format("{:>{}}", "", has_power(start) ? 22 : 0);
-  if (has_power(start)) text += power_columns(report.power, report.power_of_shape);
+                        : fmt::format("{:>22}", "");
+  text += fmt::format("{:>{}}", beats_text(row), beats_column(row) ? 12 : 0);
+  if (has_power(start)) {
+    text += power_columns(report.power, report.power_of_shape);
+  } else {
+    text.erase(text.find_last_not_of(' ') + 1);
+  }
   return text + "\n";
 }
 
 std::string row_json(const BenchStart& start, const std::string& date,
-                     const LinearRowReport& report) {
-  const engine::LinearBenchRow& row = report.row;
-  Json json = json_of_start("linear", start, date);
+                     const StepRowReport& report) {
+  const engine::StepBenchRow& row = report.row;
+  Json json =
+      json_of_start(row.step == engine::StepKind::ExpertLayer ? "layer" : "linear", start, date);
   json.update({{"peer", text_or_null(start.peer)},
                {"peer_missing", text_or_null(start.peer_missing)},
                {"kernels_missing", text_or_null(start.kernels_missing)},
@@ -220,6 +238,7 @@ std::string row_json(const BenchStart& start, const std::string& date,
                {"kernels_us", recorded(row) ? Json(row.kernels_us) : Json()},
                {"replay_us", recorded(row) ? Json(row.replay_us) : Json()},
                {"beyond_kernels", recorded(row) ? Json(overhead(row)) : Json()},
+               {"beats_bf16", text_or_null(beats_text(row))},
                {"power", power_json(start, report.power, report.power_of_shape)}});
   return json.dump() + "\n";
 }

@@ -13,15 +13,14 @@ std::string bench_header(engine::BenchSuite suite, const BenchStart& start);
 
 /// The row's shape and the column headings; `start` decides which columns there are.
 std::string shape_header(const BenchStart& start, const engine::BenchRow& row);
-std::string shape_header(const BenchStart& start, const engine::LinearBenchRow& row);
+std::string shape_header(const BenchStart& start, const engine::StepBenchRow& row);
 std::string row_line(const BenchStart& start, const BenchRowReport& report);
-std::string row_line(const BenchStart& start, const LinearRowReport& report);
+std::string row_line(const BenchStart& start, const StepRowReport& report);
 
 /// Self-contained: machine, versions and date (UTC, ISO 8601) are in every line. Unknown values are
-/// null. A skipped row of the linear step has "skipped" and no times.
+/// null. A skipped row of a step has "skipped" and no times.
 std::string row_json(const BenchStart& start, const std::string& date,
                      const BenchRowReport& report);
-std::string row_json(const BenchStart& start, const std::string& date,
-                     const LinearRowReport& report);
+std::string row_json(const BenchStart& start, const std::string& date, const StepRowReport& report);
 
 }  // namespace app::cli

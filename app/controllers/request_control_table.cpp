@@ -197,7 +197,8 @@ constexpr RequestControl kControls[] = {
              .choices = kWeightStorages}),
     control("Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
             {.tooltip =
-                 "Weights are quantized in the first of this many steps and kept for the others"}),
+                 "Weights are quantized in the first of this many steps and kept for the others. "
+                 "With 2 or more, Compare says from how many on it is faster than BF16"}),
 
     control("Recipe", "recipe.scaling", "recipe.scaling", Segments, "",
             {.alone = "Recipe", .choices = kScalingLabels, .per_row = 3, .gated = true}),

@@ -156,7 +156,7 @@ struct RowReport {
   }
 };
 using BenchRowReport = RowReport<engine::BenchRow>;
-using LinearRowReport = RowReport<engine::LinearBenchRow>;  // a skipped row has no power
+using StepRowReport = RowReport<engine::StepBenchRow>;  // a skipped row has no power
 
 struct BenchDone {
   std::uint64_t id = 0;
@@ -191,7 +191,7 @@ struct RunError {
 
 using Answer = std::variant<RunError, RunDone, profiling::Activity, QuantizeDone,
                             engine::RecipeComparison, engine::AmaxHistory, BenchDone, BenchStart,
-                            BenchRowReport, LinearRowReport, DoctorDone>;
+                            BenchRowReport, StepRowReport, DoctorDone>;
 
 }  // namespace app
 
@@ -205,5 +205,5 @@ template <>
 struct engine::ChoiceNames<app::Answer> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"failed", "run_finished", "activity", "quantize_finished", "comparison", "history",
-       "bench_finished", "bench_started", "bench_row", "linear_bench_row", "doctor_reply"});
+       "bench_finished", "bench_started", "bench_row", "step_bench_row", "doctor_reply"});
 };

@@ -1,5 +1,5 @@
-// Benchmark orders: the quantize kernels against a copy, or the grouped linear step interleaved
-// with a peer, on the device or on the CPU.
+// Benchmark orders: the quantize kernels against a copy, or steps interleaved with a peer, on the
+// device or on the CPU.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -9,9 +9,9 @@
 
 #include "app/worker/handlers.h"
 #include "app/worker/peer_process.h"
-#include "engine/bench/linear_bench.h"
 #include "engine/bench/measured_span.h"
 #include "engine/bench/quantize_bench.h"
+#include "engine/bench/step_bench.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/power/power_sampler.h"
 #include "profiling/trace/replay_sums.h"
@@ -91,7 +91,7 @@ struct Place {
   BenchStart start;        // what is known of it
 };
 using KernelPlace = Place<engine::BenchTarget>;
-using LinearPlace = Place<engine::LinearTarget>;
+using StepPlace = Place<engine::StepTarget>;
 
 KernelPlace kernel_place(std::unique_ptr<engine::BenchTarget> target, engine::DeviceFacts device) {
   KernelPlace place;
@@ -108,11 +108,11 @@ KernelPlace kernels_on_cpu(const engine::DeviceFacts& cpu) {
   return kernel_place(engine::make_cpu_bench_target(), cpu);
 }
 
-LinearPlace steps_on_cpu(const engine::DeviceFacts& cpu) {
-  LinearPlace place;
-  place.target = engine::make_cpu_linear_target();
+StepPlace steps_on_cpu(const engine::DeviceFacts& cpu) {
+  StepPlace place;
+  place.target = engine::make_cpu_step_target();
   place.start = {
-      .device = cpu, .threads = cpu.multiprocessors, .time_method = engine::kCpuLinearTimes};
+      .device = cpu, .threads = cpu.multiprocessors, .time_method = engine::kCpuStepTimes};
   return place;
 }
 
@@ -124,7 +124,7 @@ engine::Result<KernelPlace> kernels_on_device(Backends&) {
   return kernel_place(std::move(target), std::move(found).facts);
 }
 
-/// The worker's kernel recorder in the form the linear benchmark needs: sums over each replay.
+/// The worker's kernel recorder in the form a benchmark of steps needs: sums over each replay.
 class KernelTracer final : public engine::ReplayTracer {
  public:
   explicit KernelTracer(profiling::ActivityCollector& collector) : collector_(collector) {}
@@ -150,20 +150,20 @@ std::vector<engine::TracedReplay> KernelTracer::take() {
   return replays;
 }
 
-engine::Result<LinearPlace> steps_on_device(Backends& backends) {
-  LinearPlace place;
+engine::Result<StepPlace> steps_on_device(Backends& backends) {
+  StepPlace place;
   place.start.kernels_missing = backends.no_activity_reason(GemmBackend::CublasLtGrouped);
   if (place.start.kernels_missing.empty()) {
     place.tracer =
         std::make_unique<KernelTracer>(backends.collector_for(GemmBackend::CublasLtGrouped));
   }
-  ENGINE_ASSIGN(engine::CudaLinearTarget made,
-                engine::make_cuda_linear_target(backends.cublaslt_path(), place.tracer.get()));
+  ENGINE_ASSIGN(engine::CudaStepTarget made,
+                engine::make_cuda_step_target(backends.cublaslt_path(), place.tracer.get()));
   place.target = std::move(made.target);
   place.pci_bus_id = engine::device_bus_id();
   place.start.device = std::move(made.device);
   place.start.runtime = engine::cuda_runtime_text();
-  place.start.time_method = engine::kCudaLinearTimes;
+  place.start.time_method = engine::kCudaStepTimes;
   return place;
 }
 #else
@@ -173,7 +173,7 @@ engine::Result<Where> built_without_cuda(Backends& backends) {
                        backends.unavailable_reason(GemmBackend::CublasLtGrouped)};
 }
 constexpr auto* kernels_on_device = built_without_cuda<KernelPlace>;
-constexpr auto* steps_on_device = built_without_cuda<LinearPlace>;
+constexpr auto* steps_on_device = built_without_cuda<StepPlace>;
 #endif
 
 /// The device, unless the order or the worker wants the CPU; without a device the CPU, and why.
@@ -234,14 +234,14 @@ engine::Status time_kernels(const OrderContext& context, const engine::BenchOrde
                                     });
 }
 
-engine::Status time_linear_step(const OrderContext& context, const engine::BenchOrder& order) {
-  ENGINE_ASSIGN(LinearPlace found,
+engine::Status time_steps(const OrderContext& context, const engine::BenchOrder& order) {
+  ENGINE_ASSIGN(StepPlace found,
                 find_place(context.backends, order.cpu, steps_on_device, steps_on_cpu));
-  LinearPlace& place = found;
+  StepPlace& place = found;
   std::unique_ptr<PeerProcess> peer;
-  if (!order.linear.peer.empty()) {
+  if (!order.steps.peer.empty()) {
     engine::Result<std::unique_ptr<PeerProcess>> started =
-        start_peer(order.linear.peer, context.progress);
+        start_peer(order.steps.peer, context.progress);
     if (started.ok()) {
       peer = std::move(started).value();
       place.start.peer = peer->name();
@@ -253,19 +253,20 @@ engine::Status time_linear_step(const OrderContext& context, const engine::Bench
   }
   BenchPower power(place.pci_bus_id);
   ENGINE_TRY(send_start(context, place.start, power));
-  std::vector<engine::LinearTarget*> targets = {place.target.get()};
+  std::vector<engine::StepTarget*> targets = {place.target.get()};
   if (peer) targets.push_back(&peer->target());
-  return engine::run_linear_bench(targets, order.linear, order.seconds, context.progress,
-                                  [&](const std::vector<engine::MeasuredLinearRow>& rows) {
-                                    return send_rows(context, power, rows);
-                                  });
+  return engine::run_step_bench(targets, engine::step_of(order.suite), order.steps, order.seconds,
+                                context.progress,
+                                [&](const std::vector<engine::MeasuredStepRow>& rows) {
+                                  return send_rows(context, power, rows);
+                                });
 }
 
 }  // namespace
 
 engine::Result<Answer> carry_out(const OrderContext& context, const engine::BenchOrder& order) {
-  ENGINE_TRY(order.suite == engine::BenchSuite::Linear ? time_linear_step(context, order)
-                                                       : time_kernels(context, order));
+  ENGINE_TRY(engine::times_steps(order.suite) ? time_steps(context, order)
+                                              : time_kernels(context, order));
   return Answer(BenchDone{});
 }
 

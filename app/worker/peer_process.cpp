@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -199,17 +200,17 @@ class OpenShape {
   Asker& asker_;
 };
 
-class PeerSubject final : public engine::LinearSubject {
+class PeerSubject final : public engine::StepSubject {
  public:
   PeerSubject(std::shared_ptr<OpenShape> shape, std::string name,
-              std::vector<engine::LinearPart> parts)
+              std::vector<engine::BenchPart> parts)
       : shape_(std::move(shape)), name_(std::move(name)), parts_(std::move(parts)) {}
 
   std::string name() const override { return name_; }
 
   engine::Result<std::vector<engine::PartTime>> turn() override {
     std::vector<engine::PartTime> times;
-    for (const engine::LinearPart part : parts_) {
+    for (const engine::BenchPart part : parts_) {
       const std::int64_t begin = engine::steady_ns();
       ENGINE_ASSIGN(
           const Json answer,
@@ -227,37 +228,53 @@ class PeerSubject final : public engine::LinearSubject {
  private:
   const std::shared_ptr<OpenShape> shape_;
   const std::string name_;
-  const std::vector<engine::LinearPart> parts_;
+  const std::vector<engine::BenchPart> parts_;
 };
 
-/// Products that this version knows; a peer may offer more.
-std::vector<engine::LinearPart> parts_of(const Json& offered) {
-  std::vector<engine::LinearPart> parts;
+/// Parts that this version knows; a peer may offer more.
+std::vector<engine::BenchPart> parts_of(const Json& offered) {
+  std::vector<engine::BenchPart> parts;
   const auto names = offered.find("parts");
   if (names == offered.end()) return parts;
-  using enum engine::LinearPart;
-  for (const engine::LinearPart part : {Fprop, Dgrad, Wgrad}) {
-    for (const Json& name : *names) {
-      if (name == engine::name_of(part)) parts.push_back(part);
-    }
+  for (const engine::EnumName& part : engine::kType<engine::BenchPart>.names) {
+    if (std::ranges::find(*names, Json(part.name)) == names->end()) continue;
+    parts.push_back(static_cast<engine::BenchPart>(part.value));
   }
   return parts;
 }
 
-class Peer final : public PeerProcess, public engine::LinearTarget {
+/// What a peer has to build. An activation travels by its arithmetic, which is ours to name.
+Json shape_json(const engine::StepCase& measured) {
+  const engine::StepBenchShape& shape = measured.of.shape;
+  Json json = {{"step", engine::name_of(measured.of.step)},
+               {"n", shape.shape.n},
+               {"k", shape.shape.k},
+               {"splits", measured.splits}};
+  if (measured.of.step != engine::StepKind::ExpertLayer) return json;
+  const kernels::Activation& formula = engine::traits_of(shape.activation).formula;
+  const bool silu = formula.function == kernels::ActivationFunction::Silu;
+  json["bias"] = shape.bias;
+  json["activation"] = {
+      {"name", engine::name_of(shape.activation)},
+      {"gated_silu", silu && formula.gated},
+      {"slope", formula.slope},
+      {"limit", formula.limit < kernels::kUnlimited ? Json(formula.limit) : Json()},
+      {"up_offset", formula.up_offset}};
+  return json;
+}
+
+class Peer final : public PeerProcess, public engine::StepTarget {
  public:
   Peer(std::string name, LineExchange exchange, engine::RunProgress& progress)
       : name_(std::move(name)), asker_(std::move(exchange), progress) {}
 
   const std::string& name() const override { return name_; }
-  engine::LinearTarget& target() override { return *this; }
+  engine::StepTarget& target() override { return *this; }
   bool essential() const override { return false; }
 
-  engine::Result<std::vector<engine::OfferedSubject>> offer(const engine::LinearCase& shape,
+  engine::Result<std::vector<engine::OfferedSubject>> offer(const engine::StepCase& measured,
                                                             engine::RunProgress&) override {
-    const Json question = {
-        {"open", {{"n", shape.shape.n}, {"k", shape.shape.k}, {"splits", shape.splits}}}};
-    const engine::Result<Json> answer = asker_.ask(question, kOpenLimit);
+    const engine::Result<Json> answer = asker_.ask({{"open", shape_json(measured)}}, kOpenLimit);
     std::vector<engine::OfferedSubject> offered;
     if (!answer.ok()) {
       if (answer.error().code == engine::ErrorCode::Cancelled) return answer.error();
@@ -276,11 +293,11 @@ class Peer final : public PeerProcess, public engine::LinearTarget {
       std::string name = text_of(one, "name");
       if (name.empty()) continue;
       const std::string missing = text_of(one, "missing");
-      std::vector<engine::LinearPart> parts = parts_of(one);
+      std::vector<engine::BenchPart> parts = parts_of(one);
       if (!missing.empty() || parts.empty()) {
         offered.push_back({.name = std::move(name),
                            .subject = nullptr,
-                           .missing = missing.empty() ? "it offers no products" : missing});
+                           .missing = missing.empty() ? "it offers no parts" : missing});
         continue;
       }
       auto subject = std::make_unique<PeerSubject>(open, name, std::move(parts));

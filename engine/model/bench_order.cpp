@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "engine/model/projections.h"
+
 namespace engine {
 
 namespace {
@@ -66,57 +68,62 @@ constexpr std::int64_t kSplitAlignment = 16;
 
 }  // namespace
 
-std::string_view linear_bench_recipe_name(LinearBenchRecipe recipe) {
-  switch (recipe) {
-    case LinearBenchRecipe::Bf16:
-      return "bf16";
-    case LinearBenchRecipe::PerTensor:
-      return "fp8-per-tensor";
-    case LinearBenchRecipe::PerTensorFast:
-      return "fp8-per-tensor-fast";
-    case LinearBenchRecipe::Block:
-      break;
-  }
-  return "fp8-block";
+std::span<const StepBenchRecipe> step_bench_recipes(StepKind step) {
+  using enum StepBenchRecipe;
+  static constexpr StepBenchRecipe kLinear[] = {Bf16, PerTensor, PerTensorFast, Block};
+  static constexpr StepBenchRecipe kLayer[] = {Bf16, PerTensor, Delayed, Block};
+  if (step == StepKind::Linear) return kLinear;
+  return kLayer;
 }
 
-RunRequest linear_bench_request(const ShapeSpec& shape, RoutingDistribution routing,
-                                LinearBenchRecipe recipe) {
+RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
+  const bool layer = of.step == StepKind::ExpertLayer;
   RunRequest request;
-  request.shape = shape;
-  request.routing = {.distribution = routing, .path = {}, .alignment = kSplitAlignment};
+  request.step = of.step;
+  request.shape = of.shape.shape;
+  request.routing = {.distribution = of.routing, .path = {}, .alignment = kSplitAlignment};
   request.linear.passes = StepPasses::ForwardBackward;
+  if (layer) {
+    request.linear.micro_batches = 2;
+    request.linear.bias = of.shape.bias;
+    request.expert_layer.activation = of.shape.activation;
+  }
   switch (recipe) {
-    case LinearBenchRecipe::Bf16:
+    case StepBenchRecipe::Bf16:
       request.recipe.scaling = Scaling::None;
       break;
-    case LinearBenchRecipe::PerTensor:
-    case LinearBenchRecipe::PerTensorFast:
-      request.recipe.scaling = Scaling::PerTensorCurrent;
-      request.recipe.gradient_format = Fp8Format::E5m2;
-      request.recipe.split_accumulator = recipe == LinearBenchRecipe::PerTensor;
+    case StepBenchRecipe::PerTensor:
+    case StepBenchRecipe::PerTensorFast:
+    case StepBenchRecipe::Delayed:
+      request.recipe.scaling = recipe == StepBenchRecipe::Delayed ? Scaling::PerTensorDelayed
+                                                                  : Scaling::PerTensorCurrent;
+      request.recipe.gradient_format = layer ? Fp8Format::E4m3 : Fp8Format::E5m2;
+      request.recipe.split_accumulator = recipe != StepBenchRecipe::PerTensorFast;
       break;
-    case LinearBenchRecipe::Block:
+    case StepBenchRecipe::Block:
       request.recipe.scaling = Scaling::Block;
       break;
   }
   return request;
 }
 
-double linear_part_flop(LinearPart part, const ShapeSpec& shape) {
-  const double product = 2.0 * static_cast<double>(shape.tokens) * static_cast<double>(shape.n) *
-                         static_cast<double>(shape.k);
+double bench_part_flop(BenchPart part, const StepBenchCase& of) {
+  RunRequest request = step_bench_request(of, StepBenchRecipe::Bf16);
+  const std::int64_t tokens[] = {request.shape.tokens};
   switch (part) {
-    case LinearPart::Fprop:
-    case LinearPart::Dgrad:
-    case LinearPart::Wgrad:
-    case LinearPart::ForwardStep:
-    case LinearPart::ForwardStepProgrammatic:
-      return product;
-    case LinearPart::Step:
-    case LinearPart::StepProgrammatic:
-      return 3 * product;
-    case LinearPart::Setup:
+    case BenchPart::Fprop:
+    case BenchPart::Dgrad:
+    case BenchPart::Wgrad:
+    case BenchPart::ForwardStep:
+    case BenchPart::ForwardStepProgrammatic:
+      request.linear.passes = StepPasses::Forward;
+      return step_flop(request, tokens);
+    case BenchPart::Step:
+    case BenchPart::StepProgrammatic:
+    case BenchPart::StepKeptWeights:
+      return step_flop(request, tokens);
+    case BenchPart::Setup:
+    case BenchPart::Permutation:
       break;
   }
   return 0;

@@ -1,8 +1,9 @@
-// The requests of the two benchmarks, of the quantize kernels and of the grouped linear step, and
-// their result rows. Plain values, no CUDA.
+// The requests of the two benchmarks, of the quantize kernels and of whole steps, and their result
+// rows. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,31 +43,51 @@ struct BenchShape {
   Flaw flaw() const;
 };
 
-inline constexpr std::size_t kMaxLinearBenchShapes = 64;
+inline constexpr std::size_t kMaxStepBenchCases = 64;
 
-/// Every shape is measured with every routing, at most kMaxLinearBenchShapes of both; no routing
+/// A linear step, or an expert layer by its up projection.
+struct StepBenchShape {
+  ShapeSpec shape;
+  // Of an expert layer:
+  LayerActivation activation = LayerActivation::SwiGlu;
+  bool bias = false;
+  bool operator==(const StepBenchShape&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&StepBenchShape::shape, &StepBenchShape::activation,
+                          &StepBenchShape::bias>();
+  }
+};
+
+/// Every shape is measured with every routing, at most kMaxStepBenchCases of both; no routing
 /// from a file, no shape without tokens.
-struct LinearBenchOrder {
-  std::vector<ShapeSpec> shapes = {};
+struct StepBenchOrder {
+  std::vector<StepBenchShape> shapes = {};
   std::vector<RoutingDistribution> routings = {RoutingDistribution::Uniform,
                                                RoutingDistribution::Zipf};
   /// Command line, on the worker's machine, of a program whose products are interleaved with ours
   /// (protocol in app/worker/peer_process.h); empty = none.
   std::vector<std::string> peer = {};
-  bool operator==(const LinearBenchOrder&) const = default;
+  bool operator==(const StepBenchOrder&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&LinearBenchOrder::shapes, &LinearBenchOrder::routings,
-                          &LinearBenchOrder::peer>();
+    return engine::fields<&StepBenchOrder::shapes, &StepBenchOrder::routings,
+                          &StepBenchOrder::peer>();
   }
 };
 
 enum class BenchSuite {
   Quantize,  // kernels, each alone
   Linear,    // the grouped step and its products
+  Layer,     // a whole expert layer
 };
 constexpr auto enum_names(BenchSuite) {
-  return std::to_array<std::string_view>({"quantize", "linear"});
+  return std::to_array<std::string_view>({"quantize", "linear", "layer"});
+}
+/// Whether it times steps, and which.
+constexpr bool times_steps(BenchSuite suite) { return suite != BenchSuite::Quantize; }
+constexpr StepKind step_of(BenchSuite suite) {
+  return suite == BenchSuite::Layer ? StepKind::ExpertLayer : StepKind::Linear;
 }
 
 inline constexpr std::size_t kMaxBenchShapes = 64;
@@ -77,13 +98,13 @@ struct BenchOrder {
   bool cpu = false;                     // the CPU twins, even where there is a device
   std::vector<BenchShape> shapes = {};  // empty = default_bench_shapes() of what it runs on
   double seconds = 2;                   // per shape; at least a few rounds always run
-  LinearBenchOrder linear = {};         // of BenchSuite::Linear, which has its own shapes
+  StepBenchOrder steps = {};            // of suites that time steps, which have their own shapes
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&BenchOrder::suite>(), engine::field<&BenchOrder::cpu>(),
                       engine::field<&BenchOrder::shapes>({.most = kMaxBenchShapes}),
                       engine::field<&BenchOrder::seconds>({.low = 0, .high = kMaxBenchSeconds}),
-                      engine::field<&BenchOrder::linear>()};
+                      engine::field<&BenchOrder::steps>()};
   }
   Flaw flaw() const;
 };
@@ -116,44 +137,56 @@ Result<BenchShape> parse_bench_shape(std::string_view text);
 /// unequal routings, and an operand that fits any cache. A CPU gets shapes of a few million.
 std::vector<BenchShape> default_bench_shapes(bool cpu);
 
-/// Our recipes, defined by linear_bench_request().
-enum class LinearBenchRecipe { Bf16, PerTensor, PerTensorFast, Block };
-inline constexpr LinearBenchRecipe kLinearBenchRecipes[] = {
-    LinearBenchRecipe::Bf16, LinearBenchRecipe::PerTensor, LinearBenchRecipe::PerTensorFast,
-    LinearBenchRecipe::Block};
-/// "bf16", "fp8-per-tensor", "fp8-per-tensor-fast", "fp8-block".
-std::string_view linear_bench_recipe_name(LinearBenchRecipe recipe);
+/// Our recipes, defined by step_bench_request().
+enum class StepBenchRecipe { Bf16, PerTensor, PerTensorFast, Delayed, Block };
+constexpr auto enum_names(StepBenchRecipe) {
+  return std::to_array<std::string_view>(
+      {"bf16", "fp8-per-tensor", "fp8-per-tensor-fast", "fp8-delayed", "fp8-block"});
+}
+/// Those of a suite, in the order of their rows.
+std::span<const StepBenchRecipe> step_bench_recipes(StepKind step);
+
+/// One step of the benchmark.
+struct StepBenchCase {
+  StepKind step = StepKind::Linear;
+  StepBenchShape shape;
+  RoutingDistribution routing = RoutingDistribution::Uniform;
+};
 
 /// The timed step: both passes, normally distributed operands, splits in multiples of 16 as FP8
-/// products require. Per-tensor scales use current scaling, gradients E5M2.
-RunRequest linear_bench_request(const ShapeSpec& shape, RoutingDistribution routing,
-                                LinearBenchRecipe recipe);
+/// products require. Per-tensor scales use current scaling unless they are delayed; their gradients
+/// are E5M2 in a linear step and E4M3, all that the peer's products take, in a layer. A layer has
+/// two micro-batches: the second keeps the weights that the first has quantized.
+RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe);
 
-enum class LinearPart {
+enum class BenchPart {
   Fprop,  // a product alone, with quantized operands
   Dgrad,
   Wgrad,
-  ForwardStep,  // quantization and fprop
+  ForwardStep,  // quantization and products of a forward pass: of a linear step that has no other,
+                // of a layer the first half of its step, which keeps what backward reads
   Step,         // both passes
   Setup,        // offsets and pointer arrays at the head of a step with both passes
   // The same two steps, our kernels launched with programmatic stream serialization. Devices only.
   ForwardStepProgrammatic,
   StepProgrammatic,
+  StepKeptWeights,  // both passes on weights that an earlier step has quantized
+  Permutation,      // rows into the order of their experts and back, and the gradients of both
 };
-constexpr auto enum_names(LinearPart) {
-  return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad", "forward step", "step",
-                                          "setup", "forward step, programmatic",
-                                          "step, programmatic"});
+constexpr auto enum_names(BenchPart) {
+  return std::to_array<std::string_view>(
+      {"fprop", "dgrad", "wgrad", "forward step", "step", "setup", "forward step, programmatic",
+       "step, programmatic", "step, weights kept", "permutation"});
 }
-inline constexpr int kLinearParts = static_cast<int>(enum_names(LinearPart{}).size());
-/// Useful FLOP of one launch, padding not counted; 0 for Setup.
-double linear_part_flop(LinearPart part, const ShapeSpec& shape);
+/// Useful FLOP of one launch, padding not counted; 0 where there are no products.
+double bench_part_flop(BenchPart part, const StepBenchCase& of);
 
-struct LinearBenchRow {
+struct StepBenchRow {
+  StepKind step = StepKind::Linear;
   ShapeSpec shape;
   RoutingDistribution routing = RoutingDistribution::Uniform;
   std::string subject;  // a recipe's name, or what a peer calls itself: "torch _grouped_mm"
-  LinearPart part = LinearPart::Fprop;
+  BenchPart part = BenchPart::Fprop;
   double flop = 0;
   double median_us = 0, p5_us = 0, p95_us = 0;
   int samples = 0;
@@ -161,14 +194,17 @@ struct LinearBenchRow {
   /// spans its first kernel's start to its last one's end.
   double kernels_us = 0;  // the sum of its kernels' own times
   double replay_us = 0;
+  /// Of StepKeptWeights: from how many micro-batches with one quantization of the weights on this
+  /// recipe takes less time than BF16 (weight_reuse.h); 0 = never, -1 = not known.
+  int beats_bf16_from = -1;
   std::string skipped = {};  // not empty: why there are no times
   template <int = 0>
   static constexpr auto fields() {
     return engine::fields<
-        &LinearBenchRow::shape, &LinearBenchRow::routing, &LinearBenchRow::subject,
-        &LinearBenchRow::part, &LinearBenchRow::flop, &LinearBenchRow::median_us,
-        &LinearBenchRow::p5_us, &LinearBenchRow::p95_us, &LinearBenchRow::samples,
-        &LinearBenchRow::kernels_us, &LinearBenchRow::replay_us, &LinearBenchRow::skipped>();
+        &StepBenchRow::step, &StepBenchRow::shape, &StepBenchRow::routing, &StepBenchRow::subject,
+        &StepBenchRow::part, &StepBenchRow::flop, &StepBenchRow::median_us, &StepBenchRow::p5_us,
+        &StepBenchRow::p95_us, &StepBenchRow::samples, &StepBenchRow::kernels_us,
+        &StepBenchRow::replay_us, &StepBenchRow::beats_bf16_from, &StepBenchRow::skipped>();
   }
   Flaw flaw() const;
 };

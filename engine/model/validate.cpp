@@ -194,7 +194,7 @@ Flaw flaw_of_median(double median_us) {
 
 Flaw BenchRow::flaw() const { return flaw_of_median(median_us); }
 
-Flaw LinearBenchRow::flaw() const { return skipped.empty() ? flaw_of_median(median_us) : Flaw(); }
+Flaw StepBenchRow::flaw() const { return skipped.empty() ? flaw_of_median(median_us) : Flaw(); }
 
 Flaw BenchShape::flaw() const {
   if (columns % 16 != 0) {
@@ -209,27 +209,31 @@ Flaw BenchShape::flaw() const {
 
 Flaw BenchOrder::flaw() const {
   if (!(seconds > 0)) return {"seconds", fmt::format("is {}; it must be above 0", seconds)};
-  if (suite != BenchSuite::Linear) return {};
-  if (linear.shapes.empty() || linear.routings.empty()) {
-    return {"linear.shapes",
-            "is empty, or linear.routings; the benchmark of the linear step needs one of each at "
-            "least"};
+  if (!times_steps(suite)) return {};
+  if (steps.shapes.empty() || steps.routings.empty()) {
+    return {"steps.shapes",
+            "is empty, or steps.routings; a benchmark of steps needs one of each at least"};
   }
-  if (linear.shapes.size() * linear.routings.size() > kMaxLinearBenchShapes) {
-    return {"linear.shapes",
+  if (steps.shapes.size() * steps.routings.size() > kMaxStepBenchCases) {
+    return {"steps.shapes",
             fmt::format("has {} entries, each with {} routings; a benchmark takes {} of both",
-                        linear.shapes.size(), linear.routings.size(), kMaxLinearBenchShapes)};
+                        steps.shapes.size(), steps.routings.size(), kMaxStepBenchCases)};
   }
-  for (const RoutingDistribution routing : linear.routings) {
+  for (const RoutingDistribution routing : steps.routings) {
     if (routing == RoutingDistribution::File) {
-      return {"linear.routings",
+      return {"steps.routings",
               "names a file; benchmarks route by a rule, splits from a file are for runs only"};
     }
   }
-  for (std::size_t i = 0; i < linear.shapes.size(); ++i) {
-    if (linear.shapes[i].tokens == 0) {
-      return {fmt::format("linear.shapes[{}].tokens", i),
+  for (std::size_t i = 0; i < steps.shapes.size(); ++i) {
+    if (steps.shapes[i].shape.tokens == 0) {
+      return {fmt::format("steps.shapes[{}].shape.tokens", i),
               "is 0; without tokens there is nothing to time"};
+    }
+    const RunRequest request = step_bench_request(
+        {.step = step_of(suite), .shape = steps.shapes[i]}, StepBenchRecipe::Bf16);
+    if (const Flaw flaw = request.flaw(); !flaw.empty()) {
+      return {fmt::format("steps.shapes[{}].{}", i, flaw.field), flaw.says};
     }
   }
   return {};

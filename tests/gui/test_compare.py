@@ -45,6 +45,35 @@ def open_pair(open_window, program, tmp_path):
     return window
 
 
+def test_kept_weights_say_from_how_many_micro_batches_on(open_window, program, tmp_path):
+    path = tmp_path / "layers.session"
+    with open(tmp_path / "log.jsonl", "w") as file:
+        for scaling, micro_batches in (("bf16", 1), ("fp8-block", 3), ("fp8-block", 1)):
+            file.write('{"step":"expert-layer","shape":{"num_experts":4,"tokens":256,"n":256,"k":128},'
+                       '"recipe":{"scaling":"%s"},"linear":{"micro_batches":%d,"passes":"forward-backward"},'
+                       '"launch":{"iterations":30}}\n' % (scaling, micro_batches))
+    subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
+                    "--record", str(path)], check=True, capture_output=True, timeout=100)
+    window = open_window(str(path), "--no-worker")
+    window.wait("three runs", lambda m: m["state"]["runs"] == 3)
+    compare(window)
+    window.wait("the comparison", shown("compare.verdict"))
+    # Both quantize.
+    assert window.control("compare.kept_weights") is None
+    window.choose("compare.a", "1.")
+    # Its weights are quantized in every step: what that takes is not known.
+    window.wait("the other pair", lambda m: value(window, "compare.a").startswith("1."))
+    window.settle()
+    assert window.control("compare.kept_weights") is None
+    window.choose("compare.b", "2.")
+    window.wait("the sentence", shown("compare.kept_weights"))
+    sentence = value(window, "compare.kept_weights")
+    assert re.match(r"FP8 block is (faster from \d+ micro-batch(es)? per update on|not faster with any number of "
+                    r"micro-batches up to 1024) than BF16", sentence), sentence
+    for count in ("(n 10)", "(n 20)", "(n 30)"):
+        assert count in sentence, sentence
+
+
 def test_empty_state_offers_a_second_run(open_window):
     window = open_window()
     window.wait_for_result()

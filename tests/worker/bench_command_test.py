@@ -13,6 +13,8 @@ import unittest
 from command_line import CPU, PROGRAM, CommandLine
 
 BENCH_ROWS = 30  # per shape
+# torch on numpy, for the script that ships.
+NUMPY_TORCH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support", "numpy_torch")
 
 
 class Bench(CommandLine):
@@ -64,7 +66,7 @@ class Bench(CommandLine):
         self.refused(1, "bench", *CPU, "--suite", "attention")
 
 
-# Implements the protocol of assets/bench/torch_products.py, whatever arguments it is started with.
+# Implements the protocol of assets/bench/torch_peer.py, whatever arguments it is started with.
 PEER = """#!{python}
 import json, sys
 print(json.dumps({{"name": "peer 1.0"}}), flush=True)
@@ -179,6 +181,101 @@ class LinearBench(CommandLine):
         self.assertIn("sideways", self.refused(1, *self.SMALL, "--routing", "sideways"))
         self.assertIn("--shapes", self.refused(1, *self.SMALL, "--shapes", "8x16x16"))
         self.assertIn("linear suite", self.refused(1, "bench", *CPU, "--routing", "zipf"))
+        self.assertIn("--suite layer", self.refused(1, "bench", "--suite", "linear", *CPU,
+                                                    "--presets", "laptop layer"))
+
+
+# As PEER, of a whole layer.
+LAYER_PEER = """#!{python}
+import json, sys
+print(json.dumps({{"name": "peer 1.0"}}), flush=True)
+for line in sys.stdin:
+    question = json.loads(line)
+    if "open" in question:
+        shape = question["open"]
+        assert (shape["step"], shape["n"], shape["k"], sum(shape["splits"])) == ("expert-layer", 512, 256, 512)
+        assert shape["activation"] == {{"name": "swiglu", "gated_silu": True, "slope": 1, "limit": None,
+                                        "up_offset": 0}}, shape
+        assert shape["bias"] is False
+        answer = {{"cases": [{{"name": "peer layer", "parts": ["permutation", "step", "from the future",
+                                                             "step, weights kept"]}}]}}
+    else:
+        answer = {{"us": {{"step": 90.0, "permutation": 7.0}}.get(question.get("part"), 80.0)}}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+class LayerBench(CommandLine):
+    SMALL = ["bench", "--suite", "layer", *CPU, "--seconds", 0.01, "--presets", "laptop layer", "--routing", "zipf"]
+
+    def rows(self, *more, env=None):
+        return [json.loads(line) for line in self.ok(*self.SMALL, "--json", *more, env=env).splitlines()]
+
+    def test_every_recipe_has_its_parts(self):
+        rows = self.rows()
+        parts = {}
+        for row in rows:
+            self.assertEqual((row["suite"], row["preset"]), ("layer", "Laptop layer"))
+            self.assertTrue(0 < row["p5_us"] <= row["median_us"] <= row["p95_us"], row)
+            parts.setdefault(row["subject"], []).append(row["part"])
+            kept = row["part"] == "step, weights kept"
+            self.assertEqual(row["beats_bf16"] is not None, kept)
+            if kept:
+                self.assertRegex(row["beats_bf16"], r"^(from \d+|never)$")
+        quantized = ["forward step", "step", "step, weights kept"]
+        self.assertEqual(parts, {"bf16": quantized[:2], "fp8-per-tensor": quantized, "fp8-delayed": quantized,
+                                 "fp8-block": quantized})
+        # Gate and up, and a down product of half their columns.
+        flop = {row["part"]: row["flop"] for row in rows}
+        self.assertEqual(flop["forward step"], 2 * 512 * 256 * (512 + 256))
+        self.assertEqual(flop["step, weights kept"], 3 * flop["forward step"])
+
+    def test_the_number_of_micro_batches_follows_from_the_rows(self):
+        rows = {(row["subject"], row["part"]): row for row in self.rows()}
+        plain = rows["bf16", "step"]["median_us"]
+        for (subject, part), row in rows.items():
+            if part != "step, weights kept":
+                continue
+            step = rows[subject, "step"]["median_us"]
+            kept = min(row["median_us"], step)
+            from_ = next((m for m in range(1, 1025) if step + (m - 1) * kept < m * plain), None)
+            self.assertEqual(row["beats_bf16"], f"from {from_}" if from_ else "never", subject)
+
+    def test_the_table_names_what_it_is_of(self):
+        table = self.ok(*self.SMALL)
+        for word in ("CPU reference", "Laptop layer: whole expert layer, 8 experts, 512 tokens", "beats bf16",
+                     "step, weights kept", "fp8-delayed"):
+            self.assertIn(word, table)
+
+    def test_a_peer_is_interleaved(self):
+        with open(self.path("peer"), "w") as file:
+            file.write(LAYER_PEER.format(python=sys.executable))
+        os.chmod(self.path("peer"), 0o755)
+        peers = [r for r in self.rows("--torch", self.path("peer")) if r["subject"].startswith("peer")]
+        self.assertEqual([(r.get("part"), r.get("median_us"), r.get("beats_bf16")) for r in peers],
+                         [("step", 90, None), ("step, weights kept", 80, None), ("permutation", 7, None)])
+        self.assertIsNone(peers[2]["tflops"])
+
+    def test_the_script_that_ships_builds_the_layer(self):
+        rows = self.rows("--torch", sys.executable, env={"PYTHONPATH": NUMPY_TORCH})
+        parts = {}
+        for row in rows:
+            if row["subject"].startswith("torch"):
+                self.assertEqual(row["median_us"], 500)
+                parts.setdefault(row["subject"], []).append(row["part"])
+        quantized = ["forward step", "step", "step, weights kept"]
+        self.assertEqual(parts, {"torch bf16, eager": ["forward step", "step", "permutation"],
+                                 "torch fp8 split, eager": quantized, "torch fp8 fast, eager": quantized})
+
+    def test_missing_torch_is_reported(self):
+        table = self.ok(*self.SMALL, "--torch", "/nowhere/python")
+        self.assertRegex(table, "no torch: .*/nowhere/python")
+        self.assertIn("fp8-block", table)
+
+    def test_mistakes_are_named(self):
+        self.assertIn("--suite linear", self.refused(1, "bench", "--suite", "layer", *CPU,
+                                                     "--presets", "laptop tiny"))
+        self.assertIn("--shapes", self.refused(1, *self.SMALL, "--shapes", "8x16x16"))
 
 
 if __name__ == "__main__":

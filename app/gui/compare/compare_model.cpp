@@ -8,7 +8,9 @@
 
 #include "app/controllers/request_controls.h"
 #include "app/gui/plot/format.h"
+#include "engine/model/projections.h"
 #include "profiling/compare/comparison_csv.h"
+#include "profiling/compare/kept_weights.h"
 
 namespace app {
 namespace {
@@ -71,6 +73,43 @@ const engine::OperandStatistics& operand_of(const profiling::RecordedRun& run, b
   return weights ? run.result.weights : run.result.activations;
 }
 
+std::string recipe_title(const CompareSide& side) {
+  const engine::RunRequest& effective = side.runs.front()->result.effective;
+  const std::string title(engine::traits_of(effective.recipe).title);
+  const bool mixed = engine::is_expert_layer(effective) && effective.expert_layer.mixed_recipes;
+  return mixed ? "mixed recipes" : title;
+}
+
+/// " (2 to 5 within the 95 % intervals)"; empty where both ends agree.
+std::string range_text(const profiling::KeptWeights& kept) {
+  if (!kept.interval_known || kept.from_at_best == kept.from_at_worst) return {};
+  const auto end = [](const std::optional<int>& from) {
+    return from ? std::to_string(*from) : std::string("never");
+  };
+  return fmt::format(" ({} to {} within the 95 % intervals)", end(kept.from_at_best),
+                     end(kept.from_at_worst));
+}
+
+std::string kept_weights_text(const CompareSide& a, const CompareSide& b) {
+  const std::optional<profiling::KeptWeights> kept =
+      profiling::kept_weights(a.pointers(), b.pointers());
+  if (!kept) return {};
+  const CompareSide& quantized = kept->b_quantizes ? b : a;
+  const CompareSide& plain = kept->b_quantizes ? a : b;
+  const std::string answer =
+      kept->from ? fmt::format("faster from {} micro-batch{} per update on", *kept->from,
+                               *kept->from == 1 ? "" : "es")
+                 : fmt::format("not faster with any number of micro-batches up to {}",
+                               engine::kMaxMicroBatches);
+  return fmt::format(
+      "{} is {} than {}{}: {} with weights quantized in it (n {}), {} with weights kept (n {}), "
+      "against {} (n {}).",
+      recipe_title(quantized), answer, recipe_title(plain), range_text(*kept),
+      plot::duration_text(kept->medians.quantizing), kept->n_quantizing,
+      plot::duration_text(kept->medians.keeping), kept->n_keeping,
+      plot::duration_text(kept->medians.plain), kept->n_plain);
+}
+
 /// Bins both sample sets on common edges.
 OverlaidBins time_bins(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> both = a;
@@ -122,6 +161,7 @@ void CompareModel::follow(const CompareSide& a, const CompareSide& b, engine::Pr
     result->b = b;
     result->runs = profiling::compare_runs(a.pointers(), b.pointers(), product);
     result->settings = settings_difference(*a.runs.front(), *b.runs.front());
+    result->kept_weights = kept_weights_text(a, b);
     return std::shared_ptr<const Result>(std::move(result));
   });
 }

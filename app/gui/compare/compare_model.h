@@ -44,6 +44,8 @@ class CompareModel {
   /// Changes with every result.
   std::uint64_t generation() const { return generation_; }
   std::string csv() const;
+  /// A sentence: from how many micro-batches on quantized weights pay; empty where it is not known.
+  const std::string& kept_weights() const { return result_->kept_weights; }
 
   void make_rows(const Theme& theme);
   const std::vector<plot::TableRow>& settings_rows() const { return settings_rows_; }
@@ -62,6 +64,7 @@ class CompareModel {
     CompareSide b;
     profiling::RunComparison runs;
     profiling::SettingsDifference settings;
+    std::string kept_weights;
   };
   struct Asked {
     Overlay overlay;

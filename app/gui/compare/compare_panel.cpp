@@ -185,14 +185,20 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
                                   "p: how often the blocks would differ this much by chance"});
   }
   draw_headline(context, figures, area.size.x);
-  // The reason, in words, under the figures.
-  draw_text_line(context,
-                 {area.below(headline_height(theme) + theme.px(2)).at,
-                  ImVec2(area.size.x, theme.fonts.label->FontSize)},
+  // In words, under the figures: the reason, then what kept weights change.
+  const float line = theme.fonts.label->FontSize;
+  const Area below = area.below(headline_height(theme) + theme.px(2));
+  draw_text_line(context, {below.at, ImVec2(area.size.x, line)},
                  {.id = "compare.reason",
                   .label = "why",
                   .text = step.reason,
                   .color = theme.colors.dim_text});
+  if (model_.kept_weights().empty()) return;
+  draw_text_line(context, {below.below(line + theme.px(2)).at, ImVec2(area.size.x, line)},
+                 {.id = "compare.kept_weights",
+                  .label = "from how many micro-batches on quantized weights pay",
+                  .text = model_.kept_weights(),
+                  .color = theme.colors.text});
 }
 
 void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
@@ -215,7 +221,9 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
     model_.make_rows(theme);
     times_table_.selected = -1;
   }
-  const float figures = headline_height(theme) + theme.fonts.label->FontSize + theme.px(6);
+  const float line = theme.fonts.label->FontSize + theme.px(2);
+  const float lines = model_.kept_weights().empty() ? 1.0F : 2.0F;
+  const float figures = headline_height(theme) + lines * line + theme.px(4);
   draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
   const Area cards = area.below(figures + gap);
   if (is_small(theme, room_)) return draw_page(context, cards);

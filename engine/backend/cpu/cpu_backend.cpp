@@ -130,7 +130,12 @@ class CpuBackend final : public Backend {
     const int iterations = request.launch.iterations;
     ObservedRun observed(context.observer);
     StepProgress progress(context.progress);
-    const std::unique_ptr<HostStep> step = make_step(result.effective, shape, context, progress);
+    const std::unique_ptr<HostStep> step = make_host_step({.request = result.effective,
+                                                           .shape = shape,
+                                                           .operands = operands_,
+                                                           .buffers = buffers_,
+                                                           .context = context,
+                                                           .progress = progress});
     progress.expect(shape.num_experts() * kStatisticsUnits + iterations * step->units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = std::ranges::any_of(
@@ -184,25 +189,6 @@ class CpuBackend final : public Backend {
     }
     operands_ = std::move(fresh);
     return {};
-  }
-
-  std::unique_ptr<HostStep> make_step(const RunRequest& request, const GroupedShape& shape,
-                                      RunContext context, StepProgress& progress) {
-    if (is_expert_layer(request)) {
-      return std::make_unique<CpuExpertLayer>(CpuExpertLayer::Setup{.request = request,
-                                                                    .shape = shape,
-                                                                    .up = operands_.front(),
-                                                                    .down = operands_.back(),
-                                                                    .buffers = buffers_,
-                                                                    .context = context,
-                                                                    .progress = progress});
-    }
-    return std::make_unique<CpuStep>(CpuStep::Setup{.request = request,
-                                                    .shape = shape,
-                                                    .operands = operands_.front(),
-                                                    .buffers = buffers_.up,
-                                                    .context = context,
-                                                    .progress = &progress});
   }
 
   static Status run_iterations(HostStep& step, StepProgress& progress, RunContext& context,

@@ -205,39 +205,64 @@ Status CpuExpertLayer::prepare() {
   return {};
 }
 
-Status CpuExpertLayer::run(int iteration) {
-  const LinearOptions& linear = setup_.request.linear;
-  const bool quantize_weights = iteration % linear.micro_batches == 0;
-  const auto each = [&](int layer, const auto& work) {
-    for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
-      if (!setup_.progress.advance(expert, 1.0)) return false;
-      work(layer, expert);
-    }
-    return true;
-  };
-  for (int layer = 0; runs_forward() && layer < setup_.request.layers; ++layer) {
-    const bool done =
-        each(layer, [&](int of, int expert) { forward(of, expert, quantize_weights); });
-    if (!done) return cancelled();
+template <class Work>
+bool CpuExpertLayer::each_expert(Work&& work) {
+  for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+    if (!setup_.progress.advance(expert, 1.0)) return false;
+    work(expert);
   }
-  for (int layer = setup_.request.layers - 1; runs_backward() && layer >= 0; --layer) {
-    const bool done = each(layer, [&](int of, int expert) {
-      backward(of, expert);
-      if (!linear.delayed_wgrad && setup_.progress.advance(expert, 1.0)) {
-        weight_gradients(of, expert);
-      }
-    });
-    if (!done) return cancelled();
-  }
-  const bool delayed = runs_backward() && linear.delayed_wgrad;
-  for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
-    if (!each(layer, [&](int of, int expert) { weight_gradients(of, expert); })) {
+  return true;
+}
+
+Status CpuExpertLayer::run_forward(int iteration) {
+  const bool quantize_weights = iteration % setup_.request.linear.micro_batches == 0;
+  for (int layer = 0; layer < setup_.request.layers; ++layer) {
+    if (!each_expert([&](int expert) { forward(layer, expert, quantize_weights); })) {
       return cancelled();
     }
   }
+  return {};
+}
+
+Status CpuExpertLayer::run_backward() {
+  const bool delayed = setup_.request.linear.delayed_wgrad;
+  for (int layer = setup_.request.layers - 1; layer >= 0; --layer) {
+    const bool done = each_expert([&](int expert) {
+      backward(layer, expert);
+      if (!delayed && setup_.progress.advance(expert, 1.0)) weight_gradients(layer, expert);
+    });
+    if (!done) return cancelled();
+  }
+  for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
+    if (!each_expert([&](int expert) { weight_gradients(layer, expert); })) return cancelled();
+  }
+  return {};
+}
+
+Status CpuExpertLayer::run(int iteration) {
+  if (runs_forward()) ENGINE_TRY(run_forward(iteration));
+  if (runs_backward()) ENGINE_TRY(run_backward());
   // A cancelled product must not be taken for a result.
   if (setup_.progress.is_cancelled()) return cancelled();
   return {};
+}
+
+std::unique_ptr<HostStep> make_host_step(const HostStepSetup& setup) {
+  if (is_expert_layer(setup.request)) {
+    return std::make_unique<CpuExpertLayer>(CpuExpertLayer::Setup{.request = setup.request,
+                                                                  .shape = setup.shape,
+                                                                  .up = setup.operands.front(),
+                                                                  .down = setup.operands.back(),
+                                                                  .buffers = setup.buffers,
+                                                                  .context = setup.context,
+                                                                  .progress = setup.progress});
+  }
+  return std::make_unique<CpuStep>(CpuStep::Setup{.request = setup.request,
+                                                  .shape = setup.shape,
+                                                  .operands = setup.operands.front(),
+                                                  .buffers = setup.buffers.up,
+                                                  .context = setup.context,
+                                                  .progress = &setup.progress});
 }
 
 }  // namespace engine

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "engine/backend/cpu/cpu_step.h"
 #include "engine/model/projections.h"
@@ -37,6 +39,8 @@ class CpuExpertLayer final : public HostStep {
 
   Status prepare() override;
   Status run(int iteration) override;
+  /// The first half of run(), of a step that runs forward.
+  Status run_forward(int iteration);
   Status measure_statistics(RunResult& result) override;
   double units() const override;
   std::int64_t reading_ns() const override { return up_.reading_ns() + down_.reading_ns(); }
@@ -90,6 +94,10 @@ class CpuExpertLayer final : public HostStep {
   void activate(int layer, int expert);           // A, where it is not fused
   void activate_gradient(int layer, int expert);  // dH, likewise
   void backward(int layer, int expert);
+  Status run_backward();
+  /// False when cancelled.
+  template <class Work>
+  bool each_expert(Work&& work);
   void recompute(int layer, int expert);  // A as its weight gradient reads it
   void weight_gradients(int layer, int expert);
 
@@ -102,5 +110,17 @@ class CpuExpertLayer final : public HostStep {
   CpuStep up_;
   CpuStep down_;
 };
+
+/// The step of a request: an expert layer, or a linear step. `operands`: one for each of
+/// step_parts(). Everything outlives the step.
+struct HostStepSetup {
+  const RunRequest& request;  // effective settings
+  const GroupedShape& shape;
+  std::vector<LoadedOperands>& operands;
+  LayerBuffers& buffers;
+  RunContext context;
+  StepProgress& progress;
+};
+std::unique_ptr<HostStep> make_host_step(const HostStepSetup& setup);
 
 }  // namespace engine

@@ -20,12 +20,18 @@
 namespace engine {
 namespace {
 
+/// Operands of a part; the biases are owned here, everything else by the step's DeviceOperands.
+struct UploadedPart {
+  StepOperands operands;
+  std::vector<DeviceBuffer> biases;  // a layer
+};
+
 class Upload {
  public:
   /// `done` of the upload's progress is there before, `share` is this part's.
   Upload(RunResult& result, const StepPart& part, const StepConfig& config,
-         DeviceOperands& operands, cudaStream_t stream, RunContext context, double done = 0.0,
-         double share = 1.0)
+         DeviceOperands& operands, cudaStream_t stream, RunContext context, double done,
+         double share)
       : result_(result),
         request_(part.request),
         made_(part.made),
@@ -36,7 +42,7 @@ class Upload {
         done_(done),
         share_(share) {}
 
-  Result<UploadedStep> upload() {
+  Result<UploadedPart> upload() {
     StepOperands& operands = uploaded_.operands;
     if (!made_.activations) {
       ENGINE_ASSIGN(operands.activations, operand(OperandRole::Activations, 0));
@@ -113,7 +119,7 @@ class Upload {
   RunContext context_;
   double done_;
   double share_;
-  UploadedStep uploaded_;
+  UploadedPart uploaded_;
 };
 
 }  // namespace
@@ -201,10 +207,6 @@ StepConfig linear_config(const RunRequest& request, const GroupedShape& shape, b
 
 }  // namespace
 
-StepConfig step_config(const RunResult& result, const GroupedShape& shape, int compute_major) {
-  return linear_config(result.effective, shape, !result.emulated.empty(), compute_major);
-}
-
 StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                    const DeviceCapability& capability) {
   const RunRequest& request = result.effective;
@@ -254,7 +256,7 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
     const double share = 1.0 / static_cast<double>(plan.parts.size());
     Upload upload(result, plan.parts[i], plan.configs[i], operands, stream, context,
                   static_cast<double>(i) * share, share);
-    ENGINE_ASSIGN(UploadedStep uploaded, upload.upload());
+    ENGINE_ASSIGN(UploadedPart uploaded, upload.upload());
     std::ranges::move(uploaded.biases, std::back_inserter(built.biases));
     of_parts.push_back(std::move(uploaded.operands));
   }
@@ -275,13 +277,6 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   built.linear = step.get();
   built.step = std::move(step);
   return built;
-}
-
-Result<UploadedStep> upload_step(RunResult& result, const StepConfig& config,
-                                 DeviceOperands& operands, cudaStream_t stream,
-                                 RunContext context) {
-  const StepPart part{.request = result.effective};
-  return Upload(result, part, config, operands, stream, context).upload();
 }
 
 }  // namespace engine

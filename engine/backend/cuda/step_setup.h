@@ -26,9 +26,6 @@ inline constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
 Status apply_gates(const RunRequest& request, const DeviceCapability& capability,
                    const std::string& library_path, RunResult& result);
 
-/// Of the effective request of `result`, which is a linear step.
-StepConfig step_config(const RunResult& result, const GroupedShape& shape, int compute_major);
-
 /// Either kind of step, before anything is allocated.
 struct StepPlan {
   std::vector<StepPart> parts;                  // step_parts() of the effective request
@@ -55,15 +52,5 @@ struct BuiltStep {
 Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
                              std::shared_ptr<const CublasLt> library, DeviceOperands& operands,
                              cudaStream_t stream, RunContext context);
-
-/// Operands of a step; the biases are owned here, everything else by `operands`.
-struct UploadedStep {
-  StepOperands operands;
-  std::vector<DeviceBuffer> biases;  // a layer
-};
-
-/// Values that had to be rounded become deviations of `result`.
-Result<UploadedStep> upload_step(RunResult& result, const StepConfig& config,
-                                 DeviceOperands& operands, cudaStream_t stream, RunContext context);
 
 }  // namespace engine

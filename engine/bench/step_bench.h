@@ -1,6 +1,6 @@
-// The benchmark of the grouped linear step: on every shape and routing all subjects are
-// interleaved, and a different one begins each round, so that clock changes and other load affect
-// all equally.
+// The benchmarks of whole steps, linear ones or expert layers: on every shape and routing all
+// subjects are interleaved, and a different one begins each round, so that clock changes and other
+// load affect all equally.
 #pragma once
 
 #include <functional>
@@ -15,27 +15,26 @@
 
 namespace engine {
 
-// The subjects interleaved in the benchmark of the linear step: each of our recipes, and each
-// product of a peer.
+// The subjects that are interleaved: each of our recipes, and what a peer offers.
 
 struct PartTime {
-  LinearPart part = LinearPart::Fprop;
+  BenchPart part = BenchPart::Fprop;
   double us = 0;
   MeasuredSpan span = {};
   double kernels_us = 0;  // 0 = trace() may know
   double replay_us = 0;
 };
 
-/// Kernel times of a recorded step; as in LinearBenchRow.
+/// Kernel times of a recorded step; as in StepBenchRow.
 struct PartTrace {
-  LinearPart part = LinearPart::Step;
+  BenchPart part = BenchPart::Step;
   double kernels_us = 0;
   double replay_us = 0;
 };
 
-class LinearSubject {
+class StepSubject {
  public:
-  virtual ~LinearSubject() = default;
+  virtual ~StepSubject() = default;
   virtual std::string name() const = 0;
   /// Times each of its parts once, always in the same order. Cancelled if the round is long enough
   /// to be polled.
@@ -47,29 +46,32 @@ class LinearSubject {
 /// A subject, or the reason why this shape has none.
 struct OfferedSubject {
   std::string name;
-  std::unique_ptr<LinearSubject> subject;
+  std::unique_ptr<StepSubject> subject;
   std::string missing = {};
 };
 
-struct LinearCase {
-  ShapeSpec shape;
-  RoutingDistribution routing = RoutingDistribution::Uniform;
+struct StepCase {
+  StepBenchCase of;
   std::vector<std::int64_t> splits;
+
+  GroupedShape grouped() const {
+    return {.splits = splits, .n = of.shape.shape.n, .k = of.shape.shape.k};
+  }
 };
 
 /// Makes subjects; it outlives them.
-class LinearTarget {
+class StepTarget {
  public:
-  virtual ~LinearTarget() = default;
+  virtual ~StepTarget() = default;
   /// An error ends the benchmark.
-  virtual Result<std::vector<OfferedSubject>> offer(const LinearCase& shape,
+  virtual Result<std::vector<OfferedSubject>> offer(const StepCase& measured,
                                                     RunProgress& progress) = 0;
   /// An error in a subject's round ends the benchmark; otherwise it ends that subject only.
   virtual bool essential() const { return true; }
 };
 
-// What a kernel recorder reports to the benchmark of the linear step; implemented above the engine,
-// in profiling/.
+// What a kernel recorder reports to a benchmark of steps; implemented above the engine, in
+// profiling/.
 
 struct TracedReplay {
   int iteration = 0;
@@ -86,43 +88,44 @@ class ReplayTracer {
   virtual std::vector<TracedReplay> take() = 0;
 };
 
-// The CPU reference step as subjects of the linear benchmark. Products are timed where they run, in
-// a step: the sums of their spans.
+// The CPU reference step as subjects. Products are timed where they run, in a linear step: the sums
+// of their spans.
 
 /// "steady clock around ...".
-inline constexpr const char* kCpuLinearTimes =
+inline constexpr const char* kCpuStepTimes =
     "steady clock around each step; products are the sums of their spans in it";
 
-std::unique_ptr<LinearTarget> make_cpu_linear_target();
+std::unique_ptr<StepTarget> make_cpu_step_target();
 
-// The grouped step on the current CUDA device as subjects of the linear benchmark. CUDA flavour
-// only.
+// The step on the current CUDA device as subjects. CUDA flavour only.
 
-inline constexpr const char* kCudaLinearTimes =
+inline constexpr const char* kCudaStepTimes =
     "CUDA events around one launch of a product or of a step's graph, after one that is not timed; "
-    "the set-up is one of 32 in a graph, with the gap after it";
+    "the set-up is one of 32 in a graph, with the gap after it; kept weights are the same graph, "
+    "told by a flag on the device to leave them";
 
-struct CudaLinearTarget {
-  std::unique_ptr<LinearTarget> target;
+struct CudaStepTarget {
+  std::unique_ptr<StepTarget> target;
   DeviceFacts device;
 };
 
 /// Makes device 0 current. `cublaslt_path` as CublasLt::load() takes it; `tracer` may be null and
 /// outlives the target.
-Result<CudaLinearTarget> make_cuda_linear_target(const std::string& cublaslt_path,
-                                                 ReplayTracer* tracer);
+Result<CudaStepTarget> make_cuda_step_target(const std::string& cublaslt_path,
+                                             ReplayTracer* tracer);
 
-struct MeasuredLinearRow {
-  LinearBenchRow row;
+struct MeasuredStepRow {
+  StepBenchRow row;
   std::vector<MeasuredSpan> spans = {};  // one per round; none for a skipped row
 };
 
 /// All rows of a shape and routing, once they are measured. An error ends the benchmark.
-using ReportLinearRows = std::function<Status(const std::vector<MeasuredLinearRow>&)>;
+using ReportStepRows = std::function<Status(const std::vector<MeasuredStepRow>&)>;
 
-/// The order has passed validate(); `seconds` is for each shape and routing, five rounds at least.
-/// Cancelled when progress.cancel was seen: rows already reported stay valid.
-Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearBenchOrder& order,
-                        double seconds, RunProgress& progress, const ReportLinearRows& report);
+/// The order has passed validate() for that step; `seconds` is for each shape and routing, five
+/// rounds at least. Cancelled when progress.cancel was seen: rows already reported stay valid.
+Status run_step_bench(const std::vector<StepTarget*>& targets, StepKind step,
+                      const StepBenchOrder& order, double seconds, RunProgress& progress,
+                      const ReportStepRows& report);
 
 }  // namespace engine

@@ -1,4 +1,4 @@
-#include "engine/bench/linear_bench.h"
+#include "engine/bench/step_bench.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,6 +7,7 @@
 
 #include "engine/input/routing.h"
 #include "engine/model/measurement.h"
+#include "engine/model/weight_reuse.h"
 
 namespace engine {
 namespace {
@@ -17,12 +18,12 @@ using Clock = std::chrono::steady_clock;
 struct Contender {
   OfferedSubject offered;
   bool essential = true;
-  std::vector<LinearPart> order = {};  // of its parts
+  std::vector<BenchPart> order = {};  // of its parts
   struct Part {
     std::vector<double> times_us, kernels_us, replays_us;
     std::vector<MeasuredSpan> spans;
   };
-  std::map<LinearPart, Part> parts = {};
+  std::map<BenchPart, Part> parts = {};
 
   bool runs() const { return offered.subject != nullptr; }
   void drop(std::string why) {
@@ -34,7 +35,7 @@ struct Contender {
 
 class CaseBench {
  public:
-  CaseBench(const LinearCase& measured, double seconds, RunProgress& progress,
+  CaseBench(const StepCase& measured, double seconds, RunProgress& progress,
             std::vector<Contender> contenders)
       : case_(measured),
         seconds_(seconds),
@@ -62,23 +63,52 @@ class CaseBench {
     return {};
   }
 
-  std::vector<MeasuredLinearRow> rows() {
-    std::vector<MeasuredLinearRow> rows;
+  std::vector<MeasuredStepRow> rows() {
+    std::vector<MeasuredStepRow> rows;
     for (Contender& contender : contenders_) {
-      LinearBenchRow row;
-      row.shape = case_.shape;
-      row.routing = case_.routing;
+      StepBenchRow row;
+      row.step = case_.of.step;
+      row.shape = case_.of.shape.shape;
+      row.routing = case_.of.routing;
       row.subject = contender.offered.name;
       row.skipped = contender.offered.missing;
       if (!contender.runs()) rows.push_back({.row = row});
-      for (const LinearPart part : contender.order) {
+      for (const BenchPart part : contender.order) {
         rows.push_back(row_of(row, part, contender.parts[part]));
       }
     }
+    find_winners(rows);
     return rows;
   }
 
  private:
+  using Rows = std::vector<MeasuredStepRow>;
+
+  static double median_us(const Rows& rows, std::string_view subject, BenchPart part) {
+    const auto found = std::ranges::find_if(rows, [&](const MeasuredStepRow& measured) {
+      const StepBenchRow& row = measured.row;
+      return row.subject == subject && row.part == part && row.skipped.empty();
+    });
+    return found == rows.end() ? 0 : found->row.median_us;
+  }
+
+  /// StepBenchRow::beats_bf16_from, of our own recipes.
+  static void find_winners(Rows& rows) {
+    for (MeasuredStepRow& measured : rows) {
+      StepBenchRow& row = measured.row;
+      if (row.part != BenchPart::StepKeptWeights || !row.skipped.empty()) continue;
+      const bool ours = std::ranges::any_of(step_bench_recipes(row.step), [&](auto recipe) {
+        return row.subject == name_of(recipe);
+      });
+      const ReuseTimes times{
+          .quantizing = median_us(rows, row.subject, BenchPart::Step),
+          .keeping = row.median_us,
+          .plain = median_us(rows, name_of(StepBenchRecipe::Bf16), BenchPart::Step)};
+      if (!ours || !(times.quantizing > 0) || !(times.plain > 0)) continue;
+      row.beats_bf16_from = micro_batches_to_win(times).value_or(0);
+    }
+  }
+
   /// The running subjects. A different one begins each round, and every other round is reversed:
   /// the first runs on a cooler device, and each is affected by its predecessor.
   std::vector<Contender*> order_of(int round) {
@@ -132,14 +162,14 @@ class CaseBench {
     return {};
   }
 
-  MeasuredLinearRow row_of(LinearBenchRow row, LinearPart which, Contender::Part& part) const {
+  MeasuredStepRow row_of(StepBenchRow row, BenchPart which, Contender::Part& part) const {
     const auto sorted = [](std::vector<double>& values) -> const std::vector<double>& {
       std::sort(values.begin(), values.end());
       return values;
     };
     const std::vector<double>& times = sorted(part.times_us);
     row.part = which;
-    row.flop = linear_part_flop(which, case_.shape);
+    row.flop = bench_part_flop(which, case_.of);
     row.median_us = quantile(times, 0.5);
     row.p5_us = quantile(times, 0.05);
     row.p95_us = quantile(times, 0.95);
@@ -151,17 +181,17 @@ class CaseBench {
     return {.row = std::move(row), .spans = std::move(part.spans)};
   }
 
-  const LinearCase& case_;
+  const StepCase& case_;
   const double seconds_;
   RunProgress& progress_;
   std::vector<Contender> contenders_;
 };
 
-Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& measured,
-                  double seconds, RunProgress& progress, double first_fraction, double share,
-                  const ReportLinearRows& report) {
+Status bench_case(const std::vector<StepTarget*>& targets, const StepCase& measured, double seconds,
+                  RunProgress& progress, double first_fraction, double share,
+                  const ReportStepRows& report) {
   std::vector<Contender> contenders;
-  for (LinearTarget* target : targets) {
+  for (StepTarget* target : targets) {
     ENGINE_ASSIGN(std::vector<OfferedSubject> offered, target->offer(measured, progress));
     for (OfferedSubject& subject : offered) {
       contenders.push_back({.offered = std::move(subject), .essential = target->essential()});
@@ -174,18 +204,19 @@ Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& m
 
 }  // namespace
 
-Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearBenchOrder& order,
-                        double seconds, RunProgress& progress, const ReportLinearRows& report) {
+Status run_step_bench(const std::vector<StepTarget*>& targets, StepKind step,
+                      const StepBenchOrder& order, double seconds, RunProgress& progress,
+                      const ReportStepRows& report) {
   const double share = 1.0 / static_cast<double>(order.shapes.size() * order.routings.size());
   double fraction = 0;
   progress.stage = static_cast<int>(Stage::Other);
-  for (const ShapeSpec& shape : order.shapes) {
+  for (const StepBenchShape& shape : order.shapes) {
     for (const RoutingDistribution routing : order.routings) {
       if (progress.cancel) return cancelled();
+      const StepBenchCase of{.step = step, .shape = shape, .routing = routing};
       ENGINE_ASSIGN(GroupedShape routed,
-                    resolve_shape(linear_bench_request(shape, routing, LinearBenchRecipe::Bf16)));
-      const LinearCase measured{
-          .shape = shape, .routing = routing, .splits = std::move(routed.splits)};
+                    resolve_shape(step_bench_request(of, StepBenchRecipe::Bf16)));
+      const StepCase measured{.of = of, .splits = std::move(routed.splits)};
       ENGINE_TRY(bench_case(targets, measured, seconds, progress, fraction, share, report));
       fraction += share;
     }

@@ -1,0 +1,34 @@
+// Weights change once per update, and an update has several micro-batches: a step that quantizes
+// them in the first and keeps them in the others. From how many micro-batches on that is faster
+// than a step that quantizes nothing.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "engine/model/run_request.h"
+
+namespace engine {
+
+/// Of one micro-batch each, in one unit.
+struct ReuseTimes {
+  double quantizing = 0;  // a step that quantizes its weights
+  double keeping = 0;     // the same step on weights that were quantized before
+  double plain = 0;       // a step without quantization
+};
+
+/// The smallest M with (quantizing + (M - 1) keeping) / M < plain, up to kMaxMicroBatches; none if
+/// there is no such M.
+inline std::optional<int> micro_batches_to_win(const ReuseTimes& times) {
+  // Keeping saves work: where it measures longer, the difference is noise.
+  const double keeping = std::min(times.keeping, times.quantizing);
+  const double gained = times.plain - keeping;  // in each micro-batch after the first
+  const double spent = times.quantizing - keeping;
+  if (!(gained > 0)) return std::nullopt;
+  const double least = std::floor(spent / gained) + 1;
+  if (least > kMaxMicroBatches) return std::nullopt;
+  return static_cast<int>(least);
+}
+
+}  // namespace engine

@@ -1,0 +1,95 @@
+#include "profiling/compare/kept_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "engine/model/projections.h"
+
+namespace profiling {
+namespace {
+
+bool quantizes(const RecordedRun& run) {
+  return std::ranges::any_of(engine::step_parts(run.result.effective), [](const auto& part) {
+    return engine::traits_of(part.request.recipe).quantizes();
+  });
+}
+
+/// But for the recipe, and for how often and how closely it was measured.
+bool same_step(const RecordedRun& a, const RecordedRun& b) {
+  const engine::RunRequest& one = a.result.effective;
+  const engine::RunRequest& other = b.result.effective;
+  const auto extents = [](const engine::RunRequest& request) {
+    const engine::ShapeSpec& shape = request.shape;
+    return std::tuple(request.step, shape.num_experts, shape.tokens, shape.n, shape.k,
+                      request.layers, request.linear.passes, request.linear.bias,
+                      request.linear.weight_storage, request.expert_layer.activation);
+  };
+  const auto conditions = [](const engine::RunRequest& request) {
+    return std::tuple(request.backend, request.launch.kind, request.launch.markers,
+                      request.measure.cache, request.measure.pace);
+  };
+  return extents(one) == extents(other) && conditions(one) == conditions(other) &&
+         a.result.splits == b.result.splits && a.result.device.name == b.result.device.name;
+}
+
+struct Samples {
+  std::vector<double> quantizing;
+  std::vector<double> keeping;  // or without quantization
+};
+
+/// Every block of a side begins with an iteration that quantizes.
+Samples samples_of(const RunSide& side, bool quantized) {
+  Samples samples;
+  for (const RecordedRun* run : side) {
+    const auto every = static_cast<std::size_t>(run->result.effective.linear.micro_batches);
+    for (std::size_t i = 0; i < run->result.iterations.size(); ++i) {
+      const auto duration = static_cast<double>(run->result.iterations[i].duration_ns);
+      (quantized && i % every == 0 ? samples.quantizing : samples.keeping).push_back(duration);
+    }
+  }
+  return samples;
+}
+
+/// The medians at one end of their intervals.
+engine::ReuseTimes at_end(const Interval& quantizing, const Interval& keeping,
+                          const Interval& plain, bool best) {
+  return {.quantizing = best ? quantizing.low : quantizing.high,
+          .keeping = best ? keeping.low : keeping.high,
+          .plain = best ? plain.high : plain.low};
+}
+
+}  // namespace
+
+std::optional<KeptWeights> kept_weights(const RunSide& a, const RunSide& b) {
+  const RecordedRun& first_a = *a.front();
+  const RecordedRun& first_b = *b.front();
+  if (quantizes(first_a) == quantizes(first_b) || !same_step(first_a, first_b)) return {};
+  KeptWeights kept{.b_quantizes = quantizes(first_b)};
+  const RunSide& quantized = kept.b_quantizes ? b : a;
+  if (quantized.front()->result.effective.linear.micro_batches < 2) return {};
+  Samples times = samples_of(quantized, true);
+  Samples plain = samples_of(kept.b_quantizes ? a : b, false);
+  if (times.quantizing.empty() || times.keeping.empty() || plain.keeping.empty()) return {};
+  kept.n_quantizing = times.quantizing.size();
+  kept.n_keeping = times.keeping.size();
+  kept.n_plain = plain.keeping.size();
+  const Interval of_quantizing = median_interval(times.quantizing);
+  const Interval of_keeping = median_interval(times.keeping);
+  const Interval of_plain = median_interval(plain.keeping);
+  kept.medians = {.quantizing = engine::median_of(times.quantizing),
+                  .keeping = engine::median_of(times.keeping),
+                  .plain = engine::median_of(plain.keeping)};
+  kept.from = engine::micro_batches_to_win(kept.medians);
+  kept.interval_known =
+      !std::isnan(of_quantizing.low) && !std::isnan(of_keeping.low) && !std::isnan(of_plain.low);
+  if (!kept.interval_known) return kept;
+  kept.from_at_best =
+      engine::micro_batches_to_win(at_end(of_quantizing, of_keeping, of_plain, true));
+  kept.from_at_worst =
+      engine::micro_batches_to_win(at_end(of_quantizing, of_keeping, of_plain, false));
+  return kept;
+}
+
+}  // namespace profiling

@@ -1,0 +1,34 @@
+// Of two runs of the same step, one with and one without quantization: from how many micro-batches
+// per update of the weights the quantizing one is faster. Known where its own iterations show it:
+// with LinearOptions::micro_batches above 1 the first of every so many iterations quantizes the
+// weights and the others keep them. Records of kernels do not name their operand, so a run with one
+// micro-batch says nothing about it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "engine/model/weight_reuse.h"
+#include "profiling/compare/run_comparison.h"
+
+namespace profiling {
+
+struct KeptWeights {
+  bool b_quantizes = true;          // else A
+  engine::ReuseTimes medians = {};  // ns
+  std::size_t n_quantizing = 0;
+  std::size_t n_keeping = 0;
+  std::size_t n_plain = 0;
+  /// engine::micro_batches_to_win() of the medians; none = not with any number.
+  std::optional<int> from = {};
+  /// The same at the ends of the medians' 95 % intervals; only if every median has one.
+  bool interval_known = false;
+  std::optional<int> from_at_best = {};
+  std::optional<int> from_at_worst = {};
+};
+
+/// None if the two differ in more than their recipes (shape, routing, passes, device, how it is
+/// launched or measured), if both or neither quantize, or if no iteration kept its weights.
+std::optional<KeptWeights> kept_weights(const RunSide& a, const RunSide& b);
+
+}  // namespace profiling

@@ -1,0 +1,122 @@
+"""The README's tables from the rows of `expertscope bench --suite linear|layer --out ROWS`.
+
+    python3 tests/bench/step_table.py ROWS.jsonl
+
+Of layers: milliseconds of a step that quantizes its weights and of one that keeps them, at each
+routing, from how many micro-batches on the recipe beats BF16, and the time of torch's layer of the
+same recipe divided by ours: step / step with weights kept, then the same with torch's own
+permutation added to both sides (ours has none).
+
+Of linear steps: TFLOP/s at each routing in the order of the rows ("691 / 650"), the largest step above the sum of
+its own kernels, what programmatic launches make of a step's time (forward; both passes), and the
+peers' fprop with the ratio of ours to each.
+"""
+import json
+import sys
+
+PRODUCTS = ("fprop", "dgrad", "wgrad")
+
+
+# Ours and torch's layer that computes the same.
+SAME_RECIPE = {"bf16": "torch bf16", "fp8-per-tensor": "torch fp8 split"}
+
+
+def layers(rows):
+    timed = {(r["preset"], r["routing"], r["subject"].split(",")[0], r["part"]): r for r in rows if "part" in r}
+    named = (r["subject"].partition(",") for r in rows if r["subject"].startswith("torch"))
+    ways = {way.strip() for _, comma, way in named if comma}
+    cases = list(dict.fromkeys((r["preset"], r["routing"]) for r in rows))
+    subjects = list(dict.fromkeys(r["subject"].split(",")[0] for r in rows))
+
+    def us(*key):
+        row = timed.get(key)
+        return None if row is None else row["median_us"]
+
+    def ratio(theirs, ours, permutation=0.0):
+        known = theirs is not None and ours is not None and permutation is not None
+        return f"{(theirs + permutation) / (ours + permutation):.2f}" if known else "-"
+
+    if ways:
+        print(f"torch: {'; '.join(sorted(ways))}\n")
+    print("| preset, routing | recipe | step, ms | weights kept, ms | beats BF16 | torch's time / ours | "
+          "permutation added |")
+    print("|---|---|---|---|---|---|---|")
+    for preset, routing in cases:
+        def of(subject, part):
+            return us(preset, routing, subject, part)
+        for subject in subjects:
+            step, kept = of(subject, "step"), of(subject, "step, weights kept")
+            if step is None:
+                continue
+            beats = (timed.get((preset, routing, subject, "step, weights kept")) or {}).get("beats_bf16")
+            peer = SAME_RECIPE.get(subject)
+            pairs = [(of(peer, part), of(subject, part)) for part in ("step", "step, weights kept")] if peer else []
+            pairs = [pair for pair in pairs if None not in pair]
+            permutation = of("torch bf16", "permutation")
+            print(f"| {preset}, {routing} | {subject} | {step / 1e3:.2f} | "
+                  f"{'-' if kept is None else f'{kept / 1e3:.2f}'} | {beats or '-'} | "
+                  f"{' / '.join(ratio(*pair) for pair in pairs) or '-'} | "
+                  f"{' / '.join(ratio(*pair, permutation) for pair in pairs) or '-'} |")
+
+
+def linear_steps(rows):
+    timed = {(r["preset"], r["subject"], r["part"], r["routing"]): r for r in rows if "part" in r}
+    routings = list(dict.fromkeys(r["routing"] for r in rows))
+    presets = list(dict.fromkeys(r["preset"] for r in rows))
+    subjects = list(dict.fromkeys(r["subject"] for r in rows))
+    peers = [s for s in subjects if s.startswith("torch")]
+    ours = [s for s in subjects if s not in peers]
+
+    def cells(preset, subject, part, key="tflops", digits=0):
+        found = [timed.get((preset, subject, part, routing)) for routing in routings]
+        return " / ".join("-" if r is None else f"{r[key]:.{digits}f}" for r in found)
+
+    def programmatic(preset, subject, part):
+        found = [(timed.get((preset, subject, f"{part}, programmatic", routing)),
+                  timed.get((preset, subject, part, routing))) for routing in routings]
+        return " / ".join(f"{o['median_us'] / p['median_us']:.3f}" if o and p else "-"
+                          for o, p in found)
+
+    print("| preset | recipe | fprop | dgrad | wgrad | step above its kernels | set-up us | "
+          "programmatic | fprop of peers (ours of it) |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for preset in presets:
+        for subject in ours:
+            steps = [r["beyond_kernels"] for r in timed.values()
+                     if (r["preset"], r["subject"]) == (preset, subject)
+                     and r["beyond_kernels"] is not None]
+            if not any((preset, subject, "fprop", routing) in timed for routing in routings):
+                why = next(r["skipped"] for r in rows
+                           if (r["preset"], r["subject"]) == (preset, subject) and "skipped" in r)
+                print(f"| {preset} | {subject} | {why} | | | | | | |")
+                continue
+            beside = []
+            for peer in peers:
+                pair = [(timed.get((preset, subject, "fprop", routing)),
+                         timed.get((preset, peer, "fprop", routing))) for routing in routings]
+                ratios = [f"{p['tflops']:.0f} ({o['tflops'] / p['tflops']:.2f})"
+                          for o, p in pair if o and p]
+                if ratios:
+                    beside.append(f"{peer.removeprefix('torch ')} {' / '.join(ratios)}")
+            products = " | ".join(cells(preset, subject, part) for part in PRODUCTS)
+            above = f"{max(steps) * 100:.2f} %" if steps else "-"
+            print(f"| {preset} | {subject} | {products} | {above} | "
+                  f"{cells(preset, subject, 'setup', 'median_us', 1)} | "
+                  f"{programmatic(preset, subject, 'forward step')}; "
+                  f"{programmatic(preset, subject, 'step')} | {'; '.join(beside)} |")
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        rows = [json.loads(line) for line in file]
+    routings = list(dict.fromkeys(r["routing"] for r in rows))
+    print(f"{rows[0]['device']}, driver {rows[0]['driver']}, cuBLASLt {rows[0]['cublaslt']}, "
+          f"{rows[0]['peer'] or 'no peer: ' + str(rows[0]['peer_missing'])}; {' / '.join(routings)}\n")
+    (layers if rows[0]["suite"] == "layer" else linear_steps)(rows)
+    for row in rows:
+        if "skipped" in row:
+            print(f"\n{row['preset']}, {row['routing']}, {row['subject']}: {row['skipped']}")
+
+
+if __name__ == "__main__":
+    main()
