@@ -135,8 +135,10 @@ std::optional<StageWork> linear_work(const engine::RunRequest& request,
 std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
   const engine::RunRequest& request = result.effective;
   const bool emulated = !result.emulated.empty();
+  // Times are those of all iterations.
+  const std::vector<std::int64_t> splits = engine::mean_splits(result);
   if (!engine::is_expert_layer(request)) {
-    return linear_work(request, result.splits, emulated, stage);
+    return linear_work(request, splits, emulated, stage);
   }
   // What the quantize kernels of a layer move depends on which of them compute the activation.
   if (stage == Stage::Quantize) return std::nullopt;
@@ -146,7 +148,7 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
   StageWork sum;
   for (const engine::Projection projection : {engine::Projection::Up, engine::Projection::Down}) {
     const std::optional<StageWork> work =
-        linear_work(engine::projection_of(request, projection), result.splits, emulated, stage);
+        linear_work(engine::projection_of(request, projection), splits, emulated, stage);
     if (!work) return std::nullopt;
     sum.flop += work->flop;
     sum.bytes += work->bytes;

@@ -217,8 +217,8 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
     const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
     plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
                                          capability.compute_major));
-    plan.flop +=
-        GroupedShape{.splits = shape.splits, .n = linear.shape.n, .k = linear.shape.k}.flop() *
+    plan.flop_of_row +=
+        GroupedShape{.splits = {1}, .n = linear.shape.n, .k = linear.shape.k}.flop() *
         request.layers * products;
   }
   if (is_expert_layer(request)) {

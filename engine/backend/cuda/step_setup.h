@@ -34,7 +34,7 @@ struct StepPlan {
   std::vector<StepPart> parts;                  // step_parts() of the effective request
   std::vector<StepConfig> configs;              // of the parts
   std::optional<ExpertLayerConfig> layer = {};  // of both, if it is one
-  double flop = 0.0;                            // of one step, all layers
+  double flop_of_row = 0.0;                     // useful FLOP of one routed row, all layers
 
   std::vector<DeviceOperandKey> operand_keys() const;
   /// Device bytes, operands not counted.
