@@ -19,18 +19,18 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Splits = std::vector<std::int64_t>;
+using StepSplits = std::vector<std::int64_t>;
 
-const std::vector<Splits>& steps() {
-  static const std::vector<Splits> all = {{128, 128, 128, 128}, {0, 200, 12, 300},  {511, 0, 0, 1},
-                                          {0, 0, 0, 0},         {33, 65, 129, 285}, {1, 2, 3, 4},
-                                          {100, 0, 0, 100}};
+const std::vector<StepSplits>& steps() {
+  static const std::vector<StepSplits> all = {
+      {128, 128, 128, 128}, {0, 200, 12, 300}, {511, 0, 0, 1},  {0, 0, 0, 0},
+      {33, 65, 129, 285},   {1, 2, 3, 4},      {100, 0, 0, 100}};
   return all;
 }
 
-std::string json_of(const std::vector<Splits>& all) {
+std::string json_of(const std::vector<StepSplits>& all) {
   std::string text = "[";
-  for (const Splits& splits : all) {
+  for (const StepSplits& splits : all) {
     text += text.size() > 1 ? ", [" : "[";
     for (std::size_t i = 0; i < splits.size(); ++i) {
       text += (i == 0 ? "" : ", ") + std::to_string(splits[i]);
@@ -59,7 +59,7 @@ TEST_F(RecordedStepsTest, SplitsEnqueuedBetweenReplaysAreFollowedBitForBit) {
                               .int32_splits = int32});
     ASSERT_TRUE(made.ok()) << made.error().message;
     std::vector<std::vector<std::uint64_t>> eager;
-    for (const Splits& splits : steps()) {
+    for (const StepSplits& splits : steps()) {
       const auto sums = eager_checksums(splits);
       ASSERT_TRUE(sums.ok()) << sums.error().message;
       eager.push_back(sums.value());
@@ -214,8 +214,12 @@ TEST_F(CudaRecordingTest, WhatIsRememberedGoesFromStepToStep) {
         EXPECT_THAT(check.wrong_experts, IsEmpty()) << "replay " << check.replay;
       }
       const RecordedStep& step = result.value().recording->steps[0];
-      if (passes != StepPasses::Backward) EXPECT_GT(step.y_snr_db, 15.0);
-      if (passes != StepPasses::Forward) EXPECT_GT(step.dw_snr_db, 15.0);
+      if (passes != StepPasses::Backward) {
+        EXPECT_GT(step.y_snr_db, 15.0);
+      }
+      if (passes != StepPasses::Forward) {
+        EXPECT_GT(step.dw_snr_db, 15.0);
+      }
     }
   }
 }

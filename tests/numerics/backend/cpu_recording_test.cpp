@@ -36,8 +36,8 @@ std::string json_of(const std::vector<Splits>& all) {
   return text + "]";
 }
 
-RunRequest request_of(const TemporaryFile& file, Scaling scaling,
-                      StepKind kind = StepKind::Linear) {
+RunRequest recorded_request(const TemporaryFile& file, Scaling scaling,
+                            StepKind kind = StepKind::Linear) {
   RunRequest request;
   request.step = kind;
   request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 64, .k = 96};
@@ -47,7 +47,7 @@ RunRequest request_of(const TemporaryFile& file, Scaling scaling,
   return request;
 }
 
-Result<RunResult> run(const RunRequest& request) {
+Result<RunResult> run_cpu(const RunRequest& request) {
   const auto backend = make_cpu_backend();
   RunProgress progress;
   StepObserver observer;
@@ -79,7 +79,7 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
        {Scaling::None, Scaling::PerTensorCurrent, Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
     SCOPED_TRACE(name_of(scaling));
     const TemporaryFile file("steps.json", json_of(steps()));
-    RunRequest request = request_of(file, scaling);
+    RunRequest request = recorded_request(file, scaling);
     request.linear.passes = StepPasses::ForwardBackward;
     request.layers = 2;
     Outputs several(request);
@@ -107,9 +107,9 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
 
 TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
   const TemporaryFile file("steps.json", json_of(steps()));
-  RunRequest request = request_of(file, Scaling::Block);
+  RunRequest request = recorded_request(file, Scaling::Block);
   request.measure.recorded_steps = 3;
-  const auto result = run(request);
+  const auto result = run_cpu(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_TRUE(result.value().recording.has_value());
   const RecordedRouting& recording = *result.value().recording;
@@ -141,9 +141,9 @@ TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
 
 TEST(CpuRecording, IterationsThatReachNotEveryStepAreSaidSo) {
   const TemporaryFile file("steps.json", json_of(steps()));
-  RunRequest request = request_of(file, Scaling::Block);
+  RunRequest request = recorded_request(file, Scaling::Block);
   request.launch.iterations = 2;
-  const auto result = run(request);
+  const auto result = run_cpu(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
   const RecordedRouting& recording = *result.value().recording;
   EXPECT_EQ(recording.steps[2].visits, 0);
@@ -152,7 +152,7 @@ TEST(CpuRecording, IterationsThatReachNotEveryStepAreSaidSo) {
 }
 
 /// Error of all experts from those of each.
-double snr_of(const RunResult& result, Product product, double columns) {
+double snr_over_experts(const RunResult& result, Product product, double columns) {
   double signal = 0.0;
   double noise = 0.0;
   for (const ExpertResult& expert : result.experts) {
@@ -169,9 +169,9 @@ double snr_of(const RunResult& result, Product product, double columns) {
 TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     const TemporaryFile file("steps.json", json_of(steps()));
-    RunRequest request = request_of(file, Scaling::Block, kind);
+    RunRequest request = recorded_request(file, Scaling::Block, kind);
     request.linear.passes = StepPasses::ForwardBackward;
-    const auto recorded = run(request);
+    const auto recorded = run_cpu(request);
     ASSERT_TRUE(recorded.ok()) << recorded.error().message;
     for (const std::size_t at : {0U, 2U, 4U}) {
       SCOPED_TRACE(testing::Message()
@@ -179,14 +179,16 @@ TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
       const TemporaryFile only("only.json", json_of({steps()[at], steps()[at]}));
       RunRequest alone = request;
       alone.routing.path = only.path();
-      const auto single = run(alone);
+      const auto single = run_cpu(alone);
       ASSERT_TRUE(single.ok()) << single.error().message;
       const RecordedStep& step = recorded.value().recording->steps[at];
       EXPECT_DOUBLE_EQ(step.y_snr_db, single.value().recording->steps[0].y_snr_db);
-      EXPECT_NEAR(step.y_snr_db,
-                  snr_of(single.value(), Product::Fprop, kind == StepKind::Linear ? 64 : 96), 1e-6);
-      EXPECT_NEAR(step.dx_snr_db, snr_of(single.value(), Product::Dgrad, 96), 1e-6);
-      EXPECT_NEAR(step.dw_snr_db, snr_of(single.value(), Product::Wgrad, 1), 1e-6);
+      EXPECT_NEAR(
+          step.y_snr_db,
+          snr_over_experts(single.value(), Product::Fprop, kind == StepKind::Linear ? 64 : 96),
+          1e-6);
+      EXPECT_NEAR(step.dx_snr_db, snr_over_experts(single.value(), Product::Dgrad, 96), 1e-6);
+      EXPECT_NEAR(step.dw_snr_db, snr_over_experts(single.value(), Product::Wgrad, 1), 1e-6);
     }
   }
 }
@@ -198,25 +200,29 @@ TEST(CpuRecording, WhatIsRememberedGoesFromStepToStep) {
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     for (const StepPasses passes :
          {StepPasses::Forward, StepPasses::Backward, StepPasses::ForwardBackward}) {
-      RunRequest request = request_of(file, Scaling::PerTensorDelayed, kind);
+      RunRequest request = recorded_request(file, Scaling::PerTensorDelayed, kind);
       request.recipe.delayed.history_length = 3;
       request.linear.passes = passes;
       request.linear.accumulate_wgrad = passes != StepPasses::Forward;
       request.linear.micro_batches = 2;
-      const auto result = run(request);
+      const auto result = run_cpu(request);
       ASSERT_TRUE(result.ok()) << result.error().message;
       const RecordedStep& step = result.value().recording->steps[0];
       EXPECT_EQ(std::isnan(step.y_snr_db), passes == StepPasses::Backward);
       EXPECT_EQ(std::isnan(step.dw_snr_db), passes == StepPasses::Forward);
-      if (passes != StepPasses::Backward) EXPECT_GT(step.y_snr_db, 15.0);
-      if (passes != StepPasses::Forward) EXPECT_GT(step.dw_snr_db, 15.0);
+      if (passes != StepPasses::Backward) {
+        EXPECT_GT(step.y_snr_db, 15.0);
+      }
+      if (passes != StepPasses::Forward) {
+        EXPECT_GT(step.dw_snr_db, 15.0);
+      }
     }
   }
 }
 
 TEST(CpuRecording, AListOfSplitsIsARecordingOfOneStep) {
   const TemporaryFile file("one.json", "[40, 0, 24, 11]");
-  const auto result = run(request_of(file, Scaling::Block));
+  const auto result = run_cpu(recorded_request(file, Scaling::Block));
   ASSERT_TRUE(result.ok()) << result.error().message;
   const RecordedRouting& recording = *result.value().recording;
   ASSERT_EQ(recording.steps.size(), 1U);
@@ -240,7 +246,7 @@ TEST(CpuRecording, CancellingWhileStepsAreMeasuredEndsTheRun) {
   RunProgress progress;
   CancelAfter observer;
   observer.progress = &progress;
-  const auto result = backend->run(request_of(file, Scaling::Block), {progress, observer});
+  const auto result = backend->run(recorded_request(file, Scaling::Block), {progress, observer});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::Cancelled);
 }
