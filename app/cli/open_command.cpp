@@ -37,9 +37,12 @@ int open_window(OpenOptions& options) {
 
 void add_open_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
-      "open", "Open the window, with a recording or a tensor file if one is named (the default)");
+      "open", "Open the window, with a recording or another file if one is named (the default)");
   const auto options = std::make_shared<OpenOptions>();
-  command.add_option("file", options->window.open_file, "Recording, .npy or .safetensors file")
+  command
+      .add_option(
+          "file", options->window.open_file,
+          "Recording, tensor (.npy, .safetensors), recorded routing, tour, request or graph")
       ->option_text("[FILE]")
       ->check(existing_file());
   command.add_option("--request", options->request_file, "Initial request, as JSON")

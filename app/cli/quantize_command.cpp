@@ -11,7 +11,7 @@
 #include "app/cli/run_summary.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
-#include "engine/input/routing.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
 
@@ -69,15 +69,16 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
 
 /// The number of experts in a file of splits. Its values are checked where they are used.
 engine::Result<int> count_splits(const std::string& path) {
-  if (path.ends_with(".npy")) {
-    ENGINE_ASSIGN(std::vector<engine::TensorEntry> tensors, engine::inspect_file(path));
-    const std::vector<std::int64_t>& shape = tensors.front().shape;
-    if (shape.size() != 1)
-      return invalid_argument(fmt::format("'{}' is not a list of splits", path));
-    return static_cast<int>(std::min<std::int64_t>(shape[0], engine::kMaxExperts + 1));
+  engine::RoutingSpec routing;
+  routing.distribution = engine::RoutingDistribution::File;
+  routing.path = path;
+  ENGINE_ASSIGN(const engine::RoutingFacts facts, engine::inspect_routing(routing));
+  if (facts.file_steps != 1) {
+    return invalid_argument(fmt::format(
+        "'{}' is a recording of {} steps, not one list of splits; save the step that is meant",
+        path, facts.file_steps));
   }
-  ENGINE_ASSIGN(const std::vector<std::int64_t> splits, engine::read_splits_file(path));
-  return static_cast<int>(splits.size());
+  return facts.experts;
 }
 
 engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) {

@@ -25,6 +25,7 @@
 #include "app/protocol/recorded_run.h"
 #include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/value_json.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"
@@ -35,6 +36,7 @@ namespace {
 struct RunOptions {
   RequestOptions request;
   std::string request_log;
+  std::string recorded_routing;
   WorkerChoice worker;
   std::string record;
   std::string core_dump_folder;
@@ -67,9 +69,27 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
   print("{}\n", document.dump(one_line ? -1 : 2));
 }
 
+/// The request with the recording's sizes, but for those that were given.
+engine::Result<engine::RunRequest> sized_by_recording(const RunOptions& options,
+                                                      const engine::RunRequest& request) {
+  engine::RunRequest routed = request;
+  routed.routing.distribution = engine::RoutingDistribution::File;
+  routed.routing.path = options.recorded_routing;
+  ENGINE_ASSIGN(const engine::RoutingFacts facts, engine::inspect_routing(routed.routing));
+  engine::RunRequest fitted = engine::fitted_to_recording(routed, facts);
+  const RequestOptions& given = options.request;
+  if (given.given_field("shape.num_experts")) fitted.shape.num_experts = request.shape.num_experts;
+  if (given.given_field("shape.tokens")) fitted.shape.tokens = request.shape.tokens;
+  if (given.given_field("launch.iterations")) fitted.launch.iterations = request.launch.iterations;
+  ENGINE_TRY(engine::validate(fitted));
+  return fitted;
+}
+
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
   if (!options.request_log.empty()) {
-    if (const std::string given = options.request.given(); !given.empty()) {
+    if (const std::string given =
+            options.recorded_routing.empty() ? options.request.given() : "--recorded_routing";
+        !given.empty()) {
       return engine::Error{engine::ErrorCode::InvalidArgument,
                            fmt::format("--requests runs the requests of {} as they are; leave out "
                                        "{} or write it into the file",
@@ -81,7 +101,15 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
     for (LoggedRequest& one : logged.value()) requests.push_back(std::move(one.request));
     return requests;
   }
-  ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve());
+  engine::RunRequest defaults;
+  if (!options.recorded_routing.empty()) {
+    defaults.routing.distribution = engine::RoutingDistribution::File;
+    defaults.routing.path = options.recorded_routing;
+  }
+  ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve(std::move(defaults)));
+  if (!options.recorded_routing.empty()) {
+    ENGINE_ASSIGN(request, sized_by_recording(options, request));
+  }
   return std::vector{std::move(request)};
 }
 
@@ -236,6 +264,13 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "A request log, one JSON request per line (a \"caption\" is for the window's "
                   "tours), run in order on one worker; with --json each result is one line")
       ->option_text("FILE");
+  command
+      .add_option("--recorded_routing", options->recorded_routing,
+                  "Replay the routing of this file (.npy, .safetensors, .json): splits by step, or "
+                  "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
+                  "are the file's unless given")
+      ->option_text("FILE")
+      ->check(existing_file());
   options->worker.add_to(command);
   options->request.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "app/cli/terminal.h"
@@ -28,6 +29,7 @@ std::string loss_text(double snr_db, std::uint64_t saturated, std::uint64_t unde
 namespace {
 
 constexpr std::size_t kShownExperts = 32;  // a screenful; --json has all of them
+constexpr std::size_t kSlowestSteps = 5;   // likewise
 
 void print_operand(const char* name, const engine::OperandStatistics& operand) {
   print("{:<12}{}\n", name,
@@ -143,7 +145,39 @@ void print_times(const profiling::RecordedRun& run) {
     print("{:<12}{}\n", "median", end);
   }
   const plot::Quantity rate = plot::flop_rate(1e9 * result.flop / time.median);
-  print("{:<12}{} at the median\n", "rate", rate.text());
+  print("{:<12}{} at the median{}\n", "rate", rate.text(),
+        result.recording && result.recording->steps.size() > 1 ? ", work as in the mean step" : "");
+}
+
+/// A routing from a file: what it was, and its slowest steps.
+void print_recording(const engine::RunResult& result) {
+  if (!result.recording) return;
+  const engine::RecordedRouting& recording = *result.recording;
+  const auto& steps = recording.steps;
+  std::int64_t dropped = 0;
+  for (const engine::RecordedStep& step : steps) dropped += step.dropped;
+  print("{:<12}{}; layer {} of {}, {} of {} steps{}\n", "recording", recording.source,
+        result.effective.routing.layer, recording.layers, steps.size(), recording.file_steps,
+        dropped == 0
+            ? ""
+            : fmt::format(", {} choice{} without an expert", dropped, dropped == 1 ? "" : "s"));
+  const std::vector<std::size_t> slowest = engine::slowest_steps(recording, kSlowestSteps);
+  if (steps.size() < 2 || slowest.empty()) return;
+  const auto reached = std::ranges::count_if(
+      steps, [](const engine::RecordedStep& step) { return step.visits > 0; });
+  if (std::cmp_less(reached, steps.size())) {
+    print("{:<12}{} of {} steps were reached; set launch.iterations to {} to reach all\n", "steps",
+          reached, steps.size(), steps.size());
+  }
+  print("{:<12}SNR {}\n", "steps", recording.numerics);
+  for (const std::size_t index : slowest) {
+    const engine::RecordedStep& step = steps[index];
+    print("{:<12}step {}: {:.3f} ms{}, {} rows, imbalance {:.2f}, SNR of Y {}\n", "slowest",
+          step.step, step.median_ns / 1e6,
+          step.visits > 1 ? fmt::format(" (median of {})", step.visits) : std::string(), step.rows,
+          step.imbalance,
+          std::isnan(step.y_snr_db) ? "not measured" : decibels(step.y_snr_db, " dB"));
+  }
 }
 
 void print_gaps(const profiling::Activity& activity) {
@@ -247,6 +281,7 @@ void print_summary(const profiling::RecordedRun& run) {
           deviation.requested, deviation.reason);
   }
   print_times(run);
+  print_recording(result);
   print_operand("activations", result.activations);
   print_operand("weights", result.weights);
   if (result.backward) print_operand("gradients", result.gradients);

@@ -97,9 +97,9 @@ struct ChooseRequest {
 struct StartWorker {
   std::string cublaslt;
 };
-/// Asks the worker for the header of a tensor file.
+/// Asks the worker what a file holds.
 struct InspectFile {
-  std::string path;
+  FileQuestion question;
 };
 struct SelectRun {
   std::size_t index = 0;
@@ -135,6 +135,8 @@ struct UseRequest {
 struct UseTensor {
   std::string path;
   RequestOperand operand = RequestOperand::X;
+  /// The file was opened, not chosen for this operand: a recording of routing becomes the routing.
+  bool opened = false;
 };
 /// Asks the user for a path.
 struct AskPath {

@@ -97,8 +97,8 @@ void LinkSupervisor::cancel() {
   if (link_ != nullptr) link_->cancel();
 }
 
-void LinkSupervisor::inspect_file(const std::string& path) {
-  if (link_ != nullptr) link_->inspect_file(path);
+void LinkSupervisor::inspect_file(const FileQuestion& question) {
+  if (link_ != nullptr) link_->inspect_file(question);
 }
 
 void LinkSupervisor::allow_libraries(const std::vector<std::string>& paths) {

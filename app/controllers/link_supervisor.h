@@ -37,7 +37,7 @@ class LinkSupervisor {
   /// An order in progress is superseded.
   std::uint64_t submit(Task task);
   void cancel();
-  void inspect_file(const std::string& path);
+  void inspect_file(const FileQuestion& question);
   /// For this worker and its successors (WorkerLink::allow_libraries).
   void allow_libraries(const std::vector<std::string>& paths);
   /// For this worker and its successors; costs nothing when nothing changes.

@@ -102,6 +102,14 @@ engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
   return shape;
 }
 
+bool holds_integers(const FileReport& report) {
+  return !report.tensors.empty() &&
+         std::ranges::all_of(report.tensors, [](const engine::TensorEntry& tensor) {
+           return tensor.dtype == "U8" || tensor.dtype == "I16" || tensor.dtype == "I32" ||
+                  tensor.dtype == "I64";
+         });
+}
+
 engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
                                                   RequestOperand operand,
                                                   const FileReport& report) {

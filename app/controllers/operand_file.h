@@ -21,6 +21,9 @@ engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
                                            RequestOperand operand,
                                            const engine::RunRequest& request);
 
+/// Whether all of the file's tensors are integers: no operand, but perhaps a recording of routing.
+bool holds_integers(const FileReport& report);
+
 /// `request`, whose operand comes from the file of the report, with the tensor that is meant and
 /// the sizes that follow from it; the only tensor that can be used need not be named. The error
 /// says why the file does not fit.

@@ -38,6 +38,7 @@ using engine::ElementType;
 using engine::LaunchKind;
 using engine::Pace;
 using engine::RoutingDistribution;
+using engine::RoutingNumbers;
 using engine::SetupArrays;
 using engine::StepKind;
 using engine::StepPasses;
@@ -61,6 +62,10 @@ constexpr ControlChoice kRoutings[] = {
     choice(RoutingDistribution::OneHot, "One-hot"),
     choice(RoutingDistribution::HalfEmpty, "Half of them empty"),
     choice(RoutingDistribution::File, "From a file", /*file=*/true)};
+constexpr ControlChoice kRoutingNumbers[] = {choice(RoutingNumbers::Detect, "Recognised"),
+                                             choice(RoutingNumbers::Counts, "Rows per expert"),
+                                             choice(RoutingNumbers::Vllm, "Experts by token"),
+                                             choice(RoutingNumbers::Megatron, "Experts by layer")};
 constexpr ControlChoice kSteps[] = {choice(StepKind::Linear, "Linear"),
                                     choice(StepKind::ExpertLayer, "Expert layer")};
 constexpr ControlChoice kPasses[] = {choice(StepPasses::Forward, "Forward"),
@@ -142,6 +147,27 @@ constexpr RequestControl kControls[] = {
             {.alone = "Routing",
              .tooltip = "How the tokens are distributed over the experts",
              .choices = kRoutings}),
+    control("Routing", "routing.numbers", "routing.numbers", List, "  Numbers are",
+            {.alone = "Numbers of a routing file",
+             .tooltip = "What the file holds; as recognised by name, type, dimensions and values, "
+                        "or as said here",
+             .words = "recording vllm sglang megatron",
+             .choices = kRoutingNumbers}),
+    control("Routing", "routing.layer", "routing.layer", Number, "  Layer",
+            {.alone = "Layer of a recorded routing",
+             .tooltip = "Of the recording, from 0; every layer of the step is routed alike"}),
+    control(
+        "Routing", "routing.tokens_per_step", "routing.tokens_per_step", Number,
+        "  Tokens per step",
+        {.alone = "Tokens per recorded step",
+         .tooltip = "Consecutive tokens that form one step, where the file names the experts of "
+                    "tokens. 0 = a whole sequence"}),
+    control("Routing", "routing.first_step", "routing.first_step", Number, "  First step",
+            {.alone = "First recorded step",
+             .tooltip = "The step of the recording that the first iteration has"}),
+    control("Routing", "routing.steps", "routing.steps", Number, "  Steps",
+            {.alone = "Recorded steps",
+             .tooltip = "Iterations have the splits of this many steps in turn. 0 = all"}),
     control("Routing", "routing.alignment", "routing.alignment", Number, "Align splits to",
             {.tooltip = "Every split but the last non-empty one is a multiple of this many rows"}),
 
@@ -353,6 +379,11 @@ constexpr RequestControl kControls[] = {
                  "The same step untraced, with graph records and with node records, interleaved: "
                  "the cost of observing",
              .beside = true}),
+    control(
+        "Measure", "measure.recorded_steps", "measure.recorded_steps", Number, "SNR of steps",
+        {.alone = "SNR of recorded steps",
+         .tooltip = "Of a routing recorded over several steps: the error of the outputs in this "
+                    "many of them, after the timed iterations"}),
 };
 
 }  // namespace

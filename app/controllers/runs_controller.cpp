@@ -135,14 +135,15 @@ void RunsController::use_tensor(const UseTensor& file) {
   state.last_error.clear();
   const std::uint64_t gesture = kFirstOpening + openings_++;
   engine::RunRequest request = state.requested;
-  input_of(request, file.operand) = engine::FileInput{file.path, {}};
+  const engine::InputSpec before =
+      std::exchange(input_of(request, file.operand), engine::FileInput{file.path, {}});
   history_.changed(state.requested, request, gesture);
   state.requested = std::move(request);
   notices_.set_status(
       fmt::format("{} gives the values of {}{}", file_name(file.path), operand_name(file.operand),
                   no_worker_ ? "; this window has no worker that could read it" : ""));
   if (no_worker_) return;
-  opening_ = {.file = file, .gesture = gesture};
+  opening_ = {.file = file, .before = before, .gesture = gesture};
 }
 
 void RunsController::fit_to(const FileReport& report) {
@@ -151,26 +152,44 @@ void RunsController::fit_to(const FileReport& report) {
   const auto* file = std::get_if<engine::FileInput>(&input_of(state.requested, operand));
   // Chosen otherwise meanwhile.
   if (file == nullptr || file->path != report.path) return run_if_live();
-  auto fitted = fitted_to_file(state.requested, operand, report);
-  if (!fitted.ok()) {
-    state.last_error = fitted.error().message;
+  auto request = fitted(opening, report);
+  if (!request.ok()) {
+    state.last_error = request.error().message;
     return;
   }
-  const engine::RunRequest before = std::exchange(state.requested, std::move(fitted).value());
+  const engine::RunRequest before = std::exchange(state.requested, std::move(request).value());
   history_.changed(before, state.requested, opening.gesture);
   engine::RunRequest resized = before;
   resized.shape = state.requested.shape;
   resized.shape.preset = before.shape.preset;
   const std::string change = request_difference(before, resized);
-  notices_.set_status(fmt::format("{} gives the values of {}{}", file_name(report.path),
-                                  operand_name(operand), change.empty() ? "" : ": " + change));
+  const bool routes = state.requested.routing != before.routing;
+  notices_.set_status(fmt::format(
+      "{} gives {}{}", file_name(report.path),
+      routes
+          ? fmt::format("the routing{}", report.routing ? " (" + report.routing->source + ")" : "")
+          : fmt::format("the values of {}", operand_name(operand)),
+      change.empty() ? "" : ": " + change));
   if (opening.run) return submit();
   run_if_live();
 }
 
+engine::Result<engine::RunRequest> RunsController::fitted(const Opening& opening,
+                                                          const FileReport& report) const {
+  if (!opening.file.opened || !(report.routing || holds_integers(report))) {
+    return fitted_to_file(state.requested, opening.file.operand, report);
+  }
+  engine::RunRequest request = state.requested;
+  input_of(request, opening.file.operand) = opening.before;
+  request.routing = {.distribution = engine::RoutingDistribution::File, .path = report.path};
+  // A recording that needs another choice, of its layer say, is one too: its run says which.
+  if (!report.routing) return request;
+  return engine::fitted_to_recording(std::move(request), *report.routing);
+}
+
 void RunsController::take(FileReport&& report) {
-  if (report.path == asked_inspection_) asked_inspection_.clear();
-  if (opening_ && opening_->file.path == report.path) fit_to(report);
+  if (asked_inspection_ == FileQuestion{report.path, report.asked}) asked_inspection_.reset();
+  if (opening_ && opening_->file.path == report.path && !report.asked) fit_to(report);
   file_reports_.push_back(std::move(report));
 }
 
@@ -233,10 +252,10 @@ void RunsController::set_live(bool live) {
   if (!link.waiting() && !state.answers()) run_if_live();
 }
 
-void RunsController::inspect_file(const std::string& path) {
-  if (path == asked_inspection_ || !link.hello()) return;
-  asked_inspection_ = path;
-  link.inspect_file(path);
+void RunsController::inspect_file(const FileQuestion& question) {
+  if (question == asked_inspection_ || !link.hello()) return;
+  asked_inspection_ = question;
+  link.inspect_file(question);
 }
 
 bool RunsController::tick() {
@@ -246,7 +265,7 @@ bool RunsController::tick() {
     std::visit([this](auto& one) { take(std::move(one)); }, event);
   }
   if (opening_ && link.hello() && !std::exchange(opening_->asked, true)) {
-    link.inspect_file(opening_->file.path);
+    link.inspect_file({.path = opening_->file.path});
   }
   send_next(comparisons_);
   bool changed = step_batches() || !events.empty();
@@ -273,7 +292,7 @@ void RunsController::take(WorkerHello&& hello) {
                                   ? engine::GemmBackend::CublasLtGrouped
                                   : engine::GemmBackend::CpuReference;
   }
-  asked_inspection_.clear();
+  asked_inspection_.reset();
   const bool run = std::exchange(run_at_greeting_, false);
   if (opening_) {
     opening_->asked = false;

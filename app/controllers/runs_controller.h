@@ -87,8 +87,8 @@ class RunsController {
   std::vector<Recorder::Record> take_results() { return std::exchange(results_, {}); }
   std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
-  /// Asks for the header of a tensor file, unless that question is still open.
-  void inspect_file(const std::string& path);
+  /// Asks what a file holds, unless that question is still open.
+  void inspect_file(const FileQuestion& question);
 
   /// A worker of this machine times iterations: drawing now would disturb what it measures.
   bool timing() const;
@@ -103,6 +103,14 @@ class RunsController {
     std::string SessionState::* error;
     std::optional<Request> next{};
     Request asked{};
+  };
+  /// A file that was opened and whose header no worker has read yet.
+  struct Opening {
+    UseTensor file;
+    engine::InputSpec before;  // values of the operand
+    std::uint64_t gesture = 0;
+    bool asked = false;  // the present worker
+    bool run = false;    // afterwards, also without Live
   };
   template <class Request>
   void order(Orders<Request>& orders, const Request& request);
@@ -123,6 +131,8 @@ class RunsController {
   void take(auto&&) {}
   void run_if_live();
   void fit_to(const FileReport& report);
+  /// The request with its operand, or its routing, from the file that was opened.
+  engine::Result<engine::RunRequest> fitted(const Opening& opening, const FileReport& report) const;
   bool may_load(const std::string& library, Command order);
   bool step_batches();
   bool local_worker() const;
@@ -137,17 +147,10 @@ class RunsController {
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   std::optional<Stall> stall_;
-  /// A file that was opened and whose header no worker has read yet.
-  struct Opening {
-    UseTensor file;
-    std::uint64_t gesture = 0;
-    bool asked = false;  // the present worker
-    bool run = false;    // afterwards, also without Live
-  };
   std::optional<Opening> opening_;
   std::uint64_t openings_ = 0;
-  std::string asked_inspection_;  // a file that the present worker was asked about
-  bool slow_shape_ = false;       // Live went off because of it
+  std::optional<FileQuestion> asked_inspection_;  // of the present worker
+  bool slow_shape_ = false;                       // Live went off because of it
   bool keep_backend_ = false;
   bool backend_remembered_ = false;
   std::uint64_t run_by_itself_ = 0;  // the order of a run that nobody asked for; 0 = none

@@ -142,7 +142,7 @@ void TourController::take_script(engine::Result<TourScript> script) {
     if (!read.request) {
       request.routing.distribution = engine::RoutingDistribution::File;
       request.routing.path = read.path;
-      request.shape.num_experts = static_cast<int>(read.splits);
+      request = engine::fitted_to_recording(std::move(request), *read.routing);
     }
     return commands_.push_back(UseRequest{std::move(request), read.path});
   }

@@ -11,7 +11,6 @@
 #include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
-#include "engine/input/routing.h"
 #include "engine/input/value_json.h"
 #include "engine/model/text.h"
 
@@ -65,6 +64,18 @@ double reading_seconds(const TourStep& step) {
   return kLookSeconds + kWordSeconds * static_cast<double>(words);
 }
 
+namespace {
+
+engine::Status read_routing(const std::string& path, TourScript& script) {
+  engine::RoutingSpec routing;
+  routing.distribution = engine::RoutingDistribution::File;
+  routing.path = path;
+  ENGINE_ASSIGN(script.routing, engine::inspect_routing(routing));
+  return {};
+}
+
+}  // namespace
+
 engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
@@ -79,12 +90,11 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   TourScript script;
   script.path = path;
   if (document.is_array()) {
-    ENGINE_ASSIGN(const std::vector<std::int64_t> splits, engine::read_splits_file(path));
-    if (splits.empty() || std::ssize(splits) > engine::kMaxExperts) {
-      return refuse(fmt::format("it has {} splits; a routing has 1 to {}", splits.size(),
-                                engine::kMaxExperts));
-    }
-    script.splits = std::ssize(splits);
+    ENGINE_TRY(read_routing(path, script));
+    return script;
+  }
+  if (document.contains("logical_count") || document.contains("routed_experts")) {
+    ENGINE_TRY(read_routing(path, script));
     return script;
   }
   if (document.is_object() && !document.contains("steps")) {

@@ -31,9 +31,9 @@ struct TourScript {
   std::string path = {};  // where it was read from
   std::string title;
   std::vector<TourStep> steps;
-  /// The file was something else: one request, or the splits of a routing. Then there are no steps.
+  /// The file was something else: one request, or a recording of routing. Then there are no steps.
   std::optional<engine::RunRequest> request = {};
-  std::int64_t splits = 0;
+  std::optional<engine::RoutingFacts> routing = {};
 };
 
 /// A tour (.json with "steps"), a single request, a list of splits, or a request log (one request

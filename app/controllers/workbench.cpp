@@ -68,14 +68,15 @@ void Workbench::open_file(const std::string& path) {
       // As for a request: what a tour or a recording has put in the rail is not the user's.
       tours.stop();
       runs.state.back_to_live();
-      runs.use_tensor({path});
+      runs.use_tensor({.path = path, .opened = true});
       break;
     case FileKind::Unknown:
       return notices.add(
           Severity::Warn,
           path +
               " cannot be opened: supported are recordings (.session), captured graphs "
-              "(.dot, .gv), tensors (.npy, .safetensors), tours, requests and splits (.json) and "
+              "(.dot, .gv), tensors and recorded routing (.npy, .safetensors), tours, requests and "
+              "splits (.json) and "
               "request logs (.jsonl). To open the files of a folder, drop them one by one");
   }
   files.remember_file(path);

@@ -26,8 +26,9 @@ using profiling::Finding;
 using profiling::RecordedRun;
 using Row = HtmlPage::Row;
 
-constexpr std::size_t kCharts = 40;          // runs that are shown in full
-constexpr std::size_t kKernels = 15;         // rows of a kernel table
+constexpr std::size_t kCharts = 40;   // runs that are shown in full
+constexpr std::size_t kKernels = 15;  // rows of a kernel table
+constexpr std::size_t kSlowestSteps = 5;
 constexpr std::size_t kExperts = 64;         // rows of a table of experts; charts have all
 constexpr std::size_t kRoomOfRun = 200'000;  // bytes
 
@@ -121,6 +122,7 @@ class Writer {
                               milliseconds(time.p95), profiling::sample_text(times, false), marks));
     }
     if (!run.result.emulated.empty()) page_.paragraph(run.result.emulated);
+    recorded_steps(run);
     experts(run);
     operand("X", run.result.activations);
     operand("W", run.result.weights);
@@ -184,6 +186,36 @@ class Writer {
     page_.paragraph(one.explanation);
     page_.paragraph(one.missing_order);
     page_.list(one.evidence);
+  }
+
+  /// A routing from a file, step by step.
+  void recorded_steps(const RecordedRun& run) {
+    if (!run.result.recording || run.result.recording->steps.size() < 2) return;
+    const engine::RecordedRouting& recording = *run.result.recording;
+    std::vector<double> time;
+    std::vector<double> imbalance;
+    std::vector<double> snr;
+    for (const engine::RecordedStep& step : recording.steps) {
+      time.push_back(step.median_ns);
+      imbalance.push_back(step.imbalance);
+      snr.push_back(step.y_snr_db);
+    }
+    page_.paragraph(fmt::format("Recorded routing: {}. {} of {} steps replayed. SNR {}.",
+                                recording.source, recording.steps.size(), recording.file_steps,
+                                recording.numerics));
+    page_.chart(bar_chart(time, "ns"), "Time of every recorded step, median of its iterations");
+    page_.chart(bar_chart(imbalance, ""),
+                "Imbalance of every recorded step: the largest split over the mean split");
+    page_.chart(bar_chart(snr, "dB"), "SNR of Y in every recorded step that was measured");
+    std::vector<Row> rows;
+    for (const std::size_t index : engine::slowest_steps(recording, kSlowestSteps)) {
+      const engine::RecordedStep& step = recording.steps[index];
+      rows.push_back({fmt::to_string(step.step), milliseconds(step.median_ns),
+                      fmt::to_string(step.visits), fmt::to_string(step.rows),
+                      fmt::format("{:.2f}", step.imbalance), decibels(step.y_snr_db)});
+    }
+    page_.paragraph("The slowest steps:");
+    page_.table({"step", "time", "iterations", "rows", "imbalance", "SNR of Y"}, rows);
   }
 
   /// The tensors of an expert layer, and what the quantization of each costs Y.

@@ -34,8 +34,8 @@ using Travelling = TravelList<
     Travels<engine::RunRequest, wire::RunRequest>, Travels<engine::RunResult, wire::RunResult>,
     Travels<engine::RecipeComparison, wire::RecipeComparison>,
     Travels<WorkerHello, wire::HelloReply>, Travels<PulseReport, wire::Pulse>,
-    Travels<FileReport, wire::FileInspected>, Travels<profiling::PowerTrace, wire::PowerTrace>,
-    Travels<profiling::Snapshot, wire::Snapshot>>;
+    Travels<FileQuestion, wire::InspectFile>, Travels<FileReport, wire::FileInspected>,
+    Travels<profiling::PowerTrace, wire::PowerTrace>, Travels<profiling::Snapshot, wire::Snapshot>>;
 
 template <class Value>
 using MessageOf = decltype(Travelling::in(static_cast<const Value*>(nullptr)));

@@ -38,8 +38,7 @@ std::optional<wire::Frame> UnsentCommands::take() {
   } else if (order_) {
     return std::exchange(order_, std::nullopt);
   } else if (inspection_) {
-    frame.mutable_inspect_file()->set_path(
-        engine::valid_utf8(*std::exchange(inspection_, std::nullopt)));
+    *frame.mutable_inspect_file() = *std::exchange(inspection_, std::nullopt);
   } else if (watch_) {
     frame.mutable_watch_device()->set_on(*std::exchange(watch_, std::nullopt));
   } else {

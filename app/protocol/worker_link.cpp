@@ -111,10 +111,10 @@ class ProcessLink final : public WorkerLink {
     allowed_libraries_ = std::move(paths);
   }
 
-  void inspect_file(const std::string& path) override {
+  void inspect_file(const FileQuestion& question) override {
     {
       const std::lock_guard lock(mutex_);
-      unsent_.put_inspection(path);
+      unsent_.put_inspection(to_wire(question));
     }
     commands_ready_.notify_all();
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/protocol/orders.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/observe/step_observer.h"
 
 namespace app {
@@ -79,13 +80,28 @@ struct PulseReport {
   }
 };
 
+/// What a worker is to tell of a file.
+struct FileQuestion {
+  std::string path;
+  /// It is read as a recording of routing in this way; none = its tensors are described, and what a
+  /// recording in it would be if they are all integers.
+  std::optional<engine::RoutingSpec> routing = {};
+  bool operator==(const FileQuestion&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&FileQuestion::path, &FileQuestion::routing>();
+  }
+};
 struct FileReport {
   std::string path;
   std::string error;
   std::vector<engine::TensorEntry> tensors;
+  std::optional<engine::RoutingSpec> asked = {};     // FileQuestion::routing
+  std::optional<engine::RoutingFacts> routing = {};  // none: it is no recording, or see `error`
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&FileReport::path, &FileReport::error, &FileReport::tensors>();
+    return engine::fields<&FileReport::path, &FileReport::error, &FileReport::tensors,
+                          &FileReport::asked, &FileReport::routing>();
   }
 };
 struct LogReport {
@@ -142,7 +158,7 @@ class WorkerLink {
   /// the worker refuses all others. Only what this user chose belongs here: loading a library runs
   /// its code.
   virtual void allow_libraries(std::vector<std::string> paths) = 0;
-  virtual void inspect_file(const std::string& path) = 0;
+  virtual void inspect_file(const FileQuestion& question) = 0;
   /// Whether pulses between orders carry a reading of the device. Off at the start.
   virtual void watch_device(bool on) = 0;
   /// Events since the last call, in order.

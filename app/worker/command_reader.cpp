@@ -5,11 +5,14 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "app/protocol/convert.h"
 #include "app/protocol/paths.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/regular_file.h"
 #include "engine/input/tensor_source.h"
 
@@ -134,17 +137,34 @@ void CommandReader::refuse(std::uint64_t id, const engine::Error& error) {
   static_cast<void>(sender_.answer(id, RunError{.error = error}).ok());
 }
 
+namespace {
+
+engine::Status describe(const FileQuestion& question, FileReport& report) {
+  report.asked = question.routing;
+  if (question.routing) {
+    ENGINE_ASSIGN(report.routing, engine::inspect_routing(*question.routing));
+    return {};
+  }
+  ENGINE_ASSIGN(report.tensors, engine::inspect_file(question.path));
+  if (std::ranges::any_of(report.tensors, &engine::TensorEntry::usable)) return {};
+  // Integers are no operand, but may be a recording.
+  engine::RoutingSpec routing;
+  routing.distribution = engine::RoutingDistribution::File;
+  routing.path = question.path;
+  engine::Result<engine::RoutingFacts> facts = engine::inspect_routing(routing);
+  if (facts.ok()) report.routing = std::move(facts).value();
+  return {};
+}
+
+}  // namespace
+
 void CommandReader::inspect(const wire::InspectFile& command) {
   FileReport report{.path = command.path(), .error = {}, .tensors = {}};
-  engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(command.path());
+  const engine::Result<FileQuestion> question = from_wire(command);
+  engine::Status read = question.ok() ? describe(question.value(), report) : question.error();
   const engine::Status pages = engine::check_missing_pages();
-  if (!pages.ok()) {
-    report.error = pages.error().message;
-  } else if (tensors.ok()) {
-    report.tensors = std::move(tensors).value();
-  } else {
-    report.error = tensors.error().message;
-  }
+  if (!pages.ok()) read = pages;
+  if (!read.ok()) report.error = read.error().message;
   wire::Frame frame;
   *frame.mutable_file_inspected() = to_wire(report);
   static_cast<void>(sender_.send(frame).ok());

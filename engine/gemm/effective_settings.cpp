@@ -104,6 +104,11 @@ std::string host_spans(const RunRequest& request) {
          "cuBLASLt backend";
 }
 
+std::string no_recording(const RunRequest& request) {
+  if (request.routing.distribution == RoutingDistribution::File) return {};
+  return "The routing follows a rule, not a recording: choose a file";
+}
+
 std::string no_library(const RunRequest& request) {
   if (on_device(request)) return {};
   return "The CPU backend multiplies with OpenBLAS and loads no cuBLASLt; choose a cuBLASLt "
@@ -195,6 +200,12 @@ struct Setting {
 
 /// The first row that matches a path gives the sentence.
 constexpr Setting kSettings[] = {
+    {"routing.tensor", no_recording},
+    {"routing.numbers", no_recording},
+    {"routing.layer", no_recording},
+    {"routing.first_step", no_recording},
+    {"routing.steps", no_recording},
+    {"routing.tokens_per_step", no_recording},
     {"linear.gradients", no_backward},
     {"linear.wgrad_type", no_backward},
     {"linear.accumulate_wgrad", no_backward},
@@ -230,6 +241,7 @@ constexpr Setting kSettings[] = {
     {"recipe.square_gradient_blocks", one_block},
     {"recipe.hadamard", no_hadamard},
     {"recipe.stochastic_rounding", no_stochastic_rounding},
+    {"measure.recorded_steps", no_recording},
     {"measure.stamps", host_spans},
     {"measure.isolated", host_spans},
     {"measure.observer", host_spans},

@@ -126,6 +126,8 @@ StoredType npy_type(const std::string& descr) {
   if (descr == "<f2") return StoredType::F16;
   // ml_dtypes' bfloat16 is saved as a plain item of two bytes.
   if (descr == "<u2" || descr == "<V2" || descr == "|V2") return StoredType::Bf16;
+  if (descr == "|u1") return StoredType::U8;
+  if (descr == "<i2") return StoredType::I16;
   if (descr == "<i4") return StoredType::I32;
   if (descr == "<i8") return StoredType::I64;
   return StoredType::Unusable;
@@ -142,8 +144,8 @@ std::string unusable_reason(const Header& header) {
         header.descr);
   }
   return fmt::format(
-      "its type '{}' is not one of '<f4', '<f2', '<u2' or '<V2' (BF16 bits), '<i4', '<i8'; convert "
-      "it with x.astype(np.float32)",
+      "its type '{}' is not one of '<f4', '<f2', '<u2' or '<V2' (BF16 bits), '|u1', '<i2', '<i4', "
+      "'<i8'; convert it with x.astype(np.float32)",
       header.descr);
 }
 

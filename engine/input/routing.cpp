@@ -3,88 +3,16 @@
 #include "engine/input/routing.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
-#include <span>
+#include <utility>
 
-#include "engine/input/json_text.h"
-#include "engine/input/regular_file.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/synthetic.h"
-#include "engine/input/tensor_file.h"
-#include "engine/model/run_request.h"
 
 namespace engine {
-
-// At most kMaxExperts numbers are ever kept, whatever the file claims.
-namespace {
-
-using Json = nlohmann::json;
-
-constexpr std::size_t kMaxJsonBytes = 1 << 20;
-
-Error refuse(const std::string& path, const std::string& why) {
-  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
-}
-
-Error too_many(const std::string& path, std::size_t count) {
-  return refuse(
-      path, fmt::format("it holds {} splits; at most {} experts are possible", count, kMaxExperts));
-}
-
-Result<std::vector<std::int64_t>> read_json(const std::string& path) {
-  ENGINE_ASSIGN(const std::string text, read_file(path, kMaxJsonBytes));
-  const Result<Json> document = parse_json(text, {.max_depth = 2});
-  if (!document.ok() || !document.value().is_array()) {
-    return refuse(path, "not a JSON list of integers such as [128, 0, 256]");
-  }
-  const Json& list = document.value();
-  if (list.size() > static_cast<std::size_t>(kMaxExperts)) return too_many(path, list.size());
-  std::vector<std::int64_t> splits;
-  for (const Json& item : list) {
-    if (!item.is_number_integer() ||
-        (item.is_number_unsigned() && item.get<std::uint64_t>() > INT64_MAX)) {
-      return refuse(path, fmt::format("entry {} is not an integer of 64 bits", splits.size()));
-    }
-    splits.push_back(item.get<std::int64_t>());
-  }
-  return splits;
-}
-
-Result<std::vector<std::int64_t>> read_npy(const std::string& path) {
-  ENGINE_ASSIGN(const TensorFile file, open_tensor_file(path));
-  const StoredTensor& tensor = file.tensors.front();
-  if (tensor.type != StoredType::I32 && tensor.type != StoredType::I64) {
-    return refuse(path, fmt::format("its type '{}' is not int32 or int64; save splits as "
-                                    "np.save(path, np.asarray(splits, np.int64))",
-                                    tensor.dtype));
-  }
-  if (tensor.shape.size() != 1) {
-    return refuse(
-        path, fmt::format("its shape is {}; splits are one-dimensional", shape_text(tensor.shape)));
-  }
-  const auto count = static_cast<std::size_t>(tensor.shape[0]);
-  if (count > static_cast<std::size_t>(kMaxExperts)) return too_many(path, count);
-  // Not memcpy: an empty list has no address.
-  std::vector<std::int64_t> splits(count);
-  if (tensor.type == StoredType::I64) {
-    std::ranges::copy(tensor.bytes, std::as_writable_bytes(std::span(splits)).begin());
-  } else {
-    std::vector<std::int32_t> narrow(count);
-    std::ranges::copy(tensor.bytes, std::as_writable_bytes(std::span(narrow)).begin());
-    splits.assign(narrow.begin(), narrow.end());
-  }
-  return splits;
-}
-
-}  // namespace
-
-Result<std::vector<std::int64_t>> read_splits_file(const std::string& path) {
-  if (path.ends_with(".npy")) return read_npy(path);
-  if (path.ends_with(".json")) return read_json(path);
-  return refuse(path, "splits are read from .json or .npy files");
-}
 
 namespace {
 
@@ -163,55 +91,110 @@ std::vector<std::int64_t> distribute(const RunRequest& request) {
   return splits;
 }
 
-Status check_file_splits(const std::vector<std::int64_t>& splits, const RunRequest& request) {
-  const std::string& path = request.routing.path;
-  const auto refuse = [](std::string message) {
-    return Error{ErrorCode::InvalidArgument, std::move(message)};
-  };
-  if (static_cast<int>(splits.size()) != request.shape.num_experts) {
-    return refuse(
-        fmt::format("{} holds {} splits but the shape has {} experts; set the experts to {}", path,
-                    splits.size(), request.shape.num_experts, splits.size()));
-  }
-  std::int64_t sum = 0;
-  std::size_t last = 0;
-  for (std::size_t expert = 0; expert < splits.size(); ++expert) {
-    if (splits[expert] < 0 || splits[expert] > kMaxDimension) {
-      return refuse(fmt::format("{}: the split of expert {} is {}; it must be between 0 and {}",
-                                path, expert, splits[expert], kMaxDimension));
-    }
-    sum += splits[expert];
-    if (splits[expert] > 0) last = expert;
-  }
-  if (sum != request.shape.tokens) {
-    return refuse(
-        fmt::format("{}: the splits sum to {} but the shape has {} tokens; set the "
-                    "tokens to {} or correct the file",
-                    path, sum, request.shape.tokens, sum));
-  }
-  for (std::size_t expert = 0; expert < last; ++expert) {
-    if (splits[expert] % request.routing.alignment != 0) {
-      return refuse(fmt::format(
-          "{}: the split of expert {} is {}, not a multiple of the alignment {}; set the alignment "
-          "to 1 or correct the file",
-          path, expert, splits[expert], request.routing.alignment));
-    }
+Status check_alignment(const RecordedStep& step, bool several, const RoutingSpec& routing) {
+  const auto last = std::find_if(step.splits.rbegin(), step.splits.rend(),
+                                 [](std::int64_t rows) { return rows > 0; });
+  const auto end = step.splits.rend() - last - 1;  // the last one with rows may be any number
+  for (std::ptrdiff_t expert = 0; expert < end; ++expert) {
+    const std::int64_t rows = step.splits[static_cast<std::size_t>(expert)];
+    if (rows % routing.alignment == 0) continue;
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{}: the split of expert {} is {}{}, not a multiple of the alignment {}; set "
+                    "the alignment to 1 or correct the file",
+                    routing.path, expert, rows,
+                    several ? fmt::format(" in step {}", step.step) : "", routing.alignment)};
   }
   return {};
 }
 
+/// One step is the routing itself, so all of X is routed; of several each may leave rows unused.
+Status check_tokens(const RoutingRecording& recording, const RunRequest& request) {
+  const std::int64_t tokens = request.shape.tokens;
+  const auto refuse = [&](std::string why) {
+    return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
+  };
+  if (recording.steps.size() == 1) {
+    const std::int64_t sum = recording.steps.front().rows;
+    if (sum == tokens) return {};
+    return refuse(
+        fmt::format("the splits sum to {} but the shape has {} tokens; set the tokens to "
+                    "{} or correct the file",
+                    sum, tokens, sum));
+  }
+  const auto largest = std::ranges::max_element(recording.steps, {}, &RecordedStep::rows);
+  if (largest->rows <= tokens) return {};
+  return refuse(
+      fmt::format("step {} has {} rows but the shape has {} tokens, which must be at least "
+                  "those of the largest step: set the tokens to {}",
+                  largest->step, largest->rows, tokens, largest->rows));
+}
+
+Result<RecordedRouting> resolve_recording(const RunRequest& request) {
+  ENGINE_ASSIGN(RoutingRecording recording,
+                read_recording(request.routing, request.shape.num_experts));
+  ENGINE_TRY(check_tokens(recording, request));
+  const bool several = recording.steps.size() > 1;
+  for (const RecordedStep& step : recording.steps) {
+    ENGINE_TRY(check_alignment(step, several, request.routing));
+  }
+  return RecordedRouting{.source = std::move(recording.source),
+                         .layers = recording.layers,
+                         .file_steps = recording.file_steps,
+                         .numerics = {},
+                         .steps = std::move(recording.steps)};
+}
+
 }  // namespace
 
-Result<GroupedShape> resolve_shape(const RunRequest& request) {
-  GroupedShape shape{.splits = {}, .n = request.shape.n, .k = request.shape.k};
-  if (request.routing.distribution == RoutingDistribution::File) {
-    ENGINE_ASSIGN(std::vector<std::int64_t> splits, read_splits_file(request.routing.path));
-    ENGINE_TRY(check_file_splits(splits, request));
-    shape.splits = std::move(splits);
-  } else {
-    shape.splits = distribute(request);
+std::vector<std::vector<std::int64_t>> ResolvedRouting::splits_of_steps() const {
+  if (!recording) return {shape.splits};
+  std::vector<std::vector<std::int64_t>> all;
+  for (const RecordedStep& step : recording->steps) all.push_back(step.splits);
+  return all;
+}
+
+double mean_rows(std::span<const std::int64_t> splits,
+                 const std::optional<RecordedRouting>& recording, std::size_t iterations) {
+  if (!recording || iterations == 0) {
+    return static_cast<double>(std::accumulate(splits.begin(), splits.end(), std::int64_t{0}));
   }
-  return shape;
+  double rows = 0.0;
+  for (std::size_t i = 0; i < iterations; ++i) {
+    rows += static_cast<double>(recording->steps[i % recording->steps.size()].rows);
+  }
+  return rows / static_cast<double>(iterations);
+}
+
+StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
+                                int iterations) {
+  const auto all = static_cast<int>(recording.steps.size());
+  if (all == 1) return {0, "the numerics of the run are those of its one step"};
+  const int replayed = std::min(all, iterations);
+  const int steps = std::min(measure.recorded_steps, replayed);
+  if (steps == 0) return {0, "not measured: measure.recorded_steps is 0"};
+  if (steps == all) return {steps, fmt::format("measured for all {} steps", all)};
+  return {steps,
+          fmt::format("measured for the first {} of {} steps; {}", steps, all,
+                      steps == replayed ? fmt::format("{} iterations reached no more", iterations)
+                                        : std::string("measure.recorded_steps asks for no more"))};
+}
+
+Result<ResolvedRouting> resolve_routing(const RunRequest& request) {
+  ResolvedRouting routing{.shape = {.splits = {}, .n = request.shape.n, .k = request.shape.k},
+                          .recording = std::nullopt};
+  if (request.routing.distribution == RoutingDistribution::File) {
+    ENGINE_ASSIGN(routing.recording, resolve_recording(request));
+    routing.shape.splits = routing.recording->steps.front().splits;
+  } else {
+    routing.shape.splits = distribute(request);
+  }
+  return routing;
+}
+
+Result<GroupedShape> resolve_shape(const RunRequest& request) {
+  ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
+  return std::move(routing.shape);
 }
 
 }  // namespace engine

@@ -21,6 +21,8 @@ StoredType safetensors_type(const std::string& dtype) {
   if (dtype == "F32") return StoredType::F32;
   if (dtype == "F16") return StoredType::F16;
   if (dtype == "BF16") return StoredType::Bf16;
+  if (dtype == "U8") return StoredType::U8;
+  if (dtype == "I16") return StoredType::I16;
   if (dtype == "I32") return StoredType::I32;
   if (dtype == "I64") return StoredType::I64;
   return StoredType::Unusable;

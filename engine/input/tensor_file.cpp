@@ -120,8 +120,11 @@ std::int64_t stored_size(StoredType type) {
   switch (type) {
     case StoredType::Unusable:
       return 0;
+    case StoredType::U8:
+      return 1;
     case StoredType::F16:
     case StoredType::Bf16:
+    case StoredType::I16:
       return 2;
     case StoredType::F32:
     case StoredType::I32:
@@ -142,6 +145,10 @@ std::string element_name(const StoredTensor& tensor) {
       return "F16";
     case StoredType::Bf16:
       return "BF16";
+    case StoredType::U8:
+      return "U8";
+    case StoredType::I16:
+      return "I16";
     case StoredType::I32:
       return "I32";
     case StoredType::I64:

@@ -16,7 +16,7 @@
 
 namespace engine {
 
-enum class StoredType { Unusable, F32, F16, Bf16, I32, I64 };
+enum class StoredType { Unusable, F32, F16, Bf16, U8, I16, I32, I64 };
 
 struct StoredTensor {
   std::string name;   // empty for .npy

@@ -132,6 +132,16 @@ Status ExpertLayerStep::write_splits(std::span<const std::int64_t> splits, cudaS
   return down_->write_splits(splits, stream);
 }
 
+Status ExpertLayerStep::enqueue_splits(const void* splits, cudaStream_t stream) {
+  ENGINE_TRY(up_->enqueue_splits(splits, stream));
+  return down_->enqueue_splits(splits, stream);
+}
+
+Status ExpertLayerStep::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  ENGINE_TRY(up_->route(splits, stream));
+  return down_->route(splits, stream);
+}
+
 Status ExpertLayerStep::keep_weights(bool keep, cudaStream_t stream) const {
   ENGINE_TRY(up_->keep_weights(keep, stream));
   return down_->keep_weights(keep, stream);

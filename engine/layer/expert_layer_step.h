@@ -51,6 +51,8 @@ class ExpertLayerStep final : public DeviceStep {
                                                          Operands operands, cudaStream_t stream);
 
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status enqueue_splits(const void* splits, cudaStream_t stream) override;
+  Status route(std::span<const std::int64_t> splits, cudaStream_t stream) override;
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;

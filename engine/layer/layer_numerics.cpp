@@ -58,20 +58,45 @@ struct Operand {
   kernels::GroupedInput input;  // without an activation
 };
 
-class LayerNumerics {
+class LayerNumerics final : public OutputReference {
  public:
-  LayerNumerics(const ExpertLayerStep& step, cudaStream_t stream, RunResult& result)
-      : step_(step), config_(step.config()), stream_(stream), result_(result) {}
+  LayerNumerics(const ExpertLayerStep& step, cudaStream_t stream)
+      : step_(step), config_(step.config()), stream_(stream) {}
 
-  Status measure() {
-    LayerResult& own = result_.expert_layer.emplace();
-    own.tensors = layer_tensors(result_.effective, result_.splits);
+  /// The reference, as it computes with these splits.
+  Status open(const std::vector<std::int64_t>& splits) {
     ENGINE_TRY(collect_operands());
-    ENGINE_TRY(run_reference());
-    result_.experts.assign(result_.splits.size(), {});
-    for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, own));
-    ENGINE_TRY(measure_outputs(own));
+    return run_reference(splits);
+  }
+
+  Status measure(RunResult& result) {
+    LayerResult& own = result.expert_layer.emplace();
+    own.tensors = layer_tensors(result.effective, result.splits);
+    result.experts.assign(result.splits.size(), {});
+    for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, result));
+    ENGINE_TRY(measure_outputs(result));
     return config_.forward() ? measure_sources(own) : Status{};
+  }
+
+  Result<OutputErrors> errors(std::span<const std::int64_t> splits) override {
+    ENGINE_TRY(reference_->route(splits, stream_));
+    StepObserver unobserved;
+    ENGINE_TRY(reference_->launch(stream_, unobserved));
+    OutputErrors sums;
+    for (const StepOutput& output : step_.all_outputs()) {
+      const std::size_t tensor = index_of(output);
+      kernels::GroupProductError* const sum =
+          tensor == static_cast<std::size_t>(LayerTensor::Y)      ? &sums.y
+          : tensor == static_cast<std::size_t>(LayerTensor::DX)   ? &sums.dx
+          : tensor == static_cast<std::size_t>(LayerTensor::DWUp) ? &sums.dw
+                                                                  : nullptr;
+      if (output.layer > 1 || sum == nullptr) continue;  // of another layer
+      ENGINE_ASSIGN(const Errors errors,
+                    errors_of(tensor, output.values, output.type, output.row_offsets,
+                              output.capacity_rows, output.columns));
+      for (const kernels::GroupProductError& one : errors) kernels::add_errors(one, *sum);
+    }
+    return sums;
   }
 
  private:
@@ -137,10 +162,10 @@ class LayerNumerics {
     return static_cast<const void*>(widened_[index]);
   }
 
-  Status run_reference() {
+  Status run_reference(const std::vector<std::int64_t>& splits) {
     ExpertLayerConfig config = reference_config(config_);
-    config.up.host_splits = result_.splits;
-    config.down.host_splits = result_.splits;
+    config.up.host_splits = splits;
+    config.down.host_splits = splits;
     ExpertLayerStep::Operands operands;
     ENGINE_ASSIGN(operands.up.activations, widened(LayerTensor::X));
     ENGINE_ASSIGN(const void* w_up, widened(LayerTensor::WUp));
@@ -158,7 +183,7 @@ class LayerNumerics {
     bias(step_.down(), operands.down);
     ENGINE_ASSIGN(reference_, ExpertLayerStep::create(step_.up().library(), config,
                                                       std::move(operands), stream_));
-    ENGINE_TRY(reference_->write_splits(result_.splits, stream_));
+    ENGINE_TRY(reference_->write_splits(splits, stream_));
     StepObserver unobserved;
     ENGINE_TRY(reference_->launch(stream_, unobserved));
     for (const StepOutput& output : reference_->all_outputs()) {
@@ -231,17 +256,17 @@ class LayerNumerics {
     return *std::ranges::find(own.tensors, tensor, &LayerTensorResult::tensor);
   }
 
-  Status measure_operand(const Operand& operand, LayerResult& own) {
-    std::vector<std::int64_t> rows = result_.splits;
+  Status measure_operand(const Operand& operand, RunResult& result) {
+    std::vector<std::int64_t> rows = result.splits;
     if (operand.role == OperandRole::Weights) rows.assign(rows.size(), operand.config->n);
     const Recipe& recipe = operand.config->recipe;
     ENGINE_ASSIGN(OperandNumbers numbers,
                   measure_on_device(recipe, operand.role, operand.input, rows, stream_));
-    LayerTensorResult& one = entry(own, operand.tensor);
-    *statistics_of(result_, operand.tensor) = std::move(numbers.statistics);
+    LayerTensorResult& one = entry(*result.expert_layer, operand.tensor);
+    *statistics_of(result, operand.tensor) = std::move(numbers.statistics);
     if (operand.tensor == LayerTensor::X) {
       for (std::size_t group = 0; group < rows.size(); ++group) {
-        result_.experts[group] =
+        result.experts[group] =
             expert_result(rows[group], numbers.sums[group], operand.config->quantized());
       }
     }
@@ -304,7 +329,7 @@ class LayerNumerics {
                                  stream_, own);
   }
 
-  Status measure_outputs(LayerResult& own) {
+  Status measure_outputs(RunResult& result) {
     std::vector<StepOutput> outputs = step_.all_outputs();
     if (!config_.forward()) {
       // H is there too, made by prepare().
@@ -318,9 +343,9 @@ class LayerNumerics {
       ENGINE_ASSIGN(const Errors errors,
                     errors_of(tensor, output.values, output.type, output.row_offsets,
                               output.capacity_rows, output.columns));
-      entry(own, static_cast<LayerTensor>(tensor)).error = accuracy_of_all(errors);
+      entry(*result.expert_layer, static_cast<LayerTensor>(tensor)).error = accuracy_of_all(errors);
       for (std::size_t group = 0; group < errors.size(); ++group) {
-        ExpertResult& row = result_.experts[group];
+        ExpertResult& row = result.experts[group];
         const ProductAccuracy accuracy = product_accuracy(errors[group]);
         if (tensor == static_cast<std::size_t>(LayerTensor::Y)) row.fprop = accuracy;
         if (tensor == static_cast<std::size_t>(LayerTensor::DX)) row.dgrad = accuracy;
@@ -333,7 +358,6 @@ class LayerNumerics {
   const ExpertLayerStep& step_;
   const ExpertLayerConfig& config_;
   cudaStream_t stream_;
-  RunResult& result_;
   DeviceBuffer up_copy_, down_copy_;  // weights of lists, gathered
   std::vector<DeviceBuffer> buffers_;
   std::vector<Operand> operands_;
@@ -346,7 +370,16 @@ class LayerNumerics {
 }  // namespace
 
 Status measure_layer_numerics(const ExpertLayerStep& step, cudaStream_t stream, RunResult& result) {
-  return LayerNumerics(step, stream, result).measure();
+  LayerNumerics numerics(step, stream);
+  ENGINE_TRY(numerics.open(result.splits));
+  return numerics.measure(result);
+}
+
+Result<std::unique_ptr<OutputReference>> make_output_reference(
+    const ExpertLayerStep& step, const std::vector<std::int64_t>& splits, cudaStream_t stream) {
+  auto made = std::make_unique<LayerNumerics>(step, stream);
+  ENGINE_TRY(made->open(splits));
+  return std::unique_ptr<OutputReference>(std::move(made));
 }
 
 std::int64_t layer_numerics_bytes(const ExpertLayerConfig& config) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/linear/product_shape.h"
@@ -30,6 +31,23 @@ Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStrea
     narrow.push_back(static_cast<std::int32_t>(rows));
   }
   return copy_to_device<std::int32_t>(arrays_.splits.data(), narrow, stream);
+}
+
+Status GroupedStep::enqueue_splits(const void* splits, cudaStream_t stream) {
+  const auto bytes = static_cast<std::size_t>(config_.split_bytes() * config_.num_groups);
+  return check_cuda(
+      cudaMemcpyAsync(arrays_.splits.data(), splits, bytes, cudaMemcpyHostToDevice, stream),
+      "Copying the splits of a step");
+}
+
+Status GroupedStep::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  ENGINE_TRY(write_splits(splits, stream));
+  if (traits_of(config_.backend).one_launch || std::ranges::equal(splits, config_.host_splits)) {
+    return {};
+  }
+  config_.host_splits.assign(splits.begin(), splits.end());
+  products_.clear();
+  return make_products(stream);
 }
 
 Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {

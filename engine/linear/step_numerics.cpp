@@ -2,8 +2,12 @@
 #include "engine/linear/step_numerics.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
+#include "engine/linear/output_reference.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
@@ -27,21 +31,6 @@ StepConfig reference_config(const StepConfig& config) {
 
 std::int64_t gathered_bytes(const StepConfig& config) {
   return config.list() ? config.operand_bytes() * config.weight_rows() * config.k : 0;
-}
-
-Result<GroupedStep> launch_reference(const GroupedStep& step, const void* weights,
-                                     const std::vector<std::int64_t>& splits, cudaStream_t stream) {
-  const StepOperands& all = step.operands();
-  StepOperands operands{
-      .activations = all.activations, .gradients = all.gradients, .weights = {weights}};
-  if (!all.biases.empty()) operands.biases.push_back(all.biases.front());
-  Result<GroupedStep> reference = GroupedStep::create(
-      step.library(), reference_config(step.config()), std::move(operands), {}, stream);
-  if (!reference.ok()) return reference;
-  ENGINE_TRY(reference.value().write_splits(splits, stream));
-  StepObserver unobserved;
-  ENGINE_TRY(reference.value().launch(stream, unobserved));
-  return reference;
 }
 
 /// [groups] of one product.
@@ -71,29 +60,73 @@ Result<std::vector<kernels::GroupProductError>> product_errors(const StepOutput&
   return host;
 }
 
-Status add_product_errors(const GroupedStep& step, const void* weights,
-                          const std::vector<std::int64_t>& splits, StepNumerics& numerics,
-                          cudaStream_t stream) {
-  const Result<GroupedStep> reference = launch_reference(step, weights, splits, stream);
+class LinearReference final : public OutputReference {
+ public:
+  static Result<std::unique_ptr<LinearReference>> create(const GroupedStep& step,
+                                                         cudaStream_t stream) {
+    std::unique_ptr<LinearReference> made(new LinearReference(step, stream));
+    ENGINE_ASSIGN(const kernels::GroupedInput weights, gather_weights(step, made->copy_, stream));
+    const StepOperands& all = step.operands();
+    StepOperands operands{
+        .activations = all.activations, .gradients = all.gradients, .weights = {weights.input}};
+    if (!all.biases.empty()) operands.biases.push_back(all.biases.front());
+    ENGINE_ASSIGN(GroupedStep reference,
+                  GroupedStep::create(step.library(), reference_config(step.config()),
+                                      std::move(operands), {}, stream));
+    made->reference_.emplace(std::move(reference));
+    return made;
+  }
+
+  /// Calls `use` with the product and the errors [groups] of every output.
+  template <class Use>
+  Status each(std::span<const std::int64_t> splits, const Use& use) {
+    ENGINE_TRY(reference_->route(splits, stream_));
+    StepObserver unobserved;
+    ENGINE_TRY(reference_->launch(stream_, unobserved));
+    const std::vector<StepOutput> wanted = reference_->all_outputs();
+    for (const StepOutput& output : step_.all_outputs()) {
+      if (output.layer != 0) continue;
+      const auto same = std::ranges::find(wanted, output.product, &StepOutput::product);
+      const auto errors = product_errors(output, *same, step_.config().num_groups, stream_);
+      if (!errors.ok()) return errors.error();
+      use(output.product, errors.value());
+    }
+    return {};
+  }
+
+  Result<OutputErrors> errors(std::span<const std::int64_t> splits) override {
+    OutputErrors sums;
+    ENGINE_TRY(each(splits, [&](Product product, const auto& groups) {
+      for (const kernels::GroupProductError& one : groups) {
+        kernels::add_errors(one, sums.of(product));
+      }
+    }));
+    return sums;
+  }
+
+ private:
+  LinearReference(const GroupedStep& step, cudaStream_t stream) : step_(step), stream_(stream) {}
+
+  const GroupedStep& step_;
+  cudaStream_t stream_;
+  DeviceBuffer copy_;  // weights of a list, gathered
+  std::optional<GroupedStep> reference_;
+};
+
+Status add_product_errors(const GroupedStep& step, const std::vector<std::int64_t>& splits,
+                          StepNumerics& numerics, cudaStream_t stream) {
+  const auto reference = LinearReference::create(step, stream);
   if (!reference.ok()) {
     if (reference.error().code != ErrorCode::Unsupported) return reference.error();
     // Without a reference the operands' statistics are still valid.
     numerics.no_reference = reference.error().message;
     return {};
   }
-  const std::vector<StepOutput> wanted = reference.value().all_outputs();
-  for (const StepOutput& output : step.all_outputs()) {
-    if (output.layer != 0) continue;
-    const auto same = std::find_if(wanted.begin(), wanted.end(), [&](const StepOutput& candidate) {
-      return candidate.product == output.product;
-    });
-    const auto errors = product_errors(output, *same, step.config().num_groups, stream);
-    if (!errors.ok()) return errors.error();
+  return reference.value()->each(splits, [&](Product product, const auto& groups) {
     for (std::size_t group = 0; group < splits.size(); ++group) {
-      numerics.experts[group].of(output.product) = product_accuracy(errors.value()[group]);
+      numerics.experts[group].of(product) = product_accuracy(groups[group]);
     }
-  }
-  return {};
+  });
 }
 
 }  // namespace
@@ -153,8 +186,15 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
   for (std::size_t group = 0; group < splits.size(); ++group) {
     numerics.experts.push_back(expert_result(splits[group], x.sums[group], config.quantized()));
   }
-  ENGINE_TRY(add_product_errors(step, weights.input, splits, numerics, stream));
+  copy = {};
+  ENGINE_TRY(add_product_errors(step, splits, numerics, stream));
   return numerics;
+}
+
+Result<std::unique_ptr<OutputReference>> make_output_reference(const GroupedStep& step,
+                                                               cudaStream_t stream) {
+  ENGINE_ASSIGN(std::unique_ptr<LinearReference> made, LinearReference::create(step, stream));
+  return std::unique_ptr<OutputReference>(std::move(made));
 }
 
 }  // namespace engine

@@ -109,7 +109,7 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
 
 double bench_part_flop(BenchPart part, const StepBenchCase& of) {
   RunRequest request = step_bench_request(of, StepBenchRecipe::Bf16);
-  const std::int64_t tokens[] = {request.shape.tokens};
+  const auto tokens = static_cast<double>(request.shape.tokens);
   switch (part) {
     case BenchPart::Fprop:
     case BenchPart::Dgrad:
@@ -117,11 +117,11 @@ double bench_part_flop(BenchPart part, const StepBenchCase& of) {
     case BenchPart::ForwardStep:
     case BenchPart::ForwardStepProgrammatic:
       request.linear.passes = StepPasses::Forward;
-      return step_flop(request, tokens);
+      return tokens * flop_of_row(request);
     case BenchPart::Step:
     case BenchPart::StepProgrammatic:
     case BenchPart::StepKeptWeights:
-      return step_flop(request, tokens);
+      return tokens * flop_of_row(request);
     case BenchPart::Setup:
     case BenchPart::Permutation:
       break;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/shape.h"
 #include "engine/model/stage.h"
 
 namespace engine {
@@ -69,6 +70,9 @@ struct MeasureOptions {
   bool stamps = false;    // per-expert time of the quantize launches from stamps of their tiles
   bool isolated = false;  // per-expert time from launches with work for one expert only
   bool ceilings = false;  // this device's copy rate, and a dense product of the step's own size
+  /// Of a routing recorded over several steps: the error of the outputs in the first N steps that
+  /// the run replayed; 0 = of none.
+  int recorded_steps = 16;
   bool operator==(const MeasureOptions&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -80,7 +84,8 @@ struct MeasureOptions {
         engine::field<&MeasureOptions::observer>(),
         engine::field<&MeasureOptions::stamps>(),
         engine::field<&MeasureOptions::isolated>(),
-        engine::field<&MeasureOptions::ceilings>()};
+        engine::field<&MeasureOptions::ceilings>(),
+        engine::field<&MeasureOptions::recorded_steps>({.low = 0, .high = kMaxRecordedSteps})};
   }
 };
 

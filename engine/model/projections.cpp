@@ -66,16 +66,14 @@ LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
   return {.routed = true, .columns = k};
 }
 
-double step_flop(const RunRequest& request, std::span<const std::int64_t> splits) {
+double flop_of_row(const RunRequest& request) {
   const StepPasses passes = request.linear.passes;
   const int products =
       (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
   double flop = 0.0;
   for (const StepPart& part : step_parts(request)) {
-    flop += GroupedShape{.splits = {splits.begin(), splits.end()},
-                         .n = part.request.shape.n,
-                         .k = part.request.shape.k}
-                .flop();
+    flop +=
+        GroupedShape{.splits = {1}, .n = part.request.shape.n, .k = part.request.shape.k}.flop();
   }
   return flop * request.layers * products;
 }

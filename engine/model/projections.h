@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -78,9 +77,9 @@ struct LayerExtent {
 };
 LayerExtent extent_of(const RunRequest& request, LayerTensor tensor);
 
-/// Useful FLOP of one step over all its layers and passes: 2 m n k per product, no padding, no
-/// activation.
-double step_flop(const RunRequest& request, std::span<const std::int64_t> splits);
+/// Useful FLOP of one routed row in a step, over all its layers and passes: 2 n k per product, no
+/// padding, no activation.
+double flop_of_row(const RunRequest& request);
 
 /// Columns of dY, and of Y.
 constexpr std::int64_t output_columns(const RunRequest& request) {

@@ -81,24 +81,58 @@ enum class RoutingDistribution {
   Heavy,      // share_e proportional to (e+1)^-1.5
   OneHot,     // expert 0 gets every token
   HalfEmpty,  // odd experts get none, even ones equal shares
-  File,       // splits from RoutingSpec::path (.json list of integers, or .npy int32/int64)
+  File,       // as a file recorded it, step by step; a list of splits is a recording of one step
 };
 constexpr auto enum_names(RoutingDistribution) {
   return std::to_array<std::string_view>(
       {"uniform", "mild", "zipf", "heavy", "one-hot", "half-empty", "file"});
 }
 
+/// What the numbers of a routing file are; two choices are named after the programs that write such
+/// files (engine/input/recorded_routing.h).
+enum class RoutingNumbers {
+  Detect,    // by name, type, dimensions and values; the run says what they were taken for
+  Counts,    // rows per expert: [experts], [steps, experts] or, as SGLang's logical_count,
+             // [steps, layers, experts]
+  Vllm,      // experts of every token: [tokens, top_k], [tokens, layers, top_k] or
+             // [sequences, tokens, layers, top_k]
+  Megatron,  // the same by layer: [tokens, top_k], [layers, tokens, top_k] or
+             // [steps, layers, tokens, top_k], or a tensor per layer, or per step and layer
+};
+constexpr auto enum_names(RoutingNumbers) {
+  return std::to_array<std::string_view>({"detect", "counts", "vllm", "megatron"});
+}
+
+inline constexpr int kMaxRecordedLayers = 4096;
+
 struct RoutingSpec {
   RoutingDistribution distribution = RoutingDistribution::Uniform;
-  std::string path;  // only for File
+  std::string path;  // only for File, as everything below the alignment: .json, .npy, .safetensors
   /// Every split but the last non-empty one is a multiple of this; 1 = any.
   std::int64_t alignment = 1;
+  std::string tensor = {};  // in the file; empty = the only one, or one with a usual name
+  RoutingNumbers numbers = RoutingNumbers::Detect;
+  int layer = 0;  // of the recording; every layer of the step is routed alike
+  /// Iteration i of the run has the splits of step first_step + i % steps, counted round the end of
+  /// the recording. 0 steps = all.
+  std::int64_t first_step = 0;
+  int steps = 0;
+  /// Consecutive tokens that form one step, where the file names experts of tokens; 0 = all of a
+  /// sequence, or of a tensor per step.
+  std::int64_t tokens_per_step = 0;
   bool operator==(const RoutingSpec&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RoutingSpec::distribution>({.also = "routing"}),
-                      engine::field<&RoutingSpec::path>(),
-                      engine::field<&RoutingSpec::alignment>({.low = 1, .high = kMaxAlignment})};
+    return std::array{
+        engine::field<&RoutingSpec::distribution>({.also = "routing"}),
+        engine::field<&RoutingSpec::path>(),
+        engine::field<&RoutingSpec::alignment>({.low = 1, .high = kMaxAlignment}),
+        engine::field<&RoutingSpec::tensor>(),
+        engine::field<&RoutingSpec::numbers>(),
+        engine::field<&RoutingSpec::layer>({.low = 0, .high = kMaxRecordedLayers - 1}),
+        engine::field<&RoutingSpec::first_step>({.low = 0, .high = kMaxDimension}),
+        engine::field<&RoutingSpec::steps>({.low = 0, .high = kMaxRecordedSteps}),
+        engine::field<&RoutingSpec::tokens_per_step>({.low = 0, .high = kMaxDimension})};
   }
   Flaw flaw() const;
 };

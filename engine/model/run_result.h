@@ -11,6 +11,7 @@
 
 #include "engine/model/layer_result.h"
 #include "engine/model/operand_statistics.h"
+#include "engine/model/recorded_steps.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -198,7 +199,9 @@ struct RunResult {
   std::uint64_t id = 0;  // of the request it answers
   RunRequest effective;
   std::vector<Deviation> deviations;
-  std::vector<std::int64_t> splits;  // as routed
+  std::vector<std::int64_t> splits;  // as routed; of a recording those of the first step replayed,
+                                     // which all numerics below are of
+  std::optional<RecordedRouting> recording = {};  // only of a routing from a file
   DeviceFacts device;
   OperandStatistics activations;
   OperandStatistics weights;
@@ -223,7 +226,7 @@ struct RunResult {
   std::string activity_method;  // "CUPTI activity records", "steady clock per expert and stage", or
                                 // why there is none
   std::uint64_t dropped_records = 0;
-  double flop = 0.0;         // of one step, all layers
+  double flop = 0.0;         // of one step, all layers; of a recording the mean of its iterations
   std::int64_t wall_ns = 0;  // whole run on the engine thread, set-up and statistics included
   template <int = 0>
   static constexpr auto fields() {
@@ -232,6 +235,7 @@ struct RunResult {
         engine::field<&RunResult::effective>(),
         engine::field<&RunResult::deviations>({.most = 1000}),
         engine::field<&RunResult::splits>({.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
+        engine::field<&RunResult::recording>(),
         engine::field<&RunResult::device>(),
         engine::field<&RunResult::activations>(),
         engine::field<&RunResult::weights>(),

@@ -12,13 +12,17 @@ namespace engine {
 
 inline constexpr int kMaxExperts = 1024;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
+/// Of a recorded routing that a run replays, and the splits of all of them.
+inline constexpr int kMaxRecordedSteps = 4096;
+inline constexpr std::int64_t kMaxRecordedSplits = std::int64_t{1} << 20;
 
 /// The requested shape, before routing decides how many tokens each expert gets.
 struct ShapeSpec {
   std::string preset;  // name of a preset in assets, empty when typed by hand; a label, never
                        // looked up again
   int num_experts = 8;
-  std::int64_t tokens = 1024;  // rows of X: routed (token, expert) pairs, the sum of all splits
+  std::int64_t tokens = 1024;  // rows of X: routed (token, expert) pairs, the sum of all splits; of
+                               // a recorded routing as many as its largest step has, or more
   std::int64_t n = 512;        // output features
   std::int64_t k = 512;        // input features, the reduction dimension of fprop
 

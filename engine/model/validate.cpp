@@ -37,8 +37,13 @@ Flaw FileInput::flaw() const {
 
 Flaw RoutingSpec::flaw() const {
   if (distribution != RoutingDistribution::File) return {};
-  if (!path.empty()) return flaw_of_name("path", path);
-  return {"path", "is empty, but routing is read from a file; name a .json or .npy file of splits"};
+  if (path.empty()) {
+    return {"path",
+            "is empty, but routing is read from a file; name a .json, .npy or .safetensors file of "
+            "splits or of recorded experts"};
+  }
+  if (Flaw flaw = flaw_of_name("path", path); !flaw.empty()) return flaw;
+  return flaw_of_name("tensor", tensor);
 }
 
 Flaw Recipe::flaw() const {

@@ -79,6 +79,35 @@ void write_splits(const Session& session, CsvTable& table) {
   }
 }
 
+CsvColumns recorded_step_columns() { return CsvColumns(engine::kType<engine::RecordedStep>); }
+
+/// Calls `use` with the run's number and every step of its recording, if it has one.
+template <class Use>
+void each_recorded_step(const Session& session, const Use& use) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const auto& recording = session.runs[i].result.recording;
+    if (!recording) continue;
+    for (const engine::RecordedStep& step : recording->steps) use(i + 1, step);
+  }
+}
+
+void write_recorded_steps(const Session& session, CsvTable& table) {
+  const CsvColumns columns = recorded_step_columns();
+  each_recorded_step(session, [&](std::size_t run, const engine::RecordedStep& step) {
+    table.cell(run).cells(columns.cells(&step));
+    table.end_row();
+  });
+}
+
+void write_recorded_splits(const Session& session, CsvTable& table) {
+  each_recorded_step(session, [&](std::size_t run, const engine::RecordedStep& step) {
+    for (std::size_t expert = 0; expert < step.splits.size(); ++expert) {
+      table.cell(run).cell(step.step).cell(expert).cell(step.splits[expert]);
+      table.end_row();
+    }
+  });
+}
+
 void write_graph_nodes(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const std::vector<GraphNode>& nodes = session.runs[i].activity.nodes;
@@ -179,6 +208,8 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
       {"kernels.csv", fmt::format("run,name,stage,{},share", kTime), write_kernels},
       {"expert_times.csv", fmt::format("run,stage,expert,{}", kTime), write_expert_times},
       {"splits.csv", "run,expert,tokens", write_splits},
+      {"recorded_steps.csv", "run," + recorded_step_columns().header(), write_recorded_steps},
+      {"recorded_splits.csv", "run,step,expert,tokens", write_recorded_splits},
       {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
       {"replay_checks.csv", "run," + replay_check_columns().header(), write_replay_checks},
       {"layer_tensors.csv",

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -61,6 +62,31 @@ void check_experts_of(const engine::ScaleMap& map, std::size_t experts, Limits& 
   });
 }
 
+void check_recording(const engine::RunResult& result, Limits& limits) {
+  if (!result.recording) return;
+  const engine::RecordedRouting& recording = *result.recording;
+  limits.between("splits of recorded steps",
+                 std::ssize(recording.steps) * std::ssize(result.splits), 0,
+                 engine::kMaxRecordedSplits);
+  for (const engine::RecordedStep& step : recording.steps) {
+    limits.require(step.splits.size() == result.splits.size(), [&] {
+      return fmt::format("recorded step {} has {} splits, the run has {}", step.step,
+                         step.splits.size(), result.splits.size());
+    });
+    const std::int64_t sum =
+        std::accumulate(step.splits.begin(), step.splits.end(), std::int64_t{0});
+    limits.require(sum == step.rows, [&] {
+      return fmt::format("recorded step {} has {} rows, its splits sum to {}", step.step, step.rows,
+                         sum);
+    });
+    limits.require(!(step.median_ns < 0.0) && !(step.imbalance < 0.0), [&] {
+      return fmt::format("recorded step {} has a time of {} ns and an imbalance of {}", step.step,
+                         step.median_ns, step.imbalance);
+    });
+    if (!limits.ok()) return;
+  }
+}
+
 void check_result(const engine::RunResult& result, Limits& limits) {
   const std::size_t experts = result.splits.size();
   limits.require(experts == 0 || std::cmp_equal(experts, result.effective.shape.num_experts), [&] {
@@ -97,6 +123,7 @@ void check_result(const engine::RunResult& result, Limits& limits) {
       lowest = saturated_sum(expert, 1);  // ascending and without repeats
     }
   }
+  check_recording(result, limits);
   for (const engine::ExpertTiming& timing : result.measurements.experts) {
     limits.between("expert timing expert", timing.expert, 0, std::ssize(result.splits) - 1);
   }

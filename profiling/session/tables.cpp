@@ -2,6 +2,8 @@
 // stored differently.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "profiling/session/layout.h"
 #include "profiling/session/session_file.h"
@@ -25,7 +27,9 @@ constexpr DerivedColumn kBinColumns[] = {
      .value =
          [](const void* histogram, std::int64_t at) {
            const auto bits = static_cast<std::uint32_t>(bin_of(histogram, at)) << 21U;
-           return static_cast<double>(std::bit_cast<float>(bits));
+           const auto edge = static_cast<double>(std::bit_cast<float>(bits));
+           // No finite magnitude falls into the last bins.
+           return std::isnan(edge) ? std::numeric_limits<double>::infinity() : edge;
          },
      .integer = false}};
 
@@ -101,6 +105,9 @@ constexpr MemberLayout kMembers[] = {
     column<engine::RunResult>("id", "order_id"),
     list<engine::RunResult>("deviations", "deviations", "position"),
     list<engine::RunResult>("splits", "splits", "expert", "tokens"),
+    list<engine::RecordedRouting>("steps", "recorded_steps", "position"),
+    column<engine::RecordedStep>("rows", "tokens"),
+    list<engine::RecordedStep>("splits", "recorded_splits", "expert", "tokens"),
     list<engine::RunResult>("experts", "experts", "expert"),
     column<engine::ExpertResult>("rows", "tokens"),
     list<engine::RunResult>("algorithms", "algorithms", "position"),

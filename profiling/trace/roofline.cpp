@@ -135,8 +135,10 @@ std::optional<StageWork> linear_work(const engine::RunRequest& request,
 
 std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
   const engine::RunRequest& request = result.effective;
+  // Times are those of all iterations.
+  const std::vector<std::int64_t> splits = engine::mean_splits(result);
   if (!engine::is_expert_layer(request)) {
-    return linear_work(request, result.splits, !result.emulated.empty(), stage);
+    return linear_work(request, splits, !result.emulated.empty(), stage);
   }
   // What the quantize kernels of a layer move depends on which of them compute the activation.
   if (stage == Stage::Quantize) return std::nullopt;
@@ -147,7 +149,7 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
   for (const engine::Projection projection : {engine::Projection::Up, engine::Projection::Down}) {
     const engine::RunRequest linear = engine::projection_of(request, projection);
     const std::optional<StageWork> work =
-        linear_work(linear, result.splits, engine::is_emulated(result, linear), stage);
+        linear_work(linear, splits, engine::is_emulated(result, linear), stage);
     if (!work) return std::nullopt;
     sum.flop += work->flop;
     sum.bytes += work->bytes;

@@ -485,7 +485,7 @@ class Round {
       if (order_first) caller.order();
       caller.wait([] { return false; }, 0.05);
       caller.timed("inspect_file()",
-                   [&] { caller.link().inspect_file(std::string(1 << 20, 'p')); });
+                   [&] { caller.link().inspect_file({.path = std::string(1 << 20, 'p')}); });
       if (!order_first) caller.order();
     }
     caller.wait([&] { return caller.status().state == LinkState::Lost; }, 0.2);
@@ -546,7 +546,7 @@ class Round {
           caller.timed("cancel()", [&] { caller.link().cancel(); });
           break;
         case 1:
-          caller.link().inspect_file("/nowhere");
+          caller.link().inspect_file({.path = "/nowhere"});
           break;
         case 2:
           caller.link().watch_device(random_() % 2 == 0);

@@ -1,13 +1,14 @@
 // JSON files that lie beside the program or are passed around: shape presets, library facts, rows
-// of a version matrix, splits. Every text goes to every reader; the wrong ones refuse it soon.
+// of a version matrix, recordings of routing. Every text goes to every reader; the wrong ones
+// refuse it soon.
 #include <filesystem>
 
 #include "app/doctor/library_versions.h"
 #include "app/doctor/matrix.h"
 #include "engine/input/presets.h"
-#include "engine/input/routing.h"
 #include "profiling/hazards/rules/diagnosis.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/routing_reading.h"
 
 namespace fuzz {
 
@@ -19,7 +20,11 @@ std::vector<std::string> seeds() {
   return {content_of(assets + "/shapes/mixtral-8x7b-up.json"),
           R"({"facts": [{"id": "a", "first": "13.1", "last": "", "statement": "s",)"
           R"( "source": "x", "date": "2026-01-01"}]})",
-          app::to_json_line(row) + "\n", "[128, 0, 256]"};
+          app::to_json_line(row) + "\n",
+          "[128, 0, 256]",
+          "[[4, 0, 2], [1, 1, 4]]",
+          "[[[[0, 1], [1, 2]], [[2, 0]]], [[[0, 2]], [[1, 0]]]]",
+          R"({"rank": 0, "logical_count": [[[3, 1]], [[0, 4]]]})"};
 }
 
 std::vector<std::string> dictionary() {
@@ -35,6 +40,10 @@ std::vector<std::string> dictionary() {
           "\"library\"",
           "\"recipe\"",
           "\"sequence\"",
+          "\"logical_count\"",
+          "\"routed_experts\"",
+          "[[",
+          "]]",
           "\"geometry\"",
           "\"workspace\"",
           "\"verdict\"",
@@ -54,8 +63,8 @@ std::vector<std::string> dictionary() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(bytes), size);
   const std::string path = fuzz::scratch_file("file.json", text);
-  const fuzz::CostLimit limit(size);
-  static_cast<void>(fuzz::accepted(engine::read_splits_file(path)));
+  const fuzz::CostLimit limit(size, fuzz::kRoutingMemory);
+  fuzz::read_routing(path);
   const auto presets = engine::load_presets(fuzz::scratch_folder());
   if (fuzz::accepted(presets)) {
     fuzz::require(presets.value().size() == 1, "a folder of one file holds one preset");

@@ -1,5 +1,5 @@
-// .npy files: as operands and as splits.
-#include "engine/input/routing.h"
+// .npy files: as operands and as recordings of routing.
+#include "tests/fuzz/routing_reading.h"
 #include "tests/fuzz/tensor_reading.h"
 
 namespace fuzz {
@@ -27,6 +27,9 @@ std::vector<std::string> seeds() {
           npy(header_of("<u2", "4, 1"), 8, 3),
           npy(header_of("<i8", "4,"), 32),
           npy(header_of("<i4", "3,"), 12),
+          npy(header_of("<i2", "2, 3, 2"), 24),
+          npy(header_of("<i4", "2, 2, 3"), 48),
+          npy(header_of("|u1", "2, 2, 2, 1"), 8),
           npy(header_of(">f4", "3, 2"), 24),
           npy(header_of("<f4", "0, 2"), 0),
           npy(header_of("|O", "2,"), 16),
@@ -35,14 +38,15 @@ std::vector<std::string> seeds() {
 }
 
 std::vector<std::string> dictionary() {
-  return {"\x93NUMPY", "'descr'", "'fortran_order'",
-          "'shape'",   "'<f4'",   "'<f2'",
-          "'<u2'",     "'<i8'",   "'<i4'",
-          "True",      "False",   "(",
-          ")",         ", ",      "9223372036854775807",
-          "-1",        "0",       "4294967296",
-          "{",         "}",       "[",
-          "\n",        "16777216"};
+  return {"\x93NUMPY", "'descr'",  "'fortran_order'",
+          "'shape'",   "'<f4'",    "'<f2'",
+          "'<u2'",     "'<i8'",    "'<i4'",
+          "True",      "False",    "(",
+          ")",         ", ",       "9223372036854775807",
+          "-1",        "0",        "4294967296",
+          "{",         "}",        "[",
+          "\n",        "16777216", "'<i2'",
+          "'|u1'"};
 }
 
 }  // namespace fuzz
@@ -50,23 +54,8 @@ std::vector<std::string> dictionary() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view content(reinterpret_cast<const char*>(bytes), size);
   const std::string path = fuzz::scratch_file("x.npy", content);
-  const fuzz::CostLimit limit(size);
+  const fuzz::CostLimit limit(size, fuzz::kRoutingMemory);
   fuzz::read_tensors(path);
-  const auto splits = engine::read_splits_file(path);
-  if (!fuzz::accepted(splits)) return 0;
-  fuzz::require(splits.value().size() <= engine::kMaxExperts, "no more splits than experts");
-  engine::RunRequest request;
-  request.routing.distribution = engine::RoutingDistribution::File;
-  request.routing.path = path;
-  request.shape.num_experts = static_cast<int>(splits.value().size());
-  request.shape.tokens = 0;
-  for (const std::int64_t split : splits.value()) {
-    if (split < 0 || split > engine::kMaxDimension) break;
-    request.shape.tokens += split;
-  }
-  const auto shape = engine::resolve_shape(request);
-  if (fuzz::accepted(shape)) {
-    fuzz::require(shape.value().splits == splits.value(), "splits are taken as they stand");
-  }
+  fuzz::read_routing(path);
   return 0;
 }

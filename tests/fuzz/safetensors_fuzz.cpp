@@ -1,4 +1,5 @@
-// .safetensors files: tensors one by one, and lists with a tensor an expert.
+// .safetensors files: tensors one by one, lists with a tensor an expert, recordings of routing.
+#include "tests/fuzz/routing_reading.h"
 #include "tests/fuzz/tensor_reading.h"
 
 namespace fuzz {
@@ -15,18 +16,25 @@ std::string safetensors(const std::string& header, std::size_t data_bytes) {
 }  // namespace
 
 std::vector<std::string> seeds() {
-  return {safetensors(R"({"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", 24),
-          safetensors(
-              R"({"__metadata__":{"a":"b"},"x":{"dtype":"BF16","shape":[2,2,3],)"
-              R"("data_offsets":[1,25]},"y":{"dtype":"I64","shape":[2],"data_offsets":[0,16]}})",
-              30),
-          safetensors(R"({"e.0.w":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},)"
-                      R"("e.1.w":{"dtype":"F16","shape":[1,2],"data_offsets":[4,8]},)"
-                      R"("e.2.w":{"dtype":"F8_E4M3","shape":[1,2],"data_offsets":[8,10]}})",
-                      10),
-          safetensors(R"({"e.0.w":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
-                      R"("e.1.w":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
-                      4)};
+  return {
+      safetensors(R"({"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", 24),
+      safetensors(
+          R"({"__metadata__":{"a":"b"},"x":{"dtype":"BF16","shape":[2,2,3],)"
+          R"("data_offsets":[1,25]},"y":{"dtype":"I64","shape":[2],"data_offsets":[0,16]}})",
+          30),
+      safetensors(R"({"e.0.w":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},)"
+                  R"("e.1.w":{"dtype":"F16","shape":[1,2],"data_offsets":[4,8]},)"
+                  R"("e.2.w":{"dtype":"F8_E4M3","shape":[1,2],"data_offsets":[8,10]}})",
+                  10),
+      safetensors(R"({"e.0.w":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
+                  R"("e.1.w":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+                  4),
+      safetensors(R"({"logical_count":{"dtype":"I32","shape":[2,1,3],"data_offsets":[0,24]}})", 24),
+      safetensors(R"({"step0.layer3":{"dtype":"I16","shape":[2,2],"data_offsets":[0,8]},)"
+                  R"("step0.layer4":{"dtype":"I16","shape":[1,2],"data_offsets":[8,12]},)"
+                  R"("step1.layer3":{"dtype":"U8","shape":[2,1],"data_offsets":[12,14]},)"
+                  R"("step1.layer4":{"dtype":"I64","shape":[0,2],"data_offsets":[14,14]}})",
+                  14)};
 }
 
 std::vector<std::string> dictionary() {
@@ -39,6 +47,11 @@ std::vector<std::string> dictionary() {
           "\"BF16\"",
           "\"I64\"",
           "\"I32\"",
+          "\"I16\"",
+          "\"U8\"",
+          "logical_count",
+          "routed_experts",
+          "step1.layer2",
           "{",
           "}",
           "[",
@@ -77,7 +90,8 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view content(reinterpret_cast<const char*>(bytes), size);
   const std::string path = fuzz::scratch_file("x.safetensors", content);
-  const fuzz::CostLimit limit(size);
+  const fuzz::CostLimit limit(size, fuzz::kRoutingMemory);
   fuzz::read_tensors(path);
+  fuzz::read_routing(path);
   return 0;
 }

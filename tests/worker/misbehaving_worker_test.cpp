@@ -145,7 +145,7 @@ TEST(MisbehavingWorker, NoneMakesTheDestructorWait) {
     engine::RunRequest request;
     request.cublaslt_library.assign(1 << 20, 'x');
     link->submit(request);
-    link->inspect_file(std::string(1 << 20, 'y'));
+    link->inspect_file({.path = std::string(1 << 20, 'y')});
     std::this_thread::sleep_for(100ms);
     EXPECT_LT(seconds_of([&] { link.destroy(); }), 3.0) << mode;
   }

@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "tests/support/npy_text.h"
 #include "tests/worker/link_harness.h"
 
 namespace app {
@@ -267,10 +270,39 @@ TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
   LinkHarness link(kCpuWorker);
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
-  link->inspect_file("/nowhere/x.npy");
+  link->inspect_file({.path = "/nowhere/x.npy"});
   ASSERT_TRUE(link.wait([&] { return link.find_any<FileReport>() != nullptr; }));
   EXPECT_EQ(link.find_any<FileReport>()->path, "/nowhere/x.npy");
   EXPECT_FALSE(link.find_any<FileReport>()->error.empty());
+}
+
+TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
+  const std::string path =
+      ::testing::TempDir() + "expertscope_routing_" + std::to_string(::getpid());
+  std::ofstream(path + ".json") << "[[3, 1], [0, 5]]";
+  std::ofstream(path + ".npy", std::ios::binary)
+      << engine::npy_integers("<i2", "3, 1, 2", {0, 1, 2, 0, 1, 2});
+  LinkHarness link(kCpuWorker);
+  engine::RoutingSpec routing;
+  routing.distribution = engine::RoutingDistribution::File;
+  routing.path = path + ".json";
+  routing.first_step = 1;
+  link->inspect_file({.path = routing.path, .routing = routing});
+  ASSERT_TRUE(link.wait([&] { return link.find_any<FileReport>() != nullptr; }));
+  const FileReport asked = *link.find_any<FileReport>();
+  EXPECT_EQ(asked.asked, routing);
+  ASSERT_TRUE(asked.routing.has_value()) << asked.error;
+  EXPECT_EQ(asked.routing->experts, 2);
+  EXPECT_EQ(asked.routing->largest_step, 5);
+  LinkHarness other(kCpuWorker);
+  other->inspect_file({.path = path + ".npy"});
+  ASSERT_TRUE(other.wait([&] { return other.find_any<FileReport>() != nullptr; }));
+  const FileReport found = *other.find_any<FileReport>();
+  EXPECT_FALSE(found.asked.has_value());
+  ASSERT_TRUE(found.routing.has_value()) << found.error;
+  EXPECT_EQ(found.routing->source, "vLLM routed_experts, int16 [3, 1, 2]");
+  std::remove((path + ".json").c_str());
+  std::remove((path + ".npy").c_str());
 }
 
 TEST(RealWorker, AWrongCallIsNamed) {

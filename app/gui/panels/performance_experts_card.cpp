@@ -14,7 +14,7 @@ namespace app {
 
 std::string PerformancePanel::experts_list() const {
   std::string text = "expert\ttokens\tn\tmedian_ns\tp5_ns\tp95_ns\n";
-  const std::vector<std::int64_t>& splits = model_.run().result.splits;
+  const std::vector<std::int64_t> splits = engine::mean_splits(model_.run().result);
   for (const profiling::ExpertTime& expert : model_.experts()) {
     const auto index = static_cast<std::size_t>(expert.expert);
     text += fmt::format("{}\t{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\n", expert.expert,

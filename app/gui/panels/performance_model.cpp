@@ -202,7 +202,8 @@ void PerformanceModel::lay_out_experts(const Theme& theme) {
   if (source_count() == 0) return;
   compare_methods();
   const engine::Stage stage = source(source_index_).stage;
-  const std::vector<std::int64_t>& splits = run().result.splits;
+  // Times are those of all iterations; so are, of a recording, the rows.
+  const std::vector<std::int64_t> splits = engine::mean_splits(run().result);
   expert_bars_.resize(splits.size());
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {
     expert_bars_[expert].value = std::numeric_limits<double>::quiet_NaN();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "app/gui/plot/histogram_plot.h"
@@ -97,7 +98,10 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   const engine::RunResult& result = model_.run().result;
   const profiling::Distribution& step = model_.iterations().time(context.view.skip_throttled);
   const double seconds = step.median * 1e-9;
-  const auto tokens = static_cast<double>(model_.run().result.effective.shape.tokens);
+  // Of a recording the mean of its iterations.
+  const std::vector<std::int64_t> routed = engine::mean_splits(result);
+  const auto tokens =
+      static_cast<double>(std::accumulate(routed.begin(), routed.end(), std::int64_t{0}));
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
   std::vector<Figure> figures;
   figures.push_back(
@@ -202,12 +206,21 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
   const auto card = [&](CardSpec (PerformancePanel::*make)(const PanelContext&)) {
     return [this, &context, make](const Area&) { return (this->*make)(context); };
   };
+  has_steps_ = steps_.follow(context, model_.run(), model_.generation());
+  std::vector<CardBoard::MakeCard> cards = {
+      [&](const Area& room) { return timeline_card(context, room); }};
+  if (has_steps_) {
+    cards.insert(cards.end(), {[&](const Area&) { return steps_.strip(context); },
+                               [&](const Area&) { return steps_.table(); },
+                               [&](const Area&) { return steps_.step(context); }});
+  }
+  cards.insert(cards.end(),
+               {[&](const Area& room) { return experts_card(context, room); },
+                [&](const Area&) { return kernels_card(); }, card(&PerformancePanel::replays_card),
+                card(&PerformancePanel::durations_card), card(&PerformancePanel::roofline_card)});
   board_.draw(context, area,
               area.size.x < theme.px(560) ? stacked_plan(theme) : wide_plan(theme, area.size.y),
-              {[&](const Area& room) { return timeline_card(context, room); },
-               [&](const Area& room) { return experts_card(context, room); },
-               [&](const Area&) { return kernels_card(); }, card(&PerformancePanel::replays_card),
-               card(&PerformancePanel::durations_card), card(&PerformancePanel::roofline_card)});
+              cards);
 }
 
 float PerformancePanel::timeline_height(const Theme& theme, float lane, std::size_t most) const {
@@ -225,13 +238,12 @@ float PerformancePanel::timeline_height(const Theme& theme, float lane, std::siz
 CardPlan PerformancePanel::stacked_plan(const Theme& theme) const {
   const float row = theme.px(200);
   const float timeline = std::max(row, timeline_height(theme, 15, kMostReadable));
-  return {.id = "performance.stacked",
-          .parts = {{timeline, timeline},
-                    {1.1F * row, 1.1F * row},
-                    {row, row},
-                    {row, row},
-                    {row, row},
-                    {row, row}}};
+  CardPlan plan{.id = has_steps_ ? "performance.stacked_steps" : "performance.stacked",
+                .parts = {{timeline, timeline}}};
+  if (has_steps_) plan.parts.insert(plan.parts.end(), 3, {row, row});
+  plan.parts.push_back({1.1F * row, 1.1F * row});
+  plan.parts.insert(plan.parts.end(), 4, {row, row});
+  return plan;
 }
 
 CardPlan PerformancePanel::wide_plan(const Theme& theme, float height) const {
@@ -240,14 +252,19 @@ CardPlan PerformancePanel::wide_plan(const Theme& theme, float height) const {
   const float wanted = std::clamp(timeline_height(theme, 26, SIZE_MAX), 0.26F * room, 0.42F * room);
   const float rest = room - wanted;
   const float width = theme.px(140);
-  return {.id = "performance.cards",
-          .parts = {{.share = wanted, .least = timeline_height(theme, 15, kMostReadable)},
-                    {.share = 0.55F * rest,
-                     .least = theme.px(160),
-                     .parts = {{0.42F, width}, {0.58F, width}}},
-                    {.share = 0.45F * rest,
-                     .least = theme.px(136),
-                     .parts = {{0.34F, width}, {0.32F, width}, {0.34F, width}}}}};
+  CardPlan plan{.id = has_steps_ ? "performance.cards_steps" : "performance.cards",
+                .parts = {{.share = wanted, .least = timeline_height(theme, 15, kMostReadable)}}};
+  if (has_steps_) {
+    plan.parts.push_back({.share = 0.5F * rest,
+                          .least = theme.px(170),
+                          .parts = {{0.42F, width}, {0.30F, width}, {0.28F, width}}});
+  }
+  plan.parts.push_back(
+      {.share = 0.55F * rest, .least = theme.px(160), .parts = {{0.42F, width}, {0.58F, width}}});
+  plan.parts.push_back({.share = 0.45F * rest,
+                        .least = theme.px(136),
+                        .parts = {{0.34F, width}, {0.32F, width}, {0.34F, width}}});
+  return plan;
 }
 
 CardSpec PerformancePanel::replays_card(const PanelContext& context) {

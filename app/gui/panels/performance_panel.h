@@ -10,6 +10,7 @@
 #include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/performance_model.h"
+#include "app/gui/panels/recorded_steps_cards.h"
 #include "app/gui/panels/time_notes.h"
 #include "app/gui/panels/timeline_details.h"
 #include "app/gui/panels/timeline_find.h"
@@ -81,6 +82,8 @@ class PerformancePanel : public PagePanel {
 
   PerformanceModel model_;
   CardBoard board_;
+  RecordedStepsCards steps_;
+  bool has_steps_ = false;  // the run's routing was recorded, so that its steps have cards
   bool has_run_ = false;
   WorkPulse pulse_;
   TimelineFind find_;

@@ -48,6 +48,12 @@ const engine::ShapePreset* ControlRail::preset_named(const std::string& name) co
 }
 
 void ControlRail::file_inspected(const FileReport& report) {
+  if (report.asked) {
+    routing_.asked = *report.asked;
+    routing_.facts = report.routing;
+    routing_.error = report.error;
+    return;
+  }
   for (FileField& field : files_) {
     if (field.inspected_path != report.path) continue;
     field.tensors = report.tensors;
@@ -61,7 +67,8 @@ void ControlRail::follow(const engine::RunRequest& request) {
     const engine::InputSpec& input = input_of(shown, static_cast<RequestOperand>(i));
     if (const auto* file = std::get_if<engine::FileInput>(&input)) files_[i].text = file->path;
   }
-  routing_text_ = request.routing.path;
+  routing_.text = request.routing.path;
+  routing_.tensor = request.routing.tensor;
 }
 
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
@@ -89,7 +96,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     draw_controls("input.seed", "input.seed", request);
     section("Routing");
     draw_controls("routing.distribution", "routing.distribution", request);
-    draw_routing_file(request.routing);
+    draw_routing_file(request);
     draw_controls("routing.alignment", "routing.alignment", request);
     section("Step");
     const engine::StepKind step = request.step;
@@ -102,7 +109,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     draw_controls("recipe.scaling", "recipe.stochastic", request);
     draw_engine(request);
     section("Measure");
-    draw_controls("measure.trace", "measure.observer", request);
+    draw_controls("measure.trace", "measure.recorded_steps", request);
   }
   context_ = &context;
   {

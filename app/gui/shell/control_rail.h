@@ -18,6 +18,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"
 #include "engine/input/presets.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
@@ -27,7 +28,7 @@ struct RailWishes {
   bool cancel = false;
   std::optional<FilePurpose> browse;
   std::optional<UseTensor> tensor;      // a file that was named
-  std::optional<std::string> inspect;   // a tensor file whose header the worker should read
+  std::optional<FileQuestion> inspect;  // a file that the worker should read
   std::optional<std::string> cublaslt;  // another library: needs a new worker
 };
 
@@ -62,7 +63,9 @@ class ControlRail {
   void draw_shape(engine::RunRequest& request);
   void draw_operand(RequestOperand operand, engine::RunRequest& request);
   void draw_operand_file(RequestOperand operand, engine::RunRequest& request);
-  void draw_routing_file(engine::RoutingSpec& routing);
+  void draw_routing_file(engine::RunRequest& request);
+  /// What the worker found in it, and the button that takes its sizes over.
+  void draw_recording(engine::RunRequest& request);
   /// A field for a path with a button that browses; true once the field was edited and left.
   bool draw_path(const std::string& prefix, std::string& text, const char* tooltip,
                  FilePurpose purpose);
@@ -105,7 +108,13 @@ class ControlRail {
   std::vector<std::string> preset_labels_;
   std::vector<controls::Options> preset_options_;
   std::array<FileField, 4> files_;  // by RequestOperand
-  std::string routing_text_;
+  struct RoutingField {
+    std::string text;                          // as typed, taken over when the field is left
+    std::string tensor;                        // likewise
+    std::optional<engine::RoutingSpec> asked;  // what the rest answers
+    std::optional<engine::RoutingFacts> facts;
+    std::string error;
+  } routing_;
   float footer_height_ = 0;
 
   // Of the frame being drawn only.

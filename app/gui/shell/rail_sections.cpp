@@ -154,7 +154,7 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
   // A recording does not decide which files the worker opens.
   const bool own = context_->read_only.empty();
   if (own && !file.path.empty() && field.tensors.empty() && field.error.empty()) {
-    wishes_.inspect = file.path;
+    wishes_.inspect = FileQuestion{.path = file.path};
   }
   error_under(text.field);
   if (!field.error.empty()) {
@@ -197,13 +197,70 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
   }
 }
 
-void ControlRail::draw_routing_file(engine::RoutingSpec& routing) {
+void ControlRail::draw_routing_file(engine::RunRequest& request) {
+  engine::RoutingSpec& routing = request.routing;
   if (routing.distribution != engine::RoutingDistribution::File) return;
-  if (draw_path("routing", routing_text_, "A .json list or .npy of integers, one split per expert",
-                FilePurpose::Routing)) {
-    routing.path = routing_text_;
+  if (draw_path(
+          "routing", routing_.text,
+          "Splits, or a recording: rows per expert by step, or the experts of every token, as "
+          ".json, .npy or .safetensors, as the worker's machine names it",
+          FilePurpose::Routing)) {
+    routing.path = routing_.text;
   }
   error_under("routing.path");
+  if (routing.path.empty()) return;
+  draw_recording(request);
+  if (!routing.path.ends_with(".npy")) {
+    controls::input_text(
+        *context_, "routing.tensor", "  Tensor", routing_.tensor,
+        {.tooltip = "Name of the tensor or list in the file; empty = the only one, "
+                    "or one with a usual name"});
+    if (ImGui::IsItemDeactivatedAfterEdit()) routing.tensor = routing_.tensor;
+    error_under("routing.tensor");
+  }
+  draw_controls("routing.numbers", "routing.steps", request);
+}
+
+void ControlRail::draw_recording(engine::RunRequest& request) {
+  engine::RoutingSpec question = request.routing;
+  question.alignment = 1;  // does not change what is in the file
+  const bool answered = routing_.asked == question;
+  // A recording does not decide which files the worker opens.
+  if (!answered && context_->read_only.empty()) {
+    wishes_.inspect = FileQuestion{.path = question.path, .routing = question};
+  }
+  if (!answered) return;
+  if (!routing_.facts) {
+    const TextColorScope color(context_->theme.colors.bad);
+    return show_wrapped(routing_.error);
+  }
+  const engine::RoutingFacts& facts = *routing_.facts;
+  std::string text = fmt::format("{}: {} of {} step{}, up to {} rows", facts.source, facts.steps,
+                                 facts.file_steps, facts.file_steps == 1 ? "" : "s",
+                                 plot::count_text(static_cast<std::uint64_t>(facts.largest_step)));
+  if (facts.layers > 1) text += fmt::format("; {} layers", facts.layers);
+  if (facts.dropped > 0) {
+    text += fmt::format("; {} choice{} without an expert",
+                        plot::count_text(static_cast<std::uint64_t>(facts.dropped)),
+                        facts.dropped == 1 ? "" : "s");
+  }
+  {
+    const TextColorScope color(context_->theme.colors.dim_text);
+    show_wrapped(text);
+  }
+  controls::record(*context_, "routing.recording", "what the routing file holds", "text", text,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  const engine::RunRequest fitted = engine::fitted_to_recording(request, facts);
+  if (fitted == request) return;
+  row_label("");
+  if (controls::button(
+          *context_, "routing.use_sizes", "Use this file's sizes",
+          {.tooltip =
+               fmt::format("{} experts, {} tokens, {} iterations: every step once",
+                           fitted.shape.num_experts, fitted.shape.tokens, fitted.launch.iterations),
+           .width = -1})) {
+    request = fitted;
+  }
 }
 
 void ControlRail::draw_engine(engine::RunRequest& request) {

@@ -171,7 +171,7 @@ void Shell::carry_out(const Command& command) {
                  },
                  [&](const ChooseRequest& order) { workbench_.choose(order.request); },
                  [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
-                 [&](const InspectFile& order) { runs.inspect_file(order.path); },
+                 [&](const InspectFile& order) { runs.inspect_file(order.question); },
                  [&](const SelectRun& order) { runs.state.select_run(order.index); },
                  [&](const SelectExpert& order) { runs.state.expert = order.expert; },
                  [&](const SkipThrottled& order) { runs.state.skip_throttled = order.skip; },

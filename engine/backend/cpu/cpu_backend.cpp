@@ -63,6 +63,17 @@ Error ran_out_during(const char* what) {
                       what, static_cast<double>(available_memory_bytes()) / 0x1p30)};
 }
 
+/// The shape of the step with the largest expert: what memory is planned for.
+GroupedShape widest(const ResolvedRouting& routing) {
+  GroupedShape shape = routing.shape;
+  if (!routing.recording) return shape;
+  const auto largest = [](const RecordedStep& step) {
+    return *std::ranges::max_element(step.splits);
+  };
+  shape.splits = std::ranges::max_element(routing.recording->steps, {}, largest)->splits;
+  return shape;
+}
+
 Status check_memory(const MemoryPlan& plan, const GroupedShape& shape, std::int64_t available) {
   if (available == 0 || plan.step_bytes + plan.kept_bytes <= available) return {};
   const auto largest = std::max_element(shape.splits.begin(), shape.splits.end());
@@ -116,16 +127,16 @@ class CpuBackend final : public Backend {
         return Error{ErrorCode::Unsupported, verdict.sentence};
       }
     }
-    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
+    ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
+    const GroupedShape& shape = routing.shape;
     result.splits = shape.splits;
-    result.flop = step_flop(request, shape.splits);
 
     context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
     context.progress.timed_since_ns.store(0);
     context.progress.stage.store(static_cast<int>(Stage::Memory));
     context.progress.fraction.store(0.0);
-    ENGINE_TRY(load(result.effective, shape));
+    ENGINE_TRY(load(result.effective, widest(routing)));
 
     const int iterations = request.launch.iterations;
     ObservedRun observed(context.observer);
@@ -136,19 +147,33 @@ class CpuBackend final : public Backend {
                                                            .buffers = buffers_,
                                                            .context = context,
                                                            .progress = progress});
-    progress.expect(shape.num_experts() * kStatisticsUnits + iterations * step->units());
+    const StepsToMeasure more = routing.recording ? steps_to_measure(result.effective.measure,
+                                                                     *routing.recording, iterations)
+                                                  : StepsToMeasure{};
+    progress.expect(shape.num_experts() * kStatisticsUnits * (1.0 + more.steps) +
+                    iterations * step->units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = std::ranges::any_of(
         step_parts(result.effective),
         [](const StepPart& part) { return traits_of(part.request.recipe).remembers_amax(); });
     Status status = measure_last ? Status() : step->measure_statistics(result);
     if (status.ok()) status = step->prepare();
-    if (status.ok()) status = run_iterations(*step, progress, context, result);
+    if (status.ok()) {
+      status = run_iterations(*step, routing.splits_of_steps(), progress, context, result);
+    }
     if (status.ok() && measure_last) {
       context.progress.iteration.store(-1);
+      step->set_splits(shape.splits);
       status = step->measure_statistics(result);
     }
     if (!status.ok()) return status.error();
+    result.flop = flop_of_row(request) *
+                  mean_rows(result.splits, routing.recording, result.iterations.size());
+    if (routing.recording) {
+      add_times(result.iterations, routing.recording->steps);
+      ENGINE_TRY(measure_steps(*step, more, context, *routing.recording));
+      result.recording = std::move(routing.recording);
+    }
     observed.end();
     if (result.effective.measure.ceilings) {
       result.measurements.ceilings = measure_cpu_ceilings(shape);
@@ -191,8 +216,33 @@ class CpuBackend final : public Backend {
     return {};
   }
 
-  static Status run_iterations(HostStep& step, StepProgress& progress, RunContext& context,
-                               RunResult& result) {
+  /// The splits of every step that iterations have in turn: set outside of their times.
+  using Splits = std::vector<std::vector<std::int64_t>>;
+
+  static Status route(HostStep& step, const std::vector<std::int64_t>& splits,
+                      const RunRequest& request) {
+    step.set_splits(splits);
+    // What forward saved belongs to these rows.
+    return request.linear.passes == StepPasses::Backward ? step.prepare() : Status{};
+  }
+
+  static Status measure_steps(HostStep& step, const StepsToMeasure& wanted, RunContext& context,
+                              RecordedRouting& recording) {
+    recording.numerics = wanted.words;
+    context.progress.stage.store(static_cast<int>(Stage::Check));
+    for (int i = 0; i < wanted.steps; ++i) {
+      context.progress.iteration.store(i);
+      context.progress.iterations.store(wanted.steps);
+      RecordedStep& one = recording.steps[static_cast<std::size_t>(i)];
+      step.set_splits(one.splits);
+      ENGINE_ASSIGN(const OutputErrors errors, step.measure_errors());
+      errors.write_to(one);
+    }
+    return {};
+  }
+
+  static Status run_iterations(HostStep& step, const Splits& splits, StepProgress& progress,
+                               RunContext& context, RunResult& result) {
     StoppingRule rule(result.effective.launch);
     const std::int64_t begun_ns = steady_ns();
     // How many there will be is not known: progress is by the time that they may take.
@@ -206,6 +256,10 @@ class CpuBackend final : public Backend {
     const HostConditions conditions(result.effective.measure);
     for (int iteration = 0; rule.goes_on(iteration, result.iterations, steady_ns() - begun_ns);
          ++iteration) {
+      if (splits.size() > 1) {
+        ENGINE_TRY(route(step, splits[static_cast<std::size_t>(iteration) % splits.size()],
+                         result.effective));
+      }
       conditions.before();
       context.progress.iteration.store(iteration);
       context.progress.iterations.store(rule.expected());

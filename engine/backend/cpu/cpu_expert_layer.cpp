@@ -19,10 +19,11 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
     : setup_(setup),
       up_request_(projection_of(setup.request, Projection::Up)),
       down_request_(projection_of(setup.request, Projection::Down)),
+      shape_(setup.shape),
       down_shape_(shape_of(down_request_, setup.shape)),
       tensors_(reserve_intermediates()),
       up_({.request = up_request_,
-           .shape = setup_.shape,
+           .shape = shape_,
            .operands = setup.up,
            .buffers = setup.buffers.up,
            .context = setup.context,
@@ -50,8 +51,8 @@ bool CpuExpertLayer::fuses(Projection which) const {
 }
 
 CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
-  const std::int64_t tokens = setup_.shape.sum_m();
-  const std::int64_t h = tokens * setup_.shape.n;
+  const std::int64_t tokens = setup_.request.shape.tokens;  // of any splits
+  const std::int64_t h = tokens * shape_.n;
   const std::int64_t a = tokens * activated_columns();
   const std::int64_t layers = setup_.request.layers;
   // Codes are kept by the projection; without them its weight gradients read these.
@@ -71,7 +72,7 @@ CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
 }
 
 const std::uint16_t* CpuExpertLayer::h_of(int layer, int expert) const {
-  return tensors_.h + layer * tensors_.h_stride + up_.first_row(expert) * setup_.shape.n;
+  return tensors_.h + layer * tensors_.h_stride + up_.first_row(expert) * shape_.n;
 }
 
 const std::uint16_t* CpuExpertLayer::da_of(int expert) const {
@@ -128,7 +129,7 @@ kernels::GroupedInput CpuExpertLayer::activation_input(int layer, int expert,
 kernels::GroupedInput CpuExpertLayer::gradient_input(int layer, int expert,
                                                      const std::int64_t (&offsets)[2]) const {
   kernels::GroupedInput input = activation_input(layer, expert, offsets);
-  input.columns = setup_.shape.n;
+  input.columns = shape_.n;
   input.output_gradient = da_of(expert);
   return input;
 }
@@ -146,9 +147,9 @@ void CpuExpertLayer::activate_gradient(int layer, int expert) {
   const std::int64_t offsets[2] = {0, up_.rows(expert)};
   if (offsets[1] == 0) return;
   const HostSpan span(setup_.context, {Stage::Activation, 2 * layer, expert}, "dH");
-  kernels::activate_cpu({.input = gradient_input(layer, expert, offsets),
-                         .output = tensors_.dh + layer * tensors_.dh_stride +
-                                   up_.first_row(expert) * setup_.shape.n});
+  kernels::activate_cpu(
+      {.input = gradient_input(layer, expert, offsets),
+       .output = tensors_.dh + layer * tensors_.dh_stride + up_.first_row(expert) * shape_.n});
 }
 
 void CpuExpertLayer::forward(int layer, int expert, bool quantize_weights) {
@@ -183,9 +184,16 @@ void CpuExpertLayer::run_expert(int expert) {
   weight_gradients(0, expert);
 }
 
+void CpuExpertLayer::set_splits(const std::vector<std::int64_t>& splits) {
+  shape_.splits = splits;
+  down_shape_.splits = splits;
+  up_.set_splits(splits);
+  down_.set_splits(splits);
+}
+
 double CpuExpertLayer::units() const {
   const double passes = (runs_forward() ? 1.0 : 0.0) + (runs_backward() ? 2.0 : 0.0);
-  return passes * setup_.request.layers * setup_.shape.num_experts();
+  return passes * setup_.request.layers * shape_.num_experts();
 }
 
 Status CpuExpertLayer::prepare() {
@@ -193,7 +201,7 @@ Status CpuExpertLayer::prepare() {
   const int casts = std::max(traits_of(up_request_.recipe).steps_to_settle(),
                              traits_of(down_request_.recipe).steps_to_settle());
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+    for (int expert = 0; expert < shape_.num_experts(); ++expert) {
       if (!setup_.progress.advance(expert, 0.0)) return cancelled();
       for (int cast = 0; cast < casts; ++cast) {
         forward(layer, expert, true);
@@ -207,7 +215,7 @@ Status CpuExpertLayer::prepare() {
 
 template <class Work>
 bool CpuExpertLayer::each_expert(Work&& work) {
-  for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+  for (int expert = 0; expert < shape_.num_experts(); ++expert) {
     if (!setup_.progress.advance(expert, 1.0)) return false;
     work(expert);
   }

@@ -25,7 +25,7 @@ class CpuExpertLayer final : public HostStep {
  public:
   struct Setup {
     const RunRequest& request;  // effective settings
-    const GroupedShape& shape;  // of the up projection
+    const GroupedShape& shape;  // of the up projection, with the splits of the first iteration
     LoadedOperands& up;         // X and Wup
     LoadedOperands& down;       // Wdown and dY
     LayerBuffers& buffers;
@@ -37,11 +37,13 @@ class CpuExpertLayer final : public HostStep {
   CpuExpertLayer(const CpuExpertLayer&) = delete;
   CpuExpertLayer& operator=(const CpuExpertLayer&) = delete;
 
+  void set_splits(const std::vector<std::int64_t>& splits) override;
   Status prepare() override;
   Status run(int iteration) override;
   /// The first half of run(), of a step that runs forward.
   Status run_forward(int iteration);
   Status measure_statistics(RunResult& result) override;
+  Result<OutputErrors> measure_errors() override;
   double units() const override;
   std::int64_t reading_ns() const override { return up_.reading_ns() + down_.reading_ns(); }
 
@@ -54,7 +56,7 @@ class CpuExpertLayer final : public HostStep {
   const RunRequest& projection(Projection which) const {
     return which == Projection::Up ? up_request_ : down_request_;
   }
-  const GroupedShape& shape() const { return setup_.shape; }
+  const GroupedShape& shape() const { return shape_; }
   RunContext& context() { return setup_.context; }
   StepProgress& progress() { return setup_.progress; }
   bool runs_forward() const { return setup_.request.linear.passes != StepPasses::Backward; }
@@ -104,6 +106,7 @@ class CpuExpertLayer final : public HostStep {
   Setup setup_;
   RunRequest up_request_;
   RunRequest down_request_;
+  GroupedShape shape_;
   GroupedShape down_shape_;
   Intermediates tensors_;
   // After what they refer to.

@@ -53,7 +53,7 @@ bool StepProgress::advance(int expert, double units) {
 }
 
 CpuStep::CpuStep(const Setup& setup)
-    : setup_(setup), own_progress_(setup.context.progress), row_offsets_(1, 0) {
+    : setup_(setup), own_progress_(setup.context.progress), shape_(setup.shape) {
   const LinearSymbols& symbols = setup_.symbols;
   for (const auto& [role, symbol] :
        {std::pair{OperandRole::Activations, symbols.x}, std::pair{OperandRole::Weights, symbols.w},
@@ -65,9 +65,7 @@ CpuStep::CpuStep(const Setup& setup)
                               .round = fmt::format("round {}", symbol)};
   }
   sum_name_ = fmt::format("sum {}'s columns", symbols.dy);
-  for (const std::int64_t rows : setup_.shape.splits) {
-    row_offsets_.push_back(row_offsets_.back() + rows);
-  }
+  find_rows();
   const bool quantizes = traits_of(setup_.request.recipe).quantizes();
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
@@ -88,14 +86,32 @@ CpuStep::CpuStep(const Setup& setup)
                                  [](const LayerOutputs& layer) { return layer.dw != nullptr; });
   if (!setup_.outputs.empty() && given) return;
   const bool all = setup_.request.linear.accumulate_wgrad;
-  const std::int64_t slots =
-      all ? std::int64_t{setup_.request.layers} * setup_.shape.num_experts() : 1;
+  const std::int64_t slots = all ? std::int64_t{setup_.request.layers} * shape_.num_experts() : 1;
   const std::int64_t bytes = slots * weight_gradient_bytes();
   std::fill_n(setup_.buffers.weight_gradient.reserve(bytes), bytes, std::byte{0});
 }
 
+void CpuStep::find_rows() {
+  row_offsets_.assign(1, 0);
+  for (const std::int64_t rows : shape_.splits) {
+    row_offsets_.push_back(row_offsets_.back() + rows);
+  }
+}
+
+void CpuStep::set_splits(const std::vector<std::int64_t>& splits) {
+  if (splits == shape_.splits) return;
+  shape_.splits = splits;
+  find_rows();
+  const bool quantizes = traits_of(setup_.request.recipe).quantizes();
+  for (const OperandRole role : {OperandRole::Activations, OperandRole::Gradients}) {
+    if (role == OperandRole::Gradients && !runs_backward()) continue;
+    stage(role, Direction::Rowwise).set_splits(splits);
+    if (runs_backward() && quantizes) stage(role, Direction::Columnwise).set_splits(splits);
+  }
+}
+
 void CpuStep::configure(OperandRole role, Direction direction) {
-  const GroupedShape& shape = setup_.shape;
+  const GroupedShape& shape = shape_;
   const bool weights = role == OperandRole::Weights;
   LoadedOperands& operands = setup_.operands;
   const auto element = [&] {
@@ -134,17 +150,17 @@ const std::vector<FedOperand>& CpuStep::fed(OperandRole role) const {
 
 double CpuStep::units() const {
   const double passes = (runs_forward() ? 1.0 : 0.0) + (runs_backward() ? 2.0 : 0.0);
-  return passes * setup_.request.layers * setup_.shape.num_experts();
+  return passes * setup_.request.layers * shape_.num_experts();
 }
 
 ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
   const bool w = role == OperandRole::Weights;
-  const std::int64_t count = w ? setup_.shape.n : rows(expert);
+  const std::int64_t count = w ? shape_.n : rows(expert);
   const std::int64_t first = w ? expert * count : first_row(expert);
   if (!fed(role).empty()) {
     const FedOperand& from = fed(role)[static_cast<std::size_t>(layer)];
     const kernels::GroupedInput widths{
-        .columns = role == OperandRole::Gradients ? setup_.shape.n : setup_.shape.k,
+        .columns = role == OperandRole::Gradients ? shape_.n : shape_.k,
         .activation = from.activation,
         .output_gradient = from.output_gradient};
     const std::int64_t width = element_bytes(setup_.request.recipe.high_precision);
@@ -192,7 +208,7 @@ const float* CpuStep::widen(OperandRole role, Direction direction, int layer, in
   OperandStage& of = stage(role, direction);
   // Codes and rounded elements are the stage's own: nothing has to be read.
   const bool own = of.plan().quantized() || of.plan().rounded();
-  const std::int64_t count = role == OperandRole::Weights ? setup_.shape.n : rows(expert);
+  const std::int64_t count = role == OperandRole::Weights ? shape_.n : rows(expert);
   return of.widen(own ? ExpertElements{expert, count, nullptr} : elements(role, layer, expert),
                   layer);
 }
@@ -223,8 +239,8 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
     product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
              .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
              .m = m,
-             .n = setup_.shape.n,
-             .k = setup_.shape.k,
+             .n = shape_.n,
+             .k = shape_.k,
              .y_type = setup_.request.recipe.high_precision,
              .y = output_of(layer, expert),
              .cancel = &setup_.context.progress.cancel});
@@ -236,7 +252,7 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
 
 void CpuStep::add_bias(int layer, int expert, std::int64_t rows, ElementType type,
                        void* values) const {
-  const std::int64_t n = setup_.shape.n;
+  const std::int64_t n = shape_.n;
   const std::int64_t offsets[2] = {0, rows};
   kernels::add_bias_cpu({.values = values,
                          .type = type,
@@ -250,7 +266,7 @@ void CpuStep::add_bias(int layer, int expert, std::int64_t rows, ElementType typ
 
 void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
   const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), sum_name_.c_str());
-  const std::int64_t n = setup_.shape.n;
+  const std::int64_t n = shape_.n;
   const OperandStage& of = stage(OperandRole::Gradients, Direction::Rowwise);
   std::int64_t offsets[2] = {0, dy.rows};
   kernels::GroupedInput input = of.input(dy, offsets);
@@ -282,26 +298,26 @@ void CpuStep::backward(int layer, int expert) {
            .w = widen(OperandRole::Weights, Direction::Columnwise, layer, expert),
            .w_transposed = true,
            .m = dy.rows,
-           .n = setup_.shape.k,
-           .k = setup_.shape.n,
+           .n = shape_.k,
+           .k = shape_.n,
            .y_type = setup_.request.recipe.high_precision,
            .y = input_gradient_of(layer, expert),
            .cancel = &setup_.context.progress.cancel});
 }
 
 std::int64_t CpuStep::weight_gradient_bytes() const {
-  return setup_.shape.n * setup_.shape.k * element_bytes(setup_.request.linear.wgrad_type);
+  return shape_.n * shape_.k * element_bytes(setup_.request.linear.wgrad_type);
 }
 
 std::uint16_t* CpuStep::output_of(int layer, int expert) {
-  const std::int64_t n = setup_.shape.n;
+  const std::int64_t n = shape_.n;
   void* const given = outputs_of(layer).y;
   if (given != nullptr) return static_cast<std::uint16_t*>(given) + first_row(expert) * n;
   return setup_.buffers.product.reserve(rows(expert) * n);
 }
 
 std::uint16_t* CpuStep::input_gradient_of(int layer, int expert) {
-  const std::int64_t k = setup_.shape.k;
+  const std::int64_t k = shape_.k;
   void* const given = outputs_of(layer).dx;
   if (given != nullptr) return static_cast<std::uint16_t*>(given) + first_row(expert) * k;
   return setup_.buffers.input_gradient.reserve(rows(expert) * k);
@@ -310,14 +326,14 @@ std::uint16_t* CpuStep::input_gradient_of(int layer, int expert) {
 std::uint16_t* CpuStep::bias_gradient() {
   void* const given = outputs_of(0).bias_gradient;
   if (given != nullptr) return static_cast<std::uint16_t*>(given);
-  return setup_.buffers.bias_gradient.reserve(setup_.shape.num_experts() * setup_.shape.n);
+  return setup_.buffers.bias_gradient.reserve(shape_.num_experts() * shape_.n);
 }
 
 std::byte* CpuStep::weight_gradient_of(int layer, int expert) {
   if (void* const given = outputs_of(layer).dw; given != nullptr) {
     return static_cast<std::byte*>(given) + expert * weight_gradient_bytes();
   }
-  const std::int64_t slot = std::int64_t{layer} * setup_.shape.num_experts() + expert;
+  const std::int64_t slot = std::int64_t{layer} * shape_.num_experts() + expert;
   const bool all = setup_.request.linear.accumulate_wgrad;
   return setup_.buffers.weight_gradient.get() + (all ? slot * weight_gradient_bytes() : 0);
 }
@@ -341,8 +357,8 @@ void CpuStep::weight_gradient(int layer, int expert) {
        .w = empty ? nullptr : widen(OperandRole::Activations, Direction::Columnwise, layer, expert),
        .x_transposed = true,
        .w_transposed = true,
-       .m = setup_.shape.n,
-       .n = setup_.shape.k,
+       .m = shape_.n,
+       .n = shape_.k,
        .k = m,
        .y_type = setup_.request.linear.wgrad_type,
        .y = weight_gradient_of(layer, expert),
@@ -372,7 +388,7 @@ Status CpuStep::prepare() {
   if (runs_forward()) return {};
   const int casts = traits_of(setup_.request.recipe).steps_to_settle();
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+    for (int expert = 0; expert < shape_.num_experts(); ++expert) {
       if (!advance(expert, 0.0)) return cancelled();
       for (int cast = 0; cast < casts; ++cast) quantize_saved(layer, expert, true);
     }
@@ -382,7 +398,7 @@ Status CpuStep::prepare() {
 
 Status CpuStep::run(int iteration) {
   const LinearOptions& linear = setup_.request.linear;
-  const int experts = setup_.shape.num_experts();
+  const int experts = shape_.num_experts();
   const bool quantize_weights = iteration % linear.micro_batches == 0;
   for (int layer = 0; runs_forward() && layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < experts; ++expert) {

@@ -41,7 +41,7 @@ class CpuStep final : public HostStep {
  public:
   struct Setup {
     const RunRequest& request;  // effective settings
-    const GroupedShape& shape;
+    const GroupedShape& shape;  // with the splits of the first iteration
     LoadedOperands& operands;
     StepBuffers& buffers;
     RunContext context;
@@ -61,9 +61,11 @@ class CpuStep final : public HostStep {
   /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
 
+  void set_splits(const std::vector<std::int64_t>& splits) override;
   Status prepare() override;
   Status run(int iteration) override;
   Status measure_statistics(RunResult& result) override;
+  Result<OutputErrors> measure_errors() override;
 
   /// One expert of one layer: quantize both operands, then Y.
   void forward(int layer, int expert, bool quantize_weights);
@@ -102,7 +104,7 @@ class CpuStep final : public HostStep {
 
   std::int64_t reading_ns() const override { return reading_ns_; }
   const RunRequest& request() const { return setup_.request; }
-  const GroupedShape& shape() const { return setup_.shape; }
+  const GroupedShape& shape() const { return shape_; }
   LoadedOperands& operands() { return setup_.operands; }
   StepBuffers& buffers() { return setup_.buffers; }
   RunContext& context() { return setup_.context; }
@@ -111,9 +113,7 @@ class CpuStep final : public HostStep {
   std::int64_t first_row(int expert) const {
     return row_offsets_[static_cast<std::size_t>(expert)];
   }
-  std::int64_t rows(int expert) const {
-    return setup_.shape.splits[static_cast<std::size_t>(expert)];
-  }
+  std::int64_t rows(int expert) const { return shape_.splits[static_cast<std::size_t>(expert)]; }
 
   /// StepProgress::advance().
   bool advance(int expert, double units) { return progress().advance(expert, units); }
@@ -121,6 +121,7 @@ class CpuStep final : public HostStep {
   double units() const override;
 
  private:
+  void find_rows();
   void configure(OperandRole role, kernels::Direction direction);
   void quantize(OperandRole role, kernels::Direction direction, const ExpertElements& elements,
                 int layer);
@@ -144,6 +145,7 @@ class CpuStep final : public HostStep {
 
   Setup setup_;
   StepProgress own_progress_;
+  GroupedShape shape_;
   std::array<SpanNames, 3> names_;                  // by OperandRole
   std::string sum_name_;                            // of the span of db
   std::vector<std::int64_t> row_offsets_;           // [experts + 1]

@@ -29,6 +29,21 @@ constexpr std::size_t index_of(LayerTensor operand) {
 }
 const LayerOperand& operand_of(LayerTensor tensor) { return *traits_of(tensor).operand; }
 
+/// Adds the error of an expert's tensor.
+void compare_with(const ExpertLayerReference& reference, LayerTensor tensor, const void* value,
+                  ElementType type, GroupProductError& error) {
+  const std::int64_t offsets[2] = {0, reference.rows(tensor)};
+  if (offsets[1] == 0) return;
+  kernels::product_error_cpu({.product = value,
+                              .product_type = type,
+                              .reference = reference.of(tensor),
+                              .row_offsets = offsets,
+                              .num_groups = 1,
+                              .capacity_rows = offsets[1],
+                              .columns = reference.columns(tensor),
+                              .errors = &error});
+}
+
 class Statistics {
  public:
   explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
@@ -114,16 +129,7 @@ class Statistics {
   }
   void compare(LayerTensor tensor, const void* value, ElementType type,
                GroupProductError& error) const {
-    const std::int64_t offsets[2] = {0, reference_.rows(tensor)};
-    if (offsets[1] == 0) return;
-    kernels::product_error_cpu({.product = value,
-                                .product_type = type,
-                                .reference = reference_.of(tensor),
-                                .row_offsets = offsets,
-                                .num_groups = 1,
-                                .capacity_rows = offsets[1],
-                                .columns = reference_.columns(tensor),
-                                .errors = &error});
+    compare_with(reference_, tensor, value, type, error);
   }
 
   /// The operand before it was quantized: loaded, or what the activation made, by itself.
@@ -271,7 +277,7 @@ class Statistics {
 
 Status CpuExpertLayer::measure_statistics(RunResult& result) {
   Statistics statistics(*this);
-  for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+  for (int expert = 0; expert < shape_.num_experts(); ++expert) {
     if (!setup_.progress.advance(expert, kStatisticsUnits)) return cancelled();
     run_expert(expert);
     if (setup_.progress.is_cancelled()) return cancelled();
@@ -287,6 +293,30 @@ Status CpuExpertLayer::measure_statistics(RunResult& result) {
   result.backward = runs_backward();
   statistics.finish(result);
   return {};
+}
+
+Result<OutputErrors> CpuExpertLayer::measure_errors() {
+  OutputErrors errors;
+  ExpertLayerReference reference(*this);
+  const ElementType type = request().recipe.high_precision;
+  for (int expert = 0; expert < shape_.num_experts(); ++expert) {
+    if (!setup_.progress.advance(expert, kStatisticsUnits)) return cancelled();
+    run_expert(expert);
+    if (setup_.progress.is_cancelled()) return cancelled();
+    const HostSpan span(setup_.context, {Stage::Check, 0, expert}, "errors");
+    reference.compute(expert);
+    if (runs_forward()) {
+      compare_with(reference, LayerTensor::Y, down_.output_of(0, expert), type, errors.y);
+    }
+    if (!runs_backward()) continue;
+    compare_with(reference, LayerTensor::DX, up_.input_gradient_of(0, expert), type, errors.dx);
+    compare_with(reference, LayerTensor::DWUp, up_.weight_gradient_of(0, expert),
+                 request().linear.wgrad_type, errors.dw);
+    up_.clear_weight_gradient(0, expert);
+    down_.clear_weight_gradient(0, expert);
+  }
+  if (setup_.progress.is_cancelled()) return cancelled();
+  return errors;
 }
 
 }  // namespace engine

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
+#include "engine/quantize/output_errors.h"
 
 namespace engine {
 
@@ -36,6 +38,9 @@ inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in un
 class HostStep {
  public:
   virtual ~HostStep() = default;
+  /// Of the iterations to come: rows of every expert, in all at most those of X. A backward-only
+  /// step needs prepare() after it.
+  virtual void set_splits(const std::vector<std::int64_t>& splits) = 0;
   /// What a backward-only step reads of the preceding forward step; otherwise nothing.
   virtual Status prepare() = 0;
   /// All passes, layers and experts once. Cancelled on request.
@@ -43,6 +48,8 @@ class HostStep {
   /// Layer 0, expert by expert through the same code as run(), with experts * kStatisticsUnits of
   /// progress: RunResult's statistics of operands and errors of products.
   virtual Status measure_statistics(RunResult& result) = 0;
+  /// The errors of the outputs alone, in the same way and with the same progress.
+  virtual Result<OutputErrors> measure_errors() = 0;
   /// Progress units of one iteration.
   virtual double units() const = 0;
   /// Nanoseconds spent reading operands so far: not part of the step.

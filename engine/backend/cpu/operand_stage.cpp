@@ -7,9 +7,7 @@
 #include "kernels/dequantize/dequantize.h"
 
 namespace engine {
-void OperandStage::configure(OperandPlan plan) {
-  plan_ = std::move(plan);
-  calls_ = 0;
+void OperandStage::lay_out() {
   scale_offsets_.assign(1, 0);
   code_offsets_.clear();
   std::int64_t codes = 0;
@@ -30,16 +28,35 @@ void OperandStage::configure(OperandPlan plan) {
   if (plan_.rounded()) rounded_.reserve(code_count);
   if (!plan_.quantized()) return;
   codes_.reserve(code_count);
+}
+
+void OperandStage::configure(OperandPlan plan) {
+  plan_ = std::move(plan);
+  calls_ = 0;
+  lay_out();
+  if (!plan_.quantized()) return;
+  clear_scales();
+  const auto slots = static_cast<std::int64_t>(code_offsets_.size());
+  std::fill_n(scale_.reserve(slots), slots, 1.0F);
+  if (!plan_.traits().remembers_amax()) return;
+  const std::int64_t history = slots * plan_.recipe.delayed.history_length;
+  std::fill_n(history_.reserve(history), history, 0.0F);
+}
+
+void OperandStage::set_splits(const std::vector<std::int64_t>& splits) {
+  plan_.splits = splits;
+  lay_out();
+  // Scales per tensor lie where they did, and delayed ones are those of the next step.
+  if (plan_.quantized() && !plan_.traits().remembers_amax()) clear_scales();
+}
+
+void OperandStage::clear_scales() {
   const auto slots = static_cast<std::int64_t>(code_offsets_.size());
   // Padding is never written by the kernels; groups without rows are never visited.
   const std::int64_t floats = scale_offsets_.back();
   std::fill_n(scales_.reserve(floats), floats, 1.0F);
   const std::int64_t amaxes = std::max(floats, slots);
   std::fill_n(amax_.reserve(amaxes), amaxes, 0.0F);
-  std::fill_n(scale_.reserve(slots), slots, 1.0F);
-  if (!plan_.traits().remembers_amax()) return;
-  const std::int64_t history = slots * plan_.recipe.delayed.history_length;
-  std::fill_n(history_.reserve(history), history, 0.0F);
 }
 
 OperandLayout OperandStage::layout(std::int64_t rows) const {

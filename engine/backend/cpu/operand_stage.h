@@ -47,6 +47,8 @@ struct OperandPlan {
 class OperandStage {
  public:
   void configure(OperandPlan plan);
+  /// Other rows per expert for the same operand: what delayed scaling remembers stays.
+  void set_splits(const std::vector<std::int64_t>& splits);
   const OperandPlan& plan() const { return plan_; }
 
   /// Only where RecipeTraits::measures_amax().
@@ -71,6 +73,8 @@ class OperandStage {
   std::int64_t first_scale(int expert) const;
 
  private:
+  void lay_out();
+  void clear_scales();
   std::size_t slot(int layer, int expert) const {
     return static_cast<std::size_t>(layer) * plan_.splits.size() + static_cast<std::size_t>(expert);
   }

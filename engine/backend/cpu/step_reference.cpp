@@ -51,10 +51,18 @@ StepReference::StepReference(CpuStep& step) : step_(step) {
 }
 
 void StepReference::measure(int expert, ExpertResult& result) {
-  if (step_.runs_forward()) result.fprop = fprop(expert);
+  OutputErrors errors;
+  add(expert, errors);
+  result.fprop = product_accuracy(errors.y);
+  result.dgrad = product_accuracy(errors.dx);
+  result.wgrad = product_accuracy(errors.dw);
+}
+
+void StepReference::add(int expert, OutputErrors& errors) {
+  if (step_.runs_forward()) kernels::add_errors(fprop(expert), errors.y);
   if (!step_.runs_backward()) return;
-  result.dgrad = dgrad(expert);
-  result.wgrad = wgrad(expert);
+  kernels::add_errors(dgrad(expert), errors.dx);
+  kernels::add_errors(wgrad(expert), errors.dw);
 }
 
 void StepReference::complete() {
@@ -92,7 +100,7 @@ const float* StepReference::fprop_rows(int expert, std::int64_t row, std::int64_
   return biased;
 }
 
-ProductAccuracy StepReference::fprop(int expert) {
+GroupProductError StepReference::fprop(int expert) {
   const GroupedShape& shape = step_.shape();
   GroupProductError error{};
   const std::int64_t rows = step_.rows(expert);
@@ -106,10 +114,10 @@ ProductAccuracy StepReference::fprop(int expert) {
                .columns = shape.n},
               error);
   }
-  return product_accuracy(error);
+  return error;
 }
 
-ProductAccuracy StepReference::dgrad(int expert) {
+GroupProductError StepReference::dgrad(int expert) {
   const GroupedShape& shape = step_.shape();
   GroupProductError error{};
   const std::int64_t rows = step_.rows(expert);
@@ -134,14 +142,14 @@ ProductAccuracy StepReference::dgrad(int expert) {
                .columns = shape.k},
               error);
   }
-  return product_accuracy(error);
+  return error;
 }
 
-ProductAccuracy StepReference::wgrad(int expert) {
+GroupProductError StepReference::wgrad(int expert) {
   const GroupedShape& shape = step_.shape();
   const std::int64_t rows = step_.rows(expert);
   GroupProductError error{};
-  if (rows == 0) return product_accuracy(error);
+  if (rows == 0) return error;
   float* dw = y_.reserve(shape.n * shape.k);
   const std::int64_t first = step_.first_row(expert);
   product({.x = read(step_.operands().gradients->source(), first, rows, g_),
@@ -160,7 +168,7 @@ ProductAccuracy StepReference::wgrad(int expert) {
              .rows = shape.n,
              .columns = shape.k},
             error);
-  return product_accuracy(error);
+  return error;
 }
 
 }  // namespace engine

@@ -18,13 +18,15 @@ class StepReference {
 
   /// Errors of the passes that ran, for the outputs just written by CpuStep::run_expert.
   void measure(int expert, ExpertResult& result);
+  /// The same, added to those of other experts.
+  void add(int expert, OutputErrors& errors);
   /// Every expert has been measured: the kept reference is complete.
   void complete();
 
  private:
-  ProductAccuracy fprop(int expert);
-  ProductAccuracy dgrad(int expert);
-  ProductAccuracy wgrad(int expert);
+  kernels::GroupProductError fprop(int expert);
+  kernels::GroupProductError dgrad(int expert);
+  kernels::GroupProductError wgrad(int expert);
   const float* fprop_rows(int expert, std::int64_t row, std::int64_t count);
   const float* weights(int expert);
 

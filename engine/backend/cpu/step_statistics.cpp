@@ -63,4 +63,19 @@ Status CpuStep::measure_statistics(RunResult& result) {
   return {};
 }
 
+Result<OutputErrors> CpuStep::measure_errors() {
+  OutputErrors errors;
+  StepReference reference(*this);
+  for (int expert = 0; expert < shape_.num_experts(); ++expert) {
+    if (!advance(expert, kStatisticsUnits)) return cancelled();
+    run_expert(expert);
+    if (is_cancelled()) return cancelled();
+    const HostSpan span(setup_.context, {Stage::Check, 0, expert}, "errors");
+    reference.add(expert, errors);
+    if (runs_backward()) clear_weight_gradient(0, expert);
+  }
+  if (is_cancelled()) return cancelled();
+  return errors;
+}
+
 }  // namespace engine

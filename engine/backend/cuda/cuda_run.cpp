@@ -15,6 +15,7 @@
 #include "engine/layer/layer_numerics.h"
 #include "engine/linear/iteration_clock.h"
 #include "engine/linear/output_check.h"
+#include "engine/linear/recorded_splits.h"
 #include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_measurements.h"
 #include "engine/linear/step_numerics.h"
@@ -32,6 +33,7 @@ constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
 // RunProgress::fraction at the end of each part.
 constexpr double kTimedShare = 0.9;
+constexpr double kMeasuredShare = 0.95;
 
 class CudaRun {
  public:
@@ -41,11 +43,12 @@ class CudaRun {
   Status run() {
     context_.progress.iteration.store(-1);
     context_.progress.timed_since_ns.store(0);
-    ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request_));
-    result_.splits = shape.splits;
+    ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request_));
+    result_.splits = routing.shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
-    plan_ = plan_step(result_, shape, resources_.capability);
-    result_.flop = step_flop(request_, result_.splits);
+    result_.recording = std::move(routing.recording);
+    ENGINE_TRY(take_steps());
+    plan_ = plan_step(result_, routing.shape, resources_.capability);
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
@@ -56,8 +59,13 @@ class CudaRun {
     }
     ENGINE_TRY(step_->check_splits(resources_.stream));
     ENGINE_TRY(poll_cancel());
+    result_.flop = flop_of_row(request_) *
+                   mean_rows(result_.splits, result_.recording, result_.iterations.size());
     ENGINE_TRY(measure());
-    return measure_more();
+    ENGINE_TRY(measure_more());
+    ENGINE_TRY(measure_steps());
+    context_.progress.fraction.store(1.0);
+    return {};
   }
 
  private:
@@ -79,6 +87,55 @@ class CudaRun {
     return out_of_memory("this run needs", needed, available,
                          "use fewer tokens, experts or layers, or a smaller n or k",
                          "device memory");
+  }
+
+  /// The splits that iterations have in turn; of a captured step that keeps those of its capture,
+  /// one step's.
+  Status take_steps() {
+    std::vector<std::vector<std::int64_t>> steps = {result_.splits};
+    if (result_.recording) {
+      keep_one_step(*result_.recording);
+      steps.clear();
+      for (const RecordedStep& step : result_.recording->steps) steps.push_back(step.splits);
+    }
+    ENGINE_ASSIGN(splits_, RecordedSplits::create(std::move(steps), request_.int32_splits));
+    return {};
+  }
+
+  void keep_one_step(RecordedRouting& recording) {
+    const bool captured = request_.launch.kind == LaunchKind::GraphReplay;
+    if (!captured || traits_of(request_.backend).follows_splits || recording.steps.size() < 2) {
+      return;
+    }
+    result_.deviations.push_back(
+        {.field = "routing.steps",
+         .requested = std::to_string(recording.steps.size()),
+         .effective = "1",
+         .reason = fmt::format("One matmul per expert takes its splits from the host, so every "
+                               "replay has those of the capture, step {}: choose cuBLASLt grouped, "
+                               "or eager launches",
+                               recording.steps.front().step)});
+    recording.steps.resize(1);
+    result_.effective.routing.steps = 1;
+  }
+
+  bool several_steps() const { return splits_.size() > 1; }
+
+  /// Between launches: the next one has the splits of recorded step `index`. What forward saved for
+  /// a backward-only step is made anew, for these rows. Enqueues only, except with one matmul per
+  /// expert, where no launch may be running.
+  Status route(std::size_t index) { return route(index, context_.observer); }
+  Status route(std::size_t index, StepObserver& observer) {
+    const WorkScope scope(observer, {.stage = Stage::Memory});
+    const std::size_t step = index % splits_.size();
+    if (traits_of(request_.backend).one_launch) {
+      ENGINE_TRY(splits_.enqueue(step, *step_, resources_.stream));
+    } else {
+      ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for a step");
+      ENGINE_TRY(step_->route(splits_.of(step), resources_.stream));
+    }
+    if (request_.linear.passes != StepPasses::Backward) return {};
+    return step_->prepare(resources_.stream, observer);
   }
 
   Status make_step() {
@@ -113,7 +170,16 @@ class CudaRun {
     if (request_.launch.kind == LaunchKind::GraphReplay) return replay();
     result_.iteration_method = iteration_method("each eager step");
     ENGINE_TRY(timed_loop([&] { return launch_step(); }, nullptr));
+    ENGINE_TRY(back_to_first_step([&] { return launch_step(); }));
     return meter_observer(nullptr, nullptr);
+  }
+
+  /// Everything after the timed iterations is about the first step.
+  template <class Launch>
+  Status back_to_first_step(Launch&& launch) {
+    if (!several_steps()) return {};
+    ENGINE_TRY(route(0));
+    return launch();
   }
 
   std::string iteration_method(const char* around) const {
@@ -154,7 +220,13 @@ class CudaRun {
 
   Status replay() {
     ENGINE_TRY(step_->keep_weights(false, resources_.stream));
-    ENGINE_ASSIGN(const std::vector<std::uint64_t> eager, checked([&] { return launch_step(); }));
+    const int verified = std::min(request_.launch.iterations, kVerifiedReplays);
+    std::vector<std::vector<std::uint64_t>> eager;
+    for (std::size_t step = 0; step < verified_steps(verified); ++step) {
+      if (several_steps()) ENGINE_TRY(route(step));
+      ENGINE_ASSIGN(std::vector<std::uint64_t> sums, checked([&] { return launch_step(); }));
+      eager.push_back(std::move(sums));
+    }
     const Result<Graph> graph = capture(resources_.stream, [&] { return launch_step(); });
     if (!graph.ok()) return graph.error();
     context_.observer.graph_captured(graph.value().get());
@@ -173,7 +245,6 @@ class CudaRun {
       return launched;
     };
     const std::vector<StepOutput> outputs = step_->all_outputs();
-    const int verified = std::min(request_.launch.iterations, kVerifiedReplays);
     ENGINE_ASSIGN(IterationClock clock, IterationClock::create(watchdog));
     const auto launch_to_end = [&]() -> Status {
       ENGINE_TRY(clock.begin(resources_.stream));
@@ -183,8 +254,10 @@ class CudaRun {
     };
     for (int replay = 1; replay <= verified; ++replay) {
       ENGINE_TRY(poll_cancel());
+      const std::size_t step = static_cast<std::size_t>(replay - 1) % eager.size();
+      if (several_steps()) ENGINE_TRY(route(step));
       ENGINE_ASSIGN(const std::vector<std::uint64_t> sums, checked(launch_to_end));
-      for (ReplayCheck& row : compare_checksums(replay, outputs, eager, sums)) {
+      for (ReplayCheck& row : compare_checksums(replay, outputs, eager[step], sums)) {
         result_.replay_checks.push_back(std::move(row));
       }
     }
@@ -197,9 +270,19 @@ class CudaRun {
       result_.graph.host_launch_ns = std::llround(quantile_of(std::move(host_ns), 0.5));
     }
     ENGINE_TRY(timed);
+    ENGINE_TRY(back_to_first_step(launch_to_end));
     ENGINE_TRY(meter_observer(&graph.value(), watchdog));
     if (watchdog_) result_.watch = watchdog_->facts();
     return {};
+  }
+
+  /// How many recorded steps are compared, replay against eager. A scale that depends on the steps
+  /// before allows only one.
+  std::size_t verified_steps(int verified) const {
+    const bool remembers = std::ranges::any_of(plan_.parts, [](const StepPart& part) {
+      return traits_of(part.request.recipe).remembers_amax();
+    });
+    return remembers ? 1 : std::min(splits_.size(), static_cast<std::size_t>(verified));
   }
 
   /// Before the graph is instantiated: what to record of its replays.
@@ -244,6 +327,7 @@ class CudaRun {
         context_.observer.set_trace(TraceLevel::Off);
       }
       if (conditions.rests()) ENGINE_TRY(clock.finish());
+      if (several_steps()) ENGINE_TRY(route(static_cast<std::size_t>(i)));
       ENGINE_TRY(before_iteration(conditions));
       if (i == 0) context_.progress.timed_since_ns.store(steady_ns());
       const IterationScope scope(context_.observer, i);
@@ -262,6 +346,7 @@ class CudaRun {
     ENGINE_TRY(status);
     result_.iterations = clock.take();
     result_.iteration_end = rule.end();
+    if (result_.recording) add_times(result_.iterations, result_.recording->steps);
     return {};
   }
 
@@ -298,8 +383,42 @@ class CudaRun {
       ENGINE_ASSIGN(result_.measurements.ceilings,
                     measure_ceilings(first_part(), resources_.stream));
     }
-    context_.progress.fraction.store(1.0);
     return {};
+  }
+
+  /// The error of the outputs in each of the first recorded steps, by eager launches.
+  Status measure_steps() {
+    if (!result_.recording) return {};
+    RecordedRouting& recording = *result_.recording;
+    const StepsToMeasure wanted =
+        steps_to_measure(request_.measure, recording, static_cast<int>(result_.iterations.size()));
+    recording.numerics = wanted.words;
+    if (wanted.steps == 0) return {};
+    enter(Stage::Check, kMeasuredShare);
+    context_.progress.iterations.store(wanted.steps);
+    auto reference = built_.layer != nullptr
+                         ? make_output_reference(*built_.layer, result_.splits, resources_.stream)
+                         : make_output_reference(*built_.linear, resources_.stream);
+    if (!reference.ok()) {
+      if (reference.error().code != ErrorCode::Unsupported) return reference.error();
+      recording.numerics = "not measured: " + reference.error().message;
+      return {};
+    }
+    StepObserver unobserved;
+    for (int i = 0; i < wanted.steps; ++i) {
+      ENGINE_TRY(poll_cancel());
+      context_.progress.iteration.store(i);
+      context_.progress.fraction.store(kMeasuredShare + (1 - kMeasuredShare) * i / wanted.steps);
+      RecordedStep& one = recording.steps[static_cast<std::size_t>(i)];
+      ENGINE_TRY(route(static_cast<std::size_t>(i), unobserved));
+      if (request_.linear.accumulate_wgrad) {
+        ENGINE_TRY(check_.poison(*step_, resources_.stream));
+      }
+      ENGINE_TRY(step_->launch(resources_.stream, unobserved));
+      ENGINE_ASSIGN(const OutputErrors errors, reference.value()->errors(one.splits));
+      errors.write_to(one);
+    }
+    return step_->check_splits(resources_.stream);
   }
 
   /// X's quantization and, of a layer, the up projection.
@@ -324,9 +443,7 @@ class CudaRun {
       ENGINE_TRY(step_->launch(resources_.stream, unobserved));
     }
     if (built_.layer != nullptr) {
-      ENGINE_TRY(measure_layer_numerics(*built_.layer, resources_.stream, result_));
-      context_.progress.fraction.store(1.0);
-      return {};
+      return measure_layer_numerics(*built_.layer, resources_.stream, result_);
     }
     ENGINE_ASSIGN(StepNumerics numerics,
                   measure_numerics(*built_.linear, result_.splits, resources_.stream));
@@ -340,7 +457,6 @@ class CudaRun {
                                     .effective = "not measured",
                                     .reason = std::move(numerics.no_reference)});
     }
-    context_.progress.fraction.store(1.0);
     return {};
   }
 
@@ -352,6 +468,7 @@ class CudaRun {
   BuiltStep built_;
   DeviceStep* step_ = nullptr;  // of built_
   OutputCheck check_;
+  RecordedSplits splits_;                                  // outlives the copies of route()
   ReplayDeadline eager_{request_.launch.deadline_factor};  // of launches without a graph
   std::optional<ReplayWatchdog> watchdog_;                 // none = replays have no deadline
 };

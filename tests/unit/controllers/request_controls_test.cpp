@@ -31,10 +31,10 @@ TEST(RequestControls, EverySettingHasOneButTextsAndFiles) {
     EXPECT_TRUE(ids.insert(control.id).second) << control.id;
   }
   EXPECT_THAT(without, UnorderedElementsAre(
-                           "shape.preset", "routing.path", "activations.file.path",
-                           "activations.file.tensor", "weights.file.path", "weights.file.tensor",
-                           "linear.gradients.file.path", "linear.gradients.file.tensor",
-                           "expert_layer.down_weights.file.path",
+                           "shape.preset", "routing.path", "routing.tensor",
+                           "activations.file.path", "activations.file.tensor", "weights.file.path",
+                           "weights.file.tensor", "linear.gradients.file.path",
+                           "linear.gradients.file.tensor", "expert_layer.down_weights.file.path",
                            "expert_layer.down_weights.file.tensor", "cublaslt_library"));
 }
 

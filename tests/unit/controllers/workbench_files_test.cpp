@@ -56,6 +56,7 @@ TEST_F(WorkbenchTest, SplitsThatAreOpenedBecomeTheRouting) {
       [&] { return state().requested.routing.distribution == engine::RoutingDistribution::File; }));
   EXPECT_EQ(state().requested.routing.path, path);
   EXPECT_EQ(state().requested.shape.num_experts, 3);
+  EXPECT_EQ(state().requested.shape.tokens, 12);
 }
 
 TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {

@@ -409,6 +409,26 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   EXPECT_EQ(std::ranges::count_if(bins, [](const auto& row) { return row[1] == "A"; }), 2);
 }
 
+TEST_F(Export, ARecordedRoutingHasItsSteps) {
+  auto session = two_runs();
+  engine::RecordedRouting& recording = session.runs[1].result.recording.emplace();
+  recording.steps = {{.step = 3, .rows = 5, .splits = {5, 0}, .visits = 2, .median_ns = 250.0},
+                     {.step = 4, .rows = 4, .splits = {1, 3}, .visits = 0, .y_snr_db = 28.5}};
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto steps = read_csv(folder_ / "recorded_steps.csv");
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(at(steps, 1, "run"), "2");
+  EXPECT_EQ(at(steps, 1, "step"), "3");
+  EXPECT_EQ(at(steps, 1, "median_ns"), "250");
+  EXPECT_EQ(at(steps, 1, "y_snr_db"), "nan");
+  EXPECT_EQ(at(steps, 2, "y_snr_db"), "28.5");
+  const auto splits = read_csv(folder_ / "recorded_splits.csv");
+  ASSERT_EQ(splits.size(), 5U);
+  EXPECT_EQ(at(splits, 4, "step"), "4");
+  EXPECT_EQ(at(splits, 4, "expert"), "1");
+  EXPECT_EQ(at(splits, 4, "tokens"), "3");
+}
+
 TEST_F(Export, ComparisonsNameTheirOperand) {
   Session session;
   for (const char* operand : {"X", "W", "dY"}) {

@@ -18,8 +18,8 @@
 #include "engine/input/file_kind.h"
 #include "engine/input/json_text.h"
 #include "engine/input/presets.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/regular_file.h"
-#include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
 
@@ -276,11 +276,12 @@ TEST_F(OutsideFilesDeathTest, AnyOtherBusErrorStillEndsTheProgram) {
 }
 
 TEST_F(OutsideFiles, EveryReaderRefusesAFifo) {
-  for (const char* name : {"splits.json", "splits.npy", "preset.json"}) {
+  RoutingSpec routing;
+  for (const char* name : {"splits.json", "splits.npy", "splits.safetensors", "preset.json"}) {
     ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
+    routing.path = path(name);
+    EXPECT_FALSE(read_recording(routing, 0).ok()) << name;
   }
-  EXPECT_FALSE(read_splits_file(path("splits.json")).ok());
-  EXPECT_FALSE(read_splits_file(path("splits.npy")).ok());
   EXPECT_FALSE(load_presets(path("")).ok());
 }
 

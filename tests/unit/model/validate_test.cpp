@@ -72,6 +72,22 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& r) { r.launch.iterations = 100001; },
                 {"100001", "100000"}},
         Refusal{"NoAlignment", [](auto& r) { r.routing.alignment = 0; }, {"alignment", "0"}},
+        Refusal{"NegativeLayer", [](auto& r) { r.routing.layer = -1; }, {"layer", "-1", "4095"}},
+        Refusal{"TooManySteps", [](auto& r) { r.routing.steps = 4097; }, {"4097", "4096"}},
+        Refusal{"NegativeFirstStep", [](auto& r) { r.routing.first_step = -1; }, {"first_step"}},
+        Refusal{"NegativeStepTokens",
+                [](auto& r) { r.routing.tokens_per_step = -1; },
+                {"tokens_per_step", "-1"}},
+        Refusal{"TooManyMeasuredSteps",
+                [](auto& r) { r.measure.recorded_steps = 4097; },
+                {"recorded_steps", "4097", "4096"}},
+        Refusal{"RoutingTensorOfAnotherEncoding",
+                [](auto& r) {
+                  r.routing.distribution = RoutingDistribution::File;
+                  r.routing.path = "r.npy";
+                  r.routing.tensor = "\xFF";
+                },
+                {"routing.tensor is '\\xff'"}},
         Refusal{"NegativeEpsilon",
                 [](auto& r) { r.recipe.amax_epsilon = -1.0F; },
                 {"amax_epsilon", "-1"}},

@@ -46,6 +46,25 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
   EXPECT_THAT(page, HasSubstr("4.75 dB"));
 }
 
+TEST(RecordingPage, ARecordedRoutingHasItsSteps) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  engine::RecordedRouting& recording = run.result.recording.emplace();
+  recording.source = "SGLang logical_count, int32 [2, 1, 2]";
+  recording.file_steps = 2;
+  recording.numerics = "measured for the first 1 of 2 steps";
+  recording.steps = {{.step = 0, .rows = 5, .splits = {5, 0}, .imbalance = 2.0, .visits = 2},
+                     {.step = 1, .rows = 4, .splits = {1, 3}, .imbalance = 1.5, .visits = 1}};
+  recording.steps[0].median_ns = 2e6;
+  recording.steps[1].median_ns = 3e6;
+  recording.steps[0].y_snr_db = 28.25;
+  const std::string page = recording_page({.runs = {{&run, "recorded"}}}, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("SGLang logical_count, int32 [2, 1, 2]. 2 of 2 steps replayed"));
+  EXPECT_THAT(page, HasSubstr("measured for the first 1 of 2 steps"));
+  const auto slowest = page.find("The slowest steps");
+  ASSERT_NE(slowest, std::string::npos);
+  EXPECT_LT(page.find("3 ms", slowest), page.find("2 ms", slowest)) << "slowest first";
+}
+
 TEST(RecordingPage, AnEmptyOneSaysSo) {
   EXPECT_THAT(recording_page({}, "empty", false), HasSubstr("0 runs, 0 comparisons"));
 }

@@ -24,8 +24,11 @@ TEST(UnsentCommands, ACancelGoesBeforeALaterOrder) {
   UnsentCommands unsent;
   unsent.put_cancel();
   unsent.put_order(order(1));
-  unsent.put_inspection("first");
-  unsent.put_inspection("second");
+  wire::InspectFile question;
+  question.set_path("first");
+  unsent.put_inspection(question);
+  question.set_path("second");
+  unsent.put_inspection(question);
   EXPECT_TRUE(unsent.take()->has_cancel());
   EXPECT_TRUE(unsent.take()->has_order());
   EXPECT_EQ(unsent.take()->inspect_file().path(), "second");

@@ -1,0 +1,385 @@
+#include "app/gui/panels/recorded_steps_cards.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+constexpr std::size_t kSlowest = 5;
+
+const std::vector<plot::Column> kStepColumns = {
+    {"step", 0, true, "Of the recording, from 0"},
+    {"time", 64, true, "Median over the iterations that had this step's splits"},
+    {.title = "rows",
+     .width = 54,
+     .numeric = true,
+     .tooltip = "Routed rows: the sum of the splits",
+     .optional = true},
+    {"imbalance", 64, true, "The largest split over the mean split; 1 = all alike"},
+    {.title = "SNR of Y",
+     .width = 56,
+     .numeric = true,
+     .tooltip = "Over all experts, with this step's splits, after the timed iterations",
+     .optional = true}};
+
+/// A line over the steps covers at least this much, so that noise does not look like a trend.
+constexpr double kLeastSnrSpan = 3.0;  // dB
+constexpr double kLeastImbalanceSpan = 0.5;
+
+std::string figure_or(double value, const char* missing, int digits) {
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : std::string(missing);
+}
+
+std::string snr_text(double snr_db) {
+  return std::isnan(snr_db) ? "not measured" : plot::decibels(snr_db).text();
+}
+
+/// What a line of the strip shows of a step.
+using Figure = double engine::RecordedStep::*;
+
+/// Of what is finite; empty if nothing is.
+plot::Range range_of(const std::vector<engine::RecordedStep>& steps, Figure figure) {
+  plot::Range range{INFINITY, -INFINITY};
+  for (const engine::RecordedStep& step : steps) {
+    if (!std::isfinite(step.*figure)) continue;
+    range.min = std::min(range.min, step.*figure);
+    range.max = std::max(range.max, step.*figure);
+  }
+  return range;
+}
+
+/// A line over the steps on a scale of its own that fills the plot's height; the legend has its
+/// ends.
+void draw_line(const PanelContext& context, const plot::PlotFrame& frame,
+               const std::vector<engine::RecordedStep>& steps, Figure figure, double least_span,
+               ImU32 color) {
+  plot::Range range = range_of(steps, figure);
+  if (!(range.min <= range.max)) return;
+  const double missing = std::max(0.5 * (least_span - (range.max - range.min)), 0.0);
+  range = {range.min - missing, range.max + missing};
+  const float height = frame.max().y - frame.min().y;
+  const auto y_of = [&](double value) {
+    const double part = (value - range.min) / (range.max - range.min);
+    return frame.max().y - height * static_cast<float>(0.06 + 0.86 * part);
+  };
+  bool joined = false;
+  ImVec2 last;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double value = steps[i].*figure;
+    if (!std::isfinite(value)) {
+      joined = false;
+      continue;
+    }
+    const ImVec2 at(frame.x().to_pixel(static_cast<double>(i)), y_of(value));
+    if (joined) {
+      frame.draw()->AddLine(last, at, color, context.theme.px(1.5F));
+    } else {
+      frame.draw()->AddCircleFilled(at, context.theme.px(1.5F), color);
+    }
+    joined = true;
+    last = at;
+  }
+}
+
+std::string range_text(const plot::Range& range, const char* unit, int digits) {
+  if (!(range.min <= range.max)) return "not measured";
+  return fmt::format("{:.{}f} \u2013 {:.{}f}{}", range.min, digits, range.max, digits, unit);
+}
+
+}  // namespace
+
+bool RecordedStepsCards::follow(const PanelContext& context, const profiling::RecordedRun& run,
+                                std::uint64_t generation) {
+  const bool same = recording_ != nullptr && generation_ == generation;
+  recording_ = run.result.recording ? &*run.result.recording : nullptr;
+  if (recording_ == nullptr || recording_->steps.empty()) {
+    recording_ = nullptr;
+    return false;
+  }
+  if (same && rows_theme_ == context.theme.kind) return true;
+  if (!same) {
+    const bool other = order_.size() != steps().size();
+    order_ = engine::slowest_steps(*recording_, steps().size());
+    slowest_ = std::min(order_.size(), kSlowest);
+    for (std::size_t i = 0; i < steps().size(); ++i) {
+      if (steps()[i].visits == 0) order_.push_back(i);
+    }
+    backward_ = run.result.backward;
+    // The same steps again: the one that was looked at stays.
+    if (other) chosen_ = static_cast<int>(order_.front());
+    table_ = {};
+    choose(chosen_);
+  }
+  generation_ = generation;
+  fill_rows(context.theme);
+  return true;
+}
+
+void RecordedStepsCards::fill_rows(const Theme& theme) {
+  rows_theme_ = theme.kind;
+  rows_.clear();
+  for (const std::size_t index : order_) {
+    const engine::RecordedStep& step = steps()[index];
+    const bool slow = is_slow(index);
+    const auto cell = [&](std::string text, double key) {
+      return plot::Cell{.text = std::move(text), .key = std::isnan(key) ? -1.0 : key};
+    };
+    plot::TableRow& row = rows_.emplace_back();
+    row.chip = slow ? theme.colors.warn : 0;
+    row.tooltip = slow ? "One of the slowest" : "";
+    row.cells = {
+        cell(fmt::to_string(step.step), static_cast<double>(step.step)),
+        cell(step.visits > 0 ? plot::duration_text(step.median_ns) : "not run", step.median_ns),
+        cell(plot::count_text(static_cast<std::uint64_t>(step.rows)),
+             static_cast<double>(step.rows)),
+        cell(figure_or(step.imbalance, "no rows", 2), step.imbalance),
+        cell(std::isnan(step.y_snr_db) ? "n/a" : plot::decibel_text(step.y_snr_db), step.y_snr_db)};
+  }
+}
+
+const engine::RecordedStep& RecordedStepsCards::chosen() const {
+  return steps()[static_cast<std::size_t>(chosen_)];
+}
+
+void RecordedStepsCards::choose(int index) {
+  chosen_ = std::clamp(index, 0, count() - 1);
+  const auto row = std::ranges::find(order_, static_cast<std::size_t>(chosen_));
+  table_.selected = static_cast<int>(row - order_.begin());
+}
+
+bool RecordedStepsCards::is_slow(std::size_t index) const {
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(slowest_);
+  return std::find(order_.begin(), end, index) != end;
+}
+
+std::string RecordedStepsCards::slowest_text(const char* separator) const {
+  std::string text;
+  for (std::size_t i = 0; i < slowest_; ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : separator, steps()[order_[i]].step);
+  }
+  return text;
+}
+
+EmptyState RecordedStepsCards::nothing() const {
+  if (count() > 1) return {};
+  return {"One step", "This file gave the routing of one step (" + recording_->source +
+                          "). Choose in the rail how many tokens form a step, or open a recording "
+                          "of several steps."};
+}
+
+std::string RecordedStepsCards::strip_note() const {
+  if (count() < 2) return "";
+  const auto reached = std::ranges::count_if(
+      steps(), [](const engine::RecordedStep& step) { return step.visits > 0; });
+  std::string note = fmt::format("{} of {} steps", count(), recording_->file_steps);
+  if (reached < count()) {
+    note += fmt::format(", {} run: {} iterations reach all", reached, count());
+  }
+  return note + ", slowest: " + slowest_text(", ");
+}
+
+std::string RecordedStepsCards::list() const {
+  std::string text =
+      "step\ttime_ns\titerations\trows\tdropped\timbalance\ty_snr_db\tdx_snr_db\tdw_snr_db\n";
+  for (const engine::RecordedStep& step : steps()) {
+    text += plot::tabbed(step.step, step.median_ns, step.visits, step.rows, step.dropped,
+                         step.imbalance, step.y_snr_db, step.dx_snr_db, step.dw_snr_db);
+  }
+  return text;
+}
+
+CardSpec RecordedStepsCards::strip(const PanelContext& context) {
+  return {
+      .id = "performance.steps_card",
+      .title = "Recorded steps",
+      .question =
+          "Which steps of the recorded routing are slow, and is it their imbalance? "
+          "Drag over the strip, or press the arrow keys above it.",
+      .note = strip_note(),
+      .measured = recording_->source +
+                  ". Iteration i had the splits of step i, counted round the end; a step's time "
+                  "is the median of its iterations. Imbalance: the largest split over the mean "
+                  "split. SNR of Y: " +
+                  recording_->numerics + ". Hatched: not run.",
+      .list = [this] { return list(); },
+      .empty = [this] { return nothing(); },
+      .draw = [this, &context](const Area& room) { draw_strip(context, room); },
+      .read_out = {"performance.steps", "steps of the recording", [this] {
+                     return fmt::format("steps={};chosen={};slowest={}", count(), chosen().step,
+                                        slowest_text(","));
+                   }}};
+}
+
+void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& room) {
+  const Theme& theme = context.theme;
+  double highest = 0.0;
+  for (const engine::RecordedStep& step : steps()) {
+    if (std::isfinite(step.median_ns)) highest = std::max(highest, step.median_ns);
+  }
+  // The keys belong to the scrubber here; the plot must not pan with them too.
+  PanelContext quiet = context;
+  quiet.keys.pan = 0;
+  const plot::Range snr = range_of(steps(), &engine::RecordedStep::y_snr_db);
+  const ImU32 imbalance_color = theme.colors.warn;
+  const ImU32 snr_color = theme.colors.good;
+  const float legend = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  plot::draw_legend(
+      theme, ImVec2(room.end().x, room.at.y), room.at.x, theme.px(kGapLarge),
+      {{fmt::format("imbalance {}",
+                    range_text(range_of(steps(), &engine::RecordedStep::imbalance), "", 2)),
+        imbalance_color},
+       {fmt::format("SNR of Y {}", range_text(snr, " dB", 2)), snr_color}});
+  const Area below = room.below(legend);
+  ImGui::SetCursorScreenPos(below.at);
+  plot::PlotFrame frame(quiet,
+                        {.id = "##performance.steps",
+                         .size = below.size,
+                         .x = {.kind = plot::AxisKind::Integer,
+                               .label = "step, in the order of replay",
+                               .limits = {-0.5, static_cast<double>(count()) - 0.5}},
+                         .y = {.kind = plot::AxisKind::Nanoseconds,
+                               .label = plot::time_unit(highest).name,
+                               .limits = {0.0, highest > 0.0 ? 1.1 * highest : 1.0}},
+                         .selectable = false,
+                         .min_span = 4.0},
+                        strip_view_);
+  ImDrawList* const draw = frame.draw();
+  const double gap = frame.x().pixels_per_unit() > 6.0 ? 0.16 : 0.0;
+  for (int i = 0; i < count(); ++i) {
+    if (i + 0.5 < frame.x().view.min || i - 0.5 > frame.x().view.max) continue;
+    const engine::RecordedStep& step = steps()[static_cast<std::size_t>(i)];
+    const float left = frame.x().to_pixel(i - 0.5 + gap);
+    const float right = std::max(frame.x().to_pixel(i + 0.5 - gap), left + 1.0F);
+    if (step.visits == 0) {
+      plot::draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, frame.max().y),
+                       theme.colors.line, theme.px(5));
+      continue;
+    }
+    const float top = std::min(frame.y().to_pixel(step.median_ns), frame.max().y - 1.0F);
+    const bool slow = is_slow(static_cast<std::size_t>(i));
+    draw->AddRectFilled(ImVec2(left, top), ImVec2(right, frame.max().y),
+                        plot::faded(theme.colors.accent, slow ? 0.9F : 0.55F));
+  }
+  draw_line(context, frame, steps(), &engine::RecordedStep::imbalance, kLeastImbalanceSpan,
+            imbalance_color);
+  draw_line(context, frame, steps(), &engine::RecordedStep::y_snr_db, kLeastSnrSpan, snr_color);
+  draw->AddRect(ImVec2(frame.x().to_pixel(chosen_ - 0.5), frame.min().y),
+                ImVec2(frame.x().to_pixel(chosen_ + 0.5), frame.max().y), theme.colors.text,
+                theme.px(2), 0, theme.px(1.5F));
+  if (!frame.hovered()) return;
+  if (context.keys.pan != 0) choose(chosen_ + context.keys.pan);
+  const int hovered = std::clamp(static_cast<int>(std::lround(frame.hover_x())), 0, count() - 1);
+  if (ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) choose(hovered);
+  draw_strip_read_out(context, hovered);
+}
+
+void RecordedStepsCards::draw_strip_read_out(const PanelContext& context, int index) const {
+  const engine::RecordedStep& step = steps()[static_cast<std::size_t>(index)];
+  const Theme& theme = context.theme;
+  std::vector<plot::ReadOutLine> lines = {
+      {"time",
+       step.visits > 0 ? fmt::format("{} (n {})", plot::duration_text(step.median_ns), step.visits)
+                       : std::string("not run"),
+       theme.colors.accent, step.median_ns},
+      {"rows", plot::count_text(static_cast<std::uint64_t>(step.rows))},
+      {"imbalance", figure_or(step.imbalance, "no rows", 2), theme.colors.warn, step.imbalance},
+      {"SNR of Y", snr_text(step.y_snr_db), theme.colors.good, step.y_snr_db}};
+  if (step.dropped > 0) {
+    lines.push_back(
+        {"without an expert", plot::count_text(static_cast<std::uint64_t>(step.dropped))});
+  }
+  plot::read_out(context, fmt::format("step {}", step.step), lines);
+}
+
+CardSpec RecordedStepsCards::table() {
+  return {
+      .id = "performance.step_table_card",
+      .title = "Slowest steps",
+      .question = "Which steps take longest? A click on a row chooses the step.",
+      .note = fmt::format("the slowest {} are marked", slowest_),
+      .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
+      .table = {.id = "##performance.step_table",
+                .columns = kStepColumns,
+                .rows = &rows_,
+                .generation = generation_,
+                .state = &table_,
+                .chosen =
+                    [this] {
+                      choose(static_cast<int>(order_[static_cast<std::size_t>(table_.selected)]));
+                    }},
+      .empty = [this] {
+        return count() > 1 ? EmptyState{}
+                           : EmptyState{"One step", "There is nothing to compare it with."};
+      }};
+}
+
+std::string RecordedStepsCards::step_note() const {
+  const engine::RecordedStep& step = chosen();
+  std::string note = fmt::format(
+      "{} rows, imbalance {}, {}", plot::count_text(static_cast<std::uint64_t>(step.rows)),
+      figure_or(step.imbalance, "none", 2),
+      step.visits > 0 ? fmt::format("{} (n {})", plot::duration_text(step.median_ns), step.visits)
+                      : std::string("not run"));
+  if (count() == 1) return note;  // its numerics are those of the run
+  note += ", SNR of Y " + snr_text(step.y_snr_db);
+  if (backward_) {
+    note += fmt::format(", dX {}, dW {}", snr_text(step.dx_snr_db), snr_text(step.dw_snr_db));
+  }
+  return note;
+}
+
+CardSpec RecordedStepsCards::step(const PanelContext& context) {
+  return {
+      .id = "performance.step_card",
+      .title = fmt::format("Step {}", chosen().step),
+      .question = "How are the rows of the chosen step spread over the experts?",
+      .note = step_note(),
+      .measured = "The splits of the recording, as the step had them. A click selects an expert.",
+      .list =
+          [this] {
+            std::string text = "expert\trows\n";
+            for (std::size_t i = 0; i < chosen().splits.size(); ++i) {
+              text += plot::tabbed(i, chosen().splits[i]);
+            }
+            return text;
+          },
+      .draw = [this, &context](const Area& room) { draw_step(context, room); },
+      .read_out = {"performance.step", "the chosen step", [this] {
+                     return fmt::format("step={};rows={};visits={};splits={}", chosen().step,
+                                        chosen().rows, chosen().visits,
+                                        fmt::join(chosen().splits, ","));
+                   }}};
+}
+
+void RecordedStepsCards::draw_step(const PanelContext& context, const Area& room) {
+  const engine::RecordedStep& step = chosen();
+  std::vector<plot::Bar> bars;
+  for (const std::int64_t rows : step.splits) {
+    bars.push_back({.value = static_cast<double>(rows), .color = context.theme.colors.accent});
+  }
+  const plot::BarHit hit = plot::draw_bars(context,
+                                           {.id = "##performance.step",
+                                            .size = room.size,
+                                            .y = {.kind = plot::AxisKind::Number, .label = "rows"},
+                                            .x_label = "expert",
+                                            .selected = context.view.expert},
+                                           bars, step_view_);
+  if (hit.index >= 0) {
+    const auto rows = static_cast<double>(step.splits[static_cast<std::size_t>(hit.index)]);
+    const double mean = static_cast<double>(step.rows) / static_cast<double>(step.splits.size());
+    plot::read_out(context, fmt::format("expert {}", hit.index),
+                   {{"rows", plot::count_text(static_cast<std::uint64_t>(rows)), 0, rows},
+                    {"against the mean", mean > 0.0 ? plot::percent_change(rows / mean) + " %"
+                                                    : std::string("no rows")}});
+  }
+  if (hit.clicked) select_expert(context, hit.index);
+}
+
+}  // namespace app

@@ -1,0 +1,56 @@
+// A routing recorded over several steps, as the run replayed it: time, imbalance and SNR of every
+// step in a strip that mouse and arrow keys scrub, a table with the slowest first, and the rows of
+// the step that is chosen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/gui/cards/card.h"
+#include "app/gui/plot/bar_plot.h"
+#include "app/gui/plot/sorted_table.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+class RecordedStepsCards {
+ public:
+  /// Before the cards are made. False: the run's routing is from no file, and there is nothing to
+  /// show.
+  bool follow(const PanelContext& context, const profiling::RecordedRun& run,
+              std::uint64_t generation);
+  CardSpec strip(const PanelContext& context);
+  CardSpec table();
+  CardSpec step(const PanelContext& context);
+
+ private:
+  const std::vector<engine::RecordedStep>& steps() const { return recording_->steps; }
+  int count() const { return static_cast<int>(steps().size()); }
+  const engine::RecordedStep& chosen() const;
+  void choose(int index);
+  void fill_rows(const Theme& theme);
+  bool is_slow(std::size_t index) const;
+  std::string slowest_text(const char* separator) const;
+  EmptyState nothing() const;
+  std::string strip_note() const;
+  std::string list() const;
+  void draw_strip(const PanelContext& context, const Area& room);
+  void draw_strip_read_out(const PanelContext& context, int index) const;
+  std::string step_note() const;
+  void draw_step(const PanelContext& context, const Area& room);
+
+  const engine::RecordedRouting* recording_ = nullptr;  // of the run on screen
+  std::uint64_t generation_ = 0;
+  bool backward_ = false;
+  int chosen_ = 0;                  // index into the steps
+  std::vector<std::size_t> order_;  // of the steps in the table, the slowest first
+  std::size_t slowest_ = 0;         // how many of them are named
+  std::vector<plot::TableRow> rows_;
+  ThemeKind rows_theme_ = ThemeKind::Dark;
+  plot::TableState table_;
+  plot::PlotView strip_view_;
+  plot::PlotView step_view_;
+};
+
+}  // namespace app

@@ -1,0 +1,282 @@
+// Steps out of one layer's rows: counts as they stand, ids counted. Every number is checked before
+// it is used as an index or added up.
+#include "engine/input/recorded_routing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "engine/input/routing_kind.h"
+
+namespace engine {
+namespace {
+
+/// Of one layer: 8 million tokens with 8 experts each.
+constexpr std::int64_t kMaxLayerNumbers = std::int64_t{1} << 26;
+/// Rows that tell whether a layer has experts at all.
+constexpr std::int64_t kRowsOfPlaceholders = 64;
+
+Error refuse_recording(const RoutingSpec& spec, const std::string& why) {
+  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", spec.path, why)};
+}
+
+class Reader {
+ public:
+  Reader(const RoutingSpec& spec, RoutedLayer layer, int num_experts)
+      : spec_(spec), layer_(std::move(layer)), experts_(num_experts) {}
+
+  Result<RoutingRecording> read() {
+    RoutingRecording recording{.source = layer_.source,
+                               .numbers = layer_.numbers,
+                               .experts = 0,
+                               .layers = layer_.layers,
+                               .file_steps = 0,
+                               .steps = {}};
+    ENGINE_TRY(check_sizes());
+    ENGINE_TRY(counts() ? take_columns() : take_experts());
+    recording.experts =
+        counts() ? static_cast<int>(layer_.pieces.front().columns) : std::max(highest_ + 1, 1);
+    for (const RoutedRows& piece : layer_.pieces) {
+      first_step_of_.push_back(recording.file_steps);
+      recording.file_steps += steps_of(piece);
+    }
+    ENGINE_ASSIGN(const std::int64_t chosen, check_steps(recording.file_steps));
+    recording.steps.reserve(static_cast<std::size_t>(chosen));
+    for (std::int64_t i = 0; i < chosen; ++i) {
+      ENGINE_ASSIGN(RecordedStep step, read_step((spec_.first_step + i) % recording.file_steps));
+      recording.steps.push_back(std::move(step));
+    }
+    return recording;
+  }
+
+ private:
+  bool counts() const { return layer_.numbers == RoutingNumbers::Counts; }
+
+  std::int64_t steps_of(const RoutedRows& piece) const {
+    if (counts()) return piece.rows;
+    if (piece.rows == 0) return 0;
+    return spec_.tokens_per_step == 0 ? 1 : (piece.rows - 1) / spec_.tokens_per_step + 1;
+  }
+
+  Status check_sizes() const {
+    std::int64_t numbers = 0;
+    for (const RoutedRows& piece : layer_.pieces) numbers += piece.rows * piece.columns;
+    if (numbers > kMaxLayerNumbers) {
+      return refuse_recording(
+          spec_, fmt::format("a layer of {} holds {} numbers; at most {} are read: save fewer "
+                             "tokens",
+                             layer_.source, numbers, kMaxLayerNumbers));
+    }
+    if (!counts() || spec_.tokens_per_step == 0) return {};
+    return refuse_recording(
+        spec_, fmt::format("routing.tokens_per_step is {}, but {} has its own steps: set it to 0",
+                           spec_.tokens_per_step, layer_.source));
+  }
+
+  Status take_columns() {
+    const std::int64_t columns = layer_.pieces.front().columns;
+    if (columns < 1 || columns > kMaxExperts) {
+      return refuse_recording(spec_, fmt::format("it holds {} splits; 1 to {} experts are possible",
+                                                 columns, kMaxExperts));
+    }
+    if (experts_ == 0) experts_ = static_cast<int>(columns);
+    if (columns == experts_) return {};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{} holds {} splits but the shape has {} experts; set the experts to {}",
+                    spec_.path, columns, experts_, columns)};
+  }
+
+  /// The highest id, so that every one is known to fit before they are counted.
+  Status take_experts() {
+    std::int64_t tokens = 0;
+    std::int64_t placeholders = 0;
+    for (const RoutedRows& piece : layer_.pieces) {
+      for (std::int64_t row = 0; row < piece.rows; ++row) {
+        if (is_placeholder(piece, row)) {
+          ++placeholders;
+          continue;
+        }
+        for (std::int64_t column = 0; column < piece.columns; ++column) {
+          const std::int64_t id = piece.at(row, column);
+          const int limit = experts_ == 0 ? kMaxExperts : experts_;
+          if (id >= limit) return too_high(tokens + row, id, limit);
+          highest_ = std::max(highest_, static_cast<int>(std::max<std::int64_t>(id, -1)));
+        }
+      }
+      tokens += piece.rows;
+    }
+    if (placeholders > 0 && placeholders == tokens) return no_experts();
+    if (experts_ == 0) experts_ = std::max(highest_ + 1, 1);
+    return {};
+  }
+
+  Error too_high(std::int64_t token, std::int64_t id, int limit) const {
+    if (experts_ == 0) {
+      return refuse_recording(
+          spec_, fmt::format("token {} of {} names expert {}; at most {} experts are possible. If "
+                             "these are rows per expert, set routing.numbers to counts",
+                             token, layer_.source, id, limit));
+    }
+    return refuse_recording(
+        spec_, fmt::format("token {} of {} chose expert {}, but the shape has {} experts; set the "
+                           "experts to at least {}, or, if these are rows per expert, "
+                           "routing.numbers to counts",
+                           token, layer_.source, id, limit, id + 1));
+  }
+
+  /// Every token names one expert top_k times.
+  Status no_experts() const {
+    for (int layer = 0; layer < layer_.layers; ++layer) {
+      RoutingSpec other = spec_;
+      other.layer = layer;
+      const Result<RoutedLayer> opened = open_routed_layer(other);
+      if (!opened.ok() || opened.value().pieces.empty()) break;
+      const RoutedRows& piece = opened.value().pieces.front();
+      for (std::int64_t row = 0; row < std::min(piece.rows, kRowsOfPlaceholders); ++row) {
+        if (is_placeholder(piece, row)) continue;
+        return refuse_recording(
+            spec_, fmt::format("every token of layer {} names the same expert {} times, as is "
+                               "written for a layer without experts; set routing.layer to {}",
+                               spec_.layer, piece.columns, layer));
+      }
+    }
+    return refuse_recording(spec_, fmt::format("every token of layer {} names one expert several "
+                                               "times: nothing is routed",
+                                               spec_.layer));
+  }
+
+  /// How many steps are replayed.
+  Result<std::int64_t> check_steps(std::int64_t file_steps) const {
+    if (file_steps == 0) return refuse_recording(spec_, layer_.source + " holds no step");
+    if (spec_.first_step >= file_steps) {
+      return refuse_recording(
+          spec_,
+          fmt::format("routing.first_step is {}, but the file has {} step{}; choose 0 to {}",
+                      spec_.first_step, file_steps, file_steps == 1 ? "" : "s", file_steps - 1));
+    }
+    if (spec_.steps > file_steps) {
+      return refuse_recording(
+          spec_, fmt::format("routing.steps is {}, but the file has {}; set it to at most that, or "
+                             "0 for all",
+                             spec_.steps, file_steps));
+    }
+    const std::int64_t chosen = spec_.steps == 0 ? file_steps : spec_.steps;
+    const std::int64_t most =
+        std::min<std::int64_t>(kMaxRecordedSteps, kMaxRecordedSplits / std::max(experts_, 1));
+    if (chosen <= most) return chosen;
+    return refuse_recording(
+        spec_, fmt::format("{} steps of {} experts are {}; at most {} are replayed: set "
+                           "routing.steps to {} or less{}",
+                           chosen, experts_, "too many", most, most,
+                           counts() ? "" : ", or routing.tokens_per_step to more"));
+  }
+
+  Result<RecordedStep> read_step(std::int64_t number) const {
+    const auto after = std::ranges::upper_bound(first_step_of_, number);
+    // Pieces without rows begin where the next one does.
+    const auto index = static_cast<std::size_t>(after - first_step_of_.begin()) - 1;
+    const RoutedRows& piece = layer_.pieces[index];
+    const std::int64_t within = number - first_step_of_[index];
+    RecordedStep step;
+    step.step = number;
+    step.splits.assign(static_cast<std::size_t>(experts_), 0);
+    if (counts()) {
+      ENGINE_TRY(copy_counts(piece, within, step));
+    } else {
+      const std::int64_t tokens = spec_.tokens_per_step == 0 ? piece.rows : spec_.tokens_per_step;
+      count_ids(piece, within * tokens, std::min((within + 1) * tokens, piece.rows), step);
+    }
+    step.rows = std::accumulate(step.splits.begin(), step.splits.end(), std::int64_t{0});
+    if (step.rows > kMaxDimension) {
+      return refuse_recording(
+          spec_,
+          fmt::format("step {} has {} rows; at most {} are possible{}", number, step.rows,
+                      kMaxDimension, counts() ? "" : ": set routing.tokens_per_step to fewer"));
+    }
+    step.imbalance = imbalance_of(step.splits);
+    return step;
+  }
+
+  Status copy_counts(const RoutedRows& piece, std::int64_t row, RecordedStep& step) const {
+    for (std::int64_t expert = 0; expert < piece.columns; ++expert) {
+      const std::int64_t rows = piece.at(row, expert);
+      if (rows < 0 || rows > kMaxDimension) {
+        return refuse_recording(
+            spec_,
+            fmt::format("the split of expert {} is {}{}; it must be between 0 and {}", expert, rows,
+                        step.step > 0 ? fmt::format(" in step {}", step.step) : "", kMaxDimension));
+      }
+      step.splits[static_cast<std::size_t>(expert)] = rows;
+    }
+    return {};
+  }
+
+  static void count_ids(const RoutedRows& piece, std::int64_t first, std::int64_t end,
+                        RecordedStep& step) {
+    for (std::int64_t row = first; row < end; ++row) {
+      if (is_placeholder(piece, row)) {
+        step.dropped += piece.columns;
+        continue;
+      }
+      for (std::int64_t column = 0; column < piece.columns; ++column) {
+        const std::int64_t id = piece.at(row, column);
+        ++(id < 0 ? step.dropped : step.splits[static_cast<std::size_t>(id)]);
+      }
+    }
+  }
+
+  const RoutingSpec& spec_;
+  RoutedLayer layer_;
+  int experts_;
+  int highest_ = -1;
+  std::vector<std::int64_t> first_step_of_;  // a piece
+};
+
+}  // namespace
+
+std::int64_t RoutingRecording::largest_step() const {
+  std::int64_t rows = 0;
+  for (const RecordedStep& step : steps) rows = std::max(rows, step.rows);
+  return rows;
+}
+
+std::int64_t RoutingRecording::dropped() const {
+  std::int64_t choices = 0;
+  for (const RecordedStep& step : steps) choices += step.dropped;
+  return choices;
+}
+
+Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts) {
+  ENGINE_ASSIGN(RoutedLayer layer, open_routed_layer(spec));
+  if (layer.pieces.empty()) return refuse_recording(spec, layer.source + " holds no step");
+  return Reader(spec, std::move(layer), num_experts).read();
+}
+
+Result<RoutingFacts> inspect_routing(const RoutingSpec& spec) {
+  ENGINE_ASSIGN(const RoutingRecording recording, read_recording(spec, 0));
+  return RoutingFacts{.source = recording.source,
+                      .numbers = recording.numbers,
+                      .experts = recording.experts,
+                      .layers = recording.layers,
+                      .file_steps = recording.file_steps,
+                      .steps = static_cast<int>(recording.steps.size()),
+                      .largest_step = recording.largest_step(),
+                      .dropped = recording.dropped()};
+}
+
+RunRequest fitted_to_recording(RunRequest request, const RoutingFacts& facts) {
+  const ShapeSpec before = request.shape;
+  // Ids name at least this many experts; a recording of more may not have used the last ones.
+  request.shape.num_experts = facts.experts;
+  request.shape.tokens = facts.largest_step;
+  if (!(request.shape == before)) request.shape.preset.clear();
+  if (facts.steps > 1) {
+    request.launch.iterations = std::max(request.launch.iterations, facts.steps);
+  }
+  return request;
+}
+
+}  // namespace engine

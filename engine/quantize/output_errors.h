@@ -1,0 +1,27 @@
+// Errors of a step's outputs over all experts of layer 0: what one recorded step is judged by.
+#pragma once
+
+#include "engine/model/recorded_steps.h"
+#include "engine/quantize/statistics_fold.h"
+#include "kernels/diagnostics/statistics.h"
+
+namespace engine {
+
+/// Sums against the product of the unquantized operands; of a pass that did not run nothing. Of an
+/// expert layer dW is Wup's.
+struct OutputErrors {
+  kernels::GroupProductError y = {};
+  kernels::GroupProductError dx = {};
+  kernels::GroupProductError dw = {};
+
+  kernels::GroupProductError& of(Product product) {
+    return product == Product::Fprop ? y : product == Product::Dgrad ? dx : dw;
+  }
+  void write_to(RecordedStep& step) const {
+    step.y_snr_db = product_accuracy(y).snr_db;
+    step.dx_snr_db = product_accuracy(dx).snr_db;
+    step.dw_snr_db = product_accuracy(dw).snr_db;
+  }
+};
+
+}  // namespace engine

@@ -1,0 +1,97 @@
+"""A routing recorded over several steps: opened, replayed, scrubbed with mouse and keys, the slowest chosen."""
+import pytest
+
+from test_files import give_path, value
+
+np = pytest.importorskip("numpy")
+
+STEPS, EXPERTS = 6, 8
+
+
+def write_recording(path):
+    """vLLM's [tokens, layers, top_k]: 64 tokens a step; in step 4 all choose experts 0 and 1."""
+    rng = np.random.default_rng(5)
+    ids = np.stack([np.stack([rng.permutation(EXPERTS)[:2] for _ in range(2)])
+                    for _ in range(64 * STEPS)]).astype(np.int16)
+    ids[4 * 64:5 * 64] = [0, 1]
+    ids[10, :, 1] = -1
+    np.save(path, ids)
+    return [np.bincount(step[step >= 0], minlength=EXPERTS) for step in ids[:, 0].reshape(STEPS, -1)]
+
+
+def fields(window, name):
+    return dict(part.split("=", 1) for part in value(window, name).split(";"))
+
+
+def at_step(window, step):
+    window.wait(f"step {step}", lambda m: any(
+        c["id"] == "performance.step" and c["value"].startswith(f"step={step};") for c in m["controls"]))
+
+
+@pytest.fixture
+def window(open_window, tmp_path):
+    path = tmp_path / "routed_experts.npy"
+    counts = write_recording(path)
+    window = open_window(str(path), width=1500, height=1100)
+    window.counts = counts
+    window.wait_for_result()
+    return window
+
+
+def test_a_recording_that_is_opened_is_the_routing(window):
+    assert value(window, "shape.experts") == "8" and value(window, "shape.tokens") == str(2 * 64 * STEPS - 1)
+    assert "gives the routing (vLLM routed_experts, int16 [384, 2, 2])" in value(window, "status.says")
+    assert "1 of 1 step" in value(window, "routing.recording")
+    assert "1 choice without an expert" in value(window, "routing.recording")
+    # One step cannot be scrubbed: the card says so, and what to do.
+    assert value(window, "performance.steps").startswith("steps=1;")
+
+
+def test_steps_are_scrubbed_with_mouse_and_keys_and_the_slowest_is_a_click_away(window):
+    shown = window.state()["shown_run_id"]
+    window.type_number("routing.tokens_per_step", "64")
+    window.wait("the steps of the file", lambda m: any(
+        c["id"] == "routing.recording" and "6 of 6 steps, up to 128 rows" in c["value"] for c in m["controls"]))
+    window.click("routing.use_sizes")
+    window.wait("a run of the steps", lambda m: m["state"]["shown_run_id"] > shown and not m["state"]["stale"]
+                and any(c["id"] == "performance.steps" and "steps=6;" in c["value"] for c in m["controls"]))
+    assert value(window, "shape.tokens") == "128"
+    assert int(value(window, "engine.iterations")) >= STEPS
+    slowest = fields(window, "performance.steps")["slowest"].split(",")
+    assert len(slowest) == 5 and len(set(slowest)) == 5
+    # The pointer on a bar chooses its step ...
+    x0, y0, x1, y1 = window.control("performance.steps")["rect"]
+    window.xdotool("mousemove", round(x0 + 0.55 * (x1 - x0)), round(0.5 * (y0 + y1)))
+    window.xdotool("mousedown", 1)
+    window.settle()
+    window.xdotool("mouseup", 1)
+    window.settle()
+    first = int(fields(window, "performance.steps")["chosen"])
+    assert 1 <= first <= 4
+    at_step(window, first)
+    # ... the arrow keys go on from there, not past the ends ...
+    window.key("Right")
+    at_step(window, first + 1)
+    for _ in range(STEPS):
+        window.key("Left")
+        window.settle()
+    at_step(window, 0)
+    for step in range(1, STEPS):
+        window.key("Right")
+        at_step(window, step)
+        assert fields(window, "performance.step")["splits"] == ",".join(map(str, window.counts[step]))
+    # ... and a row of the table chooses the slowest.
+    x0, _, _, below = window.control("performance.step_table_card.title")["rect"]
+    window.xdotool("mousemove", round(x0 + 60), round(below + 28))  # under the titles of its columns
+    window.settle()
+    window.xdotool("click", 1)
+    at_step(window, int(slowest[0]))
+
+
+def test_another_layer_and_a_wrong_choice_are_said(window, tmp_path):
+    window.type_number("routing.layer", "2")
+    window.wait("the limit", lambda m: "choose 0 to 1" in m["state"]["last_error"])
+    window.type_number("routing.layer", "1")
+    window.wait("the other layer", lambda m: "choose 0" not in m["state"]["last_error"])
+    give_path(window, "routing.path", tmp_path / "none.npy")
+    window.wait("no such file", lambda m: "none.npy" in m["state"]["last_error"])
