@@ -96,16 +96,15 @@ std::string kept_weights_text(const CompareSide& a, const CompareSide& b) {
   if (!kept) return {};
   const CompareSide& quantized = kept->b_quantizes ? b : a;
   const CompareSide& plain = kept->b_quantizes ? a : b;
-  const std::string answer =
-      kept->from ? fmt::format("faster from {} micro-batch{} per update on", *kept->from,
-                               *kept->from == 1 ? "" : "es")
-                 : fmt::format("not faster with any number of micro-batches up to {}",
-                               engine::kMaxMicroBatches);
+  const std::string number = kept->from ? fmt::format("from {} micro-batch{} per update on",
+                                                      *kept->from, *kept->from == 1 ? "" : "es")
+                                        : fmt::format("with any number of micro-batches up to {}",
+                                                      engine::kMaxMicroBatches);
   return fmt::format(
-      "{} is {} than {}{}: {} with weights quantized in it (n {}), {} with weights kept (n {}), "
+      "{} is {} than {} {}{}: {} with weights quantized in it (n {}), {} with weights kept (n {}), "
       "against {} (n {}).",
-      recipe_title(quantized), answer, recipe_title(plain), range_text(*kept),
-      plot::duration_text(kept->medians.quantizing), kept->n_quantizing,
+      recipe_title(quantized), kept->from ? "faster" : "not faster", recipe_title(plain), number,
+      range_text(*kept), plot::duration_text(kept->medians.quantizing), kept->n_quantizing,
       plot::duration_text(kept->medians.keeping), kept->n_keeping,
       plot::duration_text(kept->medians.plain), kept->n_plain);
 }
