@@ -13,6 +13,7 @@
 
 #include "engine/model/allocation.h"
 #include "engine/model/error.h"
+#include "engine/model/expert_layer.h"
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
 
@@ -291,8 +292,9 @@ struct Snapshot {
   std::string compute_capability = {};  // "9.0"
   std::string driver = {};
   std::vector<GraphSnapshot> graphs = {};
-  std::vector<engine::Allocation> ledger = {};  // ascending by id; includes freed ones
-  std::uint64_t ledger_clock = 0;               // when the ledger was read
+  std::vector<engine::Allocation> ledger = {};       // ascending by id; includes freed ones
+  std::uint64_t ledger_clock = 0;                    // when the ledger was read
+  engine::StepKind step = engine::StepKind::Linear;  // says what SnapshotNode::layer counts
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -303,7 +305,8 @@ struct Snapshot {
                       engine::field<&Snapshot::driver>(),
                       engine::field<&Snapshot::graphs>({.most = kMaxSnapshotGraphs}),
                       engine::field<&Snapshot::ledger>({.most = 1 << 20}),
-                      engine::field<&Snapshot::ledger_clock>()};
+                      engine::field<&Snapshot::ledger_clock>(),
+                      engine::field<&Snapshot::step>()};
   }
   engine::Flaw flaw() const;
 };

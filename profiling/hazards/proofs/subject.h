@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/expert_layer.h"
 #include "engine/observe/step_observer.h"
 
 namespace profiling {
@@ -26,6 +27,8 @@ class Subject {
   virtual ~Subject() = default;
 
   virtual std::string title() const = 0;
+  /// What WorkTag::layer of its work counts.
+  virtual engine::StepKind step() const { return engine::StepKind::Linear; }
   /// Graphs that one step consists of, launched in this order ("forward", "backward").
   virtual std::vector<std::string> graph_names() const { return {"step"}; }
   virtual std::vector<SubjectOutput> outputs() const = 0;

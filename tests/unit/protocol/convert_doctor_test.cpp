@@ -67,6 +67,7 @@ profiling::Snapshot full_snapshot() {
                       .allocated_at = 1,
                       .freed_at = 4}};
   snapshot.ledger_clock = 6;
+  snapshot.step = engine::StepKind::ExpertLayer;
   return snapshot;
 }
 
