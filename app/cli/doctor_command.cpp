@@ -150,9 +150,12 @@ int list_cases() {
 engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   if (!options.gallery_case.empty() &&
       profiling::find_hazard_case(options.gallery_case) == nullptr) {
+    std::vector<std::string> ids;
+    for (const profiling::HazardCase& one : profiling::hazard_cases()) ids.push_back(one.id);
     return engine::Error{
         engine::ErrorCode::InvalidArgument,
-        fmt::format("there is no case '{}'; see expertscope doctor --list", options.gallery_case)};
+        fmt::format("there is no case '{}'{}; see expertscope doctor --list", options.gallery_case,
+                    engine::suggestion(options.gallery_case, ids))};
   }
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();

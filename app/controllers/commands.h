@@ -37,6 +37,7 @@ enum class Action {
   CloseRecording,
   OpenRecording,
   OpenSample,
+  OpenExample,
   SaveSession,
   ExportTrace,
   ExportRecords,

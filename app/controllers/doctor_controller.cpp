@@ -61,6 +61,8 @@ std::string visit_refusal(const DoctorState& doctor, const LinkStatus& link,
     if (offer.available) return "";
     if (!offer.reason.empty()) why = offer.reason;
   }
+  if (!why.empty() && why[0] >= 'a' && why[0] <= 'z')
+    why[0] = static_cast<char>(why[0] - 'a' + 'A');
   return "Graphs are captured and replayed on a GPU. " + why +
          ". Recorded visits, recordings and .dot files can be examined without one.";
 }

@@ -34,9 +34,12 @@ engine::Error refused(std::string why) {
   return {engine::ErrorCode::InvalidArgument, std::move(why)};
 }
 
-/// The named tensor, else the only one that can be used.
+/// The named tensor, else the only one that can be used, or of those the only one with the
+/// operand's dimensions.
 engine::Result<const engine::TensorEntry*> meant_tensor(const FileReport& report,
-                                                        const std::string& name) {
+                                                        const std::string& name,
+                                                        RequestOperand operand,
+                                                        const engine::RunRequest& request) {
   const auto named = std::ranges::find(report.tensors, name, &engine::TensorEntry::name);
   if (named != report.tensors.end()) {
     if (named->usable) return &*named;
@@ -48,6 +51,13 @@ engine::Result<const engine::TensorEntry*> meant_tensor(const FileReport& report
   if (first == report.tensors.end()) return refused("none of its tensors can be used");
   const auto count = std::count_if(first, report.tensors.end(), usable);
   if (count == 1) return &*first;
+  const auto fits = [&](const engine::TensorEntry& one) {
+    return one.usable && shape_of(one, operand, request).ok();
+  };
+  const auto fitting = std::find_if(first, report.tensors.end(), fits);
+  if (fitting != report.tensors.end() && std::none_of(fitting + 1, report.tensors.end(), fits)) {
+    return &*fitting;
+  }
   return refused(fmt::format("holds {} tensors; choose one of them in the rail", count));
 }
 
@@ -120,7 +130,7 @@ engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
   };
   if (!report.error.empty()) return because(report.error);
   auto& file = std::get<engine::FileInput>(input_of(request, operand));
-  const auto tensor = meant_tensor(report, file.tensor);
+  const auto tensor = meant_tensor(report, file.tensor, operand, request);
   if (!tensor.ok()) return because(tensor.error().message);
   auto shape = shape_of(*tensor.value(), operand, request);
   if (!shape.ok()) return because(shape.error().message);

@@ -123,7 +123,7 @@ std::string setting_text(const RequestControl& control, const RunRequest& reques
       control.options.alone[0] != '\0' ? control.options.alone : control.label;
   switch (control.kind) {
     case ControlKind::Switch:
-      return control_number(control, request) != 0 ? label : "no " + label;
+      return control_number(control, request) != 0 ? label : label + " off";
     case ControlKind::Number:
       return fmt::format("{} {}", label, control_number(control, request));
     case ControlKind::Decades:

@@ -12,6 +12,9 @@ namespace {
 constexpr const char* kRecordedRequest =
     "The rail shows a recorded request: take it over with Use as my request, or go back to live";
 
+constexpr const char* kExample = "h200_layer.session";
+constexpr std::size_t kExampleRun = 1;
+
 }  // namespace
 
 Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
@@ -85,6 +88,19 @@ void Workbench::open_file(const std::string& path) {
 void Workbench::open_recording(const std::string& path) {
   files.remember_folder(path);
   files.open_recording(path);
+}
+
+bool Workbench::open_example() {
+  const RecordedPlace example{.path = shipped_recording(kExample), .run = kExampleRun};
+  std::error_code error;
+  if (!std::filesystem::exists(example.path, error)) return false;
+  returning_to_ = example;
+  files.open_recording(example.path);
+  notices.set_status(
+      "An example is open: a DeepSeek-V3 expert layer, recorded on an H200. Back to live shows "
+      "what "
+      "runs here.");
+  return true;
 }
 
 void Workbench::open_graph(const std::string& path) {
@@ -220,6 +236,13 @@ bool Workbench::act(Action action) {
       return true;
     case Action::OpenSample:
       files.open_sample();
+      return true;
+    case Action::OpenExample:
+      if (open_example()) {
+        commands_.push_back(ShowPage{Page::Numerics, "layer"});
+      } else {
+        notices.add(Severity::Warn, "The example is not at " + shipped_recording(kExample));
+      }
       return true;
     case Action::ToggleRecording:
       files.toggle_recording();

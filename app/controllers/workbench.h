@@ -51,6 +51,9 @@ class Workbench {
   void use_request(const UseRequest& order);
   /// Replaces the runs on screen.
   void open_recording(const std::string& path);
+  /// Shows the recording that explains the program at first sight: an expert layer, forward and
+  /// backward, quantized in FP8 blocks. False = it does not lie with the program.
+  bool open_example();
   void open_graph(const std::string& path);
   void examine(const VisitOrder& order);
   void use_library(const std::string& path);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/model/projections.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -230,7 +231,8 @@ std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef n
   if (named.stage == engine::Stage::Other) {
     title = fmt::format("{} (node {})", named.name, node.node);
   } else {
-    title = fmt::format("{}, layer {}", engine::stage_name(named.stage), named.layer);
+    title = fmt::format("{}, {}", engine::stage_name(named.stage),
+                        engine::layer_words(snapshot.step, named.layer));
     if (!alone_in_stage(graph, named)) title += fmt::format(" (node {})", node.node);
   }
   if (graphs_of_step(snapshot) > 1) title += " of " + graph.name;
@@ -344,7 +346,7 @@ std::string marker_cost_text(const DoctorReport& report) {
     const profiling::MarkerCost& cost = record.outcome.marker_cost;
     if (cost.samples == 0 || cost.without_us <= 0.0) continue;
     return fmt::format(
-        "Markers cost {:.1f} % of a replay: {:.1f} us with them, {:.1f} us without (medians of {} "
+        "Markers cost {:.1f} % of a replay: {:.1f} µs with them, {:.1f} µs without (medians of {} "
         "each, interleaved).",
         100.0 * (cost.with_us - cost.without_us) / cost.without_us, cost.with_us, cost.without_us,
         cost.samples);

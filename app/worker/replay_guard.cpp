@@ -52,7 +52,9 @@ void LaunchGuard::check_until_stopped() {
   }
 }
 
-void describe_run(profiling::Snapshot& snapshot, const engine::DeviceFacts& device) {
+void describe_run(profiling::Snapshot& snapshot, engine::StepKind step,
+                  const engine::DeviceFacts& device) {
+  snapshot.step = step;
   snapshot.subject = "the captured step of this run";
   snapshot.cublaslt_version = device.cublaslt_version;
   snapshot.device = device.name;
@@ -95,11 +97,12 @@ engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
   const StalledOrder order{.id = id, .began = std::chrono::steady_clock::now()};
   // Queried now: the device may not answer later.
   const engine::DeviceFacts device = slot.backend->device();
-  const auto answer = [this, order, device, &collector](profiling::StalledRun run) {
+  const auto answer = [this, order, device, step = request.step,
+                       &collector](profiling::StalledRun run) {
     // The collector's snapshot has stages and layers.
     profiling::Snapshot traced = collector.take_snapshot();
     if (!traced.graphs.empty()) run.snapshot = std::move(traced);
-    describe_run(run.snapshot, device);
+    describe_run(run.snapshot, step, device);
     answer_and_end(sender_, order, std::move(run));
   };
   auto watch = std::make_unique<profiling::RunWatch>(

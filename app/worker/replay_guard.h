@@ -51,7 +51,8 @@ class LaunchGuard {
 };
 
 /// Fills in where the snapshot of a run's graph was taken.
-void describe_run(profiling::Snapshot& snapshot, const engine::DeviceFacts& device);
+void describe_run(profiling::Snapshot& snapshot, engine::StepKind step,
+                  const engine::DeviceFacts& device);
 
 class ReplayGuard {
  public:

@@ -86,7 +86,7 @@ engine::Result<Answer> carry_out(const OrderContext& context, const engine::RunR
   if (done.snapshot.graphs.empty()) {
     done.snapshot = {};
   } else {
-    describe_run(done.snapshot, done.result.device);
+    describe_run(done.snapshot, request.step, done.result.device);
   }
   ENGINE_TRY(send_chunks(context, done.activity));
   return Answer(std::move(done));

@@ -14,6 +14,7 @@
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/run_request.h"
+#include "engine/model/text.h"
 #include "engine/model/values.h"
 
 namespace engine {
@@ -144,8 +145,14 @@ Result<ShapePreset> find_preset(const std::vector<ShapePreset>& presets, std::st
     if (plain(preset.name) == plain(name)) return preset;
     names.push_back(preset.name);
   }
-  return Error{ErrorCode::NotFound, fmt::format("there is no preset '{}'; choose from: {}", name,
-                                                fmt::join(names, ", "))};
+  const std::string nearly = suggestion(name, names);
+  if (!nearly.empty()) {
+    return Error{ErrorCode::NotFound, fmt::format("there is no preset '{}'{}; see expertscope list "
+                                                  "presets",
+                                                  name, nearly)};
+  }
+  return Error{ErrorCode::NotFound, fmt::format("there is no preset '{}'; choose from: '{}'", name,
+                                                fmt::join(names, "', '"))};
 }
 
 }  // namespace engine

@@ -217,9 +217,10 @@ std::string run_doubt(const TimeDifference& difference, const TimeSamples& a, co
   const ClockEffect clock = clock_effect(difference.ratio, difference.clock_ratio, a, b);
   if (!lies_beyond(sure, clock.size)) {
     return fmt::format(
-        "The interval {:.3f} to {:.3f} of the ratio does not lie beyond what the SM clock can "
-        "explain.{} Measure them again, interleaved.",
-        sure.low, sure.high, clock.caveat);
+        "A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which does not lie beyond "
+        "what "
+        "the SM clock can explain.{} Measure them again, interleaved.",
+        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high, clock.caveat);
   }
   return {};
 }

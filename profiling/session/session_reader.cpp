@@ -275,6 +275,10 @@ engine::Status read_snapshots(const TableSource& source, Session& session) {
           refuse(source.path, fmt::format("{} {} has two snapshots", owner, snapshot.owner_id));
     } else {
       const auto index = static_cast<std::size_t>(snapshot.owner_id - 1);
+      // Snapshots of runs that are older than the member are of the run's own step.
+      if (of_run && snapshot.snapshot.step == engine::StepKind::Linear) {
+        snapshot.snapshot.step = session.runs[index].result.effective.step;
+      }
       (of_run ? session.runs[index].snapshot : session.visits[index].report.snapshot) =
           std::move(snapshot.snapshot);
     }

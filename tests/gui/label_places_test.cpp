@@ -44,6 +44,18 @@ TEST(LabelPlaces, LabelsKeepClearOfEachOther) {
   }
 }
 
+TEST(LabelPlaces, ALabelWithoutRoomOfItsOwnIsLeftOut) {
+  LabelPlaces places(kMin, ImVec2(270, 80));  // two lines of two labels
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(places.anywhere(kSize, 2).clear) << i;
+  EXPECT_TRUE(places.anywhere(kSize, 2).taken);
+  // Data below are no reason.
+  LabelPlaces covered(kMin, ImVec2(270, 80));
+  covered.keep_free(kMin, kMax);
+  const LabelPlaces::Place place = covered.anywhere(kSize, 2);
+  EXPECT_FALSE(place.clear);
+  EXPECT_FALSE(place.taken);
+}
+
 TEST(LabelPlaces, TheNameOfALineIsPlacedWhereTheDataLeaveRoom) {
   LabelPlaces places(kMin, kMax);
   // Dots on both sides of the line along its right half.

@@ -96,22 +96,43 @@ TEST(LayerModel, KernelsHaveTheTimesOfTheirProjection) {
   add(0, Stage::Fprop, 5, 25);
   add(1, Stage::Activation, 25, 28);
   add(1, Stage::Fprop, 30, 70);
-  add(1, Stage::Dgrad, 70, 79);
+  add(1, Stage::Quantize, 70, 71);    // dY
+  add(1, Stage::Activation, 71, 73);  // again, for dWdown
+  add(1, Stage::Dgrad, 73, 82);
+  add(0, Stage::Activation, 82, 86);
+  add(0, Stage::Quantize, 86, 92);  // dH
+  add(0, Stage::Dgrad, 92, 99);
+  run.result.effective.expert_layer.recompute_activation = true;
   const LayerModel model = model_of(std::move(run));
   const auto of = [&](std::string_view id) {
     return *std::ranges::find(model.kernels(), id, &app::LayerKernelBox::id);
   };
   ASSERT_EQ(of("up").times.size(), 2U);
-  EXPECT_EQ(of("up").times[0].stage, Stage::Quantize);
-  EXPECT_THAT(of("up").times[1].time.median, DoubleEq(20.0));
+  EXPECT_EQ(of("up").times[0].of.stage, Stage::Quantize);
+  EXPECT_THAT(of("up").times[0].of.time.median, DoubleEq(5.0)) << "dH is quantized backward";
+  EXPECT_THAT(of("up").times[1].of.time.median, DoubleEq(20.0));
   ASSERT_EQ(of("activation").times.size(), 1U);
-  EXPECT_THAT(of("activation").times[0].time.median, DoubleEq(3.0));
-  EXPECT_THAT(of("down").times[0].time.median, DoubleEq(40.0));
-  EXPECT_THAT(of("down_backward").times[0].time.median, DoubleEq(9.0));
-  EXPECT_EQ(of("up_backward").note, "no records");
-  EXPECT_THAT(of("activation_backward").note, HasSubstr("fused"));
+  EXPECT_THAT(of("activation").times[0].of.time.median, DoubleEq(3.0)) << "once, forward";
+  ASSERT_EQ(of("down").times.size(), 1U);
+  EXPECT_THAT(of("down").times[0].of.time.median, DoubleEq(40.0));
+  ASSERT_EQ(of("down_backward").times.size(), 2U);
+  EXPECT_THAT(of("down_backward").times[0].of.time.median, DoubleEq(1.0));
+  EXPECT_THAT(of("down_backward").times[1].of.time.median, DoubleEq(9.0));
+  EXPECT_EQ(of("down_backward").reads, "dY and A again");
+  ASSERT_EQ(of("activation_backward").times.size(), 2U);
+  EXPECT_EQ(of("activation_backward").times[0].label, "A again");
+  EXPECT_THAT(of("activation_backward").times[0].of.time.median, DoubleEq(2.0));
+  EXPECT_THAT(of("activation_backward").times[1].of.time.median, DoubleEq(4.0));
+  EXPECT_EQ(of("up_backward").reads, "dH");
+  EXPECT_THAT(of("up_backward").times[0].of.time.median, DoubleEq(6.0));
   const LayerModel untraced = model_of(layer_run(true));
   EXPECT_EQ(untraced.kernels().front().note, "not traced");
+  run = layer_run(true);
+  run.activity.names = {"work"};
+  add(0, Stage::Fprop, 5, 25);
+  const LayerModel fused = model_of(std::move(run));
+  EXPECT_EQ(fused.kernels()[3].note, "no records");
+  EXPECT_THAT(fused.kernels()[4].note, HasSubstr("fused"));
 }
 
 TEST(LayerModel, ErrorsAreSortedByWhatTheyCost) {

@@ -4,7 +4,11 @@ import pathlib
 
 import pytest
 
+from picture import read_png
+from window_driver import Window
+
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+LAYER = SAMPLE.with_name("h200_layer.session")
 
 
 def recording(open_window, *arguments, **sizes):
@@ -45,6 +49,43 @@ def test_the_shipped_recording_is_listed_next_to_open(open_window):
     window.wait("its timeline", lambda m: any(c["id"] == "performance.timeline"
                                               for c in m["controls"]))
     assert window.map()["state"]["from_file"]
+
+
+def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_window, program):
+    window = open_window(first_start=True)
+    window.wait("the example", lambda m: any(c["id"] == "layer.tensor.dw-up" for c in m["controls"]))
+    state = window.state()
+    assert state["from_file"] and state["page"] == "numerics"
+    assert "DeepSeek-V3 layer" in window.control("top.run")["value"]
+    assert "FP8 block" in window.control("top.run")["value"]
+    assert "An example is open" in window.control("status.says")["value"]
+    # Meanwhile the worker measures; its run is one click away.
+    window.wait("a run of this machine", lambda m: m["state"]["runs"] > 0)
+    window.click("top.live")
+    window.wait_for_result()
+    assert not window.state()["from_file"] and window.state()["live"]
+    # Later it is in the menu.
+    window.click("top.recent")
+    window.wait("the menu", lambda m: any(c["id"] == "recent.example" for c in m["controls"]))
+    window.settle()
+    window.click("recent.example")
+    window.wait("the example again", lambda m: m["state"]["from_file"])
+    window.close_politely()
+    with Window(program, window.folder, ["--worker-backend", "cpu"], first_start=True) as again:
+        again.wait_for_result()
+        assert not again.state()["from_file"]
+
+
+def test_names_of_layers_are_whole_beside_their_replays(open_window):
+    """They lie right-aligned in a margin: a name that is too long for it is cut at its left edge."""
+    window = open_window(str(LAYER), "--no-worker", width=1280, height=800)
+    window.wait("the recording", lambda m: m["state"]["session_path"] != "")
+    window.key("ctrl+3")
+    window.wait("the comparison", lambda m: any(c["id"] == "graphs.checks" for c in m["controls"]))
+    window.settle()
+    left, top, _, bottom = (round(side) for side in window.control("graphs.checks")["rect"])
+    edge = read_png(window.picture().read_bytes())[top:bottom - 20, left:left + 2].astype(int)
+    assert abs(edge - edge[0, 0]).max() < 12, "something is drawn up to the edge of the card"
 
 
 def test_missing_elements_lead_to_existing_ones(open_window):

@@ -85,6 +85,45 @@ def test_a_click_on_an_operand_shows_its_numbers(open_window):
     assert window.control("layer.picture")["value"].startswith("tensors=12")
 
 
+def test_single_elements_of_what_the_step_reads(open_window):
+    window = layer(open_window)
+    window.click("layer.tensor.w-down")
+    window.wait("This run", there("numerics.lower.1"))
+    window.settle()
+    window.click("numerics.lower.1")
+    window.wait("the offer", there("numerics.inspect"))
+    window.settle()
+    window.click("numerics.inspect")
+    window.wait("elements of Wdown", there("numerics.arithmetic", lambda c: c["value"].startswith("Wdown[0, 0] = ")))
+    first = window.control("numerics.arithmetic")["value"].split("\n")[0]
+    # Another operand has other values; what the layer computes itself has none to show.
+    window.click("numerics.operand.1")
+    window.wait("elements of Wup", there("numerics.arithmetic", lambda c: c["value"].startswith("Wup[0, 0] = ")))
+    assert window.control("numerics.arithmetic")["value"].split("\n")[0][3:] != first[5:]
+    for operand in ("numerics.operand.2", "numerics.operand.5"):  # A, dH
+        window.click(operand)
+        window.settle()
+        assert window.control("numerics.arithmetic") is None and window.control("numerics.inspect") is None
+
+
+def test_recomputed_activations_are_times_of_backward(open_window):
+    window = layer(open_window)
+    window.click("recipe.scaling.0")
+    window.wait("kernels of the activation", there("layer.kernels.activation", lambda c: "activation=" in c["value"]),
+                seconds=90)
+    window.centre("step.recompute_activation")
+    window.click("step.recompute_activation")
+    window.wait("the recomputation", there("layer.kernels.activation_backward", lambda c: "A again=" in c["value"]),
+                seconds=90)
+    forward = fields(window.control("layer.kernels.activation"))
+    backward = fields(window.control("layer.kernels.activation_backward"))
+    assert set(forward) == {"activation"} and set(backward) == {"A again", "activation"}
+    # What backward quantizes is no part of forward's boxes.
+    window.click("recipe.scaling.2")
+    window.wait("quantize kernels", there("layer.kernels.up_backward", lambda c: "quantize=" in c["value"]), seconds=90)
+    assert float(fields(window.control("layer.kernels.down_backward"))["quantize"]) > 0
+
+
 def test_errors_and_memory_name_the_layers_own(open_window):
     window = layer(open_window)
     gains = fields(window.control("layer.errors"))

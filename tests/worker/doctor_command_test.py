@@ -122,6 +122,10 @@ class Visits(Doctor):
             with self.subTest(arguments):
                 self.refused(*arguments)
 
+    def test_a_case_that_is_nearly_named_is_suggested(self):
+        done = self.call(COULD_NOT_RUN, "--case", "shared-workspce")
+        self.assertIn("there is no case 'shared-workspce' (did you mean 'shared-workspace'?)", done.stderr)
+
     def test_launches_that_hang_without_a_graph_are_a_hang(self):
         report = self.path("report.md")
         done = self.call(HANG, "--case", "flag-not-reset", "--prove", "--deadline", 0.3, "--report", report,

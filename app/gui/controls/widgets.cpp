@@ -46,6 +46,14 @@ void draw_warn_mark(const PanelContext& context, const std::string& reason) {
   if (ImGui::IsItemHovered()) tooltip(context, reason);
 }
 
+/// The pointer has not left the place where it clicked.
+bool rests_after_click() {
+  const ImGuiIO& io = ImGui::GetIO();
+  const float x = io.MousePos.x - io.MouseClickedPos[ImGuiMouseButton_Left].x;
+  const float y = io.MousePos.y - io.MouseClickedPos[ImGuiMouseButton_Left].y;
+  return x * x + y * y < io.MouseDragThreshold * io.MouseDragThreshold;
+}
+
 }  // namespace
 
 bool has_text(const char* label) {
@@ -126,7 +134,11 @@ Row::~Row() {
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
     const bool refused = !options_.enabled && !options_.reason.empty();
     const std::string& says = refused ? options_.reason : options_.tooltip;
-    tooltip(context_, says + (says.empty() || lock.empty() ? "" : "\n") + lock);
+    // Who clicks knows what a control does, and the words would cover what the click brings up; why
+    // nothing happens is said all the same.
+    if (refused || !lock.empty() || !rests_after_click()) {
+      tooltip(context_, says + (says.empty() || lock.empty() ? "" : "\n") + lock);
+    }
   }
   if (options_.hazardous) draw_warn_mark(context_, options_.reason);
 }

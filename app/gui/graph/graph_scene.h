@@ -46,7 +46,7 @@ class GraphScene {
   const engine::RunRequest* request() const { return request_.get(); }
   /// Says what the layers of the nodes count.
   engine::StepKind step() const {
-    return request_ == nullptr ? engine::StepKind::Linear : request_->step;
+    return report_ == nullptr ? engine::StepKind::Linear : report_->snapshot.step;
   }
   /// Null if there is none: no report, or a refused capture without graphs.
   const profiling::GraphSnapshot* graph() const;

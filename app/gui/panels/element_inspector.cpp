@@ -37,10 +37,14 @@ std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t
   return {};
 }
 
+bool is_weights(engine::LayerTensor operand) {
+  return operand == engine::LayerTensor::WUp || operand == engine::LayerTensor::WDown;
+}
+
 engine::OperandRole role_of(engine::LayerTensor operand) {
-  return operand == engine::LayerTensor::DY    ? engine::OperandRole::Gradients
-         : operand == engine::LayerTensor::WUp ? engine::OperandRole::Weights
-                                               : engine::OperandRole::Activations;
+  return operand == engine::LayerTensor::DY ? engine::OperandRole::Gradients
+         : is_weights(operand)              ? engine::OperandRole::Weights
+                                            : engine::OperandRole::Activations;
 }
 
 struct OperandSize {
@@ -48,11 +52,18 @@ struct OperandSize {
   std::int64_t columns = 0;
 };
 
-OperandSize size_of_operand(const NumericsModel& model) {
+/// The step whose X, W or dY the operand is.
+engine::RunRequest step_of(const NumericsModel& model) {
   const engine::RunRequest& effective = model.run().result.effective;
-  const engine::ShapeSpec& shape = effective.shape;
-  return {model.operand() == engine::LayerTensor::WUp ? shape.n * shape.num_experts : shape.tokens,
-          model.operand() == engine::LayerTensor::DY ? engine::output_columns(effective) : shape.k};
+  return model.operand() == engine::LayerTensor::WDown
+             ? engine::projection_of(effective, engine::Projection::Down)
+             : effective;
+}
+
+OperandSize size_of_operand(const NumericsModel& model) {
+  const engine::RunRequest step = step_of(model);
+  return {is_weights(model.operand()) ? step.shape.n * step.shape.num_experts : step.shape.tokens,
+          model.operand() == engine::LayerTensor::DY ? engine::output_columns(step) : step.shape.k};
 }
 
 }  // namespace
@@ -174,10 +185,14 @@ bool is_inspection(const engine::ComparisonRequest& request) {
   return request.recipes.size() == 1 && request.timed_launches == 0;
 }
 
+bool can_inspect(const NumericsModel& model) {
+  return is_linear_operand(model.operand()) || model.operand() == engine::LayerTensor::WDown;
+}
+
 engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
                                            std::int64_t column) {
-  return {.request = model.run().result.effective,
-          .weights = model.operand() == engine::LayerTensor::WUp,
+  return {.request = step_of(model),
+          .weights = is_weights(model.operand()),
           .gradients = model.operand() == engine::LayerTensor::DY,
           .recipes = {model.recipe()},
           .sample_row = row,
@@ -186,13 +201,13 @@ engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int6
 }
 
 bool inspects(const engine::ComparisonRequest& done, const NumericsModel& model) {
-  return is_inspection(done) && is_linear_operand(model.operand()) &&
+  return is_inspection(done) && can_inspect(model) &&
          answers(done, inspection_order(model, done.sample_row, done.sample_column));
 }
 
 void RunInspector::go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
                          std::int64_t column) {
-  if (!is_linear_operand(model.operand())) return;
+  if (!can_inspect(model)) return;
   chosen_ = true;
   waiting_ = true;
   row_ = row;
@@ -344,10 +359,10 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
                                 const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const SessionView& view = context.view;
-  if (!is_linear_operand(model.operand())) {
+  if (!can_inspect(model)) {
     draw_empty(context, area.size, "Only inside the layer",
-               fmt::format("The step computes {} and keeps its statistics alone. Choose X, Wup or "
-                           "dY to see single elements.",
+               fmt::format("The step computes {} and keeps its statistics alone. Choose X, Wup, "
+                           "Wdown or dY to see single elements.",
                            model.operand_name()));
     return;
   }

@@ -51,8 +51,10 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
 
 /// One recipe, numerics only: a request for elements, which the Recipes view ignores.
 bool is_inspection(const engine::ComparisonRequest& request);
-/// Requests the elements of the model's operand at a row and column; only where it
-/// is_linear_operand(): the worker can make those again.
+/// The worker can make the model's operand again: it is an input of the step. A and dH, which an
+/// expert layer computes, are not.
+bool can_inspect(const NumericsModel& model);
+/// Requests the elements of the model's operand at a row and column; only where can_inspect().
 engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
                                            std::int64_t column);
 /// Whether a comparison holds elements of the model's operand, at any position.

@@ -45,9 +45,13 @@ CardSpec LayerView::errors_card(const PanelContext& context) {
           .list = [this] { return errors_list(); },
           .empty =
               [this] {
-                if (has_layer_) return EmptyState{};
-                return EmptyState{"No expert layer has run yet",
-                                  "A linear step has one product: its error is on This run."};
+                if (!has_layer_) {
+                  return EmptyState{"No expert layer has run yet",
+                                    "A linear step has one product: its error is on This run."};
+                }
+                if (model_.errors().empty())
+                  return EmptyState{"No error sources", model_.sentence()};
+                return EmptyState{};
               },
           .draw = [this, &context](const Area& room) { draw_errors(context, room); },
           .read_out = {"layer.errors", "error sources", [this] {

@@ -34,27 +34,53 @@ constexpr std::array<LayerPlace, engine::kLayerTensors.size()> kPlaces = {{
     {1, 3},  // dWup
 }};
 
-constexpr Stage kForward[] = {Stage::Amax, Stage::Quantize, Stage::Dequantize, Stage::Fprop,
-                              Stage::Bias};
-constexpr Stage kBackward[] = {Stage::Dgrad, Stage::Wgrad};
-constexpr Stage kActivation[] = {Stage::Activation};
+/// A stage of a projection: 0 = up, 1 = down. The activation is counted with the projection that
+/// reads what it makes: down forward, up backward.
+struct KernelPart {
+  int layer;
+  Stage stage;
+  const char* label = nullptr;  // null = the stage's name
+};
+constexpr int kUp = 0;
+constexpr int kDown = 1;
+
+constexpr KernelPart kUpForward[] = {{kUp, Stage::Amax},
+                                     {kUp, Stage::Quantize},
+                                     {kUp, Stage::Dequantize},
+                                     {kUp, Stage::Fprop},
+                                     {kUp, Stage::Bias}};
+constexpr KernelPart kActivation[] = {{kDown, Stage::Activation}};
+constexpr KernelPart kDownForward[] = {{kDown, Stage::Amax},
+                                       {kDown, Stage::Quantize},
+                                       {kDown, Stage::Dequantize},
+                                       {kDown, Stage::Fprop},
+                                       {kDown, Stage::Bias}};
+constexpr KernelPart kDownBackward[] = {{kDown, Stage::Amax},       {kDown, Stage::Quantize},
+                                        {kDown, Stage::Dequantize}, {kDown, Stage::Bias},
+                                        {kDown, Stage::Dgrad},      {kDown, Stage::Wgrad}};
+constexpr KernelPart kActivationBackward[] = {{kDown, Stage::Activation, "A again"},
+                                              {kUp, Stage::Activation}};
+constexpr KernelPart kUpBackward[] = {{kUp, Stage::Amax},       {kUp, Stage::Quantize},
+                                      {kUp, Stage::Dequantize}, {kUp, Stage::Bias},
+                                      {kUp, Stage::Dgrad},      {kUp, Stage::Wgrad}};
 
 struct KernelPlan {
   const char* id;
   const char* title;
   const char* reads;
-  LayerPlace place;
-  int layer;  // 0 = up, 1 = down
-  std::span<const Stage> stages;
+  LayerPlace place;  // row 2 is backward
+  std::span<const KernelPart> parts;
+
+  bool backward() const { return place.row == 2; }
 };
 
 constexpr KernelPlan kKernels[] = {
-    {"up", "up projection", "X and Wup, backward dH", {1, 1}, 0, kForward},
-    {"activation", "activation", "", {3, 1}, 1, kActivation},
-    {"down", "down projection", "A and Wdown, backward dY", {5, 1}, 1, kForward},
-    {"down_backward", "dA and dWdown", "", {5, 2}, 1, kBackward},
-    {"activation_backward", "activation, backward", "", {3, 2}, 0, kActivation},
-    {"up_backward", "dX and dWup", "", {1, 2}, 0, kBackward},
+    {"up", "up projection", "X and Wup", {1, 1}, kUpForward},
+    {"activation", "activation", "", {3, 1}, kActivation},
+    {"down", "down projection", "A and Wdown", {5, 1}, kDownForward},
+    {"down_backward", "dA and dWdown", "dY", {5, 2}, kDownBackward},
+    {"activation_backward", "activation, backward", "", {3, 2}, kActivationBackward},
+    {"up_backward", "dX and dWup", "dH", {1, 2}, kUpBackward},
 };
 
 /// An arrow is drawn where both of its ends are.
@@ -83,7 +109,7 @@ constexpr LayerArrow kArrows[] = {
 
 std::string no_times(const KernelPlan& plan, const profiling::RecordedRun& run) {
   if (run.activity.records.empty()) return "not traced";
-  const bool activation = plan.stages.front() == Stage::Activation;
+  const bool activation = plan.parts.front().stage == Stage::Activation;
   if (activation && run.result.effective.expert_layer.fused_activation) return "fused: in quantize";
   return "no records";
 }
@@ -110,13 +136,20 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   }
   const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
   const bool backward = run_->result.backward;
+  const engine::RunRequest& effective = run_->result.effective;
   for (const KernelPlan& plan : kKernels) {
-    if (plan.place.row == 2 && !backward) continue;
+    if (plan.backward() && !backward) continue;
     LayerKernelBox box{
         .id = plan.id, .title = plan.title, .reads = plan.reads, .place = plan.place, .times = {}};
-    for (const Stage stage : plan.stages) {
+    if (plan.parts.data() == kDownBackward && effective.expert_layer.recompute_activation) {
+      box.reads += " and A again";
+    }
+    for (const KernelPart& part : plan.parts) {
       for (const profiling::LayerTime& time : times) {
-        if (time.layer == plan.layer && time.stage == stage) box.times.push_back(time);
+        if (time.layer != part.layer || time.stage != part.stage) continue;
+        if (time.backward != plan.backward()) continue;
+        box.times.push_back(
+            {part.label == nullptr ? engine::stage_name(part.stage) : part.label, time});
       }
     }
     if (box.times.empty()) box.note = no_times(plan, *run_);

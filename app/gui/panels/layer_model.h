@@ -36,13 +36,18 @@ struct LayerTensorBox {
   bool has_numbers = false;  // it is an operand: This run shows its numbers
 };
 
+struct LayerKernelTime {
+  std::string_view label;  // the stage's name, or what sets it apart from another of that stage
+  profiling::LayerTime of;
+};
+
 /// The kernels between tensors: those of one projection or of the activation, in one direction.
 struct LayerKernelBox {
   const char* id = "";     // "up", "activation", ..., "up_backward"
   const char* title = "";  // "up projection"
-  const char* reads = "";  // "X and Wup; backward dH": what its quantize kernels read
+  std::string reads{};     // "X and Wup": what its quantize kernels read
   LayerPlace place;
-  std::vector<profiling::LayerTime> times;
+  std::vector<LayerKernelTime> times;
   std::string note{};  // where there are none: why
 };
 

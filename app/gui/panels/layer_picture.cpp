@@ -134,13 +134,14 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
       .question =
           "Where in the layer are error, memory and time? A click on an operand shows its "
           "numbers on This run.",
-      .note = has_layer_ ? "layer 0 · dashed: kept for backward" : "",
+      .note = has_layer_ ? "layer 0 · median times per step · dashed: kept for backward" : "",
       .measured =
           "SNR: the tensor as the next product reads it, against the same tensor of a layer that "
           "computes in FP32 from unquantized operands, so everything before it counts; all experts "
           "of layer 0. Bytes: one copy as it is written. Times: median over the traced iterations "
-          "of the time in which the stage ran for this projection; quantize is of all operands of "
-          "the projection, forward and backward.",
+          "of the time in which the stage ran for this projection in that pass. Fused, the "
+          "activation "
+          "is part of the quantize kernels of A, and backward of dH.",
       .list =
           [this] {
             std::string text = "tensor\trows\tcolumns\tsnr_db\tlost\tbytes\tkept_bytes\n";
@@ -289,16 +290,14 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
                     plot::fitted(label, box.note, right - at.x));
     value = box.note;
   }
-  for (const profiling::LayerTime& time : box.times) {
+  for (const auto& [name, time] : box.times) {
     at.y += line_height(theme);
     const std::string figure = plot::duration_text(time.time.median);
     const float room = right - at.x - plot::text_size(label, figure).x - theme.px(14);
     const ImVec2 text = plot::draw_chip(draw, theme, label, at, theme.stage(time.stage));
-    plot::draw_text(draw, label, text, theme.colors.dim_text,
-                    plot::fitted(label, engine::stage_name(time.stage), room));
+    plot::draw_text(draw, label, text, theme.colors.dim_text, plot::fitted(label, name, room));
     plot::draw_text_right(draw, label, ImVec2(right, at.y), theme.colors.text, figure);
-    value += fmt::format("{}{}={:.0f}", value.empty() ? "" : ";", engine::stage_name(time.stage),
-                         time.time.median);
+    value += fmt::format("{}{}={:.0f}", value.empty() ? "" : ";", name, time.time.median);
   }
   controls::record(context, fmt::format("layer.kernels.{}", box.id).c_str(), box.title, "text",
                    value, place.at, place.end());
@@ -306,14 +305,14 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
                        ImGui::IsMouseHoveringRect(place.at, place.end());
   if (!hovered || box.times.empty()) return;
   std::vector<plot::ReadOutLine> read;
-  for (const profiling::LayerTime& time : box.times) {
-    read.push_back({std::string(engine::stage_name(time.stage)),
+  for (const auto& [name, time] : box.times) {
+    read.push_back({std::string(name),
                     fmt::format("{} (p5 {}, p95 {}, n {})", plot::duration_text(time.time.median),
                                 plot::duration_text(time.time.p5),
                                 plot::duration_text(time.time.p95), time.time.n),
                     theme.stage(time.stage), time.time.median});
   }
-  if (box.reads[0] != '\0') read.push_back({"quantizes", box.reads});
+  if (!box.reads.empty()) read.push_back({"quantizes", box.reads});
   plot::read_out(context, box.title, read);
 }
 

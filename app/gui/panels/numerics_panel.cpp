@@ -101,7 +101,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float selector = operand_selector_width(theme);
   draw_headline(context, figures, width - selector - theme.px(kGapSection));
-  ImGui::SetCursorScreenPos(ImVec2(at.x + width - selector, at.y + theme.px(kGap)));
+  ImGui::SetCursorScreenPos(ImVec2(at.x + width - selector, at.y));
   draw_operand_selector(context, selector);
 }
 
@@ -154,11 +154,12 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Area area{ImGui::GetCursorScreenPos(), size};
   const float width = std::min(theme.px(kPartWidth), size.x);
   controls::segmented(context, "numerics.part", view_,
-                      {"This run", "Recipes", "Scales", "Amax history", "Layer"},
-                      {.tooltip = "The run on screen; every recipe on the same operand "
-                                  "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
-                                  "step by step; an expert layer tensor by tensor",
-                       .width = width});
+                      {"This run", "Recipes", "Scales", "Amax history", "Layer"}, {.width = width},
+                      {{.tooltip = "The run on screen"},
+                       {.tooltip = "Every recipe on the same operand (Ctrl+Shift+2)"},
+                       {.tooltip = "What power-of-two scales cost"},
+                       {.tooltip = "Delayed scaling, step by step"},
+                       {.tooltip = "An expert layer, tensor by tensor"}});
   const float taken = width + theme.px(kGapLarge);
   switch (view_) {
     case 1:

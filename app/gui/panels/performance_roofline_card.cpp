@@ -88,6 +88,7 @@ RoofLines draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color,
 void name_line(const PanelContext& context, const plot::PlotFrame& frame,
                plot::LabelPlaces::Place place, ImU32 color, float thickness,
                const std::string& text) {
+  if (place.taken) return;  // the read-out and the list have it
   const Theme& theme = context.theme;
   const float chip = theme.px(kLineChip);
   const float middle = place.at.y + 0.5F * theme.fonts.label->FontSize;

@@ -151,6 +151,11 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
   const Theme& theme = context.theme;
   const int rows = strip.grid.rows;
   const double last = strip.grid.columns;
+  float margin = theme.px(52);
+  for (const std::string& label : strip.labels) {
+    margin = std::max(margin, plot::text_size(theme.fonts.label, label).x + theme.px(kGap));
+  }
+  margin = std::min(margin, 0.4F * size.x);
   plot::FrameSpec spec{
       .id = "##graphs.checks",
       .size = size,
@@ -161,13 +166,12 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
             .ticks = false},
       .selectable = false,
       .min_span = std::min(5.0, last),
-      .left_margin = theme.px(52)};
+      .left_margin = margin};
   plot::PlotFrame frame(context, spec, view);
   const float row_height = (frame.max().y - frame.min().y) / static_cast<float>(rows);
   draw_cells(context, frame, strip, row_height);
   frame.open_clip();
-  frame.draw()->PushClipRect(ImVec2(frame.min().x - theme.px(52), frame.min().y), frame.max(),
-                             true);
+  frame.draw()->PushClipRect(ImVec2(frame.min().x - margin, frame.min().y), frame.max(), true);
   const float each = std::max(1.0F, std::ceil(theme.fonts.label->FontSize / row_height));
   for (int row = 0; row < rows; row += static_cast<int>(each)) {
     const float middle = frame.min().y + row_height * (static_cast<float>(row) + 0.5F) -

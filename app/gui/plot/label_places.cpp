@@ -9,6 +9,9 @@ namespace app::plot {
 namespace {
 
 constexpr float kCell = 2.0F;  // pixels
+constexpr std::uint8_t kData = 1;
+constexpr std::uint8_t kLabel = 2;
+constexpr int kLabelCost = 10000;  // more than a label has cells: any amount of data is better
 
 }  // namespace
 
@@ -31,17 +34,20 @@ LabelPlaces::Cells LabelPlaces::cells_of(ImVec2 low, ImVec2 high) const {
           .bottom = cell(high.y, min_.y, rows_)};
 }
 
-void LabelPlaces::mark(Cells cells) {
+void LabelPlaces::mark(Cells cells, std::uint8_t as) {
   const int left = std::max(cells.left, 0);
   const int right = std::min(cells.right, columns_ - 1);
   if (left > right) return;
   for (int row = std::max(cells.top, 0); row <= std::min(cells.bottom, rows_ - 1); ++row) {
-    std::fill_n(used_.begin() + std::ptrdiff_t{row} * columns_ + left, right - left + 1,
-                std::uint8_t{1});
+    std::fill_n(used_.begin() + std::ptrdiff_t{row} * columns_ + left, right - left + 1, as);
   }
 }
 
-void LabelPlaces::keep_free(ImVec2 low, ImVec2 high) { mark(cells_of(low, high)); }
+void LabelPlaces::keep_free(ImVec2 low, ImVec2 high) { mark(cells_of(low, high), kData); }
+
+void LabelPlaces::reserve(ImVec2 at, ImVec2 size) {
+  mark(cells_of(at, ImVec2(at.x + size.x, at.y + size.y)), kLabel);
+}
 
 void LabelPlaces::keep_free(ImVec2 at, float radius) {
   keep_free(ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius));
@@ -73,7 +79,7 @@ void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
     auto cell = used_.begin() + column;
     cell += std::ptrdiff_t{columns_} * static_cast<int>(std::max(low, 0.0F));
     for (int row = static_cast<int>(std::max(low, 0.0F)); row <= bottom; ++row) {
-      *cell = 1;
+      *cell = std::max(*cell, kData);
       if (row < bottom) cell += columns_;
     }
   }
@@ -86,8 +92,10 @@ int LabelPlaces::covered(ImVec2 at, ImVec2 size) const {
   int count = 0;
   for (int row = cells.top; row <= std::min(cells.bottom, rows_ - 1); ++row) {
     const auto begin = used_.begin() + std::ptrdiff_t{row} * columns_;
-    count += static_cast<int>(
-        std::count(begin + cells.left, begin + std::min(cells.right, columns_ - 1) + 1, 1));
+    const auto end_of_row = begin + std::min(cells.right, columns_ - 1) + 1;
+    count += static_cast<int>(std::count(begin + cells.left, end_of_row, kData));
+    count += kLabelCost * static_cast<int>(std::min<std::ptrdiff_t>(
+                              std::count(begin + cells.left, end_of_row, kLabel), 1000));
   }
   return count;
 }
@@ -99,10 +107,10 @@ LabelPlaces::Place LabelPlaces::best_of(const std::vector<ImVec2>& wished, ImVec
     const int count = covered(at, size);
     if (count < 0 || (least >= 0 && count >= least)) continue;
     least = count;
-    place = {.at = at, .clear = count == 0};
+    place = {.at = at, .clear = count == 0, .taken = count >= kLabelCost};
     if (place.clear) break;
   }
-  keep_free(place.at, ImVec2(place.at.x + size.x, place.at.y + size.y));
+  if (!place.taken) reserve(place.at, size);
   return place;
 }
 
@@ -110,7 +118,7 @@ std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
   for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
     for (const float x : {at.x + gap, at.x - gap - size.x}) {
       if (covered(ImVec2(x, y), size) != 0) continue;
-      keep_free(ImVec2(x, y), ImVec2(x + size.x, y + size.y));
+      reserve(ImVec2(x, y), size);
       return ImVec2(x, y);
     }
   }
@@ -132,7 +140,7 @@ LabelPlaces::Place LabelPlaces::anywhere(ImVec2 size, float gap) {
   const float lowest = max_.y - gap - size.y;
   const float highest = min_.y + gap;
   const float step = std::max(0.5F * size.x, kCell);
-  for (const float y : {lowest, 0.5F * (lowest + highest), highest}) {
+  for (float y = lowest; y >= highest; y -= size.y + kCell) {
     for (float x = min_.x + gap; x + size.x + gap <= max_.x; x += step) wished.emplace_back(x, y);
   }
   return best_of(wished, size);
@@ -140,6 +148,7 @@ LabelPlaces::Place LabelPlaces::anywhere(ImVec2 size, float gap) {
 
 void draw_label(ImDrawList* draw, const Theme& theme, const LabelPlaces::Place& place, ImU32 color,
                 std::string_view text) {
+  if (place.taken) return;
   const ImVec2 size = text_size(theme.fonts.label, text);
   if (!place.clear) {
     const float edge = theme.px(3);

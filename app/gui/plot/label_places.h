@@ -25,17 +25,18 @@ class LabelPlaces {
   void keep_free_line(ImVec2 from, ImVec2 to);
 
   /// `clear`: nothing lies below; else the position with the least below, and the label needs a
-  /// background.
+  /// background. `taken`: every position covers another label, so this one is left out.
   struct Place {
     ImVec2 at{};
     bool clear = false;
+    bool taken = false;
   };
   // Each of these reserves the position it returns. For a point's name; none = no room next to it.
   std::optional<ImVec2> next_to(ImVec2 at, ImVec2 size, float gap);
   /// For the name of a line that crosses the plot at height `y`: above or below it, as far right as
   /// possible.
   Place along(float y, ImVec2 size, float gap);
-  /// For a name that belongs to the whole plot: from the left, the lowest row first.
+  /// For a name that belongs to the whole plot: from the left, the lowest line of text first.
   Place anywhere(ImVec2 size, float gap);
 
  private:
@@ -43,9 +44,11 @@ class LabelPlaces {
     int left, top, right, bottom;  // inclusive
   };
   Cells cells_of(ImVec2 low, ImVec2 high) const;
-  /// Number of cells in use; -1 = it would extend beyond the plot.
+  /// Number of cells in use, those of labels counted kLabelCost times; -1 = it would extend beyond
+  /// the plot.
   int covered(ImVec2 at, ImVec2 size) const;
-  void mark(Cells cells);
+  void mark(Cells cells, std::uint8_t as);
+  void reserve(ImVec2 at, ImVec2 size);
   Place best_of(const std::vector<ImVec2>& wished, ImVec2 size);
 
   ImVec2 min_;
@@ -55,7 +58,7 @@ class LabelPlaces {
   std::vector<std::uint8_t> used_;
 };
 
-/// Draws the text at its position, on a background if data lie below.
+/// Draws the text at its position, on a background if data lie below; nothing if it is taken.
 void draw_label(ImDrawList* draw, const Theme& theme, const LabelPlaces::Place& place, ImU32 color,
                 std::string_view text);
 

@@ -68,6 +68,7 @@ void offer_copy(const PanelContext& context, const Column& column, const Cell& c
 // below which it leaves out optional columns.
 constexpr float kFewWords = 80.0F;
 constexpr float kShortName = 210.0F;
+constexpr float kNumber = 48.0F;  // of a number's column that takes what is left over
 
 /// With names of this width.
 float width_of(const Theme& theme, const std::vector<Column>& columns, float names, bool optional) {
@@ -76,7 +77,7 @@ float width_of(const Theme& theme, const std::vector<Column>& columns, float nam
   for (const Column& column : columns) {
     if (column.optional && !optional) continue;
     sum += theme.px(kPadding + (column.width > 0.0F ? column.width
-                                : column.numeric    ? 0.0F
+                                : column.numeric    ? kNumber
                                                     : names));
   }
   return sum;

@@ -70,9 +70,11 @@ std::string settings_path() {
 
 LoadedSettings load_settings(const std::string& path) {
   const engine::Result<std::string> text = engine::read_file(path, kMaxSettingsBytes);
-  if (!text.ok() && text.error().code == engine::ErrorCode::NotFound) return {};
+  if (!text.ok() && text.error().code == engine::ErrorCode::NotFound) {
+    return {.settings = {}, .first_start = true};
+  }
   const auto fall_back = [](const std::string& why) {
-    return LoadedSettings{{}, why + "; default settings are used"};
+    return LoadedSettings{.settings = {}, .problem = why + "; default settings are used"};
   };
   if (!text.ok()) return fall_back(text.error().message);
   const engine::Result<json> document = engine::parse_json(text.value());
@@ -82,9 +84,9 @@ LoadedSettings load_settings(const std::string& path) {
   try {
     const engine::Result<Settings> settings = from_json(document.value());
     if (!settings.ok()) return fall_back(path + ": " + settings.error().message);
-    return {settings.value(), {}};
+    return {.settings = settings.value()};
   } catch (const json::exception&) {
-    return {{}, path + " holds a value of a wrong type; default settings are used"};
+    return fall_back(path + " holds a value of a wrong type");
   }
 }
 

@@ -35,9 +35,10 @@ std::string settings_path();
 
 struct LoadedSettings {
   Settings settings;
-  std::string problem;  // the file was there but could not be used, and why
+  std::string problem{};     // the file was there but could not be used, and why
+  bool first_start = false;  // there was no file
 };
-/// A missing file is the first start; a broken one is reported and not used.
+/// A broken file is reported and not used.
 LoadedSettings load_settings(const std::string& path);
 /// Written to another file and renamed, so that a crash leaves the old or the new one. Empty =
 /// done.

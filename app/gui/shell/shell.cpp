@@ -40,6 +40,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings,
              const std::function<void()>& wake)
     : options_(options),
       settings_(std::move(settings.settings)),
+      first_start_(settings.first_start),
       workbench_(workbench_options(options, engine::load_presets(assets_folder() + "/shapes")),
                  wake, settings_.files),
       rail_(workbench_.options.presets),
@@ -102,6 +103,14 @@ void Shell::begin() {
   }
   if (!options_.no_worker) workbench_.runs.start_worker("");
   if (!options_.open_file.empty() && !tour_named) workbench_.open_file(options_.open_file);
+  if (begins_with_example() && workbench_.open_example()) show({Page::Numerics, "layer"});
+}
+
+/// Who starts the window for the first time, and asks for nothing, sees what a device shows while
+/// the worker measures a small step on this machine.
+bool Shell::begins_with_example() const {
+  return first_start_ && options_.tour_folder.empty() && options_.probe == nullptr &&
+         options_.open_file.empty() && options_.initial_request_json.empty();
 }
 
 void Shell::remember() {

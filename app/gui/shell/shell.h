@@ -76,6 +76,7 @@ class Shell {
     if (closing_.answer(answer)) close(0);
   }
   void begin_with_request();
+  bool begins_with_example() const;
   void show(const ShowPage& order);
   void ask_path(FilePurpose purpose);
   void use_path(const FileDialog::Choice& choice);
@@ -96,6 +97,7 @@ class Shell {
 
   const WindowOptions options_;
   Settings settings_;
+  const bool first_start_;
   Workbench workbench_;
   ControlRail rail_;
   engine::RunRequest request_in_rail_;  // as the rail has seen it

@@ -310,7 +310,8 @@ void draw_status_bar(const PanelContext& context, const std::string& last_error,
 DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello>& hello) {
   if (!hello || link.state == LinkState::Lost || link.state == LinkState::Busy) return {};
   if (const BackendOffer* refused = refused_gpu(*hello)) {
-    return {.line = "no GPU: " + refused->reason,
+    // What to do about it is in the tooltip: the line has no room for it.
+    return {.line = "no GPU: " + refused->reason.substr(0, refused->reason.find(':')),
             .tooltip = "No GPU: " + refused->reason +
                        ".\nRuns use the CPU reference; clock and power are read from NVIDIA "
                        "devices only."};

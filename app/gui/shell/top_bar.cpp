@@ -43,7 +43,11 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
     }
   }
   if (!files.empty()) ImGui::Separator();
-  if (controls::menu_item(context, "recent.sample", "The shipped recording of an H200")) {
+  if (controls::menu_item(context, "recent.example",
+                          "Example: an expert layer recorded on an H200")) {
+    context.commands.push_back(Action::OpenExample);
+  }
+  if (controls::menu_item(context, "recent.sample", "Example: a linear step recorded on an H200")) {
     context.commands.push_back(Action::OpenSample);
   }
   if (controls::menu_item(context, "recent.export_page", kExportPageTitle,
@@ -131,8 +135,12 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   int tab = static_cast<int>(state.page);
   const std::vector<std::string> pages = {"Performance", "Numerics", "Graphs", "Compare"};
   const controls::Options tab_options{.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs};
+  const std::vector<controls::Options> keys = {{.tooltip = "Times, timeline and roofline (Ctrl+1)"},
+                                               {.tooltip = "Values, scales and errors (Ctrl+2)"},
+                                               {.tooltip = "Replays, topology, doctor (Ctrl+3)"},
+                                               {.tooltip = "Two runs, and sweeps (Ctrl+4)"}};
   if (listed ? controls::combo(context, "tab", "##tab", tab, pages, tab_options)
-             : controls::segmented(context, "tab", tab, pages, tab_options)) {
+             : controls::segmented(context, "tab", tab, pages, tab_options, keys)) {
     context.commands.push_back(ShowPage{static_cast<Page>(tab)});
   }
 

@@ -13,6 +13,7 @@
 
 #include "engine/model/allocation.h"
 #include "engine/model/error.h"
+#include "engine/model/expert_layer.h"
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
 
@@ -328,6 +329,7 @@ struct Snapshot {
   /// In the order of a step; empty = every graph once, as listed, each after the one before.
   std::vector<GraphLaunch> launches = {};
   std::vector<GraphPool> pools = {};
+  engine::StepKind step = engine::StepKind::Linear;  // says what SnapshotNode::layer counts
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -340,7 +342,8 @@ struct Snapshot {
                       engine::field<&Snapshot::ledger>({.most = 1 << 20}),
                       engine::field<&Snapshot::ledger_clock>(),
                       engine::field<&Snapshot::launches>({.most = kMaxGraphLaunches}),
-                      engine::field<&Snapshot::pools>({.most = kMaxSnapshotGraphs})};
+                      engine::field<&Snapshot::pools>({.most = kMaxSnapshotGraphs}),
+                      engine::field<&Snapshot::step>()};
   }
   engine::Flaw flaw() const;
 };

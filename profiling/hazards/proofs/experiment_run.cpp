@@ -137,6 +137,7 @@ class Run {
     Snapshot& snapshot = state_.reply.snapshot;
     const engine::DeviceFacts& device = state_.facts.device;
     snapshot.subject = state_.subject.title();
+    snapshot.step = state_.subject.step();
     snapshot.cublaslt_version = device.cublaslt_version;
     snapshot.device = device.name;
     snapshot.compute_capability = device.compute_capability;

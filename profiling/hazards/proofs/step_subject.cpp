@@ -42,6 +42,7 @@ class StepSubject final : public Subject {
   }
 
   std::string title() const override { return step_title(described_.effective); }
+  engine::StepKind step() const override { return described_.effective.step; }
 
   /// As training frameworks capture it: forward and backward apart.
   std::vector<std::string> graph_names() const override {

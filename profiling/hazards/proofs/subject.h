@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/expert_layer.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/hazards/model/snapshot.h"
 
@@ -27,6 +28,8 @@ class Subject {
   virtual ~Subject() = default;
 
   virtual std::string title() const = 0;
+  /// What WorkTag::layer of its work counts.
+  virtual engine::StepKind step() const { return engine::StepKind::Linear; }
   /// Graphs that one step consists of, captured in this order ("forward", "backward").
   virtual std::vector<std::string> graph_names() const { return {"step"}; }
   /// Launches of one step; empty = every graph once, in the order of their captures, each after the

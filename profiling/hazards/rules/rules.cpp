@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/model/projections.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {
@@ -63,7 +64,8 @@ std::string RuleContext::text(NodeRef ref) const {
   const SnapshotNode& at = node(ref);
   std::string words = fmt::format("node {} ({}", ref.node, short_name(at));
   if (at.stage != engine::Stage::Other) {
-    words += fmt::format(", {} of layer {}", engine::stage_name(at.stage), at.layer);
+    words += fmt::format(", {} of {}", engine::stage_name(at.stage),
+                         engine::layer_words(snapshot.step, at.layer));
   }
   words += ")";
   if (graphs() > 1) words += fmt::format(" of graph \"{}\"", graph(ref.graph).name);

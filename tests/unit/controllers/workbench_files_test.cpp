@@ -196,8 +196,11 @@ TEST(OperandFile, TheTensorThatIsMeant) {
   report.tensors.push_back(tensor("h.0", {64, 128}));
   const auto fitted = [&] { return fitted_to_file(request, RequestOperand::X, report); };
   EXPECT_EQ(std::get<engine::FileInput>(fitted().value().activations).tensor, "h.0");
+  report.tensors.push_back(tensor("h.w", {8, 64, 128}));
+  EXPECT_EQ(std::get<engine::FileInput>(fitted().value().activations).tensor, "h.0")
+      << "the only one with the dimensions of X";
   report.tensors.push_back(tensor("h.1", {96, 128}));
-  EXPECT_THAT(fitted().error().message, HasSubstr("holds 2 tensors; choose one"));
+  EXPECT_THAT(fitted().error().message, HasSubstr("holds 3 tensors; choose one"));
   request.activations = engine::FileInput{"/f.safetensors", "h.1"};
   EXPECT_EQ(fitted().value().shape.tokens, 96);
   request.activations = engine::FileInput{"/f.safetensors", "ids"};

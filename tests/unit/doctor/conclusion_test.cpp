@@ -115,6 +115,13 @@ TEST(ExperimentTitle, SaysWhatHappensBetweenGraphs) {
   EXPECT_FALSE(experiment.is_plain());
 }
 
+TEST(ExperimentTitle, ProjectionsOfAnExpertLayerAreNamed) {
+  profiling::Snapshot step = testing::shared_workspace_step(4);
+  step.step = engine::StepKind::ExpertLayer;
+  EXPECT_EQ(node_title(step, {0, 0}), "fprop, layer 0, up");
+  EXPECT_EQ(node_title(step, {0, 3}), "fprop, layer 1, down");
+}
+
 TEST(ExperimentTitle, NodesWithTheSameStageAndGraphsAreDistinguished) {
   profiling::Snapshot step = testing::shared_workspace_step(2);
   step.graphs[0].nodes[1].layer = 0;

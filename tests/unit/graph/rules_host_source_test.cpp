@@ -47,6 +47,21 @@ TEST(HostSources, AnArrayOfAddressesFromTheHost) {
   EXPECT_EQ(finding.accesses.size(), 2U);
 }
 
+TEST(HostSources, TheNodesLayerIsNamedAsTheStepCountsIt) {
+  Copies made;
+  const std::uint64_t array = made.allocate("array", AllocationRole::PointerArray, 256);
+  const int node = made.memcpy({.source_space = MemorySpace::PinnedHost,
+                                .source = made.pinned("host's array"),
+                                .target = array,
+                                .bytes = 64});
+  SnapshotNode& copy = made.snapshot.graphs[0].nodes[static_cast<std::size_t>(node)];
+  copy.stage = engine::Stage::Offsets;
+  copy.layer = 3;
+  EXPECT_THAT(made.only().title, testing::HasSubstr("offsets of layer 3)"));
+  made.snapshot.step = engine::StepKind::ExpertLayer;
+  EXPECT_THAT(made.only().title, testing::HasSubstr("offsets of layer 1, down)"));
+}
+
 TEST(HostSources, ReleasedOrPageableMemoryIsLikely) {
   for (const bool pageable : {false, true}) {
     Copies made;

@@ -69,6 +69,7 @@ profiling::Snapshot full_snapshot() {
   snapshot.ledger_clock = 6;
   snapshot.launches = {{.graph = 0}, {.graph = 0, .overlaps = true}};
   snapshot.pools = {{.address = 0x7000, .bytes = 1 << 20}};
+  snapshot.step = engine::StepKind::ExpertLayer;
   return snapshot;
 }
 

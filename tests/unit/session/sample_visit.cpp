@@ -213,6 +213,7 @@ Snapshot sample_snapshot(int seed) {
     *text = dice.text("snapshot");
   }
   snapshot.ledger_clock = dice.word();
+  snapshot.step = engine::StepKind::ExpertLayer;
   const int graphs = dice.number(2, 3);
   for (int i = 0; i < graphs; ++i) snapshot.graphs.push_back(graph_of(dice, i));
   for (int i = 0; i < graphs; ++i) {
