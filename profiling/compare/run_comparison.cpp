@@ -323,14 +323,17 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   }
   const std::size_t timed_experts = common_keys(in_a.experts, in_b.experts);
   const std::size_t experts = std::max(first_a.result.splits.size(), first_b.result.splits.size());
-  const auto tokens = [](const RecordedRun& run, std::size_t expert) {
-    return expert < run.result.splits.size() ? run.result.splits[expert] : 0;
+  // Times are those of all iterations; so are, of a recorded routing, the rows.
+  const std::vector<std::int64_t> splits_a = engine::mean_splits(first_a.result);
+  const std::vector<std::int64_t> splits_b = engine::mean_splits(first_b.result);
+  const auto tokens = [](const std::vector<std::int64_t>& splits, std::size_t expert) {
+    return expert < splits.size() ? splits[expert] : 0;
   };
   for (std::size_t e = 0; e < experts; ++e) {
     ExpertRow row;
     row.expert = static_cast<int>(e);
-    row.tokens_a = tokens(first_a, e);
-    row.tokens_b = tokens(first_b, e);
+    row.tokens_a = tokens(splits_a, e);
+    row.tokens_b = tokens(splits_b, e);
     row.snr_a_db = expert_snr(first_a, e, product);
     row.snr_b_db = expert_snr(first_b, e, product);
     if (comparison.no_expert_time.empty()) {

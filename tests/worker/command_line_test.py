@@ -61,6 +61,33 @@ class Run(CommandLine):
                                10 * np.log10((exact[kept] ** 2).sum() / (error ** 2).sum()), delta=0.1)
         self.assertRegex(self.ok(*run), rf"lost\n +0 +64 .* {exact.size - kept.sum()}\n")
 
+    def test_a_recorded_routing_is_replayed_step_by_step(self):
+        random = np.random.default_rng(3)
+        ids = np.stack([random.permutation(6)[:2] for _ in range(40)]).astype(np.int16).reshape(40, 1, 2)
+        ids[35, 0, 1] = -1
+        np.save(self.path("routed_experts.npy"), ids)
+        run = ["run", *CPU, "--recorded_routing", self.path("routed_experts.npy"), "--tokens_per_step", 16,
+               "--n", 32, "--k", 64]
+        out = json.loads(self.ok(*run, "--json"))
+        self.assertEqual(out["request"]["shape"]["num_experts"], 6)
+        self.assertEqual(int(out["request"]["shape"]["tokens"]), 32)
+        recording = out["result"]["recording"]
+        self.assertEqual(recording["source"], "vLLM routed_experts, int16 [40, 1, 2]")
+        self.assertEqual([int(step["rows"]) for step in recording["steps"]], [32, 32, 15])
+        for number, step in enumerate(recording["steps"]):
+            wanted = ids[16 * number:16 * number + 16]
+            self.assertEqual([int(rows) for rows in step["splits"]],
+                             np.bincount(wanted[wanted >= 0], minlength=6).tolist())
+            self.assertGreater(step["y_snr_db"], 20)
+            self.assertGreater(step["median_ns"], 0)
+        self.assertEqual(int(recording["steps"][2]["dropped"]), 1)
+        text = self.ok(*run, "--iterations", 2)
+        self.assertIn("3 of 3 steps, 1 choice without an expert", text)
+        self.assertIn("2 of 3 steps were reached; set launch.iterations to 3", text)
+        self.assertEqual(text.count("\nslowest     step "), 2)
+        self.assertIn("set the experts to at least 6", self.refused(1, *run, "--experts", 4))
+        self.assertIn("1 layer; choose 0", self.refused(1, *run, "--routing.layer", 1))
+
     def test_people_get_a_summary(self):
         out = self.ok("run", *CPU, *SMALL, "--recipe", "nvfp4", "--passes", "forward-backward")
         for word in ("device", "median", "SNR", "expert", "NVFP4", "Both", "FLOP/s at the median"):

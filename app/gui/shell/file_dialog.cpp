@@ -57,7 +57,7 @@ PurposeText purpose_text(FilePurpose purpose) {
     case FilePurpose::Routing:
       break;
   }
-  return {"Splits from a file", "Use", {".json", ".npy"}};
+  return {"Splits or recorded routing from a file", "Use", {".json", ".npy", ".safetensors"}};
 }
 
 std::string readable_size(std::uintmax_t bytes) {

@@ -104,7 +104,7 @@ const std::vector<ActionRow> kActions = {
      "Open a recording",
      "Ctrl+O",
      {{GLFW_KEY_O, kCtrl}},
-     "load import file tensor npy safetensors"},
+     "load import file tensor npy safetensors routing experts"},
     {Action::OpenSample,
      "file.sample",
      "File",

@@ -173,9 +173,9 @@ TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
     const RecordedStep& one = device.value().recording->steps[i];
     const RecordedStep& other = expected.value().recording->steps[i];
     if (one.rows == 0) continue;
-    EXPECT_NEAR(one.y_snr_db, other.y_snr_db, 0.05) << "step " << i;
-    EXPECT_NEAR(one.dx_snr_db, other.dx_snr_db, 0.05) << "step " << i;
-    EXPECT_NEAR(one.dw_snr_db, other.dw_snr_db, 0.05) << "step " << i;
+    EXPECT_NEAR(one.y_snr_db, other.y_snr_db, 0.1) << "step " << i;
+    EXPECT_NEAR(one.dx_snr_db, other.dx_snr_db, 0.1) << "step " << i;
+    EXPECT_NEAR(one.dw_snr_db, other.dw_snr_db, 0.1) << "step " << i;
   }
 }
 
