@@ -53,7 +53,8 @@ std::vector<std::size_t> slowest_steps(const RecordedRouting& recording, std::si
   const std::vector<RecordedStep>& steps = recording.steps;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].visits > 0) order.push_back(i);
+    // A time that came over the wire may be anything.
+    if (steps[i].visits > 0 && std::isfinite(steps[i].median_ns)) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return steps[a].median_ns > steps[b].median_ns;

@@ -108,8 +108,10 @@ bool RecordedStepsCards::follow(const PanelContext& context, const profiling::Re
     const bool other = order_.size() != steps().size();
     order_ = engine::slowest_steps(*recording_, steps().size());
     slowest_ = std::min(order_.size(), kSlowest);
-    for (std::size_t i = 0; i < steps().size(); ++i) {
-      if (steps()[i].visits == 0) order_.push_back(i);
+    std::vector<bool> timed(steps().size());
+    for (const std::size_t index : order_) timed[index] = true;
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      if (!timed[i]) order_.push_back(i);
     }
     backward_ = run.result.backward;
     // The same steps again: the one that was looked at stays.
@@ -257,7 +259,7 @@ void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& roo
     const engine::RecordedStep& step = steps()[static_cast<std::size_t>(i)];
     const float left = frame.x().to_pixel(i - 0.5 + gap);
     const float right = std::max(frame.x().to_pixel(i + 0.5 - gap), left + 1.0F);
-    if (step.visits == 0) {
+    if (step.visits == 0 || !std::isfinite(step.median_ns)) {
       plot::draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, frame.max().y),
                        theme.colors.line, theme.px(5));
       continue;

@@ -1,0 +1,67 @@
+// What is derived from a replayed recording: imbalance, times by step, the slowest, the mean rows.
+#include "engine/model/recorded_steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "engine/model/run_result.h"
+
+namespace engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<RecordedStep> three_steps() {
+  return {{.step = 4, .rows = 8, .splits = {8, 0}},
+          {.step = 5, .rows = 4, .splits = {2, 2}},
+          {.step = 6, .rows = 0, .splits = {0, 0}}};
+}
+
+TEST(RecordedSteps, ImbalanceIsTheLargestOverTheMean) {
+  EXPECT_DOUBLE_EQ(imbalance_of(std::vector<std::int64_t>{3, 3, 3}), 1.0);
+  EXPECT_DOUBLE_EQ(imbalance_of(std::vector<std::int64_t>{0, 12, 0, 0}), 4.0);
+  EXPECT_TRUE(std::isnan(imbalance_of(std::vector<std::int64_t>{0, 0})));
+  EXPECT_TRUE(std::isnan(imbalance_of({})));
+}
+
+TEST(RecordedSteps, EveryStepHasTheTimesOfItsIterations) {
+  const std::vector<Iteration> iterations = {{0, 100}, {100, 10}, {200, 50}, {300, 300}};
+  std::vector<RecordedStep> steps = three_steps();
+  add_times(iterations, steps);
+  EXPECT_EQ(steps[0].visits, 2);
+  EXPECT_DOUBLE_EQ(steps[0].median_ns, 200.0);
+  EXPECT_DOUBLE_EQ(steps[0].p5_ns, 110.0);
+  EXPECT_DOUBLE_EQ(steps[1].median_ns, 10.0);
+  add_times(std::span(iterations).first(2), steps);
+  EXPECT_EQ(steps[2].visits, 0) << "not reached";
+}
+
+TEST(RecordedSteps, TheSlowestComeFirstAndOnlyTimesCount) {
+  RecordedRouting recording{.source = {}, .numerics = {}, .steps = three_steps()};
+  EXPECT_THAT(slowest_steps(recording, 5), IsEmpty());
+  recording.steps[0].visits = recording.steps[1].visits = recording.steps[2].visits = 1;
+  recording.steps[0].median_ns = 10.0;
+  recording.steps[2].median_ns = 30.0;  // of the second there is no time
+  EXPECT_THAT(slowest_steps(recording, 5), ElementsAre(2, 0));
+  EXPECT_THAT(slowest_steps(recording, 1), ElementsAre(2));
+}
+
+TEST(RecordedSteps, MeanRowsAreThoseOfTheIterations) {
+  RunResult result;
+  result.splits = {8, 0};
+  EXPECT_THAT(mean_splits(result), ElementsAre(8, 0)) << "no recording";
+  result.recording = {.source = {}, .numerics = {}, .steps = three_steps()};
+  EXPECT_THAT(mean_splits(result), ElementsAre(8, 0)) << "nothing ran";
+  result.recording->steps[0].visits = 1;
+  result.recording->steps[1].visits = 3;
+  EXPECT_THAT(mean_splits(result), ElementsAre(4, 2)) << "(8 + 3 * 2) / 4 and 3 * 2 / 4, rounded";
+  result.recording->steps[1].splits.clear();  // as a wire may bring it
+  EXPECT_THAT(mean_splits(result), ElementsAre(2, 0));
+}
+
+}  // namespace
+}  // namespace engine
