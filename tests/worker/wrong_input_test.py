@@ -36,7 +36,7 @@ CASES = [
     # Files where none is taken, or that are not there.
     (["doctor", "nosuch.session"], "'nosuch.session' was not expected; a file is named with one of --snapshot"),
     (["doctor", SESSION], "was not expected; a file is named with one of --snapshot"),
-    ([*RUN, DUMP], "a file is named with one of --record, --requests, --request"),
+    ([*RUN, DUMP], "a file is named with one of --record, --requests, --recorded_routing, --request"),
     (["export", "@none", "--csv", "@csv"], "none cannot be opened: No such file or directory"),
     (["open", FIFO], "fifo is not a regular file but a FIFO"),
     (["open", "@none.npy"], "none.npy cannot be opened"),
