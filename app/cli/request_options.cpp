@@ -20,6 +20,26 @@ engine::Error refuse(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
 }
 
+/// What people call a value besides its name.
+struct OtherName {
+  std::string_view field;
+  std::string_view said;
+  std::string_view name;
+};
+constexpr OtherName kOtherNames[] = {{"linear.passes", "both", "forward-backward"},
+                                     {"linear.passes", "fwd-bwd", "forward-backward"},
+                                     {"linear.passes", "fwd", "forward"},
+                                     {"linear.passes", "fprop", "forward"},
+                                     {"linear.passes", "bwd", "backward"},
+                                     {"step", "layer", "expert-layer"}};
+
+std::string_view own_name(std::string_view field, std::string_view text) {
+  const auto* const found = std::ranges::find_if(kOtherNames, [&](const OtherName& one) {
+    return one.field == field && one.said == text;
+  });
+  return found == std::end(kOtherNames) ? text : found->name;
+}
+
 }  // namespace
 
 engine::Result<engine::ShapePreset> find_preset(const std::string& name) {
@@ -95,7 +115,8 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
   }
   for (const Field& field : fields_) {
     if (field.option->count() == 0) continue;
-    if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path, field.text)) {
+    if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path,
+                          std::string(own_name(field.is.path, field.text)))) {
       return refuse(fmt::format("--{} is '{}'{}; it must be {}", field.is.path, field.text,
                                 engine::nearest_name(*field.is.type, field.text),
                                 field.is.expected));

@@ -165,12 +165,38 @@ const RequestControl* control_of_field(std::string_view field) {
 
 }  // namespace
 
+namespace {
+
+/// Of a value whose control edits another alternative of the same operand: "X: file" of
+/// "activations.file.path", as the rail names the operand.
+std::string operand_label(std::string_view field) {
+  constexpr std::string_view kDistribution = ".synthetic.distribution";
+  for (const RequestControl& control : request_controls()) {
+    std::string_view operand = control.field;
+    if (!operand.ends_with(kDistribution)) continue;
+    operand.remove_suffix(kDistribution.size());
+    if (!field.starts_with(operand)) continue;
+    std::string_view rest = field.substr(operand.size());
+    if (rest.empty()) return control.label;
+    if (rest.front() != '.') continue;
+    rest.remove_prefix(1);
+    std::string words(rest == "file.path" ? std::string_view("file") : rest);
+    std::ranges::replace(words, '.', ' ');
+    std::ranges::replace(words, '_', ' ');
+    return std::string(control.label) + ": " + words;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string setting_label(std::string_view field) {
   if (const RequestControl* control = control_of_field(field)) {
     const bool alone = control->options.alone[0] != '\0';
     const bool labelled = control->label[0] != '\0';
     return alone ? control->options.alone : labelled ? control->label : control->group;
   }
+  if (std::string label = operand_label(field); !label.empty()) return label;
   // "activity_method" is read as "activity method"; what is before a dot says where it belongs.
   std::string words(field);
   std::ranges::replace(words, '_', ' ');

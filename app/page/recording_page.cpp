@@ -7,12 +7,14 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "app/doctor/report_words.h"
 #include "app/page/html_page.h"
 #include "app/page/svg_chart.h"
 #include "engine/input/value_json.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/power/step_times.h"
@@ -124,9 +126,7 @@ class Writer {
     if (!run.result.emulated.empty()) page_.paragraph(run.result.emulated);
     recorded_steps(run);
     experts(run);
-    operand("X", run.result.activations);
-    operand("W", run.result.weights);
-    operand("dY", run.result.gradients);
+    operands(run.result);
     layer(run);
     kernels(run);
     deviations(run);
@@ -222,16 +222,18 @@ class Writer {
   void layer(const RecordedRun& run) {
     if (!run.result.expert_layer) return;
     const engine::LayerResult& layer = *run.result.expert_layer;
+    const auto memory = [](std::int64_t bytes) {
+      return bytes <= 0 ? "none" : profiling::size_text(static_cast<std::uint64_t>(bytes));
+    };
     std::vector<Row> rows;
     for (const engine::LayerTensorResult& one : layer.tensors) {
       const engine::LayerTensorTraits& traits = engine::traits_of(one.tensor);
       rows.push_back({std::string(traits.symbol), std::string(traits.meaning),
                       fmt::format("{} x {}", one.rows, one.columns), decibels(one.error.snr_db),
-                      fmt::to_string(one.error.lost), fmt::to_string(one.bytes),
-                      fmt::to_string(one.saved_bytes)});
+                      fmt::to_string(one.error.lost), memory(one.bytes), memory(one.saved_bytes)});
     }
     page_.paragraph("The expert layer, tensor by tensor:");
-    page_.table({"tensor", "is", "rows x columns", "SNR", "lost", "bytes", "kept for backward"},
+    page_.table({"tensor", "is", "rows x columns", "SNR", "lost", "memory", "kept for backward"},
                 rows);
     const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
     if (y == nullptr || layer.error_sources.empty()) return;
@@ -285,7 +287,19 @@ class Writer {
     });
   }
 
-  void operand(const char* name, const engine::OperandStatistics& statistics) {
+  /// All that the run has, in the layer's order.
+  void operands(const engine::RunResult& result) {
+    for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
+      const auto tensor = static_cast<engine::LayerTensor>(i);
+      const engine::OperandStatistics* statistics = engine::statistics_of(result, tensor);
+      if (statistics == nullptr) continue;
+      const bool linear_weights = tensor == engine::LayerTensor::WUp && !result.expert_layer;
+      operand(linear_weights ? engine::LinearSymbols{}.w : engine::traits_of(tensor).symbol,
+              *statistics);
+    }
+  }
+
+  void operand(std::string_view name, const engine::OperandStatistics& statistics) {
     if (statistics.elements == 0) return;
     // Bin 0 of the counts is that of 2^-127, with four per power of two.
     const auto histogram = [](const engine::MagnitudeHistogram& one, std::vector<double>& counts) {

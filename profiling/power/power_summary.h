@@ -30,7 +30,7 @@ struct PowerSample {
 /// idle, a clock set by the user or by a display.
 inline constexpr std::uint64_t kThrottleReasons = 0xFC;
 
-/// "sw_power_cap, hw_slowdown"; idle and user-set clocks are named too. Empty for 0.
+/// "power cap, hardware slowdown"; idle and user-set clocks are named too. Empty for 0.
 std::string clock_reason_names(std::uint64_t reasons);
 
 /// Summary of the samples in some intervals; -1 = in no sample.

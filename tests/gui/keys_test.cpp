@@ -126,6 +126,24 @@ TEST(Palette, IsFoundByTheWordsThatPeopleUse) {
   EXPECT_FALSE(offers("ssh", "file.quit"));
 }
 
+TEST(Palette, WholeWordsComeBeforeLetters) {
+  const std::vector<PaletteEntry> entries = {
+      {.id = "letters", .group = "View", .title = "Grow up: Open the panel"},
+      {.id = "beginning", .group = "View", .title = "A groupwise panel"},
+      {.id = "words", .group = "A longer name of some thing", .title = "Numbers of the group"},
+      {.id = "several", .group = "View", .title = "Recorded", .words = "doctor gallery group"}};
+  const auto ids = [&entries](const std::string& typed) {
+    std::vector<std::string> found;
+    for (const std::size_t at : palette_matches(entries, typed)) found.push_back(entries[at].id);
+    return found;
+  };
+  const std::vector<std::string> found = ids("group");
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[2], "beginning");
+  EXPECT_EQ(found[3], "letters");
+  EXPECT_EQ(ids("recorded doctor"), std::vector<std::string>{"several"});
+}
+
 TEST(Keys, PlotKeysAddUp) {
   PlotKeys keys;
   add_plot_key(GLFW_KEY_W, 0, keys);

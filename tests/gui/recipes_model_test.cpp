@@ -144,8 +144,8 @@ TEST_F(RecipesModelTest, ArithmeticOfAnElement) {
   EXPECT_EQ(reading.code, "0x3D   0 0111 101");
   EXPECT_EQ(reading.value, "+1.625 x 2^0 = 1.625");
   EXPECT_EQ(reading.decoded, "1.625 x 0.5 = 0.8125");
-  EXPECT_EQ(reading.error, "- x = +0.0625 (+8.33 %, 1.00 ulp)");
-  EXPECT_EQ(app::read_element(model_.overlays()[0], 0, 1).error, "- x = +0");
+  EXPECT_EQ(reading.error, "error +0.0625 (+8.33 %, 1.00 ulp)");
+  EXPECT_EQ(app::read_element(model_.overlays()[0], 0, 1).error, "error +0");
   EXPECT_EQ(app::read_element(model_.overlays()[0], 1, 0).code, "");
 }
 

@@ -62,7 +62,8 @@ def test_palette_holds_every_kind_of_action(open_window):
                  "recipe.scaling.4", "engine.launch.1", "shape.preset.Laptop small",
                  "activations.source.2", "step.passes.2", "recipe.pow2", "run.back_to_live"]:
         assert name in ids, name
-    assert any(name.startswith("gallery.") for name in ids)
+    cases = {name.removeprefix("gallery.") for name in ids if name.startswith("gallery.")}
+    assert cases and cases == {name.removeprefix("recorded.") for name in ids if name.startswith("recorded.")}
     # A disabled action says why and stays listed.
     undo = next(c for c in rows(current) if c["id"] == "palette.edit.undo")
     assert "enabled=false" in undo["value"] and "Nothing to undo" in undo["value"]

@@ -162,8 +162,12 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float back_width = spec.fills_page ? theme.px(52) : 0.0F;
   const bool picture = context.picture != nullptr;
-  const float kept =
-      picture ? 0.0F : menu_width + theme.px(kGapSmall) + spec.header_widgets + back_width;
+  const float corner = menu_width + theme.px(kGapSmall) + back_width;
+  // In a card too narrow for both, the title keeps its row and the widgets get one of their own.
+  const bool two_rows =
+      !picture && spec.header &&
+      corner + spec.header_widgets + text_size(title_font, spec.title).x > width;
+  const float kept = picture ? 0.0F : corner + (two_rows ? 0.0F : spec.header_widgets);
   const std::string title = fitted(title_font, spec.title, width - kept);
   const float title_top = at.y + 0.5F * (row - title_font->FontSize);
   draw_text(draw, title_font, ImVec2(at.x, title_top), theme.colors.text, title);
@@ -175,7 +179,8 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
     draw_text(draw, font, ImVec2(at.x + title_width + theme.px(kGapLarge), baseline),
               theme.colors.dim_text, fitted(font, spec.note, room));
   }
-  const ImVec2 content(at.x, at.y + row + theme.px(kGapSmall));
+  const ImVec2 below(at.x, at.y + row + theme.px(kGapSmall));
+  const ImVec2 content(at.x, two_rows ? below.y + row + theme.px(kGapSmall) : below.y);
   if (picture) return ImGui::SetCursorScreenPos(content);
   // To the card's upper edge: the whole bar is the title's.
   const float above = 0.5F * theme.px(kGap);
@@ -192,7 +197,7 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
     }
   }
   if (spec.header) {
-    ImGui::SetCursorScreenPos(ImVec2(at.x + width - kept, at.y));
+    ImGui::SetCursorScreenPos(two_rows ? below : ImVec2(at.x + width - kept, at.y));
     spec.header();
   }
   ImGui::SetCursorScreenPos(content);

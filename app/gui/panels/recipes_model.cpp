@@ -248,7 +248,7 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
     // The code is of a sum over 16 rows: only undoing the transform recovers this element.
     reading.decoded += fmt::format(", Hadamard undone {:.7g}", decoded);
   }
-  reading.error = fmt::format("- x = {:+.3g}", error);
+  reading.error = fmt::format("error {:+.3g}", error);
   if (original != 0.0 && std::isfinite(error)) {
     const double steps = steps_to_code(overlay, index);
     reading.error += fmt::format(" ({:+.2f} %{})", 100.0 * error / std::abs(original),

@@ -95,7 +95,7 @@ struct ElementReading {
   std::string code;      // "0x3D   0 0111 101"
   std::string value;     // "+1.625 x 2^0 = 1.625"
   std::string decoded;   // "1.625 x 0.4571 = 0.7428"
-  std::string error;     // "- x = +0.0007 (+0.09 %, 0.31 ulp)"
+  std::string error;     // "error +0.0007 (+0.09 %, 0.31 ulp)"
 };
 ElementReading read_element(const RecipeOverlay& overlay, int row, int column);
 /// grid_steps() of an element of the sample; NaN if the code is of a transformed element.

@@ -64,24 +64,61 @@ constexpr int kTextStart = 4;
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (const char c : text) {
+    if (word_letter(c)) {
+      if (!inside) words.emplace_back();
+      words.back() += lower(c);
+    }
+    inside = word_letter(c);
+  }
+  return words;
+}
+
+/// How much of an entry's words was typed.
+enum class WordMatch { Letters, Beginnings, Words };
+
+/// Every typed word against the best of the entry's.
+WordMatch word_match(const std::vector<std::string>& typed, const PaletteEntry& entry) {
+  if (typed.empty()) return WordMatch::Letters;
+  const std::vector<std::string> words =
+      words_of(entry.title + " " + entry.group + " " + entry.words);
+  WordMatch match = WordMatch::Words;
+  for (const std::string& one : typed) {
+    if (std::ranges::find(words, one) != words.end()) continue;
+    const bool begins =
+        std::ranges::any_of(words, [&](const std::string& word) { return word.starts_with(one); });
+    if (!begins) return WordMatch::Letters;
+    match = WordMatch::Beginnings;
+  }
+  return match;
+}
+
 }  // namespace
 
 std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entries,
                                          const std::string& typed) {
   std::vector<std::size_t> order;
   std::vector<int> scores(entries.size());
+  std::vector<WordMatch> words(entries.size(), WordMatch::Letters);
+  const std::vector<std::string> typed_words = words_of(typed);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const PaletteEntry& entry = entries[i];
     const auto title = subsequence_score(typed, entry.title + " " + entry.group);
     const auto word = other_word_score(typed, entry.words);
-    if (!title && !word) continue;
+    words[i] = word_match(typed_words, entry);
+    const bool several = typed_words.size() > 1 && words[i] != WordMatch::Letters;
+    if (!title && !word && !several) continue;
     scores[i] = std::max(title.value_or(0), word.value_or(0));
     order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const bool can_a = entries[a].refusal.empty();
     const bool can_b = entries[b].refusal.empty();
-    return can_a != can_b ? can_a : scores[a] > scores[b];
+    if (can_a != can_b) return can_a;
+    return words[a] != words[b] ? words[a] > words[b] : scores[a] > scores[b];
   });
   return order;
 }
@@ -228,6 +265,11 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .title = "Examine: " + one.title,
                        .refusal = no_visit,
                        .command = std::move(order)});
+    entries.push_back({.id = "recorded." + one.id,
+                       .group = "Gallery",
+                       .title = "Recorded visit: " + one.title,
+                       .words = "doctor gallery hazard finding",
+                       .command = ShowRecordedCase{one.id}});
   }
   return entries;
 }

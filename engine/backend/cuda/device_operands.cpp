@@ -2,8 +2,6 @@
 // being copied.
 #include "engine/backend/cuda/device_operands.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -15,22 +13,6 @@ namespace {
 constexpr std::int64_t kStagingBytes = std::int64_t{32} << 20;
 // Rows one thread fills at a time: enough to amortize scheduling, few enough to share.
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 16;
-
-/// In the ledger.
-std::string owner(const DeviceOperandKey& key) {
-  switch (key.role) {
-    case OperandRole::Activations:
-      return "activations";
-    case OperandRole::Gradients:
-      return "gradients";
-    case OperandRole::Weights:
-      break;
-  }
-  if (key.expert != kAllExperts) {
-    return fmt::format("weights, layer {}, expert {}", key.layer, key.expert);
-  }
-  return fmt::format("weights, layer {}", key.layer);
-}
 
 void fill(const TensorSource& source, ElementType type, std::int64_t first_row, std::int64_t count,
           std::uint16_t* out) {
@@ -119,8 +101,9 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
   }
   ENGINE_ASSIGN(const std::unique_ptr<TensorSource> source,
                 open_source(request, key.role, key.layer));
+  // Who asks for an operand names it, by a scope: "X" here may be "A" there.
   ENGINE_ASSIGN(DeviceBuffer values,
-                DeviceBuffer::allocate(key.bytes(), {AllocationRole::Input, owner(key)}));
+                DeviceBuffer::allocate(key.bytes(), {AllocationRole::Input, {}}));
   auto operand = std::make_unique<Operand>();
   operand->key = key;
   operand->values = std::move(values);
@@ -140,6 +123,7 @@ Status DeviceOperands::upload(const TensorSource& source, Operand& operand, cuda
   const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);
   for (int slot = 0; slot < 2; ++slot) {
     if (copied_[slot]) continue;
+    const AllocationScope nobodys({});  // the next operand is staged here too
     ENGINE_ASSIGN(PinnedBuffer staging,
                   PinnedBuffer::allocate(kStagingBytes, {AllocationRole::Check, "upload staging"}));
     ENGINE_ASSIGN(Event copied, make_timing_event());

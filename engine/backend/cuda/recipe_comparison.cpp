@@ -21,8 +21,11 @@ class DeviceSide final : public ComparisonSide {
     seed_ = request.seed;
     const DeviceOperandKey key = device_operand_key(request, operand.role, 0);
     operands_.keep_only({key});
-    ENGINE_ASSIGN(const DeviceOperands::Operand* uploaded,
-                  operands_.get(request, key, stream_, progress));
+    const auto upload = [&] {
+      const AllocationScope name({AllocationRole::Input, std::string(name_of(operand.role))});
+      return operands_.get(request, key, stream_, progress);
+    };
+    ENGINE_ASSIGN(const DeviceOperands::Operand* uploaded, upload());
 
     const std::int64_t elements = operand.elements();
     const auto offset_bytes =

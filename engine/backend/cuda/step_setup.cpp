@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/device/allocation_ledger.h"
 #include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
 #include "engine/layer/layer_numerics.h"
@@ -76,8 +77,23 @@ class Upload {
     return {};
   }
 
+  /// In the ledger: "X", "Wup, layer 0", "Wdown, layer 0, expert 3".
+  std::string symbol(OperandRole role, int layer, int expert) const {
+    switch (role) {
+      case OperandRole::Activations:
+        return config_.symbols.x;
+      case OperandRole::Gradients:
+        return config_.symbols.dy;
+      case OperandRole::Weights:
+        break;
+    }
+    const std::string every = fmt::format("{}, layer {}", config_.symbols.w, layer);
+    return expert == kAllExperts ? every : fmt::format("{}, expert {}", every, expert);
+  }
+
   Result<const void*> operand(OperandRole role, int layer, int expert = kAllExperts) {
     const WorkScope scope(context_.observer, {.stage = Stage::Memory, .layer = layer});
+    const AllocationScope name({AllocationRole::Input, symbol(role, layer, expert)});
     const auto uploaded = operands_.get(request_, device_operand_key(request_, role, layer, expert),
                                         stream_, context_.progress);
     if (!uploaded.ok()) return uploaded.error();

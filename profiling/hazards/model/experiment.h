@@ -83,7 +83,7 @@ struct Experiment {
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
   std::vector<FreshMemory> fresh = {};
-  /// The same between two graphs of a replay: before every launch that waits for another.
+  /// Filled between two graphs of a replay: before every launch that waits for another.
   std::vector<FilledMemory> filled_between = {};
   /// The graphs in another order, or overlapping otherwise, than the step launches them; empty =
   /// as the step does. Each graph as often as in the step.

@@ -156,6 +156,9 @@ TEST(RequestControls, SettingsAreSaidInWords) {
   EXPECT_EQ(setting_label("shape.num_experts"), "Experts");
   EXPECT_EQ(setting_value("measure.pace", "sustained"), "Sustained");
   EXPECT_EQ(setting_value("measure.pace", "no such pace"), "no such pace");
+  EXPECT_EQ(setting_label("activations.file.path"), "X: file");
+  EXPECT_EQ(setting_label("expert_layer.down_weights.file.path"), "Wdown: file");
+  EXPECT_EQ(setting_label("linear.gradients"), "dY");
   EXPECT_EQ(setting_label("routing.path"), "routing, path");
   EXPECT_EQ(setting_value("routing.path", "/data/a_b.json"), "/data/a_b.json");
   for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<RunRequest>)) {

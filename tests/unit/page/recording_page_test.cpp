@@ -44,6 +44,27 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
   EXPECT_THAT(page, HasSubstr("96 x 32"));
   EXPECT_THAT(page, HasSubstr("28.25 dB, and 50.50 dB with every operand unquantized"));
   EXPECT_THAT(page, HasSubstr("4.75 dB"));
+  EXPECT_THAT(page, HasSubstr("6 KiB"));
+}
+
+TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  run.result.expert_layer.reset();
+  for (const engine::LayerTensor tensor :
+       {engine::LayerTensor::X, engine::LayerTensor::WUp, engine::LayerTensor::A,
+        engine::LayerTensor::WDown, engine::LayerTensor::DY, engine::LayerTensor::DH}) {
+    engine::statistics_of(run.result, tensor)->elements = 64;
+  }
+  const auto page_of = [&run] {
+    return recording_page({.runs = {{&run, "run"}}}, "a recording", false);
+  };
+  EXPECT_THAT(page_of(), HasSubstr("W: magnitudes"));
+  EXPECT_THAT(page_of(), Not(HasSubstr("Wup: magnitudes")));
+  run.result.expert_layer.emplace();
+  for (const char* symbol : {"X", "Wup", "A", "Wdown", "dY", "dH"}) {
+    EXPECT_THAT(page_of(), HasSubstr(std::string(symbol) + ": magnitudes"));
+  }
+  EXPECT_THAT(page_of(), Not(HasSubstr(">W: magnitudes")));
 }
 
 TEST(RecordingPage, ARecordedRoutingHasItsSteps) {

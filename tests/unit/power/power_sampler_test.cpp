@@ -47,7 +47,7 @@ TEST(PowerSampler, SamplesUntilItEnds) {
   EXPECT_EQ(samples[0].memory_clock_mhz, 3201);
   EXPECT_DOUBLE_EQ(samples[0].power_w, 642.5);
   EXPECT_EQ(samples[0].temperature_c, -1);
-  EXPECT_EQ(clock_reason_names(samples[0].clock_reasons), "sw_power_cap");
+  EXPECT_EQ(clock_reason_names(samples[0].clock_reasons), "power cap");
   EXPECT_LT(samples[0].time_ns, samples[1].time_ns);
 }
 
@@ -88,7 +88,7 @@ TEST(PowerSummary, CountsOnlySamplesInsideTheSpans) {
 
 TEST(ClockReasons, AreNamed) {
   EXPECT_EQ(clock_reason_names(0), "");
-  EXPECT_EQ(clock_reason_names(0x24), "sw_power_cap, sw_thermal_slowdown");
+  EXPECT_EQ(clock_reason_names(0x24), "power cap, thermal slowdown");
 }
 
 }  // namespace
