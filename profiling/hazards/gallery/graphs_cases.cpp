@@ -83,8 +83,11 @@ class ConcurrentWorkspace final : public GroupedProgram {
     return {{.graph = 0}, {.graph = 1, .overlaps = true}};
   }
 
-  Status prepare(cudaStream_t /*stream*/) override {
+  Status prepare(cudaStream_t stream) override {
     ENGINE_TRY(add_output(z_, "Z"));
+    ENGINE_TRY(
+        allocate(shared_x_, kActivationBytes, AllocationRole::Input, "X of the shared expert"));
+    ENGINE_TRY(make_other_values(shared_x_, stream));
     ENGINE_TRY(allocate(workspaces_[0], kWorkspaceBytes, AllocationRole::Workspace,
                         healthy() ? "workspace of the routed experts" : "workspace of the layer"));
     if (!healthy()) return {};  // the mistake: eager steps need one, as nothing overlaps there
@@ -95,11 +98,12 @@ class ConcurrentWorkspace final : public GroupedProgram {
   Status enqueue(int graph, cudaStream_t stream, StepObserver& observer) override {
     // Far longer than the launch of a graph takes, so that the two always overlap.
     constexpr std::uint64_t kProductNs = 2'000'000;
-    constexpr float kOtherScale = 3.0F;
-    kernels::GroupedScaleArgs product = scale(x(), graph == 0 ? y() : z_.data());
+    // The workspace holds x times weights: both graphs staging the same values would hide the
+    // fault.
+    kernels::GroupedScaleArgs product =
+        graph == 0 ? scale(x(), y()) : scale(shared_x_.data(), z_.data());
     product.tiles_per_group = kScratchTiles;
     product.busy_ns = kProductNs;
-    if (graph == 1) product.scale = kOtherScale;
     const DeviceBuffer& workspace = workspaces_[graph == 1 && healthy() ? 1 : 0];
     return work(observer, Stage::Fprop, [&] {
       return kernels::grouped_scale_staged(product, workspace.as<float>(), stream);
@@ -111,6 +115,7 @@ class ConcurrentWorkspace final : public GroupedProgram {
   static constexpr std::int64_t kWorkspaceBytes =
       kernels::grouped_scale_workspace_bytes(kGroups, kColumns, kScratchTiles);
 
+  DeviceBuffer shared_x_;
   DeviceBuffer z_;
   std::array<DeviceBuffer, 2> workspaces_;
 };
@@ -138,11 +143,7 @@ class ReplaysOutOfOrder final : public GroupedProgram {
     ENGINE_TRY(add_output(y2_, "Y of micro-batch 2"));
     ENGINE_TRY(add_output(dw_[0], "dW of micro-batch 1"));
     ENGINE_TRY(add_output(dw_[1], "dW of micro-batch 2"));
-    // Other values: the first micro-batch's, scaled.
-    constexpr float kOtherScale = 3.0F;
-    kernels::GroupedScaleArgs other = scale(x(), x2_.data());
-    other.scale = kOtherScale;
-    return engine::check_cuda(kernels::grouped_scale(other, stream), "Making a micro-batch");
+    return make_other_values(x2_, stream);
   }
 
   Status enqueue(int graph, cudaStream_t stream, StepObserver& observer) override {

@@ -129,6 +129,13 @@ kernels::GroupedScaleArgs GroupedProgram::scale(const void* x, void* y) const {
           .tiles_per_group = kTiles};
 }
 
+Status GroupedProgram::make_other_values(const DeviceBuffer& to, cudaStream_t stream) const {
+  constexpr float kOtherScale = 3.0F;
+  kernels::GroupedScaleArgs other = scale(x(), to.data());
+  other.scale = kOtherScale;
+  return engine::check_cuda(kernels::grouped_scale(other, stream), "Making another X");
+}
+
 Status GroupedProgram::add_output(DeviceBuffer& buffer, const std::string& name) {
   ENGINE_TRY(allocate(buffer, kActivationBytes, AllocationRole::Output, name));
   check(name, buffer.data());

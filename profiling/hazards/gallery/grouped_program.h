@@ -52,6 +52,8 @@ class GroupedProgram : public Subject {
 
   /// y = x * weights * 1 over every possible row; x and y are [kRows, kColumns].
   kernels::GroupedScaleArgs scale(const void* x, void* y) const;
+  /// Values for another X: this program's, scaled. Enqueues only.
+  engine::Status make_other_values(const engine::DeviceBuffer& to, cudaStream_t stream) const;
   void* x() const { return x_.data(); }
   void* y() const { return y_.data(); }
 

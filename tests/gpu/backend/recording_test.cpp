@@ -181,13 +181,17 @@ TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
 
 TEST_F(CudaRecordingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
   const TemporaryFile file("steps.json", json_of(steps()));
-  const RunRequest eager =
-      request_of(file, StepKind::Linear, LaunchKind::Eager, GemmBackend::CublasLtPerExpert);
+  const auto request = [&](LaunchKind launch) {
+    RunRequest made = request_of(file, StepKind::Linear, launch, GemmBackend::CublasLtPerExpert);
+    // cuBLASLt has no FP8 block product of an expert's 511 rows.
+    made.recipe.scaling = Scaling::None;
+    return made;
+  };
+  const RunRequest eager = request(LaunchKind::Eager);
   const auto followed = run(eager);
   ASSERT_TRUE(followed.ok()) << followed.error().message;
   expect_steps(followed.value(), eager);
-  const auto kept = run(
-      request_of(file, StepKind::Linear, LaunchKind::GraphReplay, GemmBackend::CublasLtPerExpert));
+  const auto kept = run(request(LaunchKind::GraphReplay));
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_THAT(kept.value().recording->steps, SizeIs(1));
   EXPECT_EQ(kept.value().effective.routing.steps, 1);
