@@ -301,8 +301,10 @@ std::vector<RecentFile> FilesController::recent() const {
 
 std::string FilesController::dated_path(const std::string& stem, const char* suffix) const {
   std::error_code error;
+  // The program's own files are opened like others, but nothing is written beside them.
+  const bool own = (remembered_.folder + "/").starts_with(assets_folder() + "/");
   const fs::path folder =
-      remembered_.folder.empty() ? fs::current_path(error) : fs::path(remembered_.folder);
+      remembered_.folder.empty() || own ? fs::current_path(error) : fs::path(remembered_.folder);
   const std::string name =
       fmt::format("{}-{}", stem, engine::local_time(std::time(nullptr), "%Y%m%d-%H%M%S"));
   fs::path path = folder / (name + suffix);

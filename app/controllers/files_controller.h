@@ -98,7 +98,7 @@ class FilesController {
   void check_recent();
   std::vector<RecentFile> recent() const;
   const std::string& folder() const { return remembered_.folder; }
-  /// An unused name in the last folder.
+  /// An unused name in the last folder; in the current one if that is the program's own.
   std::string dated_path(const std::string& stem, const char* suffix) const;
 
   /// Collects results of writes; true when there is something to draw.

@@ -38,6 +38,13 @@ TEST_F(FilesControllerTest, AResultIsSafeOnceItsRecordingHasIt) {
   EXPECT_EQ(files_.unsaved(state_), 1U);
 }
 
+TEST_F(FilesControllerTest, NothingIsWrittenBesideTheRecordingsThatShip) {
+  files_.remember_folder(path("mine.session"));
+  EXPECT_EQ(fs::path(files_.dated_path("picture", ".png")).parent_path(), folder_);
+  files_.remember_folder(shipped_recording());
+  EXPECT_EQ(fs::path(files_.dated_path("picture", ".png")).parent_path(), fs::current_path());
+}
+
 TEST_F(FilesControllerTest, ARecordingThatFailsKeepsNothing) {
   files_.record_to(path("no/such/folder.session"));
   files_.record(add());
