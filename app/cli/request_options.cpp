@@ -26,17 +26,14 @@ struct OtherName {
   std::string_view said;
   std::string_view name;
 };
-constexpr OtherName kOtherNames[] = {{"linear.passes", "both", "forward-backward"},
-                                     {"linear.passes", "fwd-bwd", "forward-backward"},
-                                     {"linear.passes", "fwd", "forward"},
-                                     {"linear.passes", "fprop", "forward"},
-                                     {"linear.passes", "bwd", "backward"},
-                                     {"step", "layer", "expert-layer"}};
+constexpr OtherName kOtherNames[] = {
+    {"linear.passes", "both", "forward-backward"}, {"linear.passes", "fwd-bwd", "forward-backward"},
+    {"linear.passes", "fwd", "forward"},           {"linear.passes", "fprop", "forward"},
+    {"linear.passes", "bwd", "backward"},          {"step", "layer", "expert-layer"}};
 
 std::string_view own_name(std::string_view field, std::string_view text) {
-  const auto* const found = std::ranges::find_if(kOtherNames, [&](const OtherName& one) {
-    return one.field == field && one.said == text;
-  });
+  const auto* const found = std::ranges::find_if(
+      kOtherNames, [&](const OtherName& one) { return one.field == field && one.said == text; });
   return found == std::end(kOtherNames) ? text : found->name;
 }
 

@@ -38,16 +38,15 @@ PowerSummary summarize_power(std::span<const PowerSample> samples,
 }
 
 std::string clock_reason_names(std::uint64_t reasons) {
-  constexpr std::array<const char*, 9> kNames = {
-      "idle",
-      "clock setting",
-      "power cap",
-      "hardware slowdown",
-      "sync boost",
-      "thermal slowdown",
-      "hardware thermal slowdown",
-      "hardware power brake",
-      "display clock"};
+  constexpr std::array<const char*, 9> kNames = {"idle",
+                                                 "clock setting",
+                                                 "power cap",
+                                                 "hardware slowdown",
+                                                 "sync boost",
+                                                 "thermal slowdown",
+                                                 "hardware thermal slowdown",
+                                                 "hardware power brake",
+                                                 "display clock"};
   std::string names;
   for (std::size_t bit = 0; bit < kNames.size(); ++bit) {
     if ((reasons >> bit & 1U) == 0) continue;

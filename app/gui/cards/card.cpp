@@ -164,9 +164,8 @@ void draw_header(const PanelContext& context, const CardSpec& spec) {
   const bool picture = context.picture != nullptr;
   const float corner = menu_width + theme.px(kGapSmall) + back_width;
   // In a card too narrow for both, the title keeps its row and the widgets get one of their own.
-  const bool two_rows =
-      !picture && spec.header &&
-      corner + spec.header_widgets + text_size(title_font, spec.title).x > width;
+  const bool two_rows = !picture && spec.header &&
+                        corner + spec.header_widgets + text_size(title_font, spec.title).x > width;
   const float kept = picture ? 0.0F : corner + (two_rows ? 0.0F : spec.header_widgets);
   const std::string title = fitted(title_font, spec.title, width - kept);
   const float title_top = at.y + 0.5F * (row - title_font->FontSize);

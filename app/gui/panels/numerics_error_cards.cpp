@@ -101,15 +101,14 @@ std::string NumericsPanel::scales_in_selection(int expert) const {
 
 CardSpec NumericsPanel::errors_card(const PanelContext& context) {
   const bool elements = lower_ == 1;
-  CardSpec spec{.id = "numerics.errors_card",
-                .title = elements ? std::string("Elements")
-                                  : fmt::format("Experts: {} and X",
-                                                engine::output_name(model_.product())),
-                .question = elements
-                                ? "What happens to a single number under this run's recipe?"
-                                : "Error, saturation and underflow of every expert; a click on a "
-                                  "column sorts.",
-                .header_widgets = context.theme.px(150)};
+  CardSpec spec{
+      .id = "numerics.errors_card",
+      .title = elements ? std::string("Elements")
+                        : fmt::format("Experts: {} and X", engine::output_name(model_.product())),
+      .question = elements ? "What happens to a single number under this run's recipe?"
+                           : "Error, saturation and underflow of every expert; a click on a "
+                             "column sorts.",
+      .header_widgets = context.theme.px(150)};
   spec.header = [this, &context] {
     controls::segmented(context, "numerics.lower", lower_, {"Experts", "Elements"},
                         {.tooltip = "Errors of all experts, or single elements of the operand",
