@@ -71,7 +71,7 @@ constexpr std::int64_t kSplitAlignment = 16;
 std::span<const StepBenchRecipe> step_bench_recipes(StepKind step) {
   using enum StepBenchRecipe;
   static constexpr StepBenchRecipe kLinear[] = {Bf16, PerTensor, PerTensorFast, Block};
-  static constexpr StepBenchRecipe kLayer[] = {Bf16, PerTensor, Delayed, Block};
+  static constexpr StepBenchRecipe kLayer[] = {Bf16, PerTensor, PerTensorFast, Delayed, Block};
   if (step == StepKind::Linear) return kLinear;
   return kLayer;
 }

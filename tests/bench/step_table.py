@@ -18,7 +18,7 @@ PRODUCTS = ("fprop", "dgrad", "wgrad")
 
 
 # Ours and torch's layer that computes the same.
-SAME_RECIPE = {"bf16": "torch bf16", "fp8-per-tensor": "torch fp8 split"}
+SAME_RECIPE = {"bf16": "torch bf16", "fp8-per-tensor": "torch fp8 split", "fp8-per-tensor-fast": "torch fp8 fast"}
 
 
 def layers(rows):
