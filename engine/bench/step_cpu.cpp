@@ -61,13 +61,13 @@ class TimedCpuStep {
 
   /// The step with weights that it quantizes, or that the one before has quantized.
   Result<PartTime> run(BenchPart part) {
-    const int iteration = part == BenchPart::StepKeptWeights ? 1 : 0;
-    return time(part, [&] { return step_->run(iteration); });
+    const bool kept = part == BenchPart::StepKeptWeights;
+    return time(part, [&] { return step_->run(kept ? WeightCast::Keep : WeightCast::Make); });
   }
   /// The forward half of an expert layer's step.
   Result<PartTime> run_forward() {
     auto& layer = static_cast<CpuExpertLayer&>(*step_);
-    return time(BenchPart::ForwardStep, [&] { return layer.run_forward(0); });
+    return time(BenchPart::ForwardStep, [&] { return layer.run_forward(WeightCast::Make); });
   }
   double us(Stage stage) const { return sums_.us(stage); }
 
@@ -182,7 +182,7 @@ class CpuStepTarget final : public StepTarget {
         offer.missing = out_of_memory("in addition to the operands, this recipe's step needs",
                                       needed, available, "choose a smaller shape")
                             .message;
-      } else if (recipe == StepBenchRecipe::PerTensorFast) {
+      } else if (traits_of(request.recipe).quantizes() && !request.recipe.split_accumulator) {
         offer.missing = "the CPU reference sums in FP32 throughout and has no fast accumulation";
       } else if (is_expert_layer(request)) {
         offer.subject =

@@ -5,11 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 
 #include "engine/model/run_request.h"
 
 namespace engine {
+
+/// Whether iteration `i` of a run quantizes the weights; the others keep those of the iteration
+/// before. With recorded routing a whole pass over its steps quantizes or keeps, so that the times
+/// of its steps differ by their routing alone.
+constexpr bool quantizes_weights(int i, int micro_batches, std::size_t recorded_steps) {
+  return i / static_cast<int>(std::max<std::size_t>(recorded_steps, 1)) % micro_batches == 0;
+}
 
 /// Of one micro-batch each, in one unit.
 struct ReuseTimes {

@@ -21,6 +21,7 @@
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/stopping_rule.h"
+#include "engine/model/weight_reuse.h"
 
 namespace engine {
 namespace {
@@ -147,10 +148,12 @@ class CpuBackend final : public Backend {
                                                            .buffers = buffers_,
                                                            .context = context,
                                                            .progress = progress});
-    const StepsToMeasure more = routing.recording ? steps_to_measure(result.effective.measure,
-                                                                     *routing.recording, iterations)
-                                                  : StepsToMeasure{};
-    progress.expect(shape.num_experts() * kStatisticsUnits * (1.0 + more.steps) +
+    const auto steps_with_errors = [&](int ran) {
+      return routing.recording ? steps_to_measure(result.effective.measure, *routing.recording, ran)
+                               : StepsToMeasure{};
+    };
+    progress.expect(shape.num_experts() * kStatisticsUnits *
+                        (1.0 + steps_with_errors(iterations).steps) +
                     iterations * step->units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = std::ranges::any_of(
@@ -171,7 +174,8 @@ class CpuBackend final : public Backend {
                   mean_rows(result.splits, routing.recording, result.iterations.size());
     if (routing.recording) {
       add_times(result.iterations, routing.recording->steps);
-      ENGINE_TRY(measure_steps(*step, more, context, *routing.recording));
+      ENGINE_TRY(measure_steps(*step, steps_with_errors(static_cast<int>(result.iterations.size())),
+                               context, *routing.recording));
       result.recording = std::move(routing.recording);
     }
     observed.end();
@@ -267,7 +271,10 @@ class CpuBackend final : public Backend {
       context.observer.begin_iteration(iteration);
       const std::int64_t reading_ns = step.reading_ns();
       const std::int64_t start_ns = steady_ns();
-      const Status status = step.run(iteration);
+      const Status status = step.run(
+          quantizes_weights(iteration, result.effective.linear.micro_batches, splits.size())
+              ? WeightCast::Make
+              : WeightCast::Keep);
       const std::int64_t end_ns = steady_ns();
       context.observer.end_iteration();
       if (!status.ok()) return status;

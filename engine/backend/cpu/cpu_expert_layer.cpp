@@ -222,8 +222,8 @@ bool CpuExpertLayer::each_expert(Work&& work) {
   return true;
 }
 
-Status CpuExpertLayer::run_forward(int iteration) {
-  const bool quantize_weights = iteration % setup_.request.linear.micro_batches == 0;
+Status CpuExpertLayer::run_forward(WeightCast weights) {
+  const bool quantize_weights = weights == WeightCast::Make;
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     if (!each_expert([&](int expert) { forward(layer, expert, quantize_weights); })) {
       return cancelled();
@@ -247,8 +247,8 @@ Status CpuExpertLayer::run_backward() {
   return {};
 }
 
-Status CpuExpertLayer::run(int iteration) {
-  if (runs_forward()) ENGINE_TRY(run_forward(iteration));
+Status CpuExpertLayer::run(WeightCast weights) {
+  if (runs_forward()) ENGINE_TRY(run_forward(weights));
   if (runs_backward()) ENGINE_TRY(run_backward());
   // A cancelled product must not be taken for a result.
   if (setup_.progress.is_cancelled()) return cancelled();

@@ -39,9 +39,9 @@ class CpuExpertLayer final : public HostStep {
 
   void set_splits(const std::vector<std::int64_t>& splits) override;
   Status prepare() override;
-  Status run(int iteration) override;
+  Status run(WeightCast weights) override;
   /// The first half of run(), of a step that runs forward.
-  Status run_forward(int iteration);
+  Status run_forward(WeightCast weights);
   Status measure_statistics(RunResult& result) override;
   Result<OutputErrors> measure_errors() override;
   double units() const override;

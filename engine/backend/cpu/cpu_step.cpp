@@ -396,14 +396,13 @@ Status CpuStep::prepare() {
   return {};
 }
 
-Status CpuStep::run(int iteration) {
+Status CpuStep::run(WeightCast weights) {
   const LinearOptions& linear = setup_.request.linear;
   const int experts = shape_.num_experts();
-  const bool quantize_weights = iteration % linear.micro_batches == 0;
   for (int layer = 0; runs_forward() && layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < experts; ++expert) {
       if (!advance(expert, 1.0)) return cancelled();
-      forward(layer, expert, quantize_weights);
+      forward(layer, expert, weights == WeightCast::Make);
     }
   }
   for (int layer = setup_.request.layers - 1; runs_backward() && layer >= 0; --layer) {

@@ -63,7 +63,7 @@ class CpuStep final : public HostStep {
 
   void set_splits(const std::vector<std::int64_t>& splits) override;
   Status prepare() override;
-  Status run(int iteration) override;
+  Status run(WeightCast weights) override;
   Status measure_statistics(RunResult& result) override;
   Result<OutputErrors> measure_errors() override;
 

@@ -35,6 +35,12 @@ class StepProgress {
 
 inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in units of its step
 
+/// Where a run's quantized weights come from.
+enum class WeightCast {
+  Make,
+  Keep,  // of the run before; LinearOptions::micro_batches is above 1
+};
+
 class HostStep {
  public:
   virtual ~HostStep() = default;
@@ -44,7 +50,7 @@ class HostStep {
   /// What a backward-only step reads of the preceding forward step; otherwise nothing.
   virtual Status prepare() = 0;
   /// All passes, layers and experts once. Cancelled on request.
-  virtual Status run(int iteration) = 0;
+  virtual Status run(WeightCast weights) = 0;
   /// Layer 0, expert by expert through the same code as run(), with experts * kStatisticsUnits of
   /// progress: RunResult's statistics of operands and errors of products.
   virtual Status measure_statistics(RunResult& result) = 0;

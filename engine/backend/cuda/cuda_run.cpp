@@ -22,6 +22,7 @@
 #include "engine/model/clock.h"
 #include "engine/model/out_of_memory.h"
 #include "engine/model/stopping_rule.h"
+#include "engine/model/weight_reuse.h"
 #include "engine/observe/scopes.h"
 
 namespace engine {
@@ -332,7 +333,8 @@ class CudaRun {
       if (i == 0) context_.progress.timed_since_ns.store(steady_ns());
       const IterationScope scope(context_.observer, i);
       if (micro_batches > 1) {
-        ENGINE_TRY(step_->keep_weights(i % micro_batches != 0, resources_.stream));
+        ENGINE_TRY(step_->keep_weights(!quantizes_weights(i, micro_batches, splits_.size()),
+                                       resources_.stream));
       }
       ENGINE_TRY(clock.begin(resources_.stream));
       status = launch();

@@ -95,7 +95,7 @@ TEST(CpuCallerOutputs, HaveTheBitsOfTheStepsOwnBuffersAndTheirTailsAreUntouched)
     const auto outputs = take_cpu_outputs(request, resolve_shape(request).value(), given);
     ASSERT_TRUE(outputs.ok()) << outputs.error().message;
     CpuStepBench callers(request, outputs.value());
-    ASSERT_TRUE(callers.step.run(0).ok());
+    ASSERT_TRUE(callers.step.run(WeightCast::Make).ok());
     CpuStepBench plain(request);
     const std::int64_t n = request.shape.n;
     const std::int64_t k = request.shape.k;
@@ -141,9 +141,9 @@ TEST(CpuCallerOutputs, AnAccumulatingDwIsAddedToWhatTheCallerHas) {
   CpuStepBench bench(request, outputs.value());
   const std::int64_t values = request.shape.num_experts * request.shape.n * request.shape.k;
   const auto* dw = reinterpret_cast<const float*>(owned[1].dw.bytes());
-  ASSERT_TRUE(bench.step.run(0).ok());
+  ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
   const std::vector<float> once(dw, dw + values);
-  ASSERT_TRUE(bench.step.run(1).ok());
+  ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
   bool any = false;
   for (std::int64_t i = 0; i < values; ++i) {
     const float first = once[static_cast<std::size_t>(i)];

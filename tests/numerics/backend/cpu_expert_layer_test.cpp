@@ -230,7 +230,7 @@ struct Bytes {
 Bytes outputs(const RunRequest& request, int iterations = 1) {
   LayerBench bench(request);
   EXPECT_TRUE(bench.layer.prepare().ok());
-  for (int i = 0; i < iterations; ++i) EXPECT_TRUE(bench.layer.run(i).ok());
+  for (int i = 0; i < iterations; ++i) EXPECT_TRUE(bench.layer.run(WeightCast::Make).ok());
   // Buffers hold the last expert that ran; of a backward step, in the first layer.
   const int expert = 2;
   bench.layer.run_expert(expert);
@@ -278,7 +278,7 @@ std::vector<std::string> all_weight_gradients(RunRequest request) {
   request.linear.accumulate_wgrad = true;
   LayerBench bench(request);
   EXPECT_TRUE(bench.layer.prepare().ok());
-  EXPECT_TRUE(bench.layer.run(0).ok());
+  EXPECT_TRUE(bench.layer.run(WeightCast::Make).ok());
   std::vector<std::string> all;
   for (int layer = 0; layer < request.layers; ++layer) {
     for (int expert = 0; expert < request.shape.num_experts; ++expert) {

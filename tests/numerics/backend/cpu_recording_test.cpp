@@ -87,13 +87,13 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
     for (const std::size_t at : {0U, 1U, 2U, 4U, 1U, 0U}) {
       const Splits& splits = steps()[at];
       step.step.set_splits(splits);
-      ASSERT_TRUE(step.step.run(0).ok());
+      ASSERT_TRUE(step.step.run(WeightCast::Make).ok());
       const TemporaryFile only("only.json", json_of({splits, splits}));
       RunRequest alone = request;
       alone.routing.path = only.path();
       Outputs one(alone);
       CpuStepBench fresh(alone, one.addresses());
-      ASSERT_TRUE(fresh.step.run(0).ok());
+      ASSERT_TRUE(fresh.step.run(WeightCast::Make).ok());
       const auto rows = static_cast<std::size_t>(fresh.shape.sum_m());
       for (std::size_t layer = 0; layer < 2; ++layer) {
         SCOPED_TRACE(testing::Message() << "step " << at << ", layer " << layer);

@@ -54,11 +54,11 @@ TEST(CpuStepOptions, AccumulatingTwiceIsTwiceAndLeavesEmptyExpertsAlone) {
     // An expert without tokens keeps what is there.
     std::memset(bench.step.weight_gradient_of(0, 1), 0x40, 8);
     const float before = value(1, 0);
-    ASSERT_TRUE(bench.step.run(0).ok());
+    ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
     const std::int64_t count = bench.shape.n * bench.shape.k;
     std::vector<float> once;
     for (std::int64_t i = 0; i < count; ++i) once.push_back(value(0, i));
-    ASSERT_TRUE(bench.step.run(1).ok());
+    ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
     for (std::int64_t i = 0; i < count; ++i) {
       const float first = once[static_cast<std::size_t>(i)];
       const float tolerance = type == ElementType::Fp32 ? 0.0F : 0x1p-7F * std::abs(first);
@@ -118,7 +118,7 @@ TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
     std::vector<std::vector<std::uint16_t>> products;
     std::vector<int> quantized;
     for (int iteration = 0; iteration < 3; ++iteration) {
-      ASSERT_TRUE(bench.step.run(iteration).ok());
+      ASSERT_TRUE(bench.step.run(iteration % 2 == 0 ? WeightCast::Make : WeightCast::Keep).ok());
       const std::uint16_t* y = bench.buffers.product.get();
       products.emplace_back(y, y + bench.step.rows(2) * bench.shape.n);
       quantized.push_back(bench.observer.names["quantize W"]);
@@ -134,7 +134,7 @@ TEST(CpuStepOptions, DelayedWgradsComeAfterEverythingElse) {
   request.linear.delayed_wgrad = true;
   request.layers = 2;
   Bench bench(request);
-  ASSERT_TRUE(bench.step.run(0).ok());
+  ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
   const auto& stages = bench.observer.stages;
   const auto first = std::find(stages.begin(), stages.end(), Stage::Wgrad);
   EXPECT_EQ(std::count(first, stages.end(), Stage::Wgrad), 8);
@@ -148,7 +148,7 @@ TEST(CpuStepOptions, BackwardAloneQuantizesTheForwardOperandsBeforeTheIterations
   ASSERT_TRUE(bench.step.prepare().ok());
   EXPECT_EQ(bench.observer.names["quantize W columnwise"], 4);
   EXPECT_EQ(bench.observer.names["quantize X columnwise"], 2);
-  ASSERT_TRUE(bench.step.run(0).ok());
+  ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
   EXPECT_EQ(bench.observer.names["quantize W columnwise"], 4);
   EXPECT_EQ(bench.observer.names["quantize dY"], 2);
   EXPECT_EQ(std::count(bench.observer.stages.begin(), bench.observer.stages.end(), Stage::Fprop),

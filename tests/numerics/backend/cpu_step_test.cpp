@@ -178,7 +178,7 @@ TEST(CpuStep, AWholeRunLeavesItsLastExpertsOutputs) {
         request.linear.delayed_wgrad = delayed;
         CpuStepBench bench(request);
         ASSERT_TRUE(bench.step.prepare().ok());
-        ASSERT_TRUE(bench.step.run(0).ok());
+        ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
         // A backward step alone finds what forward steps have saved.
         const bool saved = passes == StepPasses::Backward;
         check_expert(bench, 3, saved ? traits_of(scaling).steps_to_settle() : 1);

@@ -36,7 +36,7 @@ Measured measure(const RunRequest& request, bool keep) {
                 .context = {progress, observer}});
   Measured measured;
   EXPECT_TRUE(step.measure_statistics(measured.result).ok());
-  EXPECT_TRUE(step.run(0).ok());
+  EXPECT_TRUE(step.run(WeightCast::Make).ok());
   measured.reading_ns = step.reading_ns();
   measured.reads = observer.reads;
   return measured;

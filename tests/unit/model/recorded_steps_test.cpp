@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/model/run_result.h"
+#include "engine/model/weight_reuse.h"
 
 namespace engine {
 namespace {
@@ -38,6 +39,21 @@ TEST(RecordedSteps, EveryStepHasTheTimesOfItsIterations) {
   EXPECT_DOUBLE_EQ(steps[1].median_ns, 10.0);
   add_times(std::span(iterations).first(2), steps);
   EXPECT_EQ(steps[2].visits, 0) << "not reached";
+}
+
+TEST(RecordedSteps, AWholePassQuantizesWeightsOrKeepsThem) {
+  for (const std::size_t steps : {3U, 4U, 64U}) {
+    for (const int micro_batches : {1, 2, 3}) {
+      for (int pass = 0; pass < 6; ++pass) {
+        for (int step = 0; step < static_cast<int>(steps); ++step) {
+          EXPECT_EQ(quantizes_weights(pass * static_cast<int>(steps) + step, micro_batches, steps),
+                    pass % micro_batches == 0);
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(quantizes_weights(4, 2, 0)) << "no recording: every second iteration";
+  EXPECT_FALSE(quantizes_weights(5, 2, 1));
 }
 
 TEST(RecordedSteps, TheSlowestComeFirstAndOnlyTimesCount) {
