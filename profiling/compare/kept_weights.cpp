@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <vector>
 
 #include "engine/model/projections.h"
@@ -16,22 +15,34 @@ bool quantizes(const RecordedRun& run) {
   });
 }
 
-/// But for the recipe, and for how often and how closely it was measured.
+/// The request without the recipe, and without how often and how closely it is measured.
+engine::RunRequest without_recipe(engine::RunRequest request) {
+  const engine::RunRequest plain;
+  request.shape.preset.clear();  // a name for the same numbers
+  request.recipe = plain.recipe;
+  request.expert_layer.mixed_recipes = plain.expert_layer.mixed_recipes;
+  request.expert_layer.down_scaling = plain.expert_layer.down_scaling;
+  request.linear.micro_batches = plain.linear.micro_batches;
+  request.launch.iterations = plain.launch.iterations;
+  request.launch.median_within = plain.launch.median_within;
+  request.launch.time_limit_s = plain.launch.time_limit_s;
+  const engine::MeasureOptions around = request.measure;
+  request.measure = plain.measure;
+  request.measure.cache = around.cache;
+  request.measure.pace = around.pace;
+  return request;
+}
+
+/// As asked for: what became of it may depend on the recipe.
 bool same_step(const RecordedRun& a, const RecordedRun& b) {
-  const engine::RunRequest& one = a.result.effective;
-  const engine::RunRequest& other = b.result.effective;
-  const auto extents = [](const engine::RunRequest& request) {
-    const engine::ShapeSpec& shape = request.shape;
-    return std::tuple(request.step, shape.num_experts, shape.tokens, shape.n, shape.k,
-                      request.layers, request.linear.passes, request.linear.bias,
-                      request.linear.weight_storage, request.expert_layer.activation);
-  };
-  const auto conditions = [](const engine::RunRequest& request) {
-    return std::tuple(request.backend, request.launch.kind, request.launch.markers,
-                      request.measure.cache, request.measure.pace);
-  };
-  return extents(one) == extents(other) && conditions(one) == conditions(other) &&
+  return without_recipe(a.request) == without_recipe(b.request) &&
+         a.result.effective.backend == b.result.effective.backend &&
          a.result.splits == b.result.splits && a.result.device.name == b.result.device.name;
+}
+
+/// Iterations of several recorded steps differ in more than what they quantize.
+bool one_routing(const RecordedRun& run) {
+  return !run.result.recording || run.result.recording->steps.size() < 2;
 }
 
 struct Samples {
@@ -43,10 +54,11 @@ struct Samples {
 Samples samples_of(const RunSide& side, bool quantized) {
   Samples samples;
   for (const RecordedRun* run : side) {
-    const auto every = static_cast<std::size_t>(run->result.effective.linear.micro_batches);
+    const int every = run->result.effective.linear.micro_batches;
     for (std::size_t i = 0; i < run->result.iterations.size(); ++i) {
       const auto duration = static_cast<double>(run->result.iterations[i].duration_ns);
-      (quantized && i % every == 0 ? samples.quantizing : samples.keeping).push_back(duration);
+      const bool first = engine::quantizes_weights(static_cast<int>(i), every, 1);
+      (quantized && first ? samples.quantizing : samples.keeping).push_back(duration);
     }
   }
   return samples;
@@ -65,7 +77,10 @@ engine::ReuseTimes at_end(const Interval& quantizing, const Interval& keeping,
 std::optional<KeptWeights> kept_weights(const RunSide& a, const RunSide& b) {
   const RecordedRun& first_a = *a.front();
   const RecordedRun& first_b = *b.front();
-  if (quantizes(first_a) == quantizes(first_b) || !same_step(first_a, first_b)) return {};
+  if (quantizes(first_a) == quantizes(first_b) || !same_step(first_a, first_b) ||
+      !one_routing(first_a) || !one_routing(first_b)) {
+    return {};
+  }
   KeptWeights kept{.b_quantizes = quantizes(first_b)};
   const RunSide& quantized = kept.b_quantizes ? b : a;
   if (quantized.front()->result.effective.linear.micro_batches < 2) return {};

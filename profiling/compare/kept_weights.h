@@ -27,8 +27,9 @@ struct KeptWeights {
   std::optional<int> from_at_worst = {};
 };
 
-/// None if the two differ in more than their recipes (shape, routing, passes, device, how it is
-/// launched or measured), if both or neither quantize, or if no iteration kept its weights.
+/// None if the two differ in more than their recipes (in what was asked for, in splits, backend or
+/// device), if both or neither quantize, if the iterations have several recorded routings, or if
+/// none kept its weights.
 std::optional<KeptWeights> kept_weights(const RunSide& a, const RunSide& b);
 
 }  // namespace profiling

@@ -15,10 +15,10 @@ using profiling::RecordedRun;
 /// 24 iterations: every `micro_batches`-th takes `first`, the others `other` and up to 3 ns more.
 RecordedRun run_of(Scaling scaling, int micro_batches, std::int64_t first, std::int64_t other) {
   RecordedRun run;
-  engine::RunRequest& effective = run.result.effective;
-  effective.step = engine::StepKind::ExpertLayer;
-  effective.recipe.scaling = scaling;
-  effective.linear.micro_batches = micro_batches;
+  run.request.step = engine::StepKind::ExpertLayer;
+  run.request.recipe.scaling = scaling;
+  run.request.linear.micro_batches = micro_batches;
+  run.result.effective = run.request;
   run.result.splits = {3, 5};
   run.result.device.name = "a device";
   for (int i = 0; i < 24; ++i) {
@@ -93,21 +93,39 @@ TEST(KeptWeights, NothingIsSaidWhereItIsNotKnown) {
   EXPECT_FALSE(kept_weights({&kPlain}, {&first_only}));
   // One recipe of the two projections quantizes.
   RecordedRun mixed = kPlain;
-  mixed.result.effective.expert_layer.mixed_recipes = true;
-  mixed.result.effective.expert_layer.down_scaling = Scaling::Block;
-  mixed.result.effective.linear.micro_batches = 3;
+  mixed.request.expert_layer.mixed_recipes = true;
+  mixed.request.expert_layer.down_scaling = Scaling::Block;
+  mixed.request.linear.micro_batches = 3;
+  mixed.result.effective = mixed.request;
   EXPECT_TRUE(kept_weights({&kPlain}, {&mixed}));
+  // How it was measured, and what follows from the recipe.
+  RecordedRun other_numbers = fp8;
+  other_numbers.request.launch.iterations += 1;
+  other_numbers.request.measure.ceilings = true;
+  other_numbers.result.effective.expert_layer.fused_activation = false;
+  EXPECT_TRUE(kept_weights({&kPlain}, {&other_numbers}));
   using Change = std::function<void(RecordedRun&)>;
   const std::vector<Change> changes = {
-      [](RecordedRun& run) { run.result.effective.step = engine::StepKind::Linear; },
-      [](RecordedRun& run) { run.result.effective.shape.k *= 2; },
-      [](RecordedRun& run) { run.result.effective.layers = 2; },
+      [](RecordedRun& run) { run.request.step = engine::StepKind::Linear; },
+      [](RecordedRun& run) { run.request.shape.k *= 2; },
+      [](RecordedRun& run) { run.request.layers = 2; },
+      [](RecordedRun& run) { run.request.linear.passes = engine::StepPasses::ForwardBackward; },
+      [](RecordedRun& run) { run.request.linear.accumulate_wgrad = true; },
+      [](RecordedRun& run) { run.request.expert_layer.recompute_activation = true; },
+      [](RecordedRun& run) { run.request.try_algorithms = false; },
       [](RecordedRun& run) {
-        run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+        run.request.weights = engine::SyntheticInput{.element = engine::ElementType::Fp16};
       },
-      [](RecordedRun& run) { run.result.effective.launch.kind = engine::LaunchKind::GraphReplay; },
-      [](RecordedRun& run) { run.result.effective.measure.cache = engine::CacheMode::Cold; },
+      [](RecordedRun& run) { run.request.launch.kind = engine::LaunchKind::GraphReplay; },
+      [](RecordedRun& run) { run.request.measure.cache = engine::CacheMode::Cold; },
+      [](RecordedRun& run) {
+        run.result.effective.backend = engine::GemmBackend::CublasLtPerExpert;
+      },
       [](RecordedRun& run) { run.result.splits = {4, 4}; },
+      [](RecordedRun& run) {
+        run.result.recording.emplace();
+        run.result.recording->steps.resize(2);
+      },
       [](RecordedRun& run) { run.result.device.name = "another device"; }};
   for (const Change& change : changes) {
     RecordedRun other = kPlain;
