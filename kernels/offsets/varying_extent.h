@@ -10,7 +10,7 @@ struct CheckedExtent {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::uint32_t fault = 0;
-  std::int64_t value = 0;  // that offends
+  std::int64_t value = 0;  // that offends; until one does, the rows as given
 
   /// At most one more than fits, so that sums of them fit.
   KERNELS_HOST_DEVICE std::int64_t elements(const VaryingOffsetsArgs& args) const {
@@ -35,13 +35,20 @@ KERNELS_HOST_DEVICE inline CheckedExtent checked_extent(const VaryingOffsetsArgs
     return {.fault = kUnalignedColumns, .value = columns};
   }
   // One row too many is enough to notice.
-  return {.rows = rows <= args.capacity_rows ? rows : args.capacity_rows + 1, .columns = columns};
+  return {.rows = rows <= args.capacity_rows ? rows : args.capacity_rows + 1,
+          .columns = columns,
+          .value = rows};
 }
 
 /// Whether a group that ends here, counted with all before it, does not fit.
 KERNELS_HOST_DEVICE inline bool over_capacity(const VaryingOffsetsArgs& args, std::int64_t end_row,
                                               std::int64_t end_element) {
   return end_row > args.capacity_rows || end_element > args.capacity_elements;
+}
+
+/// A group that does not fit counts as one without rows and columns.
+KERNELS_HOST_DEVICE inline CheckedExtent without_place(const CheckedExtent& extent) {
+  return {.fault = kGroupsOverCapacity, .value = extent.value};
 }
 
 }  // namespace kernels

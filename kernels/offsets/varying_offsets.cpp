@@ -29,8 +29,8 @@ void varying_offsets_cpu(const VaryingOffsetsArgs& args) {
     end_row += extent.rows;
     end_element += extent.elements(args);
     if (extent.rows > 0 && over_capacity(args, end_row, end_element)) {
-      report(found, kGroupsOverCapacity, group, extent.rows * extent.columns);
-      extent.rows = 0;
+      extent = without_place(extent);
+      report(found, extent.fault, group, extent.value);
     }
     groups.push_back(extent);
   }

@@ -47,9 +47,7 @@ __global__ __launch_bounds__(kMaxGroups) void varying_offsets_kernel(
   const std::int64_t end_row = block_inclusive_sum(extent.rows, totals[0]);
   const std::int64_t end_element = block_inclusive_sum(extent.elements(args), totals[1]);
   if (extent.rows > 0 && over_capacity(args, end_row, end_element)) {
-    extent.fault = kGroupsOverCapacity;
-    extent.value = extent.rows * extent.columns;
-    extent.rows = 0;
+    extent = without_place(extent);
   }
   const bool of_rows = blockIdx.x == 0;
   const int array = static_cast<int>(blockIdx.x) - 1;

@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kUnalignedColumns = 2;  // or negative, or beyond
 inline constexpr std::uint32_t kGroupsOverCapacity = 4;
 
 /// Sticky: the bits of all launches, and the first group that offended in the first launch that
-/// met one, with its value: rows, columns, or, over capacity, rows * columns. The host resets it.
+/// met one, with its value: its columns if they are unaligned, else its rows. The host resets it.
 struct ExtentFault {
   std::uint32_t bits = 0;
   std::int32_t group = -1;

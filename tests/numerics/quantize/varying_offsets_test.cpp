@@ -103,8 +103,8 @@ TEST(VaryingOffsets, WhatCannotBeIsNamedAndLeftOut) {
        {Bad{-1, 32, kernels::kNegativeRows, -1}, Bad{4, 24, kernels::kUnalignedColumns, 24},
         Bad{4, -16, kernels::kUnalignedColumns, -16},
         Bad{4, std::int64_t{1} << 40, kernels::kUnalignedColumns, std::int64_t{1} << 40},
-        Bad{INT64_MAX, 16, kernels::kGroupsOverCapacity, 101 * 16},
-        Bad{90, 160, kernels::kGroupsOverCapacity, 14400}}) {
+        Bad{INT64_MAX, 16, kernels::kGroupsOverCapacity, INT64_MAX},
+        Bad{90, 160, kernels::kGroupsOverCapacity, 90}}) {
     const Offsets rows = {2, 0, bad.rows, 3};
     const Offsets columns = {16, 16, bad.columns, 32};
     const OffsetsRun run = run_offsets({.first_dims = rows.data(),
@@ -119,6 +119,7 @@ TEST(VaryingOffsets, WhatCannotBeIsNamedAndLeftOut) {
     // Beyond the capacity nothing more fits; a group that is wrong by itself is left out alone.
     const std::int64_t more = bad.bits == kernels::kGroupsOverCapacity ? 0 : 3;
     EXPECT_EQ(run.row_offsets, (Offsets{0, 2, 2, 2, 2 + more}));
+    EXPECT_EQ(run.columns, (Offsets{16, 16, 0, more > 0 ? 32 : 0}));
     EXPECT_EQ(run.elements, (Offsets{0, 32, 32, 32, 32 + 32 * more}));
     EXPECT_EQ(run.arrays[0].back(), more > 0 ? 1024 : 512);
   }
