@@ -66,7 +66,7 @@ bool recorded(const engine::StepBenchRow& row) { return row.kernels_us > 0; }
 
 /// Whether the suite has steps that keep their weights.
 bool beats_column(const engine::StepBenchRow& row) {
-  return row.step == engine::StepKind::ExpertLayer;
+  return engine::suite_of(row.step) == engine::BenchSuite::Layer;
 }
 
 /// From how many micro-batches on BF16 is beaten: "from 3", "never"; empty = not of this row.
@@ -79,7 +79,7 @@ std::string beats_text(const engine::StepBenchRow& row) {
 double overhead(const engine::StepBenchRow& row) { return row.replay_us / row.kernels_us - 1; }
 
 /// The machine, the versions and the date: in every line, so that each can stand alone.
-Json json_of_start(const char* suite, const BenchStart& start, const std::string& date) {
+Json json_of_start(std::string_view suite, const BenchStart& start, const std::string& date) {
   return {{"suite", suite},
           {"date", date},
           {"expertscope", kProgramVersion},
@@ -212,8 +212,7 @@ std::string row_line(const BenchStart& start, const StepRowReport& report) {
 std::string row_json(const BenchStart& start, const std::string& date,
                      const StepRowReport& report) {
   const engine::StepBenchRow& row = report.row;
-  Json json =
-      json_of_start(row.step == engine::StepKind::ExpertLayer ? "layer" : "linear", start, date);
+  Json json = json_of_start(engine::name_of(engine::suite_of(row.step)), start, date);
   json.update({{"peer", text_or_null(start.peer)},
                {"peer_missing", text_or_null(start.peer_missing)},
                {"kernels_missing", text_or_null(start.kernels_missing)},
@@ -238,7 +237,7 @@ std::string row_json(const BenchStart& start, const std::string& date,
                {"kernels_us", recorded(row) ? Json(row.kernels_us) : Json()},
                {"replay_us", recorded(row) ? Json(row.replay_us) : Json()},
                {"beyond_kernels", recorded(row) ? Json(overhead(row)) : Json()},
-               {"beats_bf16", text_or_null(beats_text(row))},
+               {"beats_bf16_from", row.beats_bf16_from < 0 ? Json() : Json(row.beats_bf16_from)},
                {"power", power_json(start, report.power, report.power_of_shape)}});
   return json.dump() + "\n";
 }

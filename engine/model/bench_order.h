@@ -89,6 +89,9 @@ constexpr bool times_steps(BenchSuite suite) { return suite != BenchSuite::Quant
 constexpr StepKind step_of(BenchSuite suite) {
   return suite == BenchSuite::Layer ? StepKind::ExpertLayer : StepKind::Linear;
 }
+constexpr BenchSuite suite_of(StepKind step) {
+  return step == StepKind::ExpertLayer ? BenchSuite::Layer : BenchSuite::Linear;
+}
 
 inline constexpr std::size_t kMaxBenchShapes = 64;
 inline constexpr double kMaxBenchSeconds = 600;

@@ -48,13 +48,14 @@ def layers(rows):
             step, kept = of(subject, "step"), of(subject, "step, weights kept")
             if step is None:
                 continue
-            beats = (timed.get((preset, routing, subject, "step, weights kept")) or {}).get("beats_bf16")
+            beats = (timed.get((preset, routing, subject, "step, weights kept")) or {}).get("beats_bf16_from")
+            beats = "-" if beats is None else f"from {beats}" if beats else "never"
             peer = SAME_RECIPE.get(subject)
             pairs = [(of(peer, part), of(subject, part)) for part in ("step", "step, weights kept")] if peer else []
             pairs = [pair for pair in pairs if None not in pair]
             permutation = of("torch bf16", "permutation")
             print(f"| {preset}, {routing} | {subject} | {step / 1e3:.2f} | "
-                  f"{'-' if kept is None else f'{kept / 1e3:.2f}'} | {beats or '-'} | "
+                  f"{'-' if kept is None else f'{kept / 1e3:.2f}'} | {beats} | "
                   f"{' / '.join(ratio(*pair) for pair in pairs) or '-'} | "
                   f"{' / '.join(ratio(*pair, permutation) for pair in pairs) or '-'} |")
 
