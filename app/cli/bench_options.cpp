@@ -53,6 +53,10 @@ engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
   return std::vector<std::string>{python, "-c", script.value()};
 }
 
+engine::StepBenchShape shape_of(const engine::ShapePreset& preset) {
+  return {.shape = preset.shape, .activation = preset.activation, .bias = preset.bias};
+}
+
 }  // namespace
 
 void StepBenchOptions::add_to(CLI::App& command) {
@@ -75,14 +79,6 @@ void StepBenchOptions::add_to(CLI::App& command) {
                   "our steps")
       ->option_text("PYTHON");
 }
-
-namespace {
-
-engine::StepBenchShape shape_of(const engine::ShapePreset& preset) {
-  return {.shape = preset.shape, .activation = preset.activation, .bias = preset.bias};
-}
-
-}  // namespace
 
 engine::Result<engine::StepBenchOrder> StepBenchOptions::order(engine::StepKind step) const {
   engine::StepBenchOrder order;

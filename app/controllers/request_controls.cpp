@@ -163,10 +163,6 @@ const RequestControl* control_of_field(std::string_view field) {
   return found == request_controls().end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of a value whose control edits another alternative of the same operand: "X: file" of
 /// "activations.file.path", as the rail names the operand.
 std::string operand_label(std::string_view field) {

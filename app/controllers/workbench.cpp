@@ -98,8 +98,7 @@ bool Workbench::open_example() {
   files.open_recording(example.path);
   notices.set_status(
       "An example is open: a DeepSeek-V3 expert layer, recorded on an H200. Back to live shows "
-      "what "
-      "runs here.");
+      "what runs here.");
   return true;
 }
 

@@ -205,6 +205,22 @@ Verdict answer(Aspect aspect, const Question& question) {
   return {};
 }
 
+/// Three numbers with dots in between; missing ones are 0. From a worker or a file: bounded.
+std::array<int, 3> version_numbers(const std::string& version) {
+  constexpr int kMost = 9999;
+  std::array<int, 3> numbers{};
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  for (int& number : numbers) {
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) break;
+    number = std::clamp(number, 0, kMost);
+    if (next == end || *next != '.') break;
+    at = next + 1;
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
@@ -239,26 +255,6 @@ std::vector<Gate> list_gates(const DeviceCapability& device) {
   }
   return gates;
 }
-
-namespace {
-
-/// Three numbers with dots in between; missing ones are 0. From a worker or a file: bounded.
-std::array<int, 3> version_numbers(const std::string& version) {
-  constexpr int kMost = 9999;
-  std::array<int, 3> numbers{};
-  const char* at = version.data();
-  const char* const end = at + version.size();
-  for (int& number : numbers) {
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc()) break;
-    number = std::clamp(number, 0, kMost);
-    if (next == end || *next != '.') break;
-    at = next + 1;
-  }
-  return numbers;
-}
-
-}  // namespace
 
 DeviceCapability capability_of(const DeviceFacts& device, bool cuda) {
   const std::array compute = version_numbers(device.compute_capability);

@@ -139,7 +139,7 @@ __global__ __launch_bounds__(kThreads) void unpermute_kernel(
 }
 
 /// A warp per copy, because a probability's gradient is a sum over the whole row; the copies of a
-/// token are neighbours, so that its gradient is read from the L1 cache but once.
+/// token are neighbours, so that all but the first read of its gradient hit the L1 cache.
 template <InputType kType, bool kDots>
 __global__ __launch_bounds__(kThreads) void unpermute_gradient_kernel(
     const __grid_constant__ UnpermuteGradientArgs args) {

@@ -218,8 +218,7 @@ std::string run_doubt(const TimeDifference& difference, const TimeSamples& a, co
   if (!lies_beyond(sure, clock.size)) {
     return fmt::format(
         "A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which does not lie beyond "
-        "what "
-        "the SM clock can explain.{} Measure them again, interleaved.",
+        "what the SM clock can explain.{} Measure them again, interleaved.",
         among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high, clock.caveat);
   }
   return {};

@@ -1,9 +1,9 @@
 #include "profiling/export/csv_table.h"
 
-#include "engine/model/leaves.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "engine/model/leaves.h"
 
 namespace profiling {
 namespace {

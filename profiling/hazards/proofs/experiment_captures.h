@@ -28,7 +28,7 @@ struct CapturedGraph {
   engine::GraphExec executable;
   engine::GraphExec unmarked_executable;
   std::vector<engine::DeviceBuffer> moved;             // outlive `executable`'s launches
-  std::map<int, std::vector<Relocation>> relocations;  // into `moved`, by node
+  std::map<int, std::vector<Relocation>> relocations;  // by node; into `moved` or fresh memory
 };
 
 class ExperimentCaptures {

@@ -27,7 +27,8 @@ engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& p
 
 /// Findings, most certain first, then by first node. Never Proved or Disproved. A snapshot rejected
 /// by check_snapshot() has none. Graphs of more than 32,768 nodes are not searched for unordered
-/// accesses and programmatic edges.
+/// accesses and programmatic edges, steps of more than 512 launches not for what their order
+/// breaks.
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts);
 
 /// What two experiments say about a finding (finding.h, Proof).
