@@ -314,11 +314,15 @@ TEST(RoutedQuantize, EqualsPermutingFirst) {
     const Rows tokens(routing.tokens, routing.columns, type, Fill::Wild, 0);
     std::vector<std::uint8_t> permuted(at(map.row_offsets.back() * routing.columns) *
                                        element_format(type).bytes());
-    kernels::permute_cpu({.rows = map.rows(routing, false),
-                          .type = type,
-                          .columns = routing.columns,
-                          .input = tokens.data(),
-                          .output = permuted.data()});
+    // Gathered here, by the copies' rows; the kernels read the rows' tokens.
+    const std::size_t row_bytes = at(routing.columns) * element_format(type).bytes();
+    for (std::size_t copy = 0; copy < map.copy_rows.size(); ++copy) {
+      if (map.copy_rows[copy] < 0) continue;
+      const std::size_t token = copy / at(routing.top_k);
+      std::copy_n(
+          tokens.operand.bytes.begin() + static_cast<std::ptrdiff_t>(token * row_bytes), row_bytes,
+          permuted.begin() + static_cast<std::ptrdiff_t>(at(map.copy_rows[copy]) * row_bytes));
+    }
     const std::vector<std::int64_t> padded = padded_offsets(map.row_offsets, 16);
     kernels::GroupedInput plain{.input = permuted.data(),
                                 .type = type,
@@ -347,6 +351,46 @@ TEST(RoutedQuantize, EqualsPermutingFirst) {
     kernels::group_amax_cpu({.input = plain, .amax = amax.data()});
     kernels::routed_amax_cpu({.input = routed, .amax = routed_amax.data()}, map.row_tokens.data());
     EXPECT_EQ(routed_amax, amax);
+
+    const std::vector<float> scales(at(routing.num_groups), 0.5F);
+    const auto codes = [&] {
+      return std::vector<std::uint8_t>(at(padded.back() * routing.columns));
+    };
+    std::vector<std::uint8_t> expected_codes[2] = {codes(), codes()};
+    std::vector<std::uint8_t> got_codes[2] = {codes(), codes()};
+    kernels::QuantizePerTensorArgs per_tensor{.input = plain,
+                                              .output_rows = out,
+                                              .scale = scales.data(),
+                                              .rowwise = expected_codes[0].data(),
+                                              .columnwise = expected_codes[1].data()};
+    kernels::quantize_per_tensor_cpu(per_tensor);
+    per_tensor.input = routed;
+    per_tensor.rowwise = got_codes[0].data();
+    per_tensor.columnwise = got_codes[1].data();
+    kernels::quantize_per_tensor_routed_cpu(per_tensor, map.row_tokens.data());
+    EXPECT_EQ(got_codes[0], expected_codes[0]);
+    EXPECT_EQ(got_codes[1], expected_codes[1]);
+
+    const auto micro = [&](const kernels::GroupedInput& from, bool through_map) {
+      std::vector<std::uint8_t> made[4] = {
+          codes(), codes(),
+          std::vector<std::uint8_t>(at(kernels::micro_rowwise_scale_capacity(
+              padded.back(), routing.num_groups, routing.columns, kernels::kMxBlock))),
+          std::vector<std::uint8_t>(at(kernels::micro_columnwise_scale_capacity(
+              padded.back(), routing.num_groups, routing.columns, kernels::kMxBlock)))};
+      const kernels::QuantizeMxfp8Args cast{
+          .input = from,
+          .output_rows = out,
+          .rowwise = {.codes = made[0].data(), .scales = made[2].data()},
+          .columnwise = {.codes = made[1].data(), .scales = made[3].data()}};
+      if (through_map) {
+        kernels::quantize_mxfp8_routed_cpu(cast, map.row_tokens.data());
+      } else {
+        kernels::quantize_mxfp8_cpu(cast);
+      }
+      return std::to_array(made);
+    };
+    EXPECT_EQ(micro(routed, true), micro(plain, false));
   }
 }
 

@@ -1,0 +1,233 @@
+// Exported tables are read back by a small CSV reader and must match the session.
+#include <sys/stat.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "tests/unit/export/export_fixture.h"
+
+namespace export_tests {
+namespace {
+
+/// Rows of cells, with quotes undone.
+std::vector<std::vector<std::string>> read_csv(const fs::path& path) {
+  const std::string text = read_all(path);
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  std::string cell;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+        cell += '"';
+        ++i;
+      } else if (c == '"') {
+        quoted = false;
+      } else {
+        cell += c;
+      }
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == ',' || c == '\n') {
+      row.push_back(cell);
+      cell.clear();
+      if (c == '\n') {
+        rows.push_back(row);
+        row.clear();
+      }
+    } else if (c != '\r') {
+      cell += c;
+    }
+  }
+  return rows;
+}
+
+std::string at(const std::vector<std::vector<std::string>>& table, std::size_t row,
+               const std::string& column) {
+  for (std::size_t c = 0; c < table[0].size(); ++c) {
+    if (table[0][c] == column) return table[row][c];
+  }
+  return "no column " + column;
+}
+
+TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
+  const fs::path folder = folder_ / "made" / "for it";
+  auto session = two_runs();
+  session.runs[0].result.backward = true;
+  session.runs[0].result.gradients.snr_db = 12.5;
+  session.runs[0].result.gradients.saturated = 3;
+  session.runs[0].result.weights.underflowed = 4;
+  ASSERT_TRUE(profiling::export_csv(session, folder.string()).ok());
+  const auto runs = read_csv(folder / "runs.csv");
+  const auto records = read_csv(folder / "records.csv");
+  const auto experts = read_csv(folder / "experts.csv");
+  ASSERT_EQ(runs.size(), 3U);
+  ASSERT_EQ(records.size(), 5U);
+  ASSERT_EQ(experts.size(), 3U);
+  for (const auto* table : {&runs, &records, &experts}) {
+    for (const auto& row : *table) EXPECT_EQ(row.size(), table->front().size());
+  }
+  EXPECT_EQ(at(runs, 1, "shape.preset"), "mixtral \"small\"");
+  EXPECT_EQ(at(runs, 1, "recipe.scaling"), "fp8-block");
+  EXPECT_EQ(at(runs, 1, "recipe.pow2_scales"), "1");
+  EXPECT_EQ(at(runs, 1, "iterations"), "2");
+  EXPECT_EQ(std::stod(at(runs, 1, "iteration_median_ns")), 5000.0);
+  EXPECT_EQ(at(runs, 1, "gradients_snr_db"), "12.5");
+  EXPECT_EQ(at(runs, 1, "gradients_saturated"), "3");
+  EXPECT_EQ(at(runs, 1, "weights_underflowed"), "4");
+  EXPECT_EQ(at(runs, 2, "gradients_snr_db"), "") << "forward alone";
+  EXPECT_EQ(at(runs, 2, "recipe.scaling"), "bf16");
+  EXPECT_EQ(at(runs, 2, "iteration_median_ns"), "");
+  EXPECT_EQ(at(records, 1, "name"), "offsets, all");
+  EXPECT_EQ(at(records, 1, "start_ns"), "-1500");
+  EXPECT_EQ(at(records, 1, "expert"), "");
+  EXPECT_EQ(at(records, 2, "name"), "gemm \"fp8\"\n");
+  EXPECT_EQ(at(records, 2, "expert"), "5");
+  EXPECT_EQ(at(records, 3, "run"), "2");
+  EXPECT_EQ(at(records, 3, "kind"), "memset");
+  EXPECT_EQ(at(records, 3, "node_id"), "18446744073709551615");
+  EXPECT_EQ(at(records, 2, "grid"), "132x4x1");
+  EXPECT_EQ(at(records, 2, "block"), "384x1x1");
+  EXPECT_EQ(at(records, 2, "registers_per_thread"), "168");
+  EXPECT_EQ(at(records, 2, "dynamic_shared_bytes"), "200000");
+  EXPECT_EQ(at(records, 2, "bytes"), "") << "of a kernel they are not known";
+  EXPECT_EQ(at(records, 2, "host_call"), "offsets, all");
+  EXPECT_EQ(at(records, 2, "host_call_ns"), "-7");
+  EXPECT_EQ(at(records, 1, "grid"), "") << "not recorded";
+  EXPECT_EQ(at(records, 1, "host_call"), "");
+  EXPECT_EQ(at(records, 3, "grid"), "");
+  EXPECT_EQ(at(records, 3, "bytes"), "4096");
+  EXPECT_EQ(at(experts, 1, "fprop.snr_db"), "31.25");
+  EXPECT_EQ(at(experts, 1, "saturated"), "7");
+  EXPECT_EQ(at(experts, 2, "fprop.snr_db"), "nan");
+  EXPECT_EQ(at(experts, 2, "x_snr_db"), "inf");
+}
+
+TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
+  auto session = two_runs();
+  engine::LayerResult& layer = session.runs[1].result.expert_layer.emplace();
+  layer.tensors = {{.tensor = engine::LayerTensor::A, .rows = 96, .columns = 64, .bytes = 6144},
+                   {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+  layer.tensors[0].saved_bytes = 512;
+  layer.tensors[0].error.snr_db = 31.5;
+  session.runs[1].result.activated.before = {.first_bin = 500, .counts = {3, 4}};
+  layer.tensors[1].error.snr_db = 28.25;
+  layer.error_sources = {{engine::LayerTensor::A, 33.0}};
+  layer.unquantized_snr_db = 50.5;
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto tensors = read_csv(folder_ / "layer_tensors.csv");
+  ASSERT_EQ(tensors.size(), 3U);
+  EXPECT_EQ(at(tensors, 1, "run"), "2");
+  EXPECT_EQ(at(tensors, 1, "tensor"), "a");
+  EXPECT_EQ(at(tensors, 1, "saved_bytes"), "512");
+  EXPECT_EQ(at(tensors, 1, "error.snr_db"), "31.5");
+  EXPECT_EQ(at(tensors, 2, "columns"), "32");
+  const auto sources = read_csv(folder_ / "error_sources.csv");
+  ASSERT_EQ(sources.size(), 2U);
+  EXPECT_EQ(at(sources, 1, "snr_db"), "33");
+  EXPECT_EQ(at(sources, 1, "run_snr_db"), "28.25");
+  EXPECT_EQ(at(sources, 1, "unquantized_snr_db"), "50.5");
+  const auto bins = read_csv(folder_ / "histograms.csv");
+  EXPECT_EQ(std::ranges::count_if(bins, [](const auto& row) { return row[1] == "A"; }), 2);
+}
+
+TEST_F(Export, ARecordedRoutingHasItsSteps) {
+  auto session = two_runs();
+  engine::RecordedRouting& recording = session.runs[1].result.recording.emplace();
+  recording.steps = {{.step = 3, .rows = 5, .splits = {5, 0}, .visits = 2, .median_ns = 250.0},
+                     {.step = 4, .rows = 4, .splits = {1, 3}, .visits = 0, .y_snr_db = 28.5}};
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto steps = read_csv(folder_ / "recorded_steps.csv");
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(at(steps, 1, "run"), "2");
+  EXPECT_EQ(at(steps, 1, "step"), "3");
+  EXPECT_EQ(at(steps, 1, "median_ns"), "250");
+  EXPECT_EQ(at(steps, 1, "y_snr_db"), "nan");
+  EXPECT_EQ(at(steps, 2, "y_snr_db"), "28.5");
+  const auto splits = read_csv(folder_ / "recorded_splits.csv");
+  ASSERT_EQ(splits.size(), 5U);
+  EXPECT_EQ(at(splits, 4, "step"), "4");
+  EXPECT_EQ(at(splits, 4, "expert"), "1");
+  EXPECT_EQ(at(splits, 4, "tokens"), "3");
+}
+
+TEST_F(Export, ComparisonsNameTheirOperand) {
+  Session session;
+  for (const char* operand : {"X", "W", "dY"}) {
+    engine::RecipeComparison comparison;
+    comparison.request.weights = operand == std::string_view("W");
+    comparison.request.gradients = operand == std::string_view("dY");
+    comparison.reports.emplace_back();
+    comparison.reports.emplace_back().refused = "no, \"never\"";
+    session.comparisons.push_back({.comparison = comparison});
+  }
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto table = read_csv(folder_ / "comparisons.csv");
+  ASSERT_EQ(table.size(), 7U);
+  for (const auto& row : table) EXPECT_EQ(row.size(), table.front().size());
+  EXPECT_EQ(at(table, 1, "operand"), "X");
+  EXPECT_EQ(at(table, 3, "operand"), "W");
+  EXPECT_EQ(at(table, 6, "operand"), "dY");
+  EXPECT_EQ(at(table, 6, "refused"), "no, \"never\"");
+  EXPECT_EQ(at(table, 6, "elements"), "");
+}
+
+TEST_F(Export, CsvTablesOfTheGraphDoctorWhereThereIsOne) {
+  using namespace profiling;
+  ASSERT_TRUE(export_csv(two_runs(), folder_.string()).ok());
+  EXPECT_FALSE(fs::exists(folder_ / "findings.csv"));
+  EXPECT_FALSE(fs::exists(folder_ / "snapshot_nodes.csv"));
+
+  Session session = two_runs();
+  session.visits.resize(1);
+  DoctorReport& report = session.visits[0].report;
+  report.snapshot.graphs.resize(1);
+  GraphSnapshot& graph = report.snapshot.graphs[0];
+  graph.name = "step";
+  graph.nodes.resize(3);
+  graph.nodes[0] = {.type = NodeType::Kernel,
+                    .name = "f<a, b>",
+                    .parameters = KernelNode{.function = "_Z1f", .grid = {2, 3, 1}}};
+  graph.nodes[1] = {.type = NodeType::Memset,
+                    .name = "memset",
+                    .parameters = MemsetNode{.address = 0x7f00, .element_bytes = 4, .width = 8}};
+  graph.nodes[2] = {.type = NodeType::Empty, .name = "empty", .parent = 1};
+  graph.edges = {{.from = 0, .to = 1, .kind = EdgeKind::Programmatic}};
+  report.findings.resize(1);
+  report.findings[0] = {.rule = "shared-workspace",
+                        .hazard = 1,
+                        .confidence = Confidence::Proved,
+                        .nodes = {{.graph = 0, .node = 0}, {.graph = 0, .node = 1}},
+                        .evidence = {"a", "b"}};
+  ASSERT_TRUE(export_csv(session, folder_.string()).ok());
+  const auto findings = read_csv(folder_ / "findings.csv");
+  const auto nodes = read_csv(folder_ / "snapshot_nodes.csv");
+  ASSERT_EQ(findings.size(), 2U);
+  ASSERT_EQ(nodes.size(), 4U);
+  for (const auto* table : {&findings, &nodes}) {
+    for (const auto& row : *table) EXPECT_EQ(row.size(), table->front().size());
+  }
+  EXPECT_EQ(at(findings, 1, "rule"), "shared-workspace");
+  EXPECT_EQ(at(findings, 1, "confidence"), "proved");
+  EXPECT_EQ(at(findings, 1, "nodes"), "0:0 0:1");
+  EXPECT_EQ(at(findings, 1, "evidence"), "a\nb");
+  EXPECT_EQ(at(nodes, 1, "owner"), "visit");
+  EXPECT_EQ(at(nodes, 1, "name"), "f<a, b>");
+  EXPECT_EQ(at(nodes, 1, "grid"), "2x3x1");
+  EXPECT_EQ(at(nodes, 2, "waits_for"), "0 (programmatic)");
+  EXPECT_EQ(at(nodes, 2, "target"), "0x7f00");
+  EXPECT_EQ(at(nodes, 2, "bytes"), "32");
+  EXPECT_EQ(at(nodes, 3, "parent"), "1");
+}
+
+TEST_F(Export, CsvFolderThatCannotBeMadeIsAnError) {
+  std::ofstream(folder_ / "file") << "x";
+  const engine::Status status =
+      profiling::export_csv(two_runs(), (folder_ / "file" / "inside").string());
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("file"));
+}
+
+}  // namespace
+}  // namespace export_tests
