@@ -53,6 +53,16 @@ void print_replays(const engine::RunResult& result) {
         "graph", graph.kernels, graph.memsets, graph.copies, graph.allocations, graph.host_calls,
         static_cast<double>(graph.host_launch_ns) / 1000.0);
   }
+  for (const engine::StepGraph& one : result.graphs) {
+    print("{:<12}{}: {} kernels; {:.1f} us, {:.1f} us to launch\n", "", one.name,
+          one.contents.kernels, one.median_us,
+          static_cast<double>(one.contents.host_launch_ns) / 1000.0);
+  }
+  if (const engine::GraphMemoryFacts& memory = result.graph_memory; memory.pools > 0) {
+    print("{:<12}{} bytes in {}, {} without sharing\n", "graph pool", memory.bytes,
+          memory.pools == 1 ? std::string("one pool") : fmt::format("{} pools", memory.pools),
+          memory.unshared_bytes);
+  }
   if (const engine::ReplayWatchFacts& watch = result.watch; watch.replays > 0) {
     print("{:<12}{} replays, 99 % of them within {:.1f} us; {}; {}\n", "watchdog", watch.replays,
           watch.p99_us,
@@ -65,7 +75,8 @@ void print_replays(const engine::RunResult& result) {
   for (const engine::ReplayCheck& check : result.replay_checks) {
     if (check.wrong_experts.empty()) continue;
     if (wrong++ == 0) {
-      print("{:<12}replay {}, {} of {}: {} experts differ, first {}\n", "wrong", check.replay,
+      print("{:<12}replay {}, {}{} of {}: {} experts differ, first {}\n", "wrong", check.replay,
+            check.micro_batch > 0 ? fmt::format("micro-batch {}, ", check.micro_batch + 1) : "",
             engine::name_of(check.product), engine::layer_words(result.effective.step, check.layer),
             check.wrong_experts.size(), check.wrong_experts.front());
     }

@@ -37,9 +37,11 @@ using engine::Distribution;
 using engine::ElementType;
 using engine::LaunchKind;
 using engine::Pace;
+using engine::PoolSharing;
 using engine::RoutingDistribution;
 using engine::RoutingNumbers;
 using engine::SetupArrays;
+using engine::StepGraphs;
 using engine::StepKind;
 using engine::StepPasses;
 using engine::TraceLevel;
@@ -86,6 +88,10 @@ constexpr ControlChoice kSetupArrays[] = {choice(SetupArrays::PerMatmul, "Per ma
 constexpr ControlChoice kSplitWidths[] = {choice(false, "64 bit"), choice(true, "32 bit")};
 constexpr ControlChoice kLaunches[] = {choice(LaunchKind::Eager, "Eager"),
                                        choice(LaunchKind::GraphReplay, "Graph")};
+constexpr ControlChoice kStepGraphs[] = {choice(StepGraphs::One, "One"),
+                                         choice(StepGraphs::ForwardAndBackward, "Fwd and bwd")};
+constexpr ControlChoice kPoolSharings[] = {choice(PoolSharing::Shared, "Shared"),
+                                           choice(PoolSharing::OnePerGraph, "One per graph")};
 constexpr ControlChoice kTraceLevels[] = {choice(TraceLevel::Nodes, "Nodes"),
                                           choice(TraceLevel::Graphs, "Graphs"),
                                           choice(TraceLevel::Off, "Off")};
@@ -329,6 +335,20 @@ constexpr RequestControl kControls[] = {
             {.tooltip = "Eager: every step is launched. Graph: captured once, then replayed",
              .choices = kLaunches,
              .gated = true}),
+    control("Engine", "engine.graphs", "launch.graphs", Segments, "Graphs",
+            {.tooltip = "One for the whole step, or one for each forward and each backward pass of "
+                        "an expert layer, as training frameworks capture them",
+             .choices = kStepGraphs}),
+    control(
+        "Engine", "engine.graph_pool", "launch.graph_pool", Segments, "Graph pool",
+        {.tooltip = "Graphs get what only they use, such as saved tensors and workspaces, from one "
+                    "pool, where the memory of finished work is used again, or from a pool each",
+         .choices = kPoolSharings}),
+    control("Engine", "engine.in_flight", "launch.in_flight", Number, "In flight",
+            {.alone = "Micro-batches in flight",
+             .tooltip =
+                 "Micro-batches of a step, each with its own splits: forward of all, then backward "
+                 "of all. They share the quantized weights and, with dW +=, dW"}),
     control("Engine", "engine.iterations", "launch.iterations", Number, "Iterations",
             {.tooltip = "Timed repetitions: the n of every time on screen"}),
     control("Engine", "engine.median_within", "launch.median_within", Number, "Until median ± %",

@@ -124,6 +124,7 @@ class Writer {
                               milliseconds(time.p95), profiling::sample_text(times, false), marks));
     }
     if (!run.result.emulated.empty()) page_.paragraph(run.result.emulated);
+    graphs(run.result);
     recorded_steps(run);
     experts(run);
     operands(run.result);
@@ -131,6 +132,21 @@ class Writer {
     kernels(run);
     deviations(run);
     page_.details("The request", [&] { page_.code(engine::to_json_text(run.request, true)); });
+  }
+
+  /// Of a step that was captured as several.
+  void graphs(const engine::RunResult& result) {
+    if (result.graphs.empty()) return;
+    const engine::GraphMemoryFacts& memory = result.graph_memory;
+    page_.paragraph(fmt::format(
+        "Captured as {} graphs. Memory that only they use: {} bytes, {} bytes without sharing.",
+        result.graphs.size(), memory.bytes, memory.unshared_bytes));
+    std::vector<std::vector<std::string>> rows;
+    for (const engine::StepGraph& one : result.graphs) {
+      rows.push_back({one.name, std::to_string(one.contents.kernels),
+                      fmt::format("{:.1f}", one.median_us), std::to_string(one.samples)});
+    }
+    page_.table({"graph", "kernels", "median us", "n"}, rows);
   }
 
   void comparison(const profiling::RecordedComparison& recorded) {

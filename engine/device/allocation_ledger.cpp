@@ -11,6 +11,8 @@ namespace {
 
 thread_local AllocationLabel current_scope;
 
+}  // namespace
+
 AllocationLabel in_scope(AllocationLabel label) {
   if (label.role == AllocationRole::Unknown) label.role = current_scope.role;
   if (label.owner.empty()) {
@@ -20,8 +22,6 @@ AllocationLabel in_scope(AllocationLabel label) {
   }
   return label;
 }
-
-}  // namespace
 
 AllocationScope::AllocationScope(AllocationLabel label)
     : outer_(std::exchange(current_scope, std::move(label))) {}

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/buffer_life.h"
 #include "engine/model/allocation.h"
 
 namespace engine {
@@ -16,7 +17,11 @@ namespace engine {
 struct AllocationLabel {
   AllocationRole role = AllocationRole::Unknown;
   std::string owner;
+  BufferLife life = BufferLife::Step;
 };
+
+/// The label that an allocation with this one gets in the scopes of this thread.
+AllocationLabel in_scope(AllocationLabel label);
 
 /// While it lives, this thread's allocations get the owner "<scope>: <own>", and the scope's role
 /// if they have none. The innermost scope applies.

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/device/graph_memory.h"
+
 namespace engine {
 namespace {
 
@@ -62,7 +64,7 @@ Result<std::vector<std::string>> RedZones::damaged() {
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  if (pointer_ == nullptr) return;
+  if (pointer_ == nullptr || pool_ != nullptr) return;
   AllocationLedger::of_process().released(pointer_);
   if (zone_ > 0) {
     const std::lock_guard lock(zones().mutex);
@@ -80,6 +82,16 @@ PinnedBuffer::~PinnedBuffer() {
 Result<DeviceBuffer> DeviceBuffer::allocate(std::int64_t bytes, AllocationLabel label) {
   DeviceBuffer buffer;
   buffer.bytes_ = static_cast<std::size_t>(std::max(bytes, kSmallestAllocation));
+  const GraphMemoryScope::Turns* const turns = GraphMemoryScope::of(label.life);
+  if (turns != nullptr && !RedZones::on()) {
+    const TurnSpan when = GraphMemoryScope::span_of(*turns, label.life);
+    label = in_scope(std::move(label));
+    if (!turns->owner.empty()) label.owner = turns->owner + ": " + label.owner;
+    ENGINE_ASSIGN(buffer.pointer_, turns->memory->take(static_cast<std::int64_t>(buffer.bytes_),
+                                                       std::move(label), when));
+    buffer.pool_ = turns->memory;
+    return buffer;
+  }
   const std::int64_t zone = RedZones::on() ? RedZones::kBytes : 0;
   void* base = nullptr;
   ENGINE_CUDA_TRY(cudaMalloc(&base, buffer.bytes_ + 2 * static_cast<std::size_t>(zone)),

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,17 +31,21 @@ class RedZones {
   static Result<std::vector<std::string>> damaged();
 };
 
+class GraphMemory;
+
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : pointer_(std::exchange(other.pointer_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)),
-        zone_(std::exchange(other.zone_, 0)) {}
+        zone_(std::exchange(other.zone_, 0)),
+        pool_(std::move(other.pool_)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(pointer_, other.pointer_);
     std::swap(bytes_, other.bytes_);
     std::swap(zone_, other.zone_);
+    std::swap(pool_, other.pool_);
     return *this;
   }
   DeviceBuffer(const DeviceBuffer&) = delete;
@@ -48,7 +53,10 @@ class DeviceBuffer {
   ~DeviceBuffer();
 
   /// Never empty: 0 bytes still give an address, so that tensors without rows need no special case.
-  /// Contents are not initialised. The label goes into the process's allocation ledger.
+  /// Contents are not initialised. The label goes into the process's allocation ledger. Where its
+  /// life is that of graphs with memory of their own (GraphMemoryScope), the buffer is a piece of
+  /// that: its contents are there only in these graphs' turns, and it is in the ledger only during
+  /// their captures.
   static Result<DeviceBuffer> allocate(std::int64_t bytes, AllocationLabel label);
 
   template <class T>
@@ -62,7 +70,8 @@ class DeviceBuffer {
  private:
   void* pointer_ = nullptr;
   std::size_t bytes_ = 0;
-  std::int64_t zone_ = 0;  // bytes of red zone on each side
+  std::int64_t zone_ = 0;                        // bytes of red zone on each side
+  std::shared_ptr<GraphMemory> pool_ = nullptr;  // of a piece: what owns its memory
 };
 
 /// Page-locked host memory: what asynchronous copies need.

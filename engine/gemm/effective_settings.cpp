@@ -98,6 +98,43 @@ std::string no_replays(const RunRequest& request) {
          "replay";
 }
 
+std::string no_apart(const RunRequest& request) {
+  if (!is_expert_layer(request)) {
+    return "Forward and backward are captured apart for an expert layer: choose it";
+  }
+  if (request.linear.passes != StepPasses::ForwardBackward) {
+    return "The step has one pass, and so one graph: choose Both";
+  }
+  if (on_device(request) && request.launch.kind == LaunchKind::GraphReplay) return {};
+  return "Nothing is captured: choose a cuBLASLt backend and graph replay";
+}
+
+std::string one_graph(const RunRequest& request) {
+  if (std::string blocked = no_apart(request); !blocked.empty()) return blocked;
+  if (request.launch.graphs != StepGraphs::One) return {};
+  return "The step is one graph, which shares memory with no other: choose forward and backward";
+}
+
+std::string one_in_flight(const RunRequest& request) {
+  if (!is_expert_layer(request) || request.linear.passes != StepPasses::ForwardBackward) {
+    return "Micro-batches are in flight between the forward and the backward pass of an expert "
+           "layer: choose it with both passes";
+  }
+  const BackendTraits& backend = traits_of(request.backend);
+  if (backend.device && backend.one_launch) return {};
+  return backend.device
+             ? "One matmul per expert takes its splits from the host, and every micro-batch has "
+               "others: choose cuBLASLt grouped"
+             : "The CPU runs one micro-batch per step: choose cuBLASLt grouped";
+}
+
+std::string no_markers(const RunRequest& request) {
+  if (std::string blocked = no_replays(request); !blocked.empty()) return blocked;
+  const bool apart = no_apart(request).empty() && request.launch.graphs != StepGraphs::One;
+  if (!apart) return {};
+  return "Markers name the nodes of one graph, and this step has several: choose one graph";
+}
+
 std::string host_spans(const RunRequest& request) {
   if (on_device(request)) return {};
   return "The CPU backend always keeps its spans of every expert, which runs alone: choose a "
@@ -221,7 +258,10 @@ constexpr Setting kSettings[] = {
     {"programmatic_launch", no_programmatic},
     {"int32_splits", host_splits},
     {"launch.deadline_factor", no_replays},
-    {"launch.markers", no_replays},
+    {"launch.markers", no_markers},
+    {"launch.graphs", no_apart},
+    {"launch.graph_pool", one_graph},
+    {"launch.in_flight", one_in_flight},
     {"recipe.activation_format", one_format},
     {"recipe.gradient_format", no_backward},
     {"recipe.gradient_format", one_format},

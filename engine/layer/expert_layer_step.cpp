@@ -11,6 +11,14 @@
 namespace engine {
 namespace {
 
+CallerTensor weight_gradient(const GroupedStep& step, int layer) {
+  const StepConfig& config = step.config();
+  return {.values = step.outputs(layer).dw,
+          .type = config.wgrad_type(),
+          .rows = config.weight_rows(),
+          .columns = config.k};
+}
+
 CallerTensor tensor(std::byte* values, const StepConfig& config, std::int64_t columns) {
   return {.values = values,
           .type = config.output_type(),
@@ -57,27 +65,35 @@ std::byte* ExpertLayerStep::dh(int layer) const {
 
 Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
     std::shared_ptr<const CublasLt> library, ExpertLayerConfig config, Operands operands,
-    cudaStream_t stream) {
+    cudaStream_t stream, const ExpertLayerStep* first) {
   config.connect();
+  if (first != nullptr) {
+    config.up.shares_weights = config.down.shares_weights = true;
+    operands.up.quantized_weights = first->up().quantized_weights();
+    operands.down.quantized_weights = first->down().quantized_weights();
+  }
   std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep);
   made->config_ = config;
   const Extents sizes = extents(config);
   const std::int64_t width = config.up.operand_bytes();
   const int layers = config.up.layers;
-  const auto take = [&](DeviceBuffer& buffer, std::int64_t elements, const char* name) -> Status {
-    ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(elements * width, {AllocationRole::Output, name}));
+  const auto take = [&](DeviceBuffer& buffer, std::int64_t elements, const char* name,
+                        BufferLife life) -> Status {
+    ENGINE_ASSIGN(buffer,
+                  DeviceBuffer::allocate(elements * width, {AllocationRole::Output, name, life}));
     // Rows behind the last expert's are never written.
     return check_cuda(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                       "Clearing a tensor of the layer");
   };
-  ENGINE_TRY(take(made->h_, layers * sizes.h, "H"));
+  ENGINE_TRY(take(made->h_, layers * sizes.h, "H", BufferLife::Saved));
   if (!config.fuses(Projection::Down)) {
-    ENGINE_TRY(take(made->a_, sizes.a_layers * sizes.a, "A"));
+    // Quantized, it is not read by backward, but by the numerics of a run.
+    ENGINE_TRY(take(made->a_, sizes.a_layers * sizes.a, "A", BufferLife::Saved));
   }
   if (config.backward()) {
-    ENGINE_TRY(take(made->da_, sizes.a, "dA"));
+    ENGINE_TRY(take(made->da_, sizes.a, "dA", BufferLife::Backward));
     if (!config.fuses(Projection::Up)) {
-      ENGINE_TRY(take(made->dh_, sizes.dh_layers * sizes.h, "dH"));
+      ENGINE_TRY(take(made->dh_, sizes.dh_layers * sizes.h, "dH", BufferLife::Backward));
     }
   }
 
@@ -91,6 +107,10 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
             ? FedOperand{.input = made->h(layer), .activation = config.activation}
             : FedOperand{.input = made->a(layer)});
     if (!config.backward()) continue;
+    if (first != nullptr && config.up.linear.accumulate_wgrad) {
+      up_outputs[index].dw = weight_gradient(first->up(), layer);
+      down_outputs[index].dw = weight_gradient(first->down(), layer);
+    }
     down_outputs[index].dx = tensor(made->da_.data(), config.down, config.down.k);
     operands.up.fed_gradients.push_back(config.fuses(Projection::Up)
                                             ? FedOperand{.input = made->h(layer),
@@ -218,6 +238,8 @@ Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& obser
     ENGINE_TRY(up_->launch_head(stream, observer));
     ENGINE_TRY(down_->launch_head(stream, observer));
   }
+  ENGINE_TRY(up_->launch_backward_head(stream, observer));
+  ENGINE_TRY(down_->launch_backward_head(stream, observer));
   const bool later = config_.up.linear.delayed_wgrad;
   ENGINE_TRY(down_->quantize_gradients(0, stream, observer));
   for (int layer = config_.up.layers - 1; layer >= 0; --layer) {
@@ -278,6 +300,9 @@ std::vector<StepOutput> ExpertLayerStep::all_outputs() const {
     for (StepOutput& output : projection->all_outputs()) {
       // Of a backward step these are what prepare() has made.
       if (!config_.forward() && output.product == Product::Fprop) continue;
+      const bool inner = (projection == &*up_ && output.product == Product::Fprop) ||
+                         (projection == &*down_ && output.product == Product::Dgrad);
+      if (inner && config_.up.captured_apart) continue;
       // The memory of dA is that of every layer: only the first one's, computed last, is there.
       const bool overwritten = projection == &*down_ && output.product == Product::Dgrad &&
                                output.layer != config_.down.tag(0);

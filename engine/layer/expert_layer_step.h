@@ -45,10 +45,12 @@ class ExpertLayerStep final : public DeviceStep {
     StepOperands up;    // X, Wup, biases; no gradients
     StepOperands down;  // Wdown, dY, biases; no activations
   };
-  /// Synchronises the stream.
+  /// Synchronises the stream. `first`: the micro-batch whose quantized weights, and dW where that
+  /// is accumulated, this one shares; must outlive it. Null = none.
   static Result<std::unique_ptr<ExpertLayerStep>> create(std::shared_ptr<const CublasLt> library,
                                                          ExpertLayerConfig config,
-                                                         Operands operands, cudaStream_t stream);
+                                                         Operands operands, cudaStream_t stream,
+                                                         const ExpertLayerStep* first = nullptr);
 
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
   Status enqueue_splits(const void* splits, cudaStream_t stream) override;
@@ -58,7 +60,8 @@ class ExpertLayerStep final : public DeviceStep {
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
   Status check_splits(cudaStream_t stream) const override;
-  /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown.
+  /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown. Without H and dA
+  /// where forward and backward are captured apart: another graph may write their memory.
   std::vector<StepOutput> all_outputs() const override;
   int num_groups() const override { return config_.up.num_groups; }
 
@@ -70,6 +73,7 @@ class ExpertLayerStep final : public DeviceStep {
   const GroupedStep& up() const { return *up_; }
   const GroupedStep& down() const { return *down_; }
   GroupedStep& up() { return *up_; }
+  GroupedStep& down() { return *down_; }
   /// What the activation of a layer reads and makes, with device pointers: A or, with dA, dH.
   kernels::GroupedInput activation_input(int layer) const;
   kernels::GroupedInput gradient_input(int layer) const;

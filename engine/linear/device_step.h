@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "engine/device/graph_memory.h"
 #include "engine/gemm/grouped_product.h"
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
@@ -24,6 +26,7 @@ struct StepOutput {
   std::int64_t capacity_rows = 0;
   std::int64_t columns = 0;
   bool added_to = false;  // by every launch, instead of overwritten
+  int micro_batch = 0;
 };
 
 /// The candidates of one product.
@@ -61,6 +64,18 @@ class DeviceStep {
   /// Everything that launch() writes for its caller.
   virtual std::vector<StepOutput> all_outputs() const = 0;
   virtual int num_groups() const = 0;
+
+  /// Parts of a step whose splits are written apart, from 0.
+  virtual int micro_batches() const { return 1; }
+  virtual DeviceStep& micro_batch(int /*number*/) { return *this; }
+  /// The graphs that a step is captured as, in the order of captures and launches; launch() is all
+  /// of them.
+  virtual std::vector<std::string> graph_names() const { return {"step"}; }
+  virtual Status launch_graph(int /*graph*/, cudaStream_t stream, StepObserver& observer) const {
+    return launch(stream, observer);
+  }
+  /// What only the graphs use, with a turn for each of them. Null: none has memory of its own.
+  virtual GraphMemory* graph_memory() const { return nullptr; }
 
  protected:
   DeviceStep() = default;

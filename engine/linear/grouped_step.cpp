@@ -102,6 +102,12 @@ Status GroupedStep::launch_head(cudaStream_t stream, StepObserver& observer) con
   return pointers_.launch_head(ours(stream));
 }
 
+Status GroupedStep::launch_backward_head(cudaStream_t stream, StepObserver& observer) const {
+  if (!config_.captured_apart) return {};
+  const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
+  return pointers_.launch_backward_head(ours(stream));
+}
+
 Status GroupedStep::quantize_activations(int layer, cudaStream_t stream,
                                          StepObserver& observer) const {
   return x_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
@@ -112,7 +118,8 @@ Status GroupedStep::quantize_late(int layer, cudaStream_t stream, StepObserver& 
 }
 
 Status GroupedStep::quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const {
-  return w_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
+  if (config_.shares_weights) return {};
+  return (*w_)[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
 }
 
 Status GroupedStep::quantize_gradients(int layer, cudaStream_t stream,
@@ -235,6 +242,7 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
     }
   }
   if (!config_.backward()) return {};
+  ENGINE_TRY(launch_backward_head(stream, observer));
   ENGINE_TRY(quantize_gradients(0, stream, observer));
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const Product product = products_[index].product;

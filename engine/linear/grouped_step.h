@@ -48,6 +48,8 @@ class GroupedStep final : public DeviceStep {
   Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
   /// The same as part of a step: under its stage.
   Status launch_head(cudaStream_t stream, StepObserver& observer) const;
+  /// The first launch of backward where that is captured apart; nothing elsewhere.
+  Status launch_backward_head(cudaStream_t stream, StepObserver& observer) const;
   // One layer's parts of a step, in any order that its data allows. X and dY that all layers share
   // are those of layer 0.
   Status quantize_activations(int layer, cudaStream_t stream, StepObserver& observer) const;
@@ -84,6 +86,8 @@ class GroupedStep final : public DeviceStep {
   kernels::GroupedInput weights(int layer) const;
   const void* weights_of_expert(int layer, int expert) const;
   const StepOperands& operands() const { return operands_; }
+  /// For a step that computes on the same weights.
+  const std::shared_ptr<const std::vector<StepOperand>>& quantized_weights() const { return w_; }
 
   /// Device bytes that create() allocates, operands not counted.
   static std::int64_t bytes(const StepConfig& config);
@@ -122,7 +126,7 @@ class GroupedStep final : public DeviceStep {
   std::vector<StepOperand> x_;       // one, or one per layer
   std::vector<StepOperand> late_x_;  // the columnwise copies, where they are separate
   std::vector<StepOperand> dy_;      // as x_, backward only
-  std::vector<StepOperand> w_;       // one per layer
+  std::shared_ptr<const std::vector<StepOperand>> w_;  // one per layer
   std::vector<DeviceBuffer> owned_;
   std::vector<LayerOutputs> outputs_;
   DeviceBuffer bias_partials_;

@@ -12,6 +12,21 @@ namespace {
 
 using kernels::Direction;
 
+/// engine/device/buffer_life.h
+void set_lives(StepOperand::Setup& setup, bool late) {
+  switch (setup.role) {
+    case OperandRole::Activations:
+      setup.rowwise_life = BufferLife::Forward;
+      setup.columnwise_life = late ? BufferLife::Backward : BufferLife::Saved;
+      return;
+    case OperandRole::Gradients:
+      setup.rowwise_life = setup.columnwise_life = BufferLife::Backward;
+      return;
+    case OperandRole::Weights:
+      return;
+  }
+}
+
 StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
   switch (role) {
     case OperandRole::Gradients:
@@ -99,6 +114,10 @@ Status GroupedStep::check_operands() const {
       !given(config_.fed_gradients, operands_.fed_gradients, operands_.gradients)) {
     return refuse("gradients");
   }
+  if (config_.shares_weights &&
+      (operands_.quantized_weights == nullptr || operands_.quantized_weights->size() != layers)) {
+    return refuse(fmt::format("quantized weights for each of its {} layers", layers));
+  }
   if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
     return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
                               operands_.biases.size()));
@@ -126,8 +145,9 @@ bool GroupedStep::fused_bias() const { return traits_of(config_.recipe).sums_bia
 Status GroupedStep::make_bias_partials() {
   const std::int64_t bytes = bias_partial_bytes(config_);
   if (bytes == 0) return {};
-  ENGINE_ASSIGN(bias_partials_, DeviceBuffer::allocate(
-                                    bytes, {AllocationRole::Quantized, "bias gradient partials"}));
+  ENGINE_ASSIGN(bias_partials_,
+                DeviceBuffer::allocate(bytes, {AllocationRole::Quantized, "bias gradient partials",
+                                               BufferLife::Backward}));
   return {};
 }
 
@@ -144,25 +164,32 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
   for (int layer = 0; layer < config_.activation_operands(); ++layer) {
     StepOperand::Setup setup = operand_setup(config_, OperandRole::Activations);
     setup.layer = layer;
+    set_lives(setup, false);
     ENGINE_TRY(add(x_, setup, activations(layer)));
     if (!config_.late_activations || !config_.backward()) continue;
     std::swap(setup.rowwise, setup.columnwise);
+    set_lives(setup, true);
     ENGINE_TRY(add(late_x_, setup, activations(layer)));
   }
-  for (int layer = 0; layer < config_.layers; ++layer) {
+  std::vector<StepOperand> weight_operands;
+  for (int layer = 0; !config_.shares_weights && layer < config_.layers; ++layer) {
     StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
     setup.layer = layer;
     if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
     for (int group = 0; config_.list() && group < config_.num_groups; ++group) {
       setup.listed.push_back(weights_of_expert(layer, group));
     }
-    ENGINE_TRY(add(w_, setup, weights(layer)));
+    ENGINE_TRY(add(weight_operands, setup, weights(layer)));
   }
+  w_ = config_.shares_weights
+           ? operands_.quantized_weights
+           : std::make_shared<const std::vector<StepOperand>>(std::move(weight_operands));
   if (!config_.backward()) return {};
   for (int layer = 0; layer < config_.gradient_operands(); ++layer) {
     StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
     setup.layer = layer;
     if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
+    set_lives(setup, false);
     ENGINE_TRY(add(dy_, setup, gradients(layer)));
   }
   return {};
@@ -232,12 +259,12 @@ Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream)
   };
   switch (product) {
     case Product::Fprop:
-      sources.a = w_[index].source(directions.a);
+      sources.a = (*w_)[index].source(directions.a);
       sources.b = of(x_).source(directions.b);
       by_rows(outputs.y, config_.n);
       break;
     case Product::Dgrad:
-      sources.a = w_[index].source(directions.a);
+      sources.a = (*w_)[index].source(directions.a);
       sources.b = of(dy_).source(directions.b);
       by_rows(outputs.dx, config_.k);
       break;
@@ -272,7 +299,8 @@ std::int64_t GroupedStep::bytes(const StepConfig& config) {
     setup.padded_offsets = nullptr;
     return operand_bytes(config, setup);
   };
-  std::int64_t layer = operand(OperandRole::Weights, config.weight_rows(), config.k);
+  std::int64_t layer =
+      config.shares_weights ? 0 : operand(OperandRole::Weights, config.weight_rows(), config.k);
   if (config.forward()) layer += config.output_bytes() * config.capacity_rows * config.n;
   if (config.backward()) {
     layer += config.output_bytes() * config.capacity_rows * config.k +

@@ -63,6 +63,7 @@ std::vector<ReplayCheck> compare_checksums(int replay, const std::vector<StepOut
     check.replay = replay;
     check.layer = outputs[i].layer;
     check.product = outputs[i].product;
+    check.micro_batch = outputs[i].micro_batch;
     for (std::size_t group = 0; group < groups; ++group) {
       if (expected[i * groups + group] != got[i * groups + group]) {
         check.wrong_experts.push_back(static_cast<int>(group));

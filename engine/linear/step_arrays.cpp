@@ -129,7 +129,10 @@ Result<void* const*> PointerArrays::add(int product, ProductArray which,
   if (shared || !addresses.fixed()) {
     kernels::PointerArray rule = addresses.rule;
     rule.pointers = target;
-    plan(shared ? before_[static_cast<std::size_t>(product)] : head_, rule);
+    // Those of fprop come first.
+    const bool later = config_.captured_apart && (!config_.forward() || product >= config_.layers);
+    std::vector<kernels::SplitsToOffsetsArgs>& head = later ? backward_head_ : head_;
+    plan(shared ? before_[static_cast<std::size_t>(product)] : head, rule);
     return target;
   }
   const std::vector<std::int64_t> no_rows(static_cast<std::size_t>(config_.num_groups), 0);
@@ -148,6 +151,13 @@ void PointerArrays::plan(std::vector<kernels::SplitsToOffsetsArgs>& launches,
 
 Status PointerArrays::launch_head(kernels::LaunchStream stream) const {
   for (const kernels::SplitsToOffsetsArgs& args : head_) {
+    ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the offsets kernel");
+  }
+  return {};
+}
+
+Status PointerArrays::launch_backward_head(kernels::LaunchStream stream) const {
+  for (const kernels::SplitsToOffsetsArgs& args : backward_head_) {
     ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the offsets kernel");
   }
   return {};

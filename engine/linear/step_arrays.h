@@ -68,8 +68,11 @@ class PointerArrays {
   Result<void* const*> add(int product, ProductArray which, const GroupAddresses& addresses,
                            cudaStream_t stream);
 
-  /// At the head of the step: offsets and rows, and with SetupArrays::PerMatmul every array.
+  /// At the head of the step: offsets and rows, and with SetupArrays::PerMatmul every array. Where
+  /// the passes are captured apart, the arrays of backward are those of the other head: a graph
+  /// that wrote addresses of memory that is not yet its own would seem to use it.
   Status launch_head(kernels::LaunchStream stream) const;
+  Status launch_backward_head(kernels::LaunchStream stream) const;
   /// Called before a product: does nothing with SetupArrays::PerMatmul.
   Status launch_before(int product, kernels::LaunchStream stream) const;
 
@@ -82,6 +85,7 @@ class PointerArrays {
   kernels::SplitsToOffsetsArgs offsets_;  // without pointer arrays
   DeviceBuffer pool_;
   std::vector<kernels::SplitsToOffsetsArgs> head_;
+  std::vector<kernels::SplitsToOffsetsArgs> backward_head_;
   std::vector<std::vector<kernels::SplitsToOffsetsArgs>> before_;  // per product
 };
 

@@ -41,7 +41,11 @@ struct StepConfig {
   bool fed_gradients = false;     // likewise dY
   bool late_activations = false;  // X's columnwise copy is made by quantize_late()
   LinearSymbols symbols = {};
-  int tag_stride = 1;  // WorkTag::layer is layer * tag_stride + tag_first
+  // Of a step whose passes are captured as graphs of their own (engine/layer/micro_batches.h):
+  bool captured_apart = false;     // each pass begins with a head of its own
+  bool pooled_workspaces = false;  // workspaces may be memory of the graphs' pool
+  bool shares_weights = false;     // another micro-batch's quantized weights: not made here
+  int tag_stride = 1;              // WorkTag::layer is layer * tag_stride + tag_first
   int tag_first = 0;
 
   int tag(int layer) const { return layer * tag_stride + tag_first; }

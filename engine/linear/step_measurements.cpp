@@ -11,6 +11,7 @@
 #include "engine/device/device_facts.h"
 #include "engine/linear/iteration_clock.h"
 #include "engine/linear/product_shape.h"
+#include "engine/linear/step_replay.h"
 
 namespace engine {
 
@@ -288,18 +289,14 @@ struct Level {
   std::vector<double> durations_ns;
 };
 
-Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, const Graph* graph,
-                 ReplayWatchdog* watchdog, const std::function<Status()>& launch_eager) {
+Status run_block(Level& level, StepObserver& observer, cudaStream_t stream,
+                 std::span<const Graph> graphs, ReplayWatchdog* watchdog,
+                 const std::function<Status()>& launch_eager) {
   observer.set_trace(level.level);
-  GraphExec exec;
-  if (graph != nullptr) {
-    ENGINE_ASSIGN(exec, instantiate(*graph));
-  }
+  ENGINE_ASSIGN(const StepReplay replay, StepReplay::create(graphs));
   const auto launch = [&]() -> Status {
-    if (graph == nullptr) return launch_eager();
-    const auto call = [&] {
-      return check_cuda(cudaGraphLaunch(exec.get(), stream), "Launching the graph");
-    };
+    if (graphs.empty()) return launch_eager();
+    const auto call = [&] { return replay.launch(stream); };
     return watchdog == nullptr ? call() : watchdog->launch(call);
   };
   ENGINE_ASSIGN(IterationClock made, IterationClock::create(watchdog));
@@ -325,18 +322,19 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
 }  // namespace
 
 Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cudaStream_t stream,
-                                                     const Graph* graph, ReplayWatchdog* watchdog,
+                                                     std::span<const Graph> graphs,
+                                                     ReplayWatchdog* watchdog,
                                                      const std::function<Status()>& launch_eager,
                                                      const std::function<bool()>& cancelled) {
   std::vector<Level> levels = {{TraceLevel::Off, {}}, {TraceLevel::Nodes, {}}};
-  if (graph != nullptr) levels.push_back({TraceLevel::Graphs, {}});
+  if (!graphs.empty()) levels.push_back({TraceLevel::Graphs, {}});
   Status status;
   for (int block = 0; block < kBlocks && status.ok(); ++block) {
     if (cancelled()) status = Error{ErrorCode::Cancelled, "The run was cancelled"};
     for (std::size_t turn = 0; turn < levels.size() && status.ok(); ++turn) {
       // Every level is first, second and last equally often.
       Level& level = levels[(turn + static_cast<std::size_t>(block)) % levels.size()];
-      status = run_block(level, observer, stream, graph, watchdog, launch_eager);
+      status = run_block(level, observer, stream, graphs, watchdog, launch_eager);
     }
   }
   observer.set_trace(TraceLevel::Off);

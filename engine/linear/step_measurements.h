@@ -53,12 +53,13 @@ Result<std::vector<ExpertTiming>> time_isolated_experts(GroupedStep& step,
 
 /// Overhead of tracing: the median duration of a step under each trace level, blocks of all levels
 /// interleaved. A graph is instantiated anew for every block,
-/// because CUPTI decides at instantiation what it records of its nodes; without a graph (null) the
+/// because CUPTI decides at instantiation what it records of its nodes; without `graphs` the
 /// step is enqueued by `launch_eager`, and levels that differ in graphs only are left out. "Off"
 /// means that nothing is recorded; CUPTI stays subscribed. `watchdog` waits for replays (null =
 /// they have no deadline). Leaves the trace off. Synchronises.
 Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cudaStream_t stream,
-                                                     const Graph* graph, ReplayWatchdog* watchdog,
+                                                     std::span<const Graph> graphs,
+                                                     ReplayWatchdog* watchdog,
                                                      const std::function<Status()>& launch_eager,
                                                      const std::function<bool()>& cancelled);
 

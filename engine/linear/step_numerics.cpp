@@ -191,6 +191,21 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
   return numerics;
 }
 
+Status measure_linear_numerics(const GroupedStep& step, cudaStream_t stream, RunResult& result) {
+  ENGINE_ASSIGN(StepNumerics numerics, measure_numerics(step, result.splits, stream));
+  result.activations = std::move(numerics.activations);
+  result.weights = std::move(numerics.weights);
+  result.gradients = std::move(numerics.gradients);
+  result.experts = std::move(numerics.experts);
+  if (!numerics.no_reference.empty()) {
+    result.deviations.push_back({.field = "experts",
+                                 .requested = "error against the unquantized product",
+                                 .effective = "not measured",
+                                 .reason = std::move(numerics.no_reference)});
+  }
+  return {};
+}
+
 Result<std::unique_ptr<OutputReference>> make_output_reference(const GroupedStep& step,
                                                                cudaStream_t stream) {
   ENGINE_ASSIGN(std::unique_ptr<LinearReference> made, LinearReference::create(step, stream));

@@ -27,6 +27,9 @@ struct StepNumerics {
 Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       const std::vector<std::int64_t>& splits, cudaStream_t stream);
 
+/// The same into a run's result, with a deviation where there is no reference.
+Status measure_linear_numerics(const GroupedStep& step, cudaStream_t stream, RunResult& result);
+
 /// The weights of layer 0 as one tensor: the step's own, or those of its list copied into `copy`.
 Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuffer& copy,
                                              cudaStream_t stream);

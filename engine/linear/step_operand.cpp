@@ -47,7 +47,9 @@ CudaQuantizer::Setup quantizer_setup(const StepConfig& config, const StepOperand
                             .seed = config.seed,
                             .layer = setup.layer,
                             .noop = setup.noop,
-                            .bias_partials = setup.bias_partials};
+                            .bias_partials = setup.bias_partials,
+                            .rowwise_life = setup.rowwise_life,
+                            .columnwise_life = setup.columnwise_life};
   // cuBLASLt reads the scales of micro blocks in its own order.
   if (config.scaled_products()) made.micro_scales = kernels::MicroScaleLayout::Swizzled;
   const bool padded = setup.role != OperandRole::Weights && setup.columnwise;
@@ -101,9 +103,11 @@ Status StepOperand::make_decoded() {
   for (const Direction direction : kDirections) {
     const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
     if (!wanted) continue;
+    const BufferLife life =
+        direction == Direction::Rowwise ? setup_.rowwise_life : setup_.columnwise_life;
     ENGINE_ASSIGN(DeviceBuffer buffer,
                   DeviceBuffer::allocate(decoded_bytes(config_, setup_),
-                                         {AllocationRole::Quantized, "dequantized"}));
+                                         {AllocationRole::Quantized, "dequantized", life}));
     decoded_[static_cast<int>(direction)] = std::move(buffer);
   }
   return {};

@@ -34,7 +34,9 @@ class StepOperand {
     bool columnwise = false;
     int layer = 0;
     const float* noop = nullptr;
-    float* bias_partials = nullptr;  // only where RecipeTraits::sums_bias
+    float* bias_partials = nullptr;              // only where RecipeTraits::sums_bias
+    BufferLife rowwise_life = BufferLife::Step;  // of that copy, codes and decoded
+    BufferLife columnwise_life = BufferLife::Step;
     /// Not empty: a list of weights, [n, k] each, in place of input.input.
     std::vector<const void*> listed = {};
   };

@@ -3,6 +3,7 @@
 // outlive the step.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "engine/linear/step_config.h"
@@ -10,6 +11,8 @@
 #include "engine/model/error.h"
 
 namespace engine {
+
+class StepOperand;
 
 struct StepOperands {
   const void* activations = nullptr;      // [capacity_rows, k]
@@ -23,6 +26,8 @@ struct StepOperands {
   // fed_gradients:
   std::vector<FedOperand> fed_activations = {};
   std::vector<FedOperand> fed_gradients = {};
+  /// With StepConfig::shares_weights: GroupedStep::quantized_weights() of the step that makes them.
+  std::shared_ptr<const std::vector<StepOperand>> quantized_weights = nullptr;
 };
 
 /// One expert's [n, k] as this step demands it.

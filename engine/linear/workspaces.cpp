@@ -25,6 +25,21 @@ std::string owner(WorkspaceSharing sharing, int index) {
   return "workspace of all products";
 }
 
+/// Which graphs use buffer `index`.
+BufferLife life(const StepConfig& config, WorkspaceSharing sharing, int index) {
+  if (!config.pooled_workspaces) return BufferLife::Step;
+  switch (sharing) {
+    case WorkspaceSharing::None:  // the products of fprop come first
+      return config.forward() && index < config.layers ? BufferLife::Forward : BufferLife::Backward;
+    case WorkspaceSharing::SameLayout:
+      return static_cast<Product>(index) == Product::Fprop ? BufferLife::Forward
+                                                           : BufferLife::Backward;
+    case WorkspaceSharing::All:
+      break;
+  }
+  return BufferLife::Step;
+}
+
 int count(const StepConfig& config) {
   return traits_of(config.workspace).buffers(config.products(), kLayouts);
 }
@@ -43,8 +58,9 @@ Result<std::shared_ptr<const Workspaces>> Workspaces::create(const StepConfig& c
   made->traits_ = traits_of(config.workspace);
   for (int i = 0; i < count(config); ++i) {
     ENGINE_ASSIGN(DeviceBuffer buffer,
-                  DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace,
-                                                           owner(made->traits_.sharing, i)}));
+                  DeviceBuffer::allocate(
+                      kWorkspaceBytes, {AllocationRole::Workspace, owner(made->traits_.sharing, i),
+                                        life(config, made->traits_.sharing, i)}));
     ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
                     "Clearing a workspace");
     made->buffers_.push_back(std::move(buffer));

@@ -72,4 +72,17 @@ struct Allocation {
   }
 };
 
+/// Memory that only the captured graphs use: pieces of it are handed out and taken back during
+/// their captures, so that a released piece stays theirs.
+struct GraphPool {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  bool holds(std::uint64_t word) const { return word >= address && word - address < bytes; }
+  bool operator==(const GraphPool&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return engine::fields<&GraphPool::address, &GraphPool::bytes>();
+  }
+};
+
 }  // namespace engine

@@ -16,7 +16,16 @@ double imbalance_of(std::span<const std::int64_t> splits) {
   return largest * static_cast<double>(splits.size()) / static_cast<double>(rows);
 }
 
-void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>& steps) {
+void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>& steps,
+               int in_flight) {
+  if (in_flight > 1) {
+    for (RecordedStep& step : steps) step.visits = 0;
+    const std::size_t runs = iterations.size() * static_cast<std::size_t>(in_flight);
+    for (std::size_t run = 0; !steps.empty() && run < runs; ++run) {
+      ++steps[run % steps.size()].visits;
+    }
+    return;
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::vector<double> durations;
     for (std::size_t at = i; at < iterations.size(); at += steps.size()) {

@@ -23,7 +23,8 @@ struct RecordedStep {
   std::int64_t dropped = 0;          // choices without an expert: negative ids, placeholders
   std::vector<std::int64_t> splits;  // [experts]
   double imbalance = std::numeric_limits<double>::quiet_NaN();  // imbalance_of(splits)
-  int visits = 0;  // iterations that ran it; its times are theirs, NaN without any
+  int visits = 0;  // how often it ran; its times are those of its iterations, NaN without any and
+                   // where several micro-batches share them
   double median_ns = std::numeric_limits<double>::quiet_NaN();
   double p5_ns = std::numeric_limits<double>::quiet_NaN();
   double p95_ns = std::numeric_limits<double>::quiet_NaN();
@@ -54,8 +55,10 @@ struct RecordedRouting {
   std::string source;  // what the file holds: "vLLM routed_experts, int16 [4096, 27, 8]"
   int layers = 1;      // that the file has
   std::int64_t file_steps = 0;
-  std::string numerics;             // which steps have an SNR, or why none has
-  std::vector<RecordedStep> steps;  // in the order of replay: iteration i ran steps[i % size]
+  std::string numerics;  // which steps have an SNR, or why none has
+  /// In the order of replay: iteration i ran steps[i % size], with several micro-batches in flight
+  /// the next so many.
+  std::vector<RecordedStep> steps;
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&RecordedRouting::source>(),
@@ -69,8 +72,10 @@ struct RecordedRouting {
 /// The largest split over the mean split: 1 = every expert has as many rows. NaN without rows.
 double imbalance_of(std::span<const std::int64_t> splits);
 
-/// Visits and times of the steps of a run with these iterations.
-void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>& steps);
+/// Visits and times of the steps of a run with these iterations, each of as many consecutive steps
+/// as there were micro-batches in flight.
+void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>& steps,
+               int in_flight = 1);
 
 /// Rows of every expert in the mean of the timed iterations, rounded; as routed if there is no
 /// recording. What times over all iterations are to be compared with.

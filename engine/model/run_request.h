@@ -204,6 +204,26 @@ constexpr auto enum_names(LaunchKind) {
   return std::to_array<std::string_view>({"eager", "graph-replay"});
 }
 
+/// The graphs that a step is captured as.
+enum class StepGraphs {
+  One,
+  ForwardAndBackward,  // one of each for every micro-batch, as training frameworks capture them
+};
+constexpr auto enum_names(StepGraphs) {
+  return std::to_array<std::string_view>({"one", "forward-and-backward"});
+}
+
+/// Where several graphs have the memory that only they use.
+enum class PoolSharing {
+  Shared,       // what a graph gives back at the end of its capture serves those captured after it
+  OnePerGraph,  // no graph uses memory of another, except what forward saves for its backward
+};
+constexpr auto enum_names(PoolSharing) {
+  return std::to_array<std::string_view>({"shared", "one-per-graph"});
+}
+
+inline constexpr int kMaxInFlight = 8;
+
 struct LaunchMode {
   LaunchKind kind = LaunchKind::Eager;
   int iterations = 10;  // eager repetitions, or replays of the captured graph; the fewest, if
@@ -219,6 +239,14 @@ struct LaunchMode {
   /// Replays: a node behind every kernel node says that it was reached, so that a stall names the
   /// last one. Replays then follow each other one at a time.
   bool markers = false;
+  /// Of an expert layer with both passes. Only what graphs of their own are captured as comes from
+  /// a pool (engine/device/buffer_life.h).
+  StepGraphs graphs = StepGraphs::One;
+  PoolSharing graph_pool = PoolSharing::Shared;
+  /// Micro-batches of a step: forward 1, forward 2, ..., backward 1, backward 2, ... Each has the
+  /// request's tokens and splits of its own: the next recorded step's or, without a recording, the
+  /// first one's rotated by its number.
+  int in_flight = 1;
   bool operator==(const LaunchMode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -230,7 +258,10 @@ struct LaunchMode {
         engine::field<&LaunchMode::time_limit_s>({.low = 0.1, .high = 3600, .unit = "s"}),
         engine::field<&LaunchMode::deadline_factor>(
             {.low = kMinDeadlineFactor, .high = kMaxDeadlineFactor, .allow_zero = true}),
-        engine::field<&LaunchMode::markers>()};
+        engine::field<&LaunchMode::markers>(),
+        engine::field<&LaunchMode::graphs>(),
+        engine::field<&LaunchMode::graph_pool>(),
+        engine::field<&LaunchMode::in_flight>({.low = 1, .high = kMaxInFlight})};
   }
 };
 

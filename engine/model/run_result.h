@@ -108,14 +108,17 @@ struct ReplayCheck {
   int replay = 0;  // 1-based
   int layer = 0;   // counts linear_layers()
   Product product = Product::Fprop;
+  int micro_batch = 0;             // of the step, from 0
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ReplayCheck::replay>({.low = 1, .high = kMaxIterations}),
-                      engine::field<&ReplayCheck::layer>({.low = 0, .high = 2 * kMaxLayers - 1}),
-                      engine::field<&ReplayCheck::product>(),
-                      engine::field<&ReplayCheck::wrong_experts>(
-                          {.low = 0, .high = kMaxExperts - 1, .most = kMaxExperts})};
+    return std::array{
+        engine::field<&ReplayCheck::replay>({.low = 1, .high = kMaxIterations}),
+        engine::field<&ReplayCheck::layer>({.low = 0, .high = 2 * kMaxLayers - 1}),
+        engine::field<&ReplayCheck::product>(),
+        engine::field<&ReplayCheck::micro_batch>({.low = 0, .high = kMaxInFlight - 1}),
+        engine::field<&ReplayCheck::wrong_experts>(
+            {.low = 0, .high = kMaxExperts - 1, .most = kMaxExperts})};
   }
 };
 
@@ -135,6 +138,33 @@ struct GraphFacts {
                       engine::field<&GraphFacts::allocations>({.low = 0, .high = kMaxGraphNodes}),
                       engine::field<&GraphFacts::host_calls>({.low = 0, .high = kMaxGraphNodes}),
                       engine::field<&GraphFacts::host_launch_ns>(kDuration_ns)};
+  }
+};
+
+/// One of the graphs of a step that is captured as several.
+struct StepGraph {
+  std::string name;          // "forward 2"
+  GraphFacts contents = {};  // and the host's cost of this graph's launch
+  double median_us = 0.0;    // of its replays, between events around each
+  int samples = 0;           // replays that were timed
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&StepGraph::name>(), engine::field<&StepGraph::contents>(),
+                      engine::field<&StepGraph::median_us>({.low = 0}),
+                      engine::field<&StepGraph::samples>({.low = 0, .high = kMaxIterations})};
+  }
+};
+
+/// The memory that only graphs use. All 0: none has any of its own.
+struct GraphMemoryFacts {
+  int pools = 0;
+  std::int64_t bytes = 0;           // of all pools, as allocated
+  std::int64_t unshared_bytes = 0;  // what was taken from them: without sharing, each has its own
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&GraphMemoryFacts::pools>({.low = 0, .high = 2 * kMaxInFlight}),
+                      engine::field<&GraphMemoryFacts::bytes>(kCount),
+                      engine::field<&GraphMemoryFacts::unshared_bytes>(kCount)};
   }
 };
 
@@ -212,9 +242,11 @@ struct RunResult {
   OperandStatistics inner_gradients = {};        // dH; empty without a backward pass
   std::optional<LayerResult> expert_layer = {};  // only of StepKind::ExpertLayer
   std::vector<ExpertResult> experts;
-  bool backward = false;      // experts have dgrad and wgrad
-  std::string emulated = {};  // not empty: products ran on dequantized operands, and why
-  GraphFacts graph = {};      // all 0 without a graph
+  bool backward = false;               // experts have dgrad and wgrad
+  std::string emulated = {};           // not empty: products ran on dequantized operands, and why
+  GraphFacts graph = {};               // of all graphs together; all 0 without a graph
+  std::vector<StepGraph> graphs = {};  // in the order of their launches; of several only
+  GraphMemoryFacts graph_memory = {};
   ReplayWatchFacts watch = {};
   std::vector<AlgorithmChoice> algorithms = {};
   Measurements measurements = {};
@@ -248,6 +280,8 @@ struct RunResult {
         engine::field<&RunResult::backward>(),
         engine::field<&RunResult::emulated>(),
         engine::field<&RunResult::graph>(),
+        engine::field<&RunResult::graphs>({.most = 2 * kMaxInFlight}),
+        engine::field<&RunResult::graph_memory>(),
         engine::field<&RunResult::watch>(),
         engine::field<&RunResult::algorithms>({.most = 6}),
         engine::field<&RunResult::measurements>(),

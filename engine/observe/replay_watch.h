@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/model/error.h"
+#include "engine/observe/graph_capture.h"
 
 namespace engine {
 
@@ -25,9 +26,9 @@ struct Launching {
 class ReplayWatch {
  public:
   virtual ~ReplayWatch() = default;
-  /// A cudaGraph_t before it is instantiated. Returns how many markers were added to it; with any,
-  /// its replays follow each other one at a time.
-  virtual Result<int> captured(void* graph) = 0;
+  /// Each graph of the step before it is instantiated. Returns how many markers were added to it;
+  /// with any, its replays follow each other one at a time. Only a step of one graph has markers.
+  virtual Result<int> captured(const GraphCapture& capture) = 0;
   /// Before each launch of a graph with markers; none of its launches is in progress.
   virtual void replay_begins(int replay) = 0;
   /// Around every launch. A call that never returns is seen by another thread.

@@ -7,6 +7,7 @@
 
 #include "engine/model/run_request.h"
 #include "engine/model/stage.h"
+#include "engine/observe/graph_capture.h"
 
 namespace engine {
 
@@ -28,12 +29,13 @@ class StepObserver {
   /// tag.
   virtual void begin_work(const WorkTag&) {}
   virtual void end_work() {}
-  /// A graph that will be instantiated next: a cudaGraph_t, valid during the call. CUDA only.
-  virtual void graph_captured(const void* /*graph*/) {}
+  /// Valid during the call. Once for each graph of the step, in the order of their launches. CUDA
+  /// only.
+  virtual void graph_captured(const GraphCapture& /*capture*/) {}
   /// What to record from now on. All launched work must have finished. A graph whose nodes are to
   /// be recorded must be instantiated after this.
   virtual void set_trace(TraceLevel) {}
-  /// Brackets one timed iteration: an eager step, or one graph launch.
+  /// Brackets one timed iteration: an eager step, or one launch of each of its graphs.
   virtual void begin_iteration(int /*iteration*/) {}
   virtual void end_iteration() {}
   /// A finished piece of host work; times are std::chrono::steady_clock nanoseconds.

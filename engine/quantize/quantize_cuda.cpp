@@ -66,8 +66,8 @@ FormBytes form_bytes(const CudaQuantizer::Setup& setup, const OperandLayout& lay
 }
 
 Status take(DeviceBuffer& buffer, std::int64_t bytes, std::string owner,
-            AllocationRole role = AllocationRole::Quantized) {
-  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, std::move(owner)}));
+            AllocationRole role = AllocationRole::Quantized, BufferLife life = BufferLife::Step) {
+  ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(bytes, {role, std::move(owner), life}));
   return {};
 }
 
@@ -97,8 +97,18 @@ Status CudaQuantizer::allocate(cudaStream_t stream) {
     const FormBytes bytes = form_bytes(setup_, made.layout, first);
     first = false;
     const std::string way = form == kRowwise ? "rowwise " : "columnwise ";
-    ENGINE_TRY(take(made.codes, bytes.codes, way + "codes"));
-    if (bytes.scales > 0) ENGINE_TRY(take(made.scales, bytes.scales, way + "scales"));
+    // Products read the padding of swizzled scales and of the codes beside them, which must not be
+    // what another graph has left there.
+    const bool swizzled = setup_.micro_scales == kernels::MicroScaleLayout::Swizzled;
+    const BufferLife asked = form == kRowwise ? setup_.rowwise_life : setup_.columnwise_life;
+    const BufferLife life = swizzled ? BufferLife::Step : asked;
+    ENGINE_TRY(take(made.codes, bytes.codes, way + "codes", AllocationRole::Quantized, life));
+    // One scale per group may serve both forms, and is small.
+    const BufferLife scale_life = made.layout.per_tensor() ? BufferLife::Step : life;
+    if (bytes.scales > 0) {
+      ENGINE_TRY(
+          take(made.scales, bytes.scales, way + "scales", AllocationRole::Quantized, scale_life));
+    }
     if (bytes.amax > 0) ENGINE_TRY(take(made.amax, bytes.amax, way + "amax"));
     // Padding may never be written, but products read it, and it is copied back.
     ENGINE_TRY(clear(made.codes, stream));

@@ -37,6 +37,9 @@ class CudaQuantizer {
     const float* noop = nullptr;     // device scalar: 1 keeps what is there
     float* bias_partials = nullptr;  // device; only where RecipeTraits::sums_bias
     bool keep_block_amax = false;    // block scaling: also write every block's amax
+    // How long the codes of each form, and what is as large, are needed.
+    BufferLife rowwise_life = BufferLife::Step;
+    BufferLife columnwise_life = BufferLife::Step;
   };
   /// Allocates; quantize_refusal() of the recipe must be empty. Codes of padding are 0 until they
   /// are written.

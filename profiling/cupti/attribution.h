@@ -53,7 +53,7 @@ struct RawActivity {
 struct GraphKnowledge {
   std::unordered_map<std::uint64_t, engine::WorkTag> tags;    // captured node -> its work
   std::unordered_map<std::uint64_t, std::uint64_t> clone_of;  // clone -> the node it came from
-  std::vector<GraphNode> nodes;                               // captured, topological order
+  std::vector<GraphNode> nodes;  // captured, one graph after another, each in topological order
 
   /// The captured node of a clone; the id itself if it is not a known clone.
   std::uint64_t captured(std::uint64_t node_id) const;

@@ -133,14 +133,14 @@ class CuptiCollector final : public ActivityCollector {
     iteration_ = -1;
   }
 
-  void graph_captured(const void* graph) override {
+  void graph_captured(const engine::GraphCapture& capture) override {
     if (!driver_.has_value()) {
       engine::Result<engine::DriverApi> driver = engine::load_driver_api();
       if (!driver.ok()) return fail(driver.error().message);
       driver_ = driver.value();
     }
-    // CUgraph and cudaGraph_t are the same handle; the getter takes it without const.
-    auto* const handle = static_cast<CUgraph>(const_cast<void*>(graph));
+    // CUgraph and cudaGraph_t are the same handle.
+    auto* const handle = static_cast<CUgraph>(capture.graph);
     std::unordered_map<std::uint64_t, engine::WorkTag> tags;
     {
       const std::lock_guard lock(graph_mutex_);
@@ -150,14 +150,17 @@ class CuptiCollector final : public ActivityCollector {
     engine::Result<GraphSnapshot> read = read_graph(*driver_, cupti_, handle, tags);
     if (!read.ok()) return fail(read.error().message);
     GraphSnapshot captured = std::move(read).value();
-    captured.name = "step";
-    // The engine allocates nothing under capture, so one timestamp covers the whole capture.
+    captured.name = capture.name;
+    // The engine allocates nothing under capture, and what comes from a pool of the graphs is in
+    // the ledger now, so one timestamp covers the whole capture.
     const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
     captured.capture_began = captured.capture_ended = ledger.clock();
     const std::lock_guard lock(graph_mutex_);
-    graphs_.nodes = nodes_of(captured);
-    snapshot_ = {};
-    snapshot_.graphs.push_back(std::move(captured));
+    for (GraphNode& node : nodes_of(captured)) graphs_.nodes.push_back(std::move(node));
+    std::vector<GraphSnapshot> graphs = std::exchange(snapshot_, {}).graphs;
+    graphs.push_back(std::move(captured));
+    snapshot_.graphs = std::move(graphs);
+    snapshot_.pools = capture.pools;
     snapshot_.ledger = ledger.read();
     snapshot_.ledger_clock = ledger.clock();
     leave_out_earlier_allocations(snapshot_, run_began_);

@@ -23,6 +23,9 @@ namespace {
 
 CsvColumns request_columns() { return CsvColumns(engine::kType<engine::RunRequest>); }
 CsvColumns device_columns() { return CsvColumns(engine::kType<engine::DeviceFacts>, "device."); }
+CsvColumns pool_columns() {
+  return CsvColumns(engine::kType<engine::GraphMemoryFacts>, "graph_memory.");
+}
 CsvColumns expert_columns() { return CsvColumns(engine::kType<engine::ExpertResult>); }
 
 constexpr std::string_view kOperandColumns =
@@ -37,6 +40,7 @@ void write_operand(const engine::OperandStatistics& operand, CsvTable& table) {
 void write_runs(const Session& session, CsvTable& table) {
   const CsvColumns request = request_columns();
   const CsvColumns device = device_columns();
+  const CsvColumns pool = pool_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const RecordedRun& run = session.runs[i];
     const engine::RunResult& result = run.result;
@@ -50,6 +54,7 @@ void write_runs(const Session& session, CsvTable& table) {
     }
     table.cell(result.iteration_method).cell(result.activity_method).cell(result.dropped_records);
     table.cell(result.flop).cell(result.wall_ns).cells(device.cells(&result.device));
+    table.cells(pool.cells(&result.graph_memory));
     write_operand(result.activations, table);
     write_operand(result.weights, table);
     if (result.backward) {
@@ -228,9 +233,10 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
       write_csv(base / "runs.csv",
                 fmt::format("run,request_id,wall_clock_ms,{},iterations,iteration_median_ns,"
                             "iteration_p5_ns,iteration_p95_ns,iteration_method,activity_method,"
-                            "dropped_records,flop,wall_ns,{},{},deviations,"
+                            "dropped_records,flop,wall_ns,{},{},{},deviations,"
                             "group_kind,group_id,group_position,group_label",
-                            request_columns().header(), device_columns().header(), kOperandColumns),
+                            request_columns().header(), device_columns().header(),
+                            pool_columns().header(), kOperandColumns),
                 session, write_runs);
   if (!runs.ok()) return runs;
   ENGINE_TRY(export_records_csv(session, (base / "records.csv").string()));

@@ -131,6 +131,18 @@ void write_replay_checks(const Session& session, CsvTable& table) {
   }
 }
 
+CsvColumns step_graph_columns() { return CsvColumns(engine::kType<engine::StepGraph>); }
+
+void write_step_graphs(const Session& session, CsvTable& table) {
+  const CsvColumns columns = step_graph_columns();
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    for (const engine::StepGraph& graph : session.runs[i].result.graphs) {
+      table.cell(i + 1).cells(columns.cells(&graph));
+      table.end_row();
+    }
+  }
+}
+
 CsvColumns accuracy_columns() {
   return CsvColumns(engine::kType<engine::ProductAccuracy>, "error.");
 }
@@ -211,6 +223,7 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
       {"recorded_steps.csv", "run," + recorded_step_columns().header(), write_recorded_steps},
       {"recorded_splits.csv", "run,step,expert,tokens", write_recorded_splits},
       {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
+      {"step_graphs.csv", "run," + step_graph_columns().header(), write_step_graphs},
       {"replay_checks.csv", "run," + replay_check_columns().header(), write_replay_checks},
       {"layer_tensors.csv",
        "run,tensor,rows,columns,bytes,saved_bytes," + accuracy_columns().header(),

@@ -116,6 +116,7 @@ constexpr MemberLayout kMembers[] = {
     list<engine::Measurements>("observer", "observer_timings", "position"),
     list<engine::RunResult>("iterations", "iterations", "iteration"),
     list<engine::RunResult>("replay_checks", "replay_checks", "position"),
+    list<engine::RunResult>("graphs", "step_graphs", "position"),
     list<engine::ReplayCheck>("wrong_experts", "replay_wrong_experts", "wrong", "expert"),
     operand("activations"),
     operand("weights"),

@@ -154,6 +154,8 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
     sum.flop += work->flop;
     sum.bytes += work->bytes;
   }
+  sum.flop *= request.launch.in_flight;
+  sum.bytes *= request.launch.in_flight;
   return sum;
 }
 

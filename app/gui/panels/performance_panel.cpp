@@ -33,6 +33,16 @@ void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figu
                   "finished last; with them replays follow each other one at a time"});
 }
 
+/// The graphs of a step that is captured as several, one to a line.
+std::string graph_words(const engine::RunResult& result) {
+  std::string words;
+  for (const engine::StepGraph& one : result.graphs) {
+    words += fmt::format("\n{}: {} kernels, {} (median of {})", one.name, one.contents.kernels,
+                         plot::duration_text(1000.0 * one.median_us), one.samples);
+  }
+  return words;
+}
+
 void add_observer_figure(const engine::Measurements& measured, std::vector<Figure>& figures) {
   const auto timing = [&](engine::TraceLevel level) {
     const auto found = std::ranges::find(measured.observer, level, &engine::ObserverTiming::level);
@@ -142,16 +152,30 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   if (facts.kernels + facts.memsets + facts.copies + facts.allocations + facts.host_calls > 0) {
     figures.push_back(
         {.id = "performance.graph",
-         .label = "kernels in the graph",
+         .label = result.graphs.empty() ? std::string("kernels in the graph")
+                                        : fmt::format("kernels in {} graphs", result.graphs.size()),
          .value = {std::to_string(facts.kernels), ""},
          .note = fmt::format("memsets {} · copies {} · allocs {} · host calls {}", facts.memsets,
                              facts.copies, facts.allocations, facts.host_calls),
-         .tooltip = "Nodes of the captured step; allocs are memory nodes, allocate or free"});
+         .tooltip = "Nodes of the captured step; allocs are memory nodes, allocate or free" +
+                    graph_words(result)});
     figures.push_back(
         {.id = "performance.host_launch",
          .label = "host launch",
          .value = plot::duration(static_cast<double>(facts.host_launch_ns)),
-         .tooltip = "Host cost of one launch of the graph: median of cudaGraphLaunch()"});
+         .tooltip = result.graphs.empty()
+                        ? "Host cost of one launch of the graph: median of cudaGraphLaunch()"
+                        : "Host cost of launching all graphs of a step: median"});
+  }
+  if (const engine::GraphMemoryFacts& memory = result.graph_memory; memory.pools > 0) {
+    figures.push_back(
+        {.id = "performance.graph_memory",
+         .label = memory.pools == 1 ? "graph pool" : fmt::format("{} graph pools", memory.pools),
+         .value = {plot::bytes_text(static_cast<std::uint64_t>(memory.bytes)), ""},
+         .note = fmt::format("{} without sharing",
+                             plot::bytes_text(static_cast<std::uint64_t>(memory.unshared_bytes))),
+         .tooltip = "Device memory that only the graphs use: saved tensors, scratch, workspaces. "
+                    "Without sharing, every tensor in it has memory of its own"});
   }
   add_observer_figure(result.measurements, figures);
   const bool dropped = result.dropped_records > 0;

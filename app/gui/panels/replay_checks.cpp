@@ -26,15 +26,20 @@ std::string named(const std::vector<int>& experts) {
 
 constexpr std::array<const char*, 3> kProducts = {"Y", "dX", "dW"};
 
-/// Rows of the strip: the layers in order, and within each the products that were compared.
+/// Rows of the strip: the micro-batches in order, in each the layers, and within these the products
+/// that were compared.
 struct Rows {
   engine::StepKind step;
+  int batches = 1;
   int layers = 1;
   std::vector<engine::Product> products;
 
   Rows(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step_kind)
       : step(step_kind) {
-    for (const engine::ReplayCheck& check : checks) layers = std::max(layers, check.layer + 1);
+    for (const engine::ReplayCheck& check : checks) {
+      batches = std::max(batches, check.micro_batch + 1);
+      layers = std::max(layers, check.layer + 1);
+    }
     for (const auto product :
          {engine::Product::Fprop, engine::Product::Dgrad, engine::Product::Wgrad}) {
       const bool any = std::ranges::any_of(
@@ -42,12 +47,18 @@ struct Rows {
       if (any) products.push_back(product);
     }
   }
-  int count() const { return layers * static_cast<int>(products.size()); }
+  int of_batch() const { return layers * static_cast<int>(products.size()); }
+  int count() const { return batches * of_batch(); }
   int of(const engine::ReplayCheck& check) const {
     const auto at = std::ranges::find(products, check.product) - products.begin();
-    return check.layer * static_cast<int>(products.size()) + static_cast<int>(at);
+    return check.micro_batch * of_batch() + check.layer * static_cast<int>(products.size()) +
+           static_cast<int>(at);
   }
   std::string label(int row) const {
+    if (batches == 1) return label_in_batch(row);
+    return fmt::format("{} · {}", row / of_batch() + 1, label_in_batch(row % of_batch()));
+  }
+  std::string label_in_batch(int row) const {
     const auto each = static_cast<int>(products.size());
     const char* product =
         kProducts.at(static_cast<std::size_t>(products[static_cast<std::size_t>(row % each)]));
@@ -63,6 +74,8 @@ CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks,
                               engine::StepKind step) {
   CheckSummary summary;
   const engine::ReplayCheck* first = nullptr;
+  const bool several = std::ranges::any_of(
+      checks, [](const engine::ReplayCheck& check) { return check.micro_batch > 0; });
   for (const engine::ReplayCheck& check : checks) {
     ++summary.checks;
     if (check.wrong_experts.empty()) continue;
@@ -76,8 +89,9 @@ CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks,
         fmt::format("all {} comparisons equal the eager run, bit for bit", summary.checks);
   } else {
     summary.sentence = fmt::format(
-        "{} of {} differ; first: replay {}, {}, {}, experts {}", summary.wrong, summary.checks,
-        first->replay, engine::layer_words(step, first->layer),
+        "{} of {} differ; first: replay {}, {}{}, {}, experts {}", summary.wrong, summary.checks,
+        first->replay, several ? fmt::format("micro-batch {}, ", first->micro_batch + 1) : "",
+        engine::layer_words(step, first->layer),
         kProducts.at(static_cast<std::size_t>(first->product)), named(first->wrong_experts));
   }
   return summary;
@@ -198,6 +212,7 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
   const bool right = hovered.wrong_experts.empty();
   plot::read_out(context, "",
                  {{"replay", std::to_string(hovered.replay)},
+                  {"micro-batch", std::to_string(hovered.micro_batch + 1)},
                   {"layer", engine::layer_number(strip.step, hovered.layer)},
                   {"product", kProducts.at(static_cast<std::size_t>(hovered.product))},
                   {right ? "equal to eager" : "wrong experts",

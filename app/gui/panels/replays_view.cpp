@@ -227,9 +227,9 @@ CardSpec ReplaysView::nodes_card() {
 CardSpec ReplaysView::checks_card(const PanelContext& context) {
   const std::vector<engine::ReplayCheck>& checks = model_.run().result.replay_checks;
   const auto listed = [&checks] {
-    std::string text = "replay\tlayer\tproduct\twrong_experts\n";
+    std::string text = "replay\tmicro_batch\tlayer\tproduct\twrong_experts\n";
     for (const engine::ReplayCheck& check : checks) {
-      text += fmt::format("{}\t{}\t{}\t{}\n", check.replay, check.layer,
+      text += fmt::format("{}\t{}\t{}\t{}\t{}\n", check.replay, check.micro_batch, check.layer,
                           engine::output_name(check.product), fmt::join(check.wrong_experts, " "));
     }
     return text;

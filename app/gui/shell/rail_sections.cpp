@@ -269,7 +269,7 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
   draw_cublaslt(request);
   draw_controls("engine.workspace", "engine.try_algorithms", request);
   draw_algorithm_gains();
-  draw_controls("engine.launch", "engine.launch", request);
+  draw_controls("engine.launch", "engine.in_flight", request);
   RequestControl iterations = request_control("engine.iterations");
   iterations.label = request.launch.kind == engine::LaunchKind::Eager ? "Steps" : "Replays";
   draw_control(iterations, request);

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "engine/backend/cuda/step_capture.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
 #include "engine/input/routing.h"
@@ -19,6 +22,7 @@
 #include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_measurements.h"
 #include "engine/linear/step_numerics.h"
+#include "engine/linear/step_replay.h"
 #include "engine/model/clock.h"
 #include "engine/model/out_of_memory.h"
 #include "engine/model/stopping_rule.h"
@@ -29,6 +33,7 @@ namespace engine {
 namespace {
 
 constexpr int kWarmUps = 2;
+constexpr int kTimedGraphReplays = 20;
 constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 5
 // CUDA loads kernels lazily and cuBLASLt has large ones; they need room next to the buffers.
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
@@ -60,8 +65,9 @@ class CudaRun {
     }
     ENGINE_TRY(step_->check_splits(resources_.stream));
     ENGINE_TRY(poll_cancel());
-    result_.flop = flop_of_row(request_) *
-                   mean_rows(result_.splits, result_.recording, result_.iterations.size());
+    result_.flop = flop_of_row(request_) * in_flight() *
+                   mean_rows(result_.splits, result_.recording,
+                             result_.iterations.size() * static_cast<std::size_t>(in_flight()));
     ENGINE_TRY(measure());
     ENGINE_TRY(measure_more());
     ENGINE_TRY(measure_steps());
@@ -95,7 +101,7 @@ class CudaRun {
   Status take_steps() {
     std::vector<std::vector<std::int64_t>> steps = {result_.splits};
     if (result_.recording) {
-      keep_one_step(*result_.recording);
+      keep_captured_step(result_);
       steps.clear();
       for (const RecordedStep& step : result_.recording->steps) steps.push_back(step.splits);
     }
@@ -103,40 +109,33 @@ class CudaRun {
     return {};
   }
 
-  void keep_one_step(RecordedRouting& recording) {
-    const bool captured = request_.launch.kind == LaunchKind::GraphReplay;
-    if (!captured || traits_of(request_.backend).follows_splits || recording.steps.size() < 2) {
-      return;
-    }
-    result_.deviations.push_back(
-        {.field = "routing.steps",
-         .requested = std::to_string(recording.steps.size()),
-         .effective = "1",
-         .reason = fmt::format("One matmul per expert takes its splits from the host, so every "
-                               "replay has those of the capture, step {}: choose cuBLASLt grouped, "
-                               "or eager launches",
-                               recording.steps.front().step)});
-    recording.steps.resize(1);
-    result_.effective.routing.steps = 1;
-  }
-
   bool several_steps() const { return splits_.size() > 1; }
+  int in_flight() const { return request_.launch.in_flight; }
 
-  /// Between launches: the next one has the splits of recorded step `index`. What forward saved for
-  /// a backward-only step is made anew, for these rows. Enqueues only, except with one matmul per
-  /// expert, where no launch may be running.
-  Status route(std::size_t index) { return route(index, context_.observer); }
-  Status route(std::size_t index, StepObserver& observer) {
+  /// Between launches: the micro-batches of the next one have the splits of the recorded steps from
+  /// `index` times their number on.
+  Status route(std::size_t index) {
+    const auto count = static_cast<std::size_t>(step_->micro_batches());
+    for (std::size_t number = 0; number < count; ++number) {
+      ENGINE_TRY(route(step_->micro_batch(static_cast<int>(number)), index * count + number,
+                       context_.observer));
+    }
+    return {};
+  }
+  /// `of` has the splits of recorded step `index`. What forward saved for a backward-only step is
+  /// made anew, for these rows. Enqueues only, except with one matmul per expert, where no launch
+  /// may be running.
+  Status route(DeviceStep& of, std::size_t index, StepObserver& observer) {
     const WorkScope scope(observer, {.stage = Stage::Memory});
     const std::size_t step = index % splits_.size();
     if (traits_of(request_.backend).one_launch) {
-      ENGINE_TRY(splits_.enqueue(step, *step_, resources_.stream));
+      ENGINE_TRY(splits_.enqueue(step, of, resources_.stream));
     } else {
       ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for a step");
-      ENGINE_TRY(step_->route(splits_.of(step), resources_.stream));
+      ENGINE_TRY(of.route(splits_.of(step), resources_.stream));
     }
     if (request_.linear.passes != StepPasses::Backward) return {};
-    return step_->prepare(resources_.stream, observer);
+    return of.prepare(resources_.stream, observer);
   }
 
   Status make_step() {
@@ -144,12 +143,19 @@ class CudaRun {
     ENGINE_ASSIGN(built_, build_step(result_, plan_, resources_.library, resources_.operands,
                                      resources_.stream, context_));
     step_ = built_.step.get();
+    if (const GraphMemory* memory = step_->graph_memory(); memory != nullptr) {
+      result_.graph_memory = memory->facts();
+    }
     ENGINE_ASSIGN(check_, OutputCheck::create(*step_));
     return step_->write_splits(result_.splits, resources_.stream);
   }
 
   Status launch_step() {
-    const auto call = [&] { return step_->launch(resources_.stream, context_.observer); };
+    return launch_watched([&] { return step_->launch(resources_.stream, context_.observer); });
+  }
+
+  template <class Call>
+  Status launch_watched(Call&& call) {
     if (context_.replays == nullptr) return call();
     const std::int64_t start = steady_ns();
     const LaunchScope scope(*context_.replays, {.graph = false,
@@ -172,7 +178,7 @@ class CudaRun {
     result_.iteration_method = iteration_method("each eager step");
     ENGINE_TRY(timed_loop([&] { return launch_step(); }, nullptr));
     ENGINE_TRY(back_to_first_step([&] { return launch_step(); }));
-    return meter_observer(nullptr, nullptr);
+    return meter_observer({}, nullptr);
   }
 
   /// Everything after the timed iterations is about the first step.
@@ -191,13 +197,13 @@ class CudaRun {
                        result_.watch.markers > 0 ? ", one at a time and with markers" : "");
   }
 
-  Status meter_observer(const Graph* graph, ReplayWatchdog* watchdog) {
+  Status meter_observer(std::span<const Graph> graphs, ReplayWatchdog* watchdog) {
     if (!request_.measure.observer) return {};
     enter(Stage::Check, kTimedShare);
     ENGINE_ASSIGN(
         result_.measurements.observer,
         measure_observer(
-            context_.observer, resources_.stream, graph, watchdog, [&] { return launch_step(); },
+            context_.observer, resources_.stream, graphs, watchdog, [&] { return launch_step(); },
             [&] { return context_.progress.cancel.load(); }));
     return {};
   }
@@ -228,17 +234,11 @@ class CudaRun {
       ENGINE_ASSIGN(std::vector<std::uint64_t> sums, checked([&] { return launch_step(); }));
       eager.push_back(std::move(sums));
     }
-    const Result<Graph> graph = capture(resources_.stream, [&] { return launch_step(); });
-    if (!graph.ok()) return graph.error();
-    context_.observer.graph_captured(graph.value().get());
-    ENGINE_ASSIGN(result_.graph, count_nodes(graph.value().get()));
-    ENGINE_TRY(watch_replays(graph.value()));
+    ENGINE_ASSIGN(const std::vector<Graph> graphs, capture_graphs());
     ReplayWatchdog* const watchdog = watchdog_ ? &*watchdog_ : nullptr;
-    ENGINE_ASSIGN(const GraphExec exec, instantiate(graph.value()));
+    ENGINE_ASSIGN(const StepReplay step_replay, StepReplay::create(graphs));
     std::vector<double> host_ns;
-    const auto call = [&] {
-      return check_cuda(cudaGraphLaunch(exec.get(), resources_.stream), "Launching the graph");
-    };
+    const auto call = [&] { return step_replay.launch(resources_.stream); };
     const auto launch = [&] {
       const std::int64_t start = steady_ns();
       const Status launched = watchdog == nullptr ? call() : watchdog->launch(call);
@@ -262,7 +262,8 @@ class CudaRun {
         result_.replay_checks.push_back(std::move(row));
       }
     }
-    result_.iteration_method = iteration_method("each graph launch");
+    result_.iteration_method = iteration_method(
+        graphs.size() > 1 ? "the graph launches of each step" : "each graph launch");
     host_ns.clear();
     const Status timed = timed_loop(launch, watchdog);
     // The executable graph must outlive its launches, also when the loop was cancelled.
@@ -272,9 +273,28 @@ class CudaRun {
     }
     ENGINE_TRY(timed);
     ENGINE_TRY(back_to_first_step(launch_to_end));
-    ENGINE_TRY(meter_observer(&graph.value(), watchdog));
+    if (graphs.size() > 1) {
+      ENGINE_TRY(step_replay.time_graphs(std::min(request_.launch.iterations, kTimedGraphReplays),
+                                         resources_.stream, watchdog, result_.graphs));
+    }
+    ENGINE_TRY(meter_observer(graphs, watchdog));
     if (watchdog_) result_.watch = watchdog_->facts();
     return {};
+  }
+
+  Result<std::vector<Graph>> capture_graphs() {
+    const auto enqueue = [&](int graph) {
+      return launch_watched(
+          [&] { return step_->launch_graph(graph, resources_.stream, context_.observer); });
+    };
+    const auto told = [&](const GraphCapture& captured) {
+      context_.observer.graph_captured(captured);
+      return watch_replays(captured);
+    };
+    ENGINE_ASSIGN(StepCapture made, capture_step(*step_, resources_.stream, enqueue, told));
+    result_.graph = made.contents;
+    result_.graphs = std::move(made.several);
+    return std::move(made.graphs);
   }
 
   /// How many recorded steps are compared, replay against eager. A scale that depends on the steps
@@ -287,9 +307,9 @@ class CudaRun {
   }
 
   /// Before the graph is instantiated: what to record of its replays.
-  Status watch_replays(const Graph& graph) {
+  Status watch_replays(const GraphCapture& captured) {
     if (context_.replays == nullptr) return {};
-    ENGINE_ASSIGN(const int markers, context_.replays->captured(graph.get()));
+    ENGINE_ASSIGN(const int markers, context_.replays->captured(captured));
     watchdog_.emplace(request_.launch.deadline_factor, markers, *context_.replays);
     result_.watch = watchdog_->facts();
     return {};
@@ -348,7 +368,9 @@ class CudaRun {
     ENGINE_TRY(status);
     result_.iterations = clock.take();
     result_.iteration_end = rule.end();
-    if (result_.recording) add_times(result_.iterations, result_.recording->steps);
+    if (result_.recording) {
+      add_times(result_.iterations, result_.recording->steps, in_flight());
+    }
     return {};
   }
 
@@ -412,15 +434,21 @@ class CudaRun {
       context_.progress.iteration.store(i);
       context_.progress.fraction.store(kMeasuredShare + (1 - kMeasuredShare) * i / wanted.steps);
       RecordedStep& one = recording.steps[static_cast<std::size_t>(i)];
-      ENGINE_TRY(route(static_cast<std::size_t>(i), unobserved));
+      ENGINE_TRY(route(measured_step(), static_cast<std::size_t>(i), unobserved));
       if (request_.linear.accumulate_wgrad) {
         ENGINE_TRY(check_.poison(*step_, resources_.stream));
       }
-      ENGINE_TRY(step_->launch(resources_.stream, unobserved));
+      ENGINE_TRY(measured_step().launch(resources_.stream, unobserved));
       ENGINE_ASSIGN(const OutputErrors errors, reference.value()->errors(one.splits));
       errors.write_to(one);
     }
     return step_->check_splits(resources_.stream);
+  }
+
+  /// What numerics are of: the step or, of several micro-batches, the first.
+  DeviceStep& measured_step() {
+    if (built_.layer != nullptr) return *built_.layer;
+    return *built_.linear;
   }
 
   /// X's quantization and, of a layer, the up projection.
@@ -438,28 +466,18 @@ class CudaRun {
 
   Status measure() {
     enter(Stage::Check, kTimedShare);
-    if (request_.linear.accumulate_wgrad) {
-      // The statistics are for the dW of one step, whatever the iterations accumulated.
+    const bool apart = step_->micro_batches() > 1 || step_->graph_memory() != nullptr;
+    if (request_.linear.accumulate_wgrad || apart) {
+      // The statistics are for the dW of one step, whatever the iterations accumulated, and for
+      // tensors whose memory later graphs have used.
       StepObserver unobserved;
       ENGINE_TRY(check_.poison(*step_, resources_.stream));
-      ENGINE_TRY(step_->launch(resources_.stream, unobserved));
+      ENGINE_TRY(measured_step().launch(resources_.stream, unobserved));
     }
     if (built_.layer != nullptr) {
       return measure_layer_numerics(*built_.layer, resources_.stream, result_);
     }
-    ENGINE_ASSIGN(StepNumerics numerics,
-                  measure_numerics(*built_.linear, result_.splits, resources_.stream));
-    result_.activations = std::move(numerics.activations);
-    result_.weights = std::move(numerics.weights);
-    result_.gradients = std::move(numerics.gradients);
-    result_.experts = std::move(numerics.experts);
-    if (!numerics.no_reference.empty()) {
-      result_.deviations.push_back({.field = "experts",
-                                    .requested = "error against the unquantized product",
-                                    .effective = "not measured",
-                                    .reason = std::move(numerics.no_reference)});
-    }
-    return {};
+    return measure_linear_numerics(*built_.linear, resources_.stream, result_);
   }
 
   const CudaRunResources& resources_;

@@ -197,7 +197,35 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   return {};
 }
 
+void keep_captured_step(RunResult& result) {
+  const bool captured = result.effective.launch.kind == LaunchKind::GraphReplay;
+  RecordedRouting& recording = *result.recording;
+  if (!captured || traits_of(result.effective.backend).follows_splits ||
+      recording.steps.size() < 2) {
+    return;
+  }
+  result.deviations.push_back(
+      {.field = "routing.steps",
+       .requested = std::to_string(recording.steps.size()),
+       .effective = "1",
+       .reason = fmt::format("One matmul per expert takes its splits from the host, so every "
+                             "replay has those of the capture, step {}: choose cuBLASLt grouped, "
+                             "or eager launches",
+                             recording.steps.front().step)});
+  recording.steps.resize(1);
+  result.effective.routing.steps = 1;
+}
+
 namespace {
+
+/// Whether graphs may use the same workspace one after another. Some versions of cuBLASLt are wrong
+/// then, whichever products share it.
+bool workspaces_may_be_shared(const RunRequest& request, const DeviceCapability& capability) {
+  return std::ranges::all_of(kType<WorkspaceStrategy>.names, [&](const EnumName& name) {
+    return workspace_support(static_cast<WorkspaceStrategy>(name.value), request, capability)
+               .support == Support::Supported;
+  });
+}
 
 StepConfig linear_config(const RunRequest& request, const GroupedShape& shape, bool emulated,
                          int compute_major) {
@@ -226,7 +254,7 @@ StepConfig linear_config(const RunRequest& request, const GroupedShape& shape, b
 StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                    const DeviceCapability& capability) {
   const RunRequest& request = result.effective;
-  StepPlan plan{.parts = step_parts(request), .configs = {}};
+  StepPlan plan{.parts = step_parts(request), .configs = {}, .launch = request.launch};
   for (const StepPart& part : plan.parts) {
     const RunRequest& linear = part.request;
     const Verdict recipe = recipe_support(linear.recipe, linear.backend, capability, linear.linear);
@@ -241,6 +269,13 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                   .fused = request.expert_layer.fused_activation,
                   .recompute = request.expert_layer.recompute_activation};
     plan.layer->connect();
+    const bool apart = request.launch.graphs != StepGraphs::One;
+    for (StepConfig* config : {&plan.layer->up, &plan.layer->down}) {
+      RunRequest part = request;
+      part.recipe = config->recipe;
+      config->captured_apart = apart;
+      config->pooled_workspaces = apart && workspaces_may_be_shared(part, capability);
+    }
     plan.configs = {plan.layer->up, plan.layer->down};
   }
   return plan;
@@ -256,6 +291,7 @@ std::vector<DeviceOperandKey> StepPlan::operand_keys() const {
 }
 
 std::int64_t StepPlan::step_bytes() const {
+  if (in_parts()) return MicroBatches::bytes(*layer, launch.in_flight);
   return layer ? ExpertLayerStep::bytes(*layer) : GroupedStep::bytes(configs.front());
 }
 
@@ -278,11 +314,21 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   }
   const WorkScope scope(context.observer, {.stage = Stage::Memory});
   if (plan.layer) {
-    ENGINE_ASSIGN(
-        std::unique_ptr<ExpertLayerStep> layer,
-        ExpertLayerStep::create(
-            std::move(library), *plan.layer,
-            {.up = std::move(of_parts.front()), .down = std::move(of_parts.back())}, stream));
+    ExpertLayerStep::Operands layer_operands{.up = std::move(of_parts.front()),
+                                             .down = std::move(of_parts.back())};
+    if (plan.in_parts()) {
+      ENGINE_ASSIGN(
+          std::unique_ptr<MicroBatches> batches,
+          MicroBatches::create(
+              std::move(library), *plan.layer, layer_operands,
+              {.in_flight = plan.launch.in_flight, .graph_pool = plan.launch.graph_pool}, stream));
+      built.layer = &batches->first();
+      built.step = std::move(batches);
+      return built;
+    }
+    ENGINE_ASSIGN(std::unique_ptr<ExpertLayerStep> layer,
+                  ExpertLayerStep::create(std::move(library), *plan.layer,
+                                          std::move(layer_operands), stream));
     built.layer = layer.get();
     built.step = std::move(layer);
     return built;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "profiling/hazards/gallery/block_pool.h"
+#include "engine/device/block_pool.h"
 #include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
@@ -83,7 +83,8 @@ class HostSourceReused final : public GroupedProgram {
   Status prepare(cudaStream_t stream) override {
     constexpr std::int64_t kStagingBytes = std::int64_t{64} << 10;
     ENGINE_TRY(allocate(gate_, kGateBytes, AllocationRole::Input, "gate of the step"));
-    ENGINE_ASSIGN(staging_, BlockPool::create(kStagingBytes, engine::MemorySpace::PinnedHost));
+    ENGINE_ASSIGN(staging_,
+                  engine::BlockPool::create(kStagingBytes, engine::MemorySpace::PinnedHost));
     if (!healthy()) return {};
     const float gate_value = kGate;
     return engine::copy_to_device(gate_.data(), std::span<const float>(&gate_value, 1), stream);
@@ -124,7 +125,7 @@ class HostSourceReused final : public GroupedProgram {
   }
 
   DeviceBuffer gate_;
-  BlockPool staging_;
+  engine::BlockPool staging_;
 };
 
 /// The host's schedule changes a scale between steps: by value, or in device memory.

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "engine/device/block_pool.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/amax/group_amax.h"
-#include "profiling/hazards/gallery/block_pool.h"
 #include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
@@ -37,7 +37,7 @@ class SavedTensorFreed final : public GroupedProgram {
 
   Status prepare(cudaStream_t /*stream*/) override {
     ENGINE_TRY(add_output(dw_, "dW"));
-    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
+    ENGINE_ASSIGN(pool_, engine::BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     ENGINE_ASSIGN(saved_,
                   pool_.take(kActivationBytes, {AllocationRole::Quantized, "saved activation"}));
     return {};
@@ -67,7 +67,7 @@ class SavedTensorFreed final : public GroupedProgram {
 
  private:
   DeviceBuffer dw_;
-  BlockPool pool_;
+  engine::BlockPool pool_;
   std::byte* saved_ = nullptr;
 };
 
@@ -138,7 +138,7 @@ class ReplaysOutOfOrder final : public GroupedProgram {
   std::vector<GraphPool> graph_pools() const override { return {pool_.range()}; }
 
   Status prepare(cudaStream_t stream) override {
-    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
+    ENGINE_ASSIGN(pool_, engine::BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     ENGINE_TRY(allocate(x2_, kActivationBytes, AllocationRole::Input, "X of micro-batch 2"));
     ENGINE_TRY(add_output(y2_, "Y of micro-batch 2"));
     ENGINE_TRY(add_output(dw_[0], "dW of micro-batch 1"));
@@ -167,7 +167,7 @@ class ReplaysOutOfOrder final : public GroupedProgram {
                   observer);
   }
 
-  BlockPool pool_;
+  engine::BlockPool pool_;
   DeviceBuffer x2_;
   DeviceBuffer y2_;
   std::array<DeviceBuffer, 2> dw_;

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "profiling/hazards/gallery/block_pool.h"
+#include "engine/device/block_pool.h"
 #include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
@@ -90,7 +90,7 @@ class PoolWithUser : public GroupedProgram {
     return {};
   }
 
-  BlockPool pool_;
+  engine::BlockPool pool_;
 
  private:
   Status take_user_tensor() {
@@ -109,7 +109,7 @@ class WorkspaceFreed final : public PoolWithUser {
   using PoolWithUser::PoolWithUser;
 
   Status prepare(cudaStream_t /*stream*/) override {
-    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
+    ENGINE_ASSIGN(pool_, engine::BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     const std::int64_t bytes = kernels::grouped_scale_workspace_bytes(kGroups, kColumns, kTiles);
     ENGINE_ASSIGN(workspace_,
                   pool_.take(bytes, {AllocationRole::Workspace, "workspace of the product"}));
@@ -141,7 +141,7 @@ class WorkspaceRegrown final : public PoolWithUser {
 
   Status prepare(cudaStream_t /*stream*/) override {
     ENGINE_TRY(add_output(z_, "Z"));
-    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
+    ENGINE_ASSIGN(pool_, engine::BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     ENGINE_TRY(grow(of_captures_, bytes_for(healthy() ? kTiles : kFirstTiles)));
     ENGINE_TRY(grow(of_eager_steps_, bytes_for(kTiles)));
     return add_user_tensor();
@@ -205,7 +205,7 @@ class PoolAlias final : public GroupedProgram {
     ENGINE_TRY(add_output(dw_, "dW"));
     ENGINE_TRY(allocate(activation_rows_, std::int64_t{kGroups} * 8, AllocationRole::PointerArray,
                         "addresses of the activation's rows"));
-    ENGINE_ASSIGN(pool_, BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
+    ENGINE_ASSIGN(pool_, engine::BlockPool::create(kPoolBytes, engine::MemorySpace::Device));
     ENGINE_ASSIGN(saved_,
                   pool_.take(kActivationBytes, {AllocationRole::Quantized, "saved activation"}));
     ENGINE_TRY(take_scratch());
@@ -259,7 +259,7 @@ class PoolAlias final : public GroupedProgram {
   DeviceBuffer dx_;
   DeviceBuffer dw_;
   DeviceBuffer activation_rows_;  // [kGroups] addresses
-  BlockPool pool_;
+  engine::BlockPool pool_;
   std::byte* saved_ = nullptr;
   std::byte* scratch_ = nullptr;
 };

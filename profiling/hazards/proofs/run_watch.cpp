@@ -11,20 +11,22 @@
 
 namespace profiling {
 
-engine::Result<int> RunWatch::captured(void* graph) {
+engine::Result<int> RunWatch::captured(const engine::GraphCapture& capture) {
   ENGINE_ASSIGN(const engine::DriverApi driver, engine::load_driver_api());
   // CUgraph and cudaGraph_t are the same handle.
-  auto* const handle = static_cast<CUgraph>(graph);
+  auto* const handle = static_cast<CUgraph>(capture.graph);
   ENGINE_ASSIGN(ReadGraph read, read_captured_graph(driver, handle));
   if (options_.markers) {
     ENGINE_ASSIGN(MarkerBoard added, MarkerBoard::add(driver, handle, read));
     markers_.emplace(std::move(added));
   }
-  graph_ = std::move(read.snapshot);
-  graph_.name = "step";
+  GraphSnapshot& graph = graphs_.emplace_back(std::move(read.snapshot));
+  graph.name = capture.name;
+  pools_ = capture.pools;
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
-  // The engine allocates nothing under capture, so one timestamp covers the whole capture.
-  graph_.capture_began = graph_.capture_ended = ledger.clock();
+  // The engine allocates nothing under capture, and what comes from a pool of the graphs is in the
+  // ledger now, so one timestamp covers the whole capture.
+  graph.capture_began = graph.capture_ended = ledger.clock();
   return markers_ ? markers_->count() : 0;
 }
 
@@ -76,7 +78,10 @@ StalledRun RunWatch::stalled_run(Stall stall) const {
   if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
   StalledRun run{.snapshot = {}, .stall = std::move(stall)};
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
-  if (!graph_.nodes.empty()) run.snapshot.graphs.push_back(graph_);
+  for (const GraphSnapshot& graph : graphs_) {
+    if (!graph.nodes.empty()) run.snapshot.graphs.push_back(graph);
+  }
+  run.snapshot.pools = pools_;
   run.snapshot.ledger = ledger.read();
   run.snapshot.ledger_clock = ledger.clock();
   return run;

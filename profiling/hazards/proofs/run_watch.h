@@ -34,7 +34,7 @@ class RunWatch final : public engine::ReplayWatch {
       : probe_(probe), board_(board), options_(std::move(options)) {}
   ~RunWatch() override { board_.detach(); }
 
-  engine::Result<int> captured(void* graph) override;
+  engine::Result<int> captured(const engine::GraphCapture& capture) override;
   void replay_begins(int replay) override;
   void launch_begins(const engine::Launching& launch) override;
   void launch_ends() override;
@@ -49,7 +49,8 @@ class RunWatch final : public engine::ReplayWatch {
   const Probe& probe_;
   LiveBoard& board_;
   Options options_;
-  GraphSnapshot graph_;
+  std::vector<GraphSnapshot> graphs_;
+  std::vector<GraphPool> pools_;
   std::optional<MarkerBoard> markers_;
 };
 

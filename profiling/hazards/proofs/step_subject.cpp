@@ -44,18 +44,27 @@ class StepSubject final : public Subject {
   std::string title() const override { return step_title(described_.effective); }
   engine::StepKind step() const override { return described_.effective.step; }
 
-  /// As training frameworks capture it: forward and backward apart.
+  /// As the request says or, of one layer, as training frameworks capture it: forward and backward
+  /// apart.
   std::vector<std::string> graph_names() const override {
-    if (!captured_apart()) return {"step"};
+    if (!halves()) return built_.step->graph_names();
     return {"forward", "backward"};
+  }
+
+  std::vector<GraphPool> graph_pools() const override {
+    const engine::GraphMemory* memory = built_.step->graph_memory();
+    return memory == nullptr ? std::vector<GraphPool>() : memory->ranges();
   }
 
   std::vector<SubjectOutput> outputs() const override {
     std::vector<SubjectOutput> outputs;
     for (const engine::StepOutput& output : built_.step->all_outputs()) {
-      outputs.push_back(
-          {.name = engine::output_title(described_.effective.step, output.product, output.layer),
-           .parts = built_.step->num_groups()});
+      std::string name =
+          engine::output_title(described_.effective.step, output.product, output.layer);
+      if (built_.step->micro_batches() > 1 && !output.added_to) {
+        name += fmt::format(", micro-batch {}", output.micro_batch + 1);
+      }
+      outputs.push_back({.name = std::move(name), .parts = built_.step->num_groups()});
     }
     return outputs;
   }
@@ -72,9 +81,19 @@ class StepSubject final : public Subject {
   Status reset(cudaStream_t stream) override { return check_.poison(*built_.step, stream); }
 
   Status enqueue(int graph, cudaStream_t stream, engine::StepObserver& observer) override {
-    if (!captured_apart()) return built_.step->launch(stream, observer);
+    if (!halves()) {
+      ENGINE_TRY(note_turn(graph, stream));
+      return built_.step->launch_graph(graph, stream, observer);
+    }
     return graph == 0 ? built_.layer->launch_forward(stream, observer)
                       : built_.layer->launch_backward(stream, observer);
+  }
+
+  Status captured(int graph, cudaStream_t /*stream*/) override {
+    if (engine::GraphMemory* memory = built_.step->graph_memory(); memory != nullptr) {
+      memory->end_capture(graph);
+    }
+    return {};
   }
 
   Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) override {
@@ -86,9 +105,20 @@ class StepSubject final : public Subject {
  private:
   explicit StepSubject(engine::RunResult described) : described_(std::move(described)) {}
 
-  bool captured_apart() const {
-    return built_.layer != nullptr &&
+  /// One layer whose request does not say how it is captured.
+  bool halves() const {
+    return built_.layer == built_.step.get() &&
            built_.layer->config().passes == engine::StepPasses::ForwardBackward;
+  }
+
+  /// The ledger has the memory that only graphs use during their captures.
+  Status note_turn(int graph, cudaStream_t stream) {
+    engine::GraphMemory* const memory = built_.step->graph_memory();
+    if (memory == nullptr) return {};
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    ENGINE_CUDA_TRY(cudaStreamIsCapturing(stream, &status), "Asking whether a capture runs");
+    if (status == cudaStreamCaptureStatusActive) memory->begin_capture(graph);
+    return {};
   }
 
   Status set_up(std::shared_ptr<const engine::CublasLt> library, const engine::FoundDevice& device,

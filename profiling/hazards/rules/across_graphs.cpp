@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -221,6 +222,21 @@ class Lifetimes {
   std::vector<int> waves_;
 };
 
+/// Graphs that were captured after the pool had got the piece back hold its address only if they
+/// name it as a whole: within an argument structure it may be left over from an earlier call.
+std::vector<int> believable_holders(const RuleContext& context, int allocation,
+                                    const std::vector<int>& graphs) {
+  const Allocation& piece = *context.allocation(allocation);
+  std::vector<int> believable;
+  std::ranges::copy_if(graphs, std::back_inserter(believable), [&](int graph) {
+    if (piece.live() || piece.freed_at > context.graph(graph).capture_began) return true;
+    return std::ranges::any_of(context.touches(graph), [&](const Touch& touch) {
+      return touch.allocation == allocation && (touch.certain() || touch.whole_slot);
+    });
+  });
+  return believable;
+}
+
 /// A piece of a pool that was handed out once.
 struct PoolBlock {
   int allocation = 0;
@@ -317,8 +333,10 @@ void find_replay_order(RuleContext& context, std::vector<Finding>& findings) {
   const Lifetimes lifetimes(context.snapshot);
   if (context.snapshot.pools.empty() || lifetimes.order().size() > kMaxLaunches) return;
   std::vector<PoolBlock> blocks;
-  for (const auto& [index, graphs] : holders_of(context)) {
+  for (const auto& [index, all_graphs] : holders_of(context)) {
     if (!context.in_graph_pool(*context.allocation(index))) continue;
+    const std::vector<int> graphs = believable_holders(context, index, all_graphs);
+    if (graphs.empty()) continue;
     blocks.push_back({.allocation = index, .graphs = graphs, .ranges = lifetimes.ranges(graphs)});
   }
   std::int64_t pairs = 0;

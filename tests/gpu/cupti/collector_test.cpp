@@ -76,7 +76,7 @@ TEST_F(CuptiCollectorTest, EveryReplayedNodeHasARecordWithItsStageNodeAndIterati
   collector_->begin_run();
   const auto graph = engine::capture(stream_.get(), [&] { return enqueue(); });
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  collector_->graph_captured(graph.value().get());
+  collector_->graph_captured({.graph = graph.value().get()});
   const auto exec = engine::instantiate(graph.value());
   ASSERT_TRUE(exec.ok()) << exec.error().message;
   for (int replay = 0; replay < kReplays; ++replay) {

@@ -117,6 +117,78 @@ TEST_F(ExperimentTest, StepsOfEveryRecipeFollowMovedInputs) {
   }
 }
 
+/// Two micro-batches in flight, whose graphs share a pool.
+engine::RunRequest graphs_of_a_pool(engine::Scaling scaling) {
+  engine::RunRequest request = small_step();
+  request.step = engine::StepKind::ExpertLayer;
+  request.shape.n = 512;
+  request.recipe.scaling = scaling;
+  request.linear.accumulate_wgrad = true;
+  request.launch.kind = engine::LaunchKind::GraphReplay;
+  request.launch.graphs = engine::StepGraphs::ForwardAndBackward;
+  request.launch.in_flight = 2;
+  return request;
+}
+
+TEST_F(ExperimentTest, GraphsThatShareAPoolAreCorrectUnderEveryChange) {
+  for (const engine::Scaling scaling : {engine::Scaling::None, engine::Scaling::PerTensorCurrent,
+                                        engine::Scaling::Block, engine::Scaling::Mxfp8}) {
+    const engine::RunRequest request = graphs_of_a_pool(scaling);
+    SCOPED_TRACE(testing::Message() << "scaling " << static_cast<int>(scaling));
+    expect_right(request, {});
+    expect_right(request, {.poisoned_workspaces = 0xFF});
+    expect_right(request, {.changed_inputs = true});
+    expect_right(request, {.changed_inputs = true, .recaptured = true});
+    expect_right(request, {.moved_inputs = true});
+  }
+}
+
+TEST_F(ExperimentTest, NothingIsFoundInHealthyGraphsThatShareAPool) {
+  for (const engine::PoolSharing sharing :
+       {engine::PoolSharing::Shared, engine::PoolSharing::OnePerGraph}) {
+    for (const engine::Scaling scaling :
+         {engine::Scaling::None, engine::Scaling::PerTensorCurrent, engine::Scaling::Block}) {
+      engine::RunRequest request = graphs_of_a_pool(scaling);
+      request.launch.graph_pool = sharing;
+      SCOPED_TRACE(testing::Message()
+                   << "scaling " << static_cast<int>(scaling) << ", " << engine::name_of(sharing));
+      const engine::Result<ExperimentReply> reply = run(request, {.replays = 1});
+      ASSERT_TRUE(reply.ok()) << reply.error().message;
+      const Snapshot& snapshot = reply.value().snapshot;
+      std::vector<std::string> names;
+      for (const GraphSnapshot& graph : snapshot.graphs) {
+        if (graph.variant_of < 0) names.push_back(graph.name);
+      }
+      EXPECT_THAT(names,
+                  testing::ElementsAre("forward 1", "forward 2", "backward 1", "backward 2"));
+      EXPECT_FALSE(snapshot.pools.empty());
+      for (const Finding& finding : diagnose(snapshot, {})) {
+        ADD_FAILURE() << finding.rule << ": " << finding.title;
+      }
+    }
+  }
+}
+
+TEST_F(ExperimentTest, TheSnapshotHasWhatEachGraphHadOfThePool) {
+  const engine::Result<ExperimentReply> reply =
+      run(graphs_of_a_pool(engine::Scaling::Block), {.replays = 1});
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  const Snapshot& snapshot = reply.value().snapshot;
+  int shared = 0;
+  for (const engine::Allocation& one : snapshot.ledger) {
+    for (const engine::Allocation& other : snapshot.ledger) {
+      const bool in_pool = std::ranges::any_of(
+          snapshot.pools, [&](const GraphPool& pool) { return pool.holds(one.address); });
+      if (!in_pool || one.id >= other.id || !other.holds(one.address)) continue;
+      // Never at the same time.
+      EXPECT_NE(one.freed_at, 0U) << one.owner;
+      EXPECT_LT(one.freed_at, other.allocated_at) << one.owner << " and " << other.owner;
+      ++shared;
+    }
+  }
+  EXPECT_GT(shared, 0);
+}
+
 TEST_F(ExperimentTest, NoWriteIsOutOfBoundsAndAnOverrunIsDetected) {
   engine::RedZones::turn_on();
   expect_right(small_step(), {.red_zones = true});

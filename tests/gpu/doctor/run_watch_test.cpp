@@ -38,10 +38,10 @@ class WaitingWatch final : public engine::ReplayWatch {
     set_gate(1);
   }
 
-  Result<int> captured(void* graph) override {
-    Result<int> markers = watch_.captured(graph);
+  Result<int> captured(const engine::GraphCapture& capture) override {
+    Result<int> markers = watch_.captured(capture);
     if (!markers.ok()) return markers;
-    if (engine::Status added = add_gate(static_cast<CUgraph>(graph)); !added.ok()) {
+    if (engine::Status added = add_gate(static_cast<CUgraph>(capture.graph)); !added.ok()) {
       return added.error();
     }
     return markers;

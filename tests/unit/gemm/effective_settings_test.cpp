@@ -221,6 +221,54 @@ TEST(SameStep, LeavesOutWhatHasNoEffect) {
   EXPECT_FALSE(same_step(a, b));
 }
 
+TEST(Inapplicable, GraphsOfTheirOwnAndMicroBatchesInFlight) {
+  RunRequest request;
+  request.backend = GemmBackend::CublasLtGrouped;
+  request.launch = {.kind = LaunchKind::GraphReplay,
+                    .markers = true,
+                    .graphs = StepGraphs::ForwardAndBackward,
+                    .graph_pool = PoolSharing::OnePerGraph,
+                    .in_flight = 3};
+  EXPECT_THAT(inapplicable_reason("launch.graphs", request), HasSubstr("expert layer"));
+  EXPECT_THAT(inapplicable_reason("launch.graph_pool", request), HasSubstr("expert layer"));
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", request), HasSubstr("expert layer"));
+  const ForcedSettings linear = forced_settings(request);
+  EXPECT_EQ(linear.effective.launch.graphs, StepGraphs::One);
+  EXPECT_EQ(linear.effective.launch.graph_pool, PoolSharing::Shared);
+  EXPECT_EQ(linear.effective.launch.in_flight, 1);
+  EXPECT_TRUE(linear.effective.launch.markers) << "one graph can have them";
+
+  request.step = StepKind::ExpertLayer;
+  EXPECT_THAT(inapplicable_reason("launch.graphs", request), HasSubstr("one pass"));
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", request), HasSubstr("both passes"));
+  request.linear.passes = StepPasses::ForwardBackward;
+  for (const char* path : {"launch.graphs", "launch.graph_pool", "launch.in_flight"}) {
+    EXPECT_THAT(inapplicable_reason(path, request), IsEmpty()) << path;
+  }
+  const ForcedSettings both = forced_settings(request);
+  EXPECT_EQ(both.effective.launch.graphs, StepGraphs::ForwardAndBackward);
+  EXPECT_EQ(both.effective.launch.in_flight, 3);
+  EXPECT_FALSE(both.effective.launch.markers);
+  EXPECT_THAT(inapplicable_reason("launch.markers", request), HasSubstr("several"));
+
+  RunRequest changed = request;
+  changed.launch.graphs = StepGraphs::One;
+  EXPECT_THAT(inapplicable_reason("launch.graph_pool", changed), HasSubstr("one graph"));
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", changed), IsEmpty());
+  EXPECT_THAT(inapplicable_reason("launch.markers", changed), IsEmpty());
+  changed = request;
+  changed.launch.kind = LaunchKind::Eager;
+  EXPECT_THAT(inapplicable_reason("launch.graphs", changed), HasSubstr("Nothing is captured"));
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", changed), IsEmpty());
+  changed = request;
+  changed.backend = GemmBackend::CublasLtPerExpert;
+  EXPECT_THAT(inapplicable_reason("launch.graphs", changed), IsEmpty());
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", changed), HasSubstr("host"));
+  changed.backend = GemmBackend::CpuReference;
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", changed), HasSubstr("CPU"));
+  EXPECT_EQ(forced_settings(changed).effective.launch.in_flight, 1);
+}
+
 TEST(Inapplicable, OptionsOfTheExpertLayer) {
   RunRequest request;
   EXPECT_THAT(inapplicable_reason("expert_layer.activation", request), HasSubstr("linear"));

@@ -67,6 +67,7 @@ WINDOW_MAY_USE = (
     "engine/gemm/support.h",
     "engine/input/",
     "engine/model/",
+    "engine/observe/graph_capture.h",
     "engine/observe/replay_watch.h",
     "engine/observe/step_observer.h",
     "engine/quantize/saved_memory.h",

@@ -56,6 +56,16 @@ TEST(RecordedSteps, AWholePassQuantizesWeightsOrKeepsThem) {
   EXPECT_FALSE(quantizes_weights(5, 2, 1));
 }
 
+TEST(RecordedSteps, MicroBatchesVisitStepsThatHaveNoTimeOfTheirOwn) {
+  const std::vector<Iteration> iterations = {{0, 100}, {100, 10}};
+  std::vector<RecordedStep> steps = three_steps();
+  for (int again = 0; again < 2; ++again) add_times(iterations, steps, 2);
+  EXPECT_EQ(steps[0].visits, 2) << "of the first iteration and of the second";
+  EXPECT_EQ(steps[1].visits, 1);
+  EXPECT_EQ(steps[2].visits, 1);
+  EXPECT_TRUE(std::isnan(steps[0].median_ns));
+}
+
 TEST(RecordedSteps, TheSlowestComeFirstAndOnlyTimesCount) {
   RecordedRouting recording{.source = {}, .numerics = {}, .steps = three_steps()};
   EXPECT_THAT(slowest_steps(recording, 5), IsEmpty());

@@ -75,9 +75,12 @@ RecordedRun sample_run(int salt) {
       {.rows = 200 + salt, .fprop = {.snr_db = kInfinity, .max_abs_error = kInfinity}}};
   result.iterations = {{.start_ns = 0, .duration_ns = 10 + salt},
                        {.start_ns = 20 + salt, .duration_ns = 11}};
-  result.replay_checks = {
-      {.replay = 1, .layer = 0, .wrong_experts = {}},
-      {.replay = 2, .layer = 1, .product = engine::Product::Wgrad, .wrong_experts = {0, 2}}};
+  result.replay_checks = {{.replay = 1, .layer = 0, .wrong_experts = {}},
+                          {.replay = 2,
+                           .layer = 1,
+                           .product = engine::Product::Wgrad,
+                           .micro_batch = 1,
+                           .wrong_experts = {0, 2}}};
   result.backward = true;
   result.gradients = sample_operand(salt + 9);
   result.emulated = "“why” the products are emulated";
@@ -87,6 +90,12 @@ RecordedRun sample_run(int salt) {
                   .allocations = 4,
                   .host_calls = 5,
                   .host_launch_ns = 6000 + salt};
+  result.graphs = {{.name = "forward",
+                    .contents = {.kernels = 5 + salt, .host_launch_ns = 2000},
+                    .median_us = 12.5,
+                    .samples = 20},
+                   {.name = "“backward”", .contents = {.kernels = 6, .memsets = 2}}};
+  result.graph_memory = {.pools = 1, .bytes = 4096 + salt, .unshared_bytes = 8192};
   result.watch = {
       .replays = 42 + salt, .p99_us = 12.5, .deadline_seconds = 0.75, .markers = 11 + salt};
   result.algorithms = {{.product = engine::Product::Dgrad,

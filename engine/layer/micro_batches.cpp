@@ -1,0 +1,129 @@
+#include "engine/layer/micro_batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace engine {
+
+std::vector<std::int64_t> rotated_splits(std::span<const std::int64_t> splits, int number) {
+  std::vector<std::int64_t> rotated(splits.begin(), splits.end());
+  if (rotated.empty()) return rotated;
+  const auto places =
+      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(number) % rotated.size());
+  std::ranges::rotate(rotated, rotated.begin() + places);
+  return rotated;
+}
+
+Result<std::unique_ptr<MicroBatches>> MicroBatches::create(
+    std::shared_ptr<const CublasLt> library, const ExpertLayerConfig& config,
+    const ExpertLayerStep::Operands& operands, const Options& options, cudaStream_t stream) {
+  std::unique_ptr<MicroBatches> made(new MicroBatches);
+  made->apart_ = config.up.captured_apart;
+  if (made->apart_) made->memory_ = std::make_shared<GraphMemory>(options.graph_pool);
+  for (int number = 0; number < options.in_flight; ++number) {
+    const GraphMemoryScope scope(
+        {.memory = made->memory_,
+         .forward = number,
+         .backward = options.in_flight + number,
+         .owner = options.in_flight > 1 ? fmt::format("micro-batch {}", number + 1) : ""});
+    const ExpertLayerStep* const first = number == 0 ? nullptr : made->batches_.front().get();
+    ENGINE_ASSIGN(std::unique_ptr<ExpertLayerStep> batch,
+                  ExpertLayerStep::create(library, config, operands, stream, first));
+    made->batches_.push_back(std::move(batch));
+  }
+  return made;
+}
+
+std::int64_t MicroBatches::bytes(const ExpertLayerConfig& config, int in_flight) {
+  ExpertLayerConfig other = config;
+  other.up.shares_weights = other.down.shares_weights = true;
+  return ExpertLayerStep::bytes(config) + (in_flight - 1) * ExpertLayerStep::bytes(other);
+}
+
+Status MicroBatches::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  for (int number = 0; number < micro_batches(); ++number) {
+    ENGINE_TRY(micro_batch(number).write_splits(rotated_splits(splits, number), stream));
+  }
+  return {};
+}
+
+Status MicroBatches::enqueue_splits(const void* splits, cudaStream_t stream) {
+  for (const auto& batch : batches_) ENGINE_TRY(batch->enqueue_splits(splits, stream));
+  return {};
+}
+
+Status MicroBatches::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  for (int number = 0; number < micro_batches(); ++number) {
+    ENGINE_TRY(micro_batch(number).route(rotated_splits(splits, number), stream));
+  }
+  return {};
+}
+
+Status MicroBatches::keep_weights(bool keep, cudaStream_t stream) const {
+  return batches_.front()->keep_weights(keep, stream);
+}
+
+Status MicroBatches::prepare(cudaStream_t stream, StepObserver& observer) const {
+  for (const auto& batch : batches_) ENGINE_TRY(batch->prepare(stream, observer));
+  return {};
+}
+
+std::vector<std::string> MicroBatches::graph_names() const {
+  if (!apart_) return {"step"};
+  if (batches_.size() == 1) return {"forward", "backward"};
+  std::vector<std::string> names;
+  for (const char* pass : {"forward", "backward"}) {
+    for (int number = 1; number <= micro_batches(); ++number) {
+      names.push_back(fmt::format("{} {}", pass, number));
+    }
+  }
+  return names;
+}
+
+Status MicroBatches::launch_graph(int graph, cudaStream_t stream, StepObserver& observer) const {
+  if (!apart_) return launch(stream, observer);
+  const int count = micro_batches();
+  const ExpertLayerStep& batch = *batches_[static_cast<std::size_t>(graph % count)];
+  return graph < count ? batch.launch_forward(stream, observer)
+                       : batch.launch_backward(stream, observer);
+}
+
+Status MicroBatches::launch(cudaStream_t stream, StepObserver& observer) const {
+  for (const auto& batch : batches_) ENGINE_TRY(batch->launch_forward(stream, observer));
+  for (const auto& batch : batches_) ENGINE_TRY(batch->launch_backward(stream, observer));
+  return {};
+}
+
+Result<std::vector<ProductTrial>> MicroBatches::try_candidates(cudaStream_t stream) {
+  std::vector<ProductTrial> of_first;
+  StepObserver unobserved;
+  for (const auto& batch : batches_) {
+    // Its operands are where another one's may have been since.
+    ENGINE_TRY(batches_.front()->launch(stream, unobserved));
+    if (batch != batches_.front()) ENGINE_TRY(batch->launch(stream, unobserved));
+    ENGINE_ASSIGN(std::vector<ProductTrial> trials, batch->try_candidates(stream));
+    if (batch == batches_.front()) of_first = std::move(trials);
+  }
+  return of_first;
+}
+
+Status MicroBatches::check_splits(cudaStream_t stream) const {
+  for (const auto& batch : batches_) ENGINE_TRY(batch->check_splits(stream));
+  return {};
+}
+
+std::vector<StepOutput> MicroBatches::all_outputs() const {
+  std::vector<StepOutput> outputs;
+  for (int number = 0; number < micro_batches(); ++number) {
+    for (StepOutput& output : batches_[static_cast<std::size_t>(number)]->all_outputs()) {
+      if (number > 0 && output.added_to) continue;  // the first one's
+      output.micro_batch = number;
+      outputs.push_back(output);
+    }
+  }
+  return outputs;
+}
+
+}  // namespace engine
