@@ -48,23 +48,27 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
 }
 
 TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
-  profiling::RecordedRun run = profiling::sample_run(3);
-  run.result.expert_layer.reset();
+  profiling::RecordedRun layer = profiling::sample_run(3);
+  layer.result.expert_layer.emplace();
   for (const engine::LayerTensor tensor :
        {engine::LayerTensor::X, engine::LayerTensor::WUp, engine::LayerTensor::A,
         engine::LayerTensor::WDown, engine::LayerTensor::DY, engine::LayerTensor::DH}) {
-    engine::statistics_of(run.result, tensor)->elements = 64;
+    engine::OperandStatistics* const statistics = engine::statistics_of(layer.result, tensor);
+    ASSERT_NE(statistics, nullptr);
+    statistics->elements = 64;
+    statistics->before.counts = {64};
   }
-  const auto page_of = [&run] {
+  profiling::RecordedRun linear = layer;
+  linear.result.expert_layer.reset();
+  const auto page_of = [](const profiling::RecordedRun& run) {
     return recording_page({.runs = {{&run, "run"}}}, "a recording", false);
   };
-  EXPECT_THAT(page_of(), HasSubstr("W: magnitudes"));
-  EXPECT_THAT(page_of(), Not(HasSubstr("Wup: magnitudes")));
-  run.result.expert_layer.emplace();
+  EXPECT_THAT(page_of(linear), HasSubstr("W: magnitudes"));
+  EXPECT_THAT(page_of(linear), Not(HasSubstr("Wup: magnitudes")));
   for (const char* symbol : {"X", "Wup", "A", "Wdown", "dY", "dH"}) {
-    EXPECT_THAT(page_of(), HasSubstr(std::string(symbol) + ": magnitudes"));
+    EXPECT_THAT(page_of(layer), HasSubstr(">" + std::string(symbol) + ": magnitudes"));
   }
-  EXPECT_THAT(page_of(), Not(HasSubstr(">W: magnitudes")));
+  EXPECT_THAT(page_of(layer), Not(HasSubstr(">W: magnitudes")));
 }
 
 TEST(RecordingPage, ARecordedRoutingHasItsSteps) {
