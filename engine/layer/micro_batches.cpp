@@ -39,7 +39,9 @@ Result<std::unique_ptr<MicroBatches>> MicroBatches::create(
 std::int64_t MicroBatches::bytes(const ExpertLayerConfig& config, int in_flight) {
   ExpertLayerConfig other = config;
   other.up.shares_weights = other.down.shares_weights = true;
-  return ExpertLayerStep::bytes(config) + (in_flight - 1) * ExpertLayerStep::bytes(other);
+  const std::int64_t all =
+      ExpertLayerStep::bytes(config) + (in_flight - 1) * ExpertLayerStep::bytes(other);
+  return config.up.captured_apart ? all + all / GraphMemory::kSpareShare : all;
 }
 
 Status MicroBatches::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
