@@ -119,7 +119,8 @@ Status MicroBatches::check_splits(cudaStream_t stream) const {
 std::vector<StepOutput> MicroBatches::all_outputs() const {
   std::vector<StepOutput> outputs;
   for (int number = 0; number < micro_batches(); ++number) {
-    for (StepOutput& output : batches_[static_cast<std::size_t>(number)]->all_outputs()) {
+    const ExpertLayerStep& batch = *batches_[static_cast<std::size_t>(number)];
+    for (StepOutput& output : apart_ ? batch.caller_outputs() : batch.all_outputs()) {
       if (number > 0 && output.added_to) continue;  // the first one's
       output.micro_batch = number;
       outputs.push_back(output);
