@@ -9,6 +9,12 @@ namespace {
 /// Smaller pieces share a block; the driver hands out memory in units of this size.
 constexpr std::int64_t kSmallestBlock = std::int64_t{2} << 20;
 
+std::int64_t bytes_of(const std::vector<BlockPool>& blocks) {
+  std::int64_t bytes = 0;
+  for (const BlockPool& block : blocks) bytes += static_cast<std::int64_t>(block.range().bytes);
+  return bytes;
+}
+
 thread_local GraphMemoryScope::Turns current_turns;
 
 }  // namespace
@@ -38,8 +44,10 @@ Result<std::byte*> GraphMemory::take(std::int64_t bytes, AllocationLabel label, 
     if (address != nullptr) break;
   }
   if (address == nullptr) {
-    ENGINE_ASSIGN(BlockPool block,
-                  make_block_(std::max(BlockPool::piece_bytes(bytes), kSmallestBlock)));
+    // Room for several such pieces in a large pool: its blocks stay few.
+    const std::int64_t piece = BlockPool::piece_bytes(bytes);
+    const std::int64_t room = std::max<std::int64_t>(bytes_of(pool) / kSpareShare / piece, 1);
+    ENGINE_ASSIGN(BlockPool block, make_block_(std::max(room * piece, kSmallestBlock)));
     address = block.plan(bytes, placed);
     pool.push_back(std::move(block));
   }

@@ -24,6 +24,9 @@ namespace engine {
 
 class GraphMemory {
  public:
+  /// A pool grows by this share of it at a time, where its pieces are smaller: what may stay
+  /// unused.
+  static constexpr std::int64_t kSpareShare = 16;
   /// Where blocks come from: BlockPool::create() of device memory, unless a test has another.
   using MakeBlock = std::function<Result<BlockPool>(std::int64_t bytes)>;
   GraphMemory(PoolSharing sharing, MakeBlock make_block);

@@ -87,8 +87,10 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
   };
   ENGINE_TRY(take(made->h_, layers * sizes.h, "H", BufferLife::Saved));
   if (!config.fuses(Projection::Down)) {
-    // Quantized, it is not read by backward, but by the numerics of a run.
-    ENGINE_TRY(take(made->a_, sizes.a_layers * sizes.a, "A", BufferLife::Saved));
+    // Once it is quantized, backward has no use for it, unless it computes it again in its place.
+    const bool needed = !config.down.quantized() || config.recompute;
+    ENGINE_TRY(take(made->a_, sizes.a_layers * sizes.a, "A",
+                    needed ? BufferLife::Saved : BufferLife::Forward));
   }
   if (config.backward()) {
     ENGINE_TRY(take(made->da_, sizes.a, "dA", BufferLife::Backward));
@@ -300,15 +302,21 @@ std::vector<StepOutput> ExpertLayerStep::all_outputs() const {
     for (StepOutput& output : projection->all_outputs()) {
       // Of a backward step these are what prepare() has made.
       if (!config_.forward() && output.product == Product::Fprop) continue;
-      const bool inner = (projection == &*up_ && output.product == Product::Fprop) ||
-                         (projection == &*down_ && output.product == Product::Dgrad);
-      if (inner && config_.up.captured_apart) continue;
       // The memory of dA is that of every layer: only the first one's, computed last, is there.
       const bool overwritten = projection == &*down_ && output.product == Product::Dgrad &&
                                output.layer != config_.down.tag(0);
       if (!overwritten) outputs.push_back(output);
     }
   }
+  return outputs;
+}
+
+std::vector<StepOutput> ExpertLayerStep::caller_outputs() const {
+  std::vector<StepOutput> outputs = all_outputs();
+  std::erase_if(outputs, [](const StepOutput& output) {
+    const bool up = projection_at(output.layer) == Projection::Up;
+    return output.product == (up ? Product::Fprop : Product::Dgrad);
+  });
   return outputs;
 }
 

@@ -60,9 +60,10 @@ class ExpertLayerStep final : public DeviceStep {
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
   Status check_splits(cudaStream_t stream) const override;
-  /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown. Without H and dA
-  /// where forward and backward are captured apart: another graph may write their memory.
+  /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown.
   std::vector<StepOutput> all_outputs() const override;
+  /// Of these what a caller reads: without H and dA, whose memory may be that of other graphs too.
+  std::vector<StepOutput> caller_outputs() const;
   int num_groups() const override { return config_.up.num_groups; }
 
   /// The two halves of a launch, to be captured apart.
@@ -73,7 +74,6 @@ class ExpertLayerStep final : public DeviceStep {
   const GroupedStep& up() const { return *up_; }
   const GroupedStep& down() const { return *down_; }
   GroupedStep& up() { return *up_; }
-  GroupedStep& down() { return *down_; }
   /// What the activation of a layer reads and makes, with device pointers: A or, with dA, dH.
   kernels::GroupedInput activation_input(int layer) const;
   kernels::GroupedInput gradient_input(int layer) const;

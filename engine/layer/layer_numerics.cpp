@@ -32,6 +32,8 @@ StepConfig reference_projection(StepConfig config) {
   config.workspace = WorkspaceStrategy::PerMatmul;
   config.setup_arrays = SetupArrays::PerMatmul;
   config.programmatic = false;
+  config.captured_apart = false;
+  config.pooled_workspaces = false;
   config.linear.accumulate_wgrad = false;
   config.linear.delayed_wgrad = false;
   config.linear.micro_batches = 1;

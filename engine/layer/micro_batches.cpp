@@ -39,7 +39,9 @@ Result<std::unique_ptr<MicroBatches>> MicroBatches::create(
 std::int64_t MicroBatches::bytes(const ExpertLayerConfig& config, int in_flight) {
   ExpertLayerConfig other = config;
   other.up.shares_weights = other.down.shares_weights = true;
-  return ExpertLayerStep::bytes(config) + (in_flight - 1) * ExpertLayerStep::bytes(other);
+  const std::int64_t all =
+      ExpertLayerStep::bytes(config) + (in_flight - 1) * ExpertLayerStep::bytes(other);
+  return config.up.captured_apart ? all + all / GraphMemory::kSpareShare : all;
 }
 
 Status MicroBatches::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
@@ -117,7 +119,8 @@ Status MicroBatches::check_splits(cudaStream_t stream) const {
 std::vector<StepOutput> MicroBatches::all_outputs() const {
   std::vector<StepOutput> outputs;
   for (int number = 0; number < micro_batches(); ++number) {
-    for (StepOutput& output : batches_[static_cast<std::size_t>(number)]->all_outputs()) {
+    const ExpertLayerStep& batch = *batches_[static_cast<std::size_t>(number)];
+    for (StepOutput& output : apart_ ? batch.caller_outputs() : batch.all_outputs()) {
       if (number > 0 && output.added_to) continue;  // the first one's
       output.micro_batch = number;
       outputs.push_back(output);

@@ -111,6 +111,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   // Of a recording the mean of its iterations.
   const std::vector<std::int64_t> routed = engine::mean_splits(result);
   const auto tokens =
+      result.effective.launch.in_flight *
       static_cast<double>(std::accumulate(routed.begin(), routed.end(), std::int64_t{0}));
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
   std::vector<Figure> figures;

@@ -27,7 +27,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Sums = std::vector<std::uint64_t>;
+using Checksums = std::vector<std::uint64_t>;
 
 TEST(RotatedSplits, MoveByTheNumberOfTheMicroBatch) {
   const std::vector<std::int64_t> splits = {5, 0, 7};
@@ -98,17 +98,17 @@ class MicroBatchesTest : public ::testing::Test {
   }
 
   template <class Launch>
-  Sums sums_after(DeviceStep& step, Launch&& launch) {
+  Checksums sums_after(DeviceStep& step, Launch&& launch) {
     Result<OutputCheck> check = OutputCheck::create(step);
     EXPECT_TRUE(check.ok());
     EXPECT_TRUE(check.value().poison(step, stream_.get()).ok());
     const Status launched = launch();
     EXPECT_TRUE(launched.ok()) << launched.error().message;
-    Result<Sums> sums = check.value().checksums(step, stream_.get());
+    Result<Checksums> sums = check.value().checksums(step, stream_.get());
     EXPECT_TRUE(sums.ok()) << sums.error().message;
     return std::move(sums).value();
   }
-  Sums eager_sums(DeviceStep& step) {
+  Checksums eager_sums(DeviceStep& step) {
     return sums_after(step, [&] { return step.launch(stream_.get(), observer_); });
   }
 
@@ -231,7 +231,7 @@ TEST_F(MicroBatchesTest, EveryOneIsAStepOfItsOwnSplits) {
     RunRequest request = layer_request(scaling);
     request.launch.in_flight = 3;
     const BuiltStep several = build(request);
-    const Sums all = eager_sums(*several.step);
+    const Checksums all = eager_sums(*several.step);
     const std::vector<StepOutput> outputs = several.step->all_outputs();
 
     request.launch.in_flight = 1;
@@ -240,7 +240,7 @@ TEST_F(MicroBatchesTest, EveryOneIsAStepOfItsOwnSplits) {
     ASSERT_EQ(outputs.size(), 3 * of_single.size());
     for (int number = 0; number < 3; ++number) {
       ASSERT_TRUE(single.step->write_splits(rotated_splits(splits_, number), stream_.get()).ok());
-      const Sums alone = eager_sums(*single.step);
+      const Checksums alone = eager_sums(*single.step);
       const auto first = all.begin() + number * static_cast<std::ptrdiff_t>(alone.size());
       EXPECT_TRUE(std::equal(alone.begin(), alone.end(), first)) << "micro-batch " << number + 1;
       EXPECT_EQ(outputs[static_cast<std::size_t>(number) * of_single.size()].micro_batch, number);
@@ -254,12 +254,12 @@ TEST_F(MicroBatchesTest, AnAccumulatedGradientIsTheSumInTheirOrder) {
   request.linear.wgrad_type = ElementType::Fp32;
   request.launch.in_flight = 2;
   const BuiltStep several = build(request);
-  const Sums both = eager_sums(*several.step);
+  const Checksums both = eager_sums(*several.step);
   const std::vector<StepOutput> outputs = several.step->all_outputs();
 
   request.launch.in_flight = 1;
   const BuiltStep single = build(request);
-  const Sums in_turn = sums_after(*single.step, [&]() -> Status {
+  const Checksums in_turn = sums_after(*single.step, [&]() -> Status {
     for (const int number : {0, 1}) {
       ENGINE_TRY(single.step->write_splits(rotated_splits(splits_, number), stream_.get()));
       ENGINE_TRY(single.step->launch(stream_.get(), observer_));
@@ -323,7 +323,7 @@ TEST_F(MicroBatchesTest, GraphsOfOnePoolFollowTheRoutingOverTenThousandSteps) {
                         .ok());
       }
       // First, so that nothing of an eager step with the same routing is there to be found.
-      const Sums replayed =
+      const Checksums replayed =
           sums_after(*built.step, [&] { return replay.value().launch(stream_.get()); });
       wrong += eager_sums(*built.step) == replayed ? 0 : 1;
     }
@@ -339,7 +339,7 @@ TEST_F(MicroBatchesTest, ReplaysOutOfOrderAreWrongOnlyWhereMemoryIsShared) {
     request.launch.in_flight = 2;
     request.launch.graph_pool = sharing;
     const BuiltStep built = build(request);
-    const Sums eager = eager_sums(*built.step);
+    const Checksums eager = eager_sums(*built.step);
     const std::vector<Graph> graphs = capture_all(*built.step);
     ASSERT_THAT(graphs, SizeIs(4));
     std::vector<GraphExec> executables;

@@ -222,6 +222,26 @@ TEST(ReplayOrder, AGraphsOwnTemporaryMemoryMayBeAnyonesBefore) {
   EXPECT_THAT(diagnosed(made), IsEmpty());
 }
 
+TEST(ReplayOrder, WhatAnEarlierCallLeftInAStructureIsNoHolder) {
+  // The first graph's temporary memory is the second's, and the third was captured after both.
+  HandMade made;
+  const std::uint64_t block = made.allocate("temporary", AllocationRole::Quantized, 8192);
+  made.allocation("temporary").allocated_at = 101;
+  made.allocation("temporary").freed_at = 109;
+  made.allocate_at(block, "of the second", AllocationRole::Quantized, 4096).allocated_at = 121;
+  made.allocation("of the second").freed_at = 129;
+  made.kernel("cast", {block});
+  made.graph("second");
+  made.kernel("cast", {block});
+  made.graph("third");
+  const int product = made.kernel("product", {block + 4096});
+  made.snapshot.pools = {{.address = block, .bytes = 1 << 20}};
+  EXPECT_EQ(of_rule(diagnosed(made), "replay-order").size(), 1U) << "a parameter of its own";
+  made.kernel_at(product).slots = {{.offset = 0, .bytes = 64}};
+  made.kernel_at(product).parameters.resize(64);
+  EXPECT_THAT(of_rule(diagnosed(made), "replay-order"), IsEmpty());
+}
+
 TEST(ReplayOrder, GraphsOfSeveralLaunchesAreOnlyPossible) {
   HandMade made = micro_batches();
   made.snapshot.launches = {{.graph = 0}, {.graph = 2}, {.graph = 1},
