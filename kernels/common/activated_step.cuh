@@ -35,17 +35,71 @@ struct OrdinarySigmoid {
   __device__ __forceinline__ float operator()(float x) const { return sigmoid_ordinary(x); }
 };
 
-/// Whether sigmoid_ordinary() serves for all eight elements.
-template <ActivationFunction kFunction, InputType kType>
-__device__ __forceinline__ bool is_ordinary(const Activation& activation,
-                                            const RawStep<kType>& gate) {
+/// Whether no argument of a sigmoid in eight elements exceeds the limit: up to kOrdinarySigmoid,
+/// sigmoid_ordinary() serves.
+template <ActivationFunction kFunction, class A, InputType kType>
+__device__ __forceinline__ bool is_ordinary(const A& activation, const RawStep<kType>& gate,
+                                            float limit = kOrdinarySigmoid) {
   if constexpr (!uses_sigmoid(kFunction)) {
     return true;
   } else {
     const float largest = word_amax<kType>(step_amax_word(gate));
-    return sigmoid_argument<kFunction>(activation, largest) <= kOrdinarySigmoid;
+    return sigmoid_argument<kFunction>(activation, largest) <= limit;
   }
 }
+
+// Values of BF16 elements from the two approximations that the hardware has. The result has 8
+// significant bits, so that almost always only the first of an approximation's wrong bits matters:
+// whether it is on the same side of a rounding boundary. What comes too near to one is made again.
+
+/// Largest argument of approximate_sigmoid().
+inline constexpr float kApproximatedSigmoid = 16.0F;
+/// Steepest SiLU for which it is used: x times a sigmoid is then a normal number, unless the
+/// sigmoid is 1/2, which it gives exactly.
+inline constexpr float kSteepestApproximated = 0x1p60F;
+/// In FP32 ulps: how far a value may be from the one that its definition gives. A test finds
+/// approximate_sigmoid() within 2^-24 times kSigmoidUlps of sigmoid() for every FP32 argument, and
+/// exact below 2^-27. Two multiplications follow, each rounded in both: half an ulp of a product is
+/// up to a whole one of the next.
+inline constexpr unsigned kSigmoidUlps = 18;
+inline constexpr unsigned kValueUlps = kSigmoidUlps + 4;
+
+__device__ __forceinline__ float approximate_sigmoid(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(__fmul_rn(x, -1.44269504F)));
+  float reciprocal;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(__fadd_rn(1.0F, power)));
+  return reciprocal;
+}
+
+struct ApproximateSigmoid {
+  static constexpr bool kOrdinary = true;
+  __device__ __forceinline__ float operator()(float x) const { return approximate_sigmoid(x); }
+};
+
+template <ActivationFunction kFunction, InputType kType>
+inline constexpr bool kApproximated = kType == InputType::Bf16 && uses_sigmoid(kFunction);
+
+/// Which of eight values are within kValueUlps of a number halfway between two of BF16.
+class NearBoundary {
+ public:
+  __device__ __forceinline__ void set(int pair, float x, float y) {
+    const std::uint32_t low = __byte_perm(__float_as_uint(x), __float_as_uint(y), 0x5410);
+    constexpr std::uint32_t kFromFirst = 0x8000U + kValueUlps;  // minus 0x8000 - kValueUlps
+    distances_[pair] = __vadd2(low, kFromFirst << 16U | kFromFirst);
+  }
+  __device__ __forceinline__ bool of_pair(int pair) const { return is_near(distances_[pair]); }
+  __device__ __forceinline__ bool any() const {
+    return is_near(
+        __vminu2(__vminu2(distances_[0], distances_[1]), __vminu2(distances_[2], distances_[3])));
+  }
+
+ private:
+  __device__ __forceinline__ static bool is_near(std::uint32_t distances) {
+    return min(distances & 0xFFFFU, distances >> 16U) <= 2 * kValueUlps;
+  }
+  std::uint32_t distances_[kStep / 2];
+};
 
 /// make(g, u, d) of every two neighbours of three steps, stored by set(pair, first, second).
 template <InputType kType, class Make, class Set>
@@ -74,7 +128,7 @@ __device__ __forceinline__ RawStep<kType> combined_step(const RawStep<kType>& ga
 /// What of an activation an operand takes.
 enum class Taken { Value, GradientOfGate, GradientOfUp };
 
-/// For arbitrary gates, not inlined: gates beyond kOrdinarySigmoid are rare.
+/// For arbitrary gates, not inlined: large ones are rare.
 template <ActivationFunction kFunction, bool kGated, bool kClamped, InputType kType>
 __device__ __noinline__ RawStep<kType> activated_step_of_any(const Activation& activation,
                                                              RawStep<kType> gate, RawStep<kType> up,
@@ -89,15 +143,51 @@ __device__ __noinline__ RawStep<kType> activated_step_of_any(const Activation& a
   });
 }
 
-/// `up` is ignored unless kGated, `dy` unless kGradient; of_up = the gradient of up.
-template <ActivationFunction kFunction, bool kGated, bool kClamped, bool kGradient, InputType kType>
-__device__ __forceinline__ RawStep<kType> activated_step(const Activation& activation,
-                                                         const RawStep<kType>& gate,
-                                                         const RawStep<kType>& up,
-                                                         const RawStep<kType>& dy, bool of_up) {
-  if (is_ordinary<kFunction>(activation, gate)) {
+/// Two values by their definition, for arguments up to kOrdinarySigmoid. Called: they are rare.
+template <ActivationFunction kFunction, bool kGated, bool kClamped, InputType kType, class A>
+__device__ __noinline__ std::uint32_t ordinary_value_pair(A activation, std::uint32_t gate,
+                                                          std::uint32_t up) {
+  const float2 g = word_values<kType>(gate);
+  const float2 u = word_values<kType>(up);
+  constexpr OrdinarySigmoid sigmoid_of;
+  return pack_pair<kType>(activated<kFunction, kGated, kClamped>(activation, g.x, u.x, sigmoid_of),
+                          activated<kFunction, kGated, kClamped>(activation, g.y, u.y, sigmoid_of));
+}
+
+/// Makes a step by the short way, and says whether that was right for every element; otherwise
+/// activated_step_of_any() has to make it. `up` is ignored unless kGated, `dy` unless kGradient;
+/// of_up = the gradient of up.
+template <ActivationFunction kFunction, bool kGated, bool kClamped, bool kGradient, class A,
+          InputType kType>
+__device__ __forceinline__ bool make_ordinary_step(const A& activation, const RawStep<kType>& gate,
+                                                   const RawStep<kType>& up,
+                                                   const RawStep<kType>& dy, bool of_up,
+                                                   RawStep<kType>& made) {
+  if constexpr (!kGradient && kApproximated<kFunction, kType>) {
+    NearBoundary near;
+    combine_steps(
+        gate, up, dy,
+        [&](float g, float u, float) {
+          return activated<kFunction, kGated, kClamped>(activation, g, u, ApproximateSigmoid());
+        },
+        [&](int pair, float x, float y) {
+          set_pair(made, pair, x, y);
+          near.set(pair, x, y);
+        });
+    if (near.any()) {
+#pragma unroll
+      for (int pair = 0; pair < kStep / 2; ++pair) {
+        if (near.of_pair(pair)) {
+          made.words[pair] = ordinary_value_pair<kFunction, kGated, kClamped, kType>(
+              activation, gate.words[pair], up.words[pair]);
+        }
+      }
+    }
+    return is_ordinary<kFunction>(activation, gate, kApproximatedSigmoid) &&
+           activation.slope <= kSteepestApproximated;
+  } else {
     constexpr OrdinarySigmoid sigmoid_of;
-    return combined_step(gate, up, dy, [&](float g, float u, float d) {
+    made = combined_step(gate, up, dy, [&](float g, float u, float d) {
       if constexpr (kGradient) {
         return activation_gradient<kFunction, kGated, kClamped>(activation, g, u, d, of_up,
                                                                 sigmoid_of);
@@ -105,27 +195,36 @@ __device__ __forceinline__ RawStep<kType> activated_step(const Activation& activ
         return activated<kFunction, kGated, kClamped>(activation, g, u, sigmoid_of);
       }
     });
+    return is_ordinary<kFunction>(activation, gate);
   }
-  return activated_step_of_any<kFunction, kGated, kClamped>(
-      activation, gate, up, dy,
-      !kGradient ? Taken::Value : (of_up ? Taken::GradientOfUp : Taken::GradientOfGate));
 }
 
-/// Both gradients of a gated activation: returns gate's.
-template <ActivationFunction kFunction, bool kClamped, InputType kType>
-__device__ __forceinline__ RawStep<kType> activation_gradients(const Activation& activation,
-                                                               const RawStep<kType>& gate,
-                                                               const RawStep<kType>& up,
-                                                               const RawStep<kType>& dy,
-                                                               RawStep<kType>& of_up) {
-  if (!is_ordinary<kFunction>(activation, gate)) {
-    of_up = activated_step_of_any<kFunction, true, kClamped>(activation, gate, up, dy,
-                                                             Taken::GradientOfUp);
-    return activated_step_of_any<kFunction, true, kClamped>(activation, gate, up, dy,
-                                                            Taken::GradientOfGate);
+KERNELS_HOST_DEVICE constexpr Taken taken(bool gradient, bool of_up) {
+  if (!gradient) return Taken::Value;
+  return of_up ? Taken::GradientOfUp : Taken::GradientOfGate;
+}
+
+template <ActivationFunction kFunction, bool kGated, bool kClamped, bool kGradient, class A,
+          InputType kType>
+__device__ __forceinline__ RawStep<kType> activated_step(const A& activation,
+                                                         const RawStep<kType>& gate,
+                                                         const RawStep<kType>& up,
+                                                         const RawStep<kType>& dy, bool of_up) {
+  RawStep<kType> made;
+  if (make_ordinary_step<kFunction, kGated, kClamped, kGradient>(activation, gate, up, dy, of_up,
+                                                                 made)) {
+    return made;
   }
+  return activated_step_of_any<kFunction, kGated, kClamped>(activation, gate, up, dy,
+                                                            taken(kGradient, of_up));
+}
+
+/// Both gradients of a gated activation by the short way, and whether that was right.
+template <ActivationFunction kFunction, bool kClamped, InputType kType>
+__device__ __forceinline__ bool make_ordinary_gradients(
+    const Activation& activation, const RawStep<kType>& gate, const RawStep<kType>& up,
+    const RawStep<kType>& dy, RawStep<kType>& of_gate, RawStep<kType>& of_up) {
   constexpr OrdinarySigmoid sigmoid_of;
-  RawStep<kType> of_gate;
   combine_steps(
       gate, up, dy,
       [&](float g, float u, float d) {
@@ -135,14 +234,20 @@ __device__ __forceinline__ RawStep<kType> activation_gradients(const Activation&
         set_pair(of_gate, pair, x.gate, y.gate);
         set_pair(of_up, pair, x.up, y.up);
       });
-  return of_gate;
+  return is_ordinary<kFunction>(activation, gate);
 }
+
+/// kSwiglu as a type: what is instantiated for it does not multiply by its slope.
+struct Swiglu : Activation {
+  static constexpr bool kHasUnitSlope = true;
+  KERNELS_HOST_DEVICE constexpr Swiglu() : Activation(kSwiglu) {}
+};
 
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
                                                       const RawStep<kType>& up) {
-  constexpr Activation kPlain = kSwiglu;
-  return activated_step<ActivationFunction::Silu, true, false, false>(kPlain, gate, up, up, false);
+  return activated_step<ActivationFunction::Silu, true, false, false>(Swiglu(), gate, up, up,
+                                                                      false);
 }
 
 template <InputType kType>

@@ -57,31 +57,32 @@ KERNELS_HOST_DEVICE constexpr bool uses_sigmoid(ActivationFunction function) {
 inline constexpr float kGeluSlope = 0x1.988454p+0F;  // 2 sqrt(2 / pi)
 inline constexpr float kGeluCube = 0x1.2444f2p-4F;   // 0.044715 times that
 
-/// s(x): odd, and rising with x.
-template <ActivationFunction kFunction>
+/// s(x): odd, and rising with x. `A` is Activation or a type for one of them, here and below.
+template <ActivationFunction kFunction, class A>
   requires(uses_sigmoid(kFunction))
-KERNELS_HOST_DEVICE inline float sigmoid_argument(const Activation& activation, float x) {
-  if constexpr (kFunction == ActivationFunction::Silu) {
+KERNELS_HOST_DEVICE inline float sigmoid_argument(const A& activation, float x) {
+  if constexpr (requires { A::kHasUnitSlope; }) {
+    return x;
+  } else if constexpr (kFunction == ActivationFunction::Silu) {
     return exact_multiply(activation.slope, x);
   } else {
     return exact_multiply(x, exact_fma(kGeluCube, exact_multiply(x, x), kGeluSlope));
   }
 }
-/// s'(x).
+/// x s'(x), where `argument` is s(x).
 template <ActivationFunction kFunction>
   requires(uses_sigmoid(kFunction))
-KERNELS_HOST_DEVICE inline float sigmoid_argument_slope(const Activation& activation, float x) {
+KERNELS_HOST_DEVICE inline float argument_arm(float x, float argument) {
   if constexpr (kFunction == ActivationFunction::Silu) {
-    return activation.slope;
+    return argument;
   } else {
-    return exact_fma(3.0F * kGeluCube, exact_multiply(x, x), kGeluSlope);
+    return exact_multiply(x, exact_fma(3.0F * kGeluCube, exact_multiply(x, x), kGeluSlope));
   }
 }
 
 /// f(x).
-template <ActivationFunction kFunction, class Sigmoid>
-KERNELS_HOST_DEVICE inline float function_value(const Activation& activation, float x,
-                                                Sigmoid sigmoid_of) {
+template <ActivationFunction kFunction, class A, class Sigmoid>
+KERNELS_HOST_DEVICE inline float function_value(const A& activation, float x, Sigmoid sigmoid_of) {
   if constexpr (uses_sigmoid(kFunction)) {
     return exact_multiply(x, sigmoid_of(sigmoid_argument<kFunction>(activation, x)));
   } else {
@@ -99,10 +100,11 @@ template <ActivationFunction kFunction, class Sigmoid>
 KERNELS_HOST_DEVICE inline ValueAndSlope function_slope(const Activation& activation, float x,
                                                         Sigmoid sigmoid_of) {
   if constexpr (uses_sigmoid(kFunction)) {
-    const float s = sigmoid_of(sigmoid_argument<kFunction>(activation, x));
+    const float argument = sigmoid_argument<kFunction>(activation, x);
+    const float s = sigmoid_of(argument);
     // d sigmoid = sigmoid (1 - sigmoid). Zero at both ends, where x s'(x) may be infinite.
     const float change = exact_multiply(s, exact_add(1.0F, -s));
-    const float arm = exact_multiply(x, sigmoid_argument_slope<kFunction>(activation, x));
+    const float arm = argument_arm<kFunction>(x, argument);
     const float slope = exact_fma(arm, change, s);
     return {exact_multiply(x, s), !Sigmoid::kOrdinary && change == 0.0F ? s : slope};
   } else {
@@ -124,8 +126,8 @@ KERNELS_HOST_DEVICE inline float clamped_up(const Activation& activation, float 
 }
 
 /// y; `up` is ignored unless gated.
-template <ActivationFunction kFunction, bool kGated, bool kClamped, class Sigmoid>
-KERNELS_HOST_DEVICE inline float activated(const Activation& activation, float gate, float up,
+template <ActivationFunction kFunction, bool kGated, bool kClamped, class A, class Sigmoid>
+KERNELS_HOST_DEVICE inline float activated(const A& activation, float gate, float up,
                                            Sigmoid sigmoid_of) {
   if constexpr (kClamped) {
     gate = clamped_gate(activation, gate);

@@ -6,7 +6,7 @@
 // A Worker is a class with
 // - kType, kTileInput, kStamped: input type, what the instance is for, whether stamps are written
 // - kBackwards: tiles in descending order (the last pass left the tail in L2)
-// - Parameters: kernel parameters, with `TileOperand operand()`
+// - Parameters: kernel parameters, with `args.input` and `TileOperand operand()`
 // - Shared: its own shared memory
 // - first_units(m), second_units(m): what the two coarse prefix sums count for a group of m rows
 // - kSecondOfInput: whether the second counts the input's rows or the outputs'
@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/activated_tile.cuh"
 #include "kernels/common/device_time.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/common/routed_tile.cuh"
@@ -61,11 +62,16 @@ namespace kernels::tiles {
 
 /// Three stages and two blocks per SM keep enough loads in flight behind the work (two and three
 /// were 7 % slower, tests/bench/gpu_quantize_bench). What an activation makes passes through
-/// registers, and FP32 tiles are too big: those rely on several blocks per SM. (Loading an
-/// activation's parts into stages, two blocks of three stages, gave values 0.60 and gradients 0.37
-/// of a copy's rate; three blocks of two stages 0.43 and 0.45.)
+/// registers into one tile: three blocks per SM hide that (two were 7 %, four 12 % slower), and a
+/// second stage holds the description of the next tile, so that a warp that is done with this one
+/// reads the next one's parts while others still work. FP32 tiles are too big for more than one.
+/// (Loading an activation's parts into stages, two blocks of three stages, gave values 0.60 and
+/// gradients 0.37 of a copy's rate; three blocks of two stages 0.43 and 0.45. Asking L2 for the
+/// next tile's parts, in the producer warp, made values 8 % and gradients 20 % slower.)
 template <InputType kType, TileInput kInput>
-constexpr int kStagesFor = kType == InputType::Fp32 || kInput != TileInput::Plain ? 1 : 3;
+constexpr int kStagesFor = kInput != TileInput::Plain ? 2
+                           : kType == InputType::Fp32 ? 1
+                                                      : 3;
 template <InputType kType, TileInput kInput>
 constexpr int kResident = kInput == TileInput::Plain    ? 2
                           : kType != InputType::Fp32    ? 3
@@ -74,13 +80,16 @@ constexpr int kResident = kInput == TileInput::Plain    ? 2
 
 template <class Worker>
 inline constexpr int kWorkerStages = kStagesFor<Worker::kType, Worker::kTileInput>;
+/// What an activation makes has one tile however many descriptions are ahead.
+template <class Worker>
+inline constexpr int kRawTiles = Worker::kTileInput == TileInput::Plain ? kWorkerStages<Worker> : 1;
 /// Everything of fixed size; the tables follow it.
 template <class Worker>
 struct PipelineMemory {
-  RawTile<Worker::kType> raw[kWorkerStages<Worker>];
+  RawTile<Worker::kType> raw[kRawTiles<Worker>];
   typename Worker::Shared shared;
   Tile tiles[kWorkerStages<Worker>];
-  Tile of_up;  // pairs_gradients(): the second of a pair; its elements follow the tables
+  Tile of_up[kWorkerStages<Worker>];  // pairs_gradients(): the second; its elements are last
   StageBarrier full[kWorkerStages<Worker>];
   StageBarrier empty[kWorkerStages<Worker>];
 };
@@ -110,7 +119,8 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
   using Memory = PipelineMemory<Worker>;
   auto& memory = *reinterpret_cast<Memory*>(dynamic_memory);
   const TileOperand operand = parameters.operand();
-  const GroupedInput& input = operand.input;
+  // Not the copy: functions that are called read it in constant memory.
+  const GroupedInput& input = parameters.args.input;
   const bool quantizes = !is_noop(operand.controls.noop);
   if (!quantizes && !operand.ignores_noop) return;
 
@@ -140,8 +150,8 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
       if (lane == 0) {
         memory.tiles[stage] = tile;
         if (pairs) {
-          memory.of_up = tile;
-          memory.of_up.bx += static_cast<int>(input.activated_columns() / kBlock);
+          memory.of_up[stage] = tile;
+          memory.of_up[stage].bx += static_cast<int>(input.activated_columns() / kBlock);
         }
       }
       if constexpr (kInput == TileInput::Plain) {
@@ -169,7 +179,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
     std::uint64_t begin_ns = 0;
     if constexpr (Worker::kStamped) begin_ns = device_time_ns();
     const Tile& tile = memory.tiles[stage];
-    auto& raw = memory.raw[stage];
+    auto& raw = memory.raw[stage % kRawTiles<Worker>];
     if (tile.index < 0) break;
     if constexpr (kInput == TileInput::Swiglu) {
       swiglu_tile<kType>(input, tile, raw);
@@ -180,7 +190,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kTileInput>))
     }
     worker.work(tile, raw, works++);
     if constexpr (kInput == TileInput::Activated) {
-      if (pairs) worker.work(memory.of_up, raw_of_up, works++);
+      if (pairs) worker.work(memory.of_up[stage], raw_of_up, works++);
     }
     if constexpr (Worker::kStamped) {
       if (thread == 0 && tile.index < operand.controls.stamps.capacity) {

@@ -5,49 +5,26 @@
 
 namespace kernels::tiles {
 
-/// Lane-wise max of magnitudes, NaN operands dropped.
+/// Largest magnitude in each of a thread's eight rows, over the sixteen lanes of a row, scattered:
+/// lane l of a row gets row l / 2. Eight shuffles instead of 32, of packed 16-bit elements.
 template <InputType kType>
-__device__ __forceinline__ std::uint32_t packed_max(std::uint32_t a, std::uint32_t b) {
-  if constexpr (kType == InputType::Bf16) {
-    const __nv_bfloat162 m = __hmax2(*reinterpret_cast<const __nv_bfloat162*>(&a),
-                                     *reinterpret_cast<const __nv_bfloat162*>(&b));
-    return *reinterpret_cast<const std::uint32_t*>(&m);
-  } else {
-    const __half2 m =
-        __hmax2(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b));
-    return *reinterpret_cast<const std::uint32_t*>(&m);
-  }
-}
-
-template <InputType kType>
-__device__ __forceinline__ float packed_step_amax(const RawStep<kType>& raw) {
-  if constexpr (kType == InputType::Fp32) {
-    return step_amax(raw, 0.0F);
-  } else {
-    const std::uint32_t low =
-        packed_max<kType>(raw.words[0] & kMagnitudes, raw.words[1] & kMagnitudes);
-    const std::uint32_t high =
-        packed_max<kType>(raw.words[2] & kMagnitudes, raw.words[3] & kMagnitudes);
-    const float2 m = word_values<kType>(packed_max<kType>(low, high));
-    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // if both were NaN, m still is
-  }
-}
-
-/// Maximum over the sixteen lanes of each of a thread's eight rows, scattered: lane l of a row gets
-/// row l / 2. Eight shuffles instead of 32.
-__device__ __forceinline__ float scatter_row_amax(float (&amax)[kPasses]) {
+__device__ __forceinline__ float scatter_row_amax(const RawStep<kType> (&values)[kPasses]) {
+  using Word = AmaxWord<kType>;
   const int lane = static_cast<int>(threadIdx.x) & (kLanesPerRow - 1);
+  Word amax[kPasses];
+#pragma unroll
+  for (int pass = 0; pass < kPasses; ++pass) amax[pass] = step_amax_word<kType>(values[pass]);
 #pragma unroll
   for (int half = kPasses / 2; half > 0; half /= 2) {
     const bool upper = (lane & (2 * half)) != 0;
 #pragma unroll
     for (int i = 0; i < half; ++i) {
-      const float kept = upper ? amax[i + half] : amax[i];
-      const float given = upper ? amax[i] : amax[i + half];
-      amax[i] = fmaxf(kept, __shfl_xor_sync(kFullWarp, given, 2 * half));
+      const Word kept = upper ? amax[i + half] : amax[i];
+      const Word given = upper ? amax[i] : amax[i + half];
+      amax[i] = max_of_words<kType>(kept, __shfl_xor_sync(kFullWarp, given, 2 * half));
     }
   }
-  return fmaxf(amax[0], __shfl_xor_sync(kFullWarp, amax[0], 1));
+  return word_amax<kType>(max_of_words<kType>(amax[0], __shfl_xor_sync(kFullWarp, amax[0], 1)));
 }
 
 /// Codes of four rows of one column as one word.
@@ -62,27 +39,88 @@ __device__ __forceinline__ std::uint32_t column_word(float a, float b, float c, 
   return low | (high << 16);
 }
 
-/// Stores sixteen codes of a transposed line, `valid` of them real, to an address aligned like the
-/// line length: 16, 4 or 1 byte.
-__device__ __forceinline__ void store_piece(std::uint8_t* target, const uint4& piece, int valid,
-                                            int alignment) {
-  if (alignment == 16) {
-    *reinterpret_cast<uint4*>(target) = piece;
-    return;
-  }
-  const std::uint32_t words[4] = {piece.x, piece.y, piece.z, piece.w};
+/// Eight transposed lines of a warp, 128 codes each: sixteen-code pieces in the order that
+/// transposed_piece() gives, so that neither side of the exchange has bank conflicts.
+using TransposedLines = uint4[kWarpPairs][kSide / 16];
+
+__device__ __forceinline__ int transposed_piece(int line, int piece) { return piece ^ line; }
+
+/// Stores eight lines, every other column from `codes` on, where a column has a multiple of 16 rows
+/// and so its codes whole pieces. `codes`: of row 0 of the tile in column 0 of the operand.
+__device__ __forceinline__ void store_whole_lines(const TransposedLines& lines, const Tile& tile,
+                                                  std::uint8_t* codes, int first_column,
+                                                  std::int64_t columns) {
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int piece = lane % 8;  // 16 rows of one block's column
+  const int row = tile.row(16 * piece);
+  const std::int64_t column = std::int64_t{tile.block(16 * piece)} * kSide + first_column;
 #pragma unroll
-  for (int word = 0; word < 4; ++word) {
-    if (alignment == 4 && 4 * word + 4 <= valid) {
-      reinterpret_cast<std::uint32_t*>(target)[word] = words[word];
-    } else {
-#pragma unroll
-      for (int byte = 0; byte < 4; ++byte) {
-        if (4 * word + byte < valid) {
-          target[4 * word + byte] = static_cast<std::uint8_t>(words[word] >> (8 * byte));
-        }
-      }
+  for (int i = 0; i < kWarpPairs; i += 4) {
+    const int line = lane / 8 + i;
+    const std::int64_t line_column = column + 2 * line;
+    if (line_column < columns && row < tile.out_rows) {
+      *reinterpret_cast<uint4*>(codes + row + line_column * tile.out_m) =
+          lines[line][transposed_piece(line, piece)];
     }
+  }
+}
+
+/// The same for any number of rows: a column begins at any byte. Its aligned words are each put
+/// together from two of the line, a line at a time; then come the up to three codes before them and
+/// after them. (Code by code, quantizing both ways took four times as long.)
+__device__ __forceinline__ void store_unaligned_lines(const TransposedLines& lines,
+                                                      const Tile& tile, std::uint8_t* codes,
+                                                      int first_column, std::int64_t columns) {
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int valid = tile.out_rows;
+  // Codes in front of a column's first aligned word.
+  const auto head_of = [](const std::uint8_t* column) {
+    return static_cast<int>(-reinterpret_cast<std::uintptr_t>(column) & 3U);
+  };
+  const std::int64_t block_column = std::int64_t{tile.block(4 * lane)} * kSide + first_column;
+  const int row = tile.row(4 * lane);
+  const int next_word = min(lane + 1, 31);  // the last word has none behind it in its block
+  std::uint8_t* column = codes + block_column * tile.out_m;
+#pragma unroll
+  for (int line = 0; line < kWarpPairs; ++line) {
+    const auto word = [&](int i) {
+      return reinterpret_cast<const std::uint32_t*>(
+          &lines[line][transposed_piece(line, i / 4)])[i % 4];
+    };
+    const int head = head_of(column);
+    const std::uint32_t joined = __funnelshift_r(word(lane), word(next_word), 8 * head);
+    if (row + head + 4 <= valid && block_column + 2 * line < columns) {
+      *reinterpret_cast<std::uint32_t*>(column + row + head) = joined;
+    }
+    column += 2 * static_cast<std::int64_t>(tile.out_m);
+  }
+  const int line = lane / 4;
+  const int code = lane % 4;
+  for (int first = 0; first < kSide; first += 1 << tile.row_bits) {
+    const std::int64_t line_column =
+        std::int64_t{tile.block(first)} * kSide + first_column + 2 * line;
+    if (line_column >= columns) break;
+    std::uint8_t* const target = codes + line_column * tile.out_m;
+    const auto store = [&](int at) {
+      const int i = first + at;
+      target[at] = reinterpret_cast<const std::uint8_t*>(
+          &lines[line][transposed_piece(line, i / 16)])[i % 16];
+    };
+    const int head = min(head_of(target), valid);
+    const int tail = head + (valid - head) / 4 * 4;
+    if (code < head) store(code);
+    if (tail + code < valid) store(tail + code);
+  }
+}
+
+/// Stores eight lines that are in shared memory; the warp calls, after __syncwarp().
+__device__ __forceinline__ void store_transposed_lines(const TransposedLines& lines,
+                                                       const Tile& tile, std::uint8_t* codes,
+                                                       int first_column, std::int64_t columns) {
+  if (tile.out_m % 16 == 0) {
+    store_whole_lines(lines, tile, codes, first_column, columns);
+  } else {
+    store_unaligned_lines(lines, tile, codes, first_column, columns);
   }
 }
 

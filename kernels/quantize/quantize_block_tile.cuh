@@ -49,44 +49,42 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
   const int step = lane % kLanesPerRow;
   const int first_line =
       static_cast<int>(threadIdx.x / 32) * (kSide / kWarps) + lane / kLanesPerRow;
+  // The warp's lines are rows of one block of columns.
+  const int row = tile.row(first_line);
+  const int block = tile.block(first_line);
   const std::int64_t steps_per_row = args.input.columns / kStep;
-  const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
   float row_scale = block_scale;  // 1x128: of the thread's line lane / 2 (of the sixteen lanes)
   if constexpr (kScaling == TileScaling::Block1x128) {
-    float amax[kPasses];
-#pragma unroll
-    for (int pass = 0; pass < kPasses; ++pass) amax[pass] = packed_step_amax(values[pass]);
-    const float row_amax = scatter_row_amax(amax);
+    const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
+    const float row_amax = scatter_row_amax<kType>(values);
     row_scale = scale_from_amax(row_amax, parameters.rule);
-    const int line = first_line + step / 2 * 2;
-    if (lane % 2 == 0 && tile.row(line) < tile.rowwise_rows && tile.block(line) < blocks_per_row) {
+    const int scaled_row = row + step / 2 * 2;
+    if (lane % 2 == 0 && scaled_row < tile.rowwise_rows && block < blocks_per_row) {
       const std::int64_t padded = (tile.rowwise_m + 3) / 4 * 4;
       store_block_scale(args.rowwise, row_amax, row_scale,
-                        4 * std::int64_t{tile.first_sum} * blocks_per_row +
-                            tile.block(line) * padded + tile.strip_in_group * kSide +
-                            tile.row(line));
+                        4 * std::int64_t{tile.first_sum} * blocks_per_row + block * padded +
+                            tile.strip_in_group * kSide + scaled_row);
     }
   }
+  const std::int64_t in_row = std::int64_t{block} * kLanesPerRow + step;
+  const int rows_left = in_row < steps_per_row ? tile.rowwise_rows - row : 0;
+  auto* codes = reinterpret_cast<uint2*>(args.rowwise.codes) +
+                ((tile.rowwise_first + row) * steps_per_row + in_row);
 #pragma unroll
   for (int pass = 0; pass < kPasses; ++pass) {
-    const int line = first_line + 2 * pass;
     float scale = block_scale;
     if constexpr (kScaling == TileScaling::Block1x128) {
       scale = __shfl_sync(kFullWarp, row_scale, (lane & kLanesPerRow) + 2 * pass);
     }
-    const std::int64_t in_row = tile.block(line) * kLanesPerRow + step;
-    if (in_row < steps_per_row && tile.row(line) < tile.rowwise_rows) {
-      store_codes<kType, kFormat>(values[pass], scale, args.rowwise.codes,
-                                  (tile.rowwise_first + tile.row(line)) * steps_per_row + in_row);
-    }
+    if (2 * pass < rows_left) store_codes<kType, kFormat>(values[pass], scale, codes);
+    codes += 2 * steps_per_row;
   }
 }
 
 /// This warp's 16 columns: amax and scale of each (1x128), sums, transposed codes.
 template <InputType kType, Fp8Format kFormat, TileScaling kScaling>
 __device__ __forceinline__ void quantize_columns(const TileParameters& parameters, const Tile& tile,
-                                                 const RawTile<kType>& raw,
-                                                 uint4 (&lines)[kWarpPairs][kSide / 16],
+                                                 const RawTile<kType>& raw, TransposedLines& lines,
                                                  bool quantizes, float block_scale) {
   const QuantizeBlockArgs& args = parameters.args;
   const int lane = static_cast<int>(threadIdx.x) & 31;
@@ -152,13 +150,12 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
     if constexpr (kKeep) {
       std::uint32_t packed = 0;
 #pragma unroll
-      for (int i = 0; i < kSegmentRows; ++i)
-        packed = packed_max<kType>(packed, kept[i] & kMagnitudes);
+      for (int i = 0; i < kSegmentRows; ++i) packed = max_of_words<kType>(packed, kept[i]);
       for (int bits = 5; bits < tile.row_bits; ++bits) {
         const int distance = kWarpPairs << (bits - 5);
-        packed = packed_max<kType>(packed, __shfl_xor_sync(kFullWarp, packed, distance));
+        packed = max_of_words<kType>(packed, __shfl_xor_sync(kFullWarp, packed, distance));
       }
-      amax = word_values<kType>(packed);
+      amax = word_values<kType>(packed & kMagnitudes);
     } else {
 #pragma unroll 8
       for (int i = 0; i < kSegmentRows; ++i) {
@@ -190,14 +187,8 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
       }
     }
   }
-  const int alignment = tile.out_m % 16 == 0 ? 16 : tile.out_m % 4 == 0 ? 4 : 1;
-  const int out_piece = lane % 8;  // of a line of shared memory: 16 rows of one block's column
-  const int out_row = tile.row(16 * out_piece);
-  const int valid = tile.out_rows - out_row;
-  const int first_line = lane / 8;
-  const std::int64_t out_column = std::int64_t{tile.block(16 * out_piece)} * kSide + warp_column;
-  std::uint8_t* const target = args.columnwise.codes + tile.out_begin * args.input.columns +
-                               tile.strip_in_group * kSide + out_row;
+  std::uint8_t* const codes =
+      args.columnwise.codes + tile.out_begin * args.input.columns + tile.strip_in_group * kSide;
 #pragma unroll
   for (int side = 0; side < 2; ++side) {  // even columns first, then the odd ones
 #pragma unroll
@@ -213,18 +204,11 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
         }
         words[word] = column_word<kFormat>(v[0], v[1], v[2], v[3], side == 0 ? scale.x : scale.y);
       }
-      lines[pair][(segment * 2 + half) ^ pair] = {words[0], words[1], words[2], words[3]};
+      lines[pair][transposed_piece(pair, segment * 2 + half)] = {words[0], words[1], words[2],
+                                                                 words[3]};
     }
     __syncwarp();
-#pragma unroll
-    for (int i = 0; i < kWarpPairs; i += 4) {
-      const int line = first_line + i;
-      const std::int64_t line_column = out_column + 2 * line + side;
-      if (line_column < args.input.columns && valid > 0) {
-        store_piece(target + line_column * tile.out_m, lines[line][out_piece ^ line], valid,
-                    alignment);
-      }
-    }
+    store_transposed_lines(lines, tile, codes, warp_column + side, args.input.columns);
     __syncwarp();
   }
 }
@@ -240,7 +224,7 @@ class BlockWorker {
   static constexpr bool kSecondOfInput = true;
   using Parameters = TileParameters;
   struct Shared {
-    uint4 lines[kWarps][kWarpPairs][kSide / 16];  // transposed: [column][16 rows]
+    TransposedLines lines[kWarps];
     float warp_amax[2][kWarps];
   };
 
@@ -292,7 +276,7 @@ class BlockWorker {
         float amax = 0.0F;
 #pragma unroll
         for (int pass = 0; pass < kPasses; ++pass) {
-          amax = fmaxf(amax, packed_step_amax(values[pass]));
+          amax = fmaxf(amax, word_amax<kType>(step_amax_word<kType>(values[pass])));
         }
         const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
         // Two sets: a warp may work on the next tile while another still reads this one's.
@@ -331,7 +315,7 @@ class BlockWorker {
           amax_group_ = tile.group;
 #pragma unroll
           for (int pass = 0; pass < kPasses; ++pass) {
-            amax_ = fmaxf(amax_, packed_step_amax(values[pass]));
+            amax_ = fmaxf(amax_, word_amax<kType>(step_amax_word<kType>(values[pass])));
           }
         }
       }

@@ -121,12 +121,12 @@ class Mxfp8Worker {
       std::uint32_t high = 0;
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
-        low = packed_max<kType>(low, kept[i].x & kMagnitudes);
-        high = packed_max<kType>(high, kept[i].y & kMagnitudes);
+        low = max_of_words<kType>(low, kept[i].x);
+        high = max_of_words<kType>(high, kept[i].y);
       }
-      low = packed_max<kType>(low, __shfl_xor_sync(kFullWarp, low, 16));
-      high = packed_max<kType>(high, __shfl_xor_sync(kFullWarp, high, 16));
-      amax = widened({low, high});
+      low = max_of_words<kType>(low, __shfl_xor_sync(kFullWarp, low, 16));
+      high = max_of_words<kType>(high, __shfl_xor_sync(kFullWarp, high, 16));
+      amax = widened({low & kMagnitudes, high & kMagnitudes});
     } else {
 #pragma unroll 4
       for (int i = 0; i < kRows; ++i) {

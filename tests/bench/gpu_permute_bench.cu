@@ -14,6 +14,9 @@ namespace {
 using bench::check;
 using namespace kernels;
 
+/// Rows of a group, so that every column of transposed codes begins at a multiple of 16 bytes.
+constexpr std::int64_t kPadding = 16;
+
 struct Shape {
   std::int64_t tokens;
   int top_k;
@@ -40,12 +43,13 @@ void run(const Shape& shape, int rounds) {
   auto* const spare = memory.zeros<std::uint16_t>(4 * copies * columns);
   auto* const probabilities = memory.zeros<float>(copies);
   auto* const dots = memory.zeros<float>(copies);
-  auto* const codes = memory.zeros<std::uint8_t>(copies * columns);
-  auto* const transposed = memory.zeros<std::uint8_t>(copies * columns);
+  const std::int64_t padded = permuted_capacity(shape.tokens, shape.top_k, shape.groups, kPadding);
+  auto* const codes = memory.zeros<std::uint8_t>(padded * columns);
+  auto* const transposed = memory.zeros<std::uint8_t>(padded * columns);
   auto* const scales =
-      memory.zeros<float>(block_line_scale_capacity(copies, shape.groups, columns));
+      memory.zeros<float>(block_line_scale_capacity(padded, shape.groups, columns));
   auto* const column_scales =
-      memory.zeros<float>(block_line_columnwise_scale_capacity(copies, shape.groups, columns));
+      memory.zeros<float>(block_line_columnwise_scale_capacity(padded, shape.groups, columns));
   auto* const bytes = memory.zeros<std::uint8_t>(
       micro_rowwise_scale_capacity(copies, shape.groups, columns, kMxBlock));
   auto* const column_bytes = memory.zeros<std::uint8_t>(
@@ -58,6 +62,8 @@ void run(const Shape& shape, int rounds) {
                            .row_offsets = memory.zeros<std::int64_t>(shape.groups + 1),
                            .row_tokens = memory.zeros<std::int32_t>(copies),
                            .copy_rows = memory.zeros<std::int32_t>(copies),
+                           .padded_row_offsets = memory.zeros<std::int64_t>(shape.groups + 1),
+                           .padding = kPadding,
                            .counts = memory.zeros<std::int32_t>(
                                routing_map_counts(shape.tokens, shape.top_k, shape.groups))};
   check(routing_map(map, nullptr));
@@ -88,6 +94,8 @@ void run(const Shape& shape, int rounds) {
                                 .columnwise = {.codes = transposed, .scale_inv = column_scales}};
   QuantizeBlockArgs routed = plain;
   routed.input.input = tokens;
+  QuantizeBlockArgs routed_padded = routed;
+  routed_padded.output_rows = {.row_offsets = map.padded_row_offsets, .capacity_rows = padded};
   const QuantizeMxfp8Args mx{
       .input = routed.input, .rowwise = {codes, bytes}, .columnwise = {transposed, column_bytes}};
   const WidenScalesArgs widen{.quantized = {.layout = ScaleLayout::BlockLine,
@@ -102,23 +110,28 @@ void run(const Shape& shape, int rounds) {
   const auto one = static_cast<double>(shape.tokens * columns);
   const auto all = static_cast<double>(copies * columns);
   check(quantize_block_lines(plain, nullptr));
-  bench::race({{"map", 0, [&] { check(routing_map(map, nullptr)); }},
-               {"permute", 2 * (one + all), [&] { check(permute(permute_args, nullptr)); }},
-               {"un-permute", 2 * (one + all), [&] { check(unpermute(unpermute_args, nullptr)); }},
-               {"un-permute, gradients", 2 * one + 4 * all,
-                [&] { check(unpermute_gradient(gradient_args, nullptr)); }},
-               {"permute, then 1x128 both", 2 * one + 6 * all,
-                [&] {
-                  check(permute(permute_args, nullptr));
-                  check(quantize_block_lines(plain, nullptr));
-                }},
-               {"1x128 both through the map", 2 * one + 2 * all,
-                [&] { check(quantize_block_lines_routed(routed, map.row_tokens, nullptr)); }},
-               {"MXFP8 both through the map", 2 * one + 2 * all,
-                [&] { check(quantize_mxfp8_routed(mx, map.row_tokens, nullptr)); }},
-               {"1x128 scales widened", all / 128 * 4 + all / 32,
-                [&] { check(widen_scales(widen, nullptr)); }}},
-              spare, spare + 2 * copies * columns, rounds);
+  bench::race(
+      {{"map", 0, [&] { check(routing_map(map, nullptr)); }},
+       {"permute", 2 * (one + all), [&] { check(permute(permute_args, nullptr)); }},
+       {"un-permute", 2 * (one + all), [&] { check(unpermute(unpermute_args, nullptr)); }},
+       {"un-permute, gradients", 2 * one + 4 * all,
+        [&] { check(unpermute_gradient(gradient_args, nullptr)); }},
+       {"permute, then 1x128 both", 2 * one + 6 * all,
+        [&] {
+          check(permute(permute_args, nullptr));
+          check(quantize_block_lines(plain, nullptr));
+        }},
+       {"1x128 both of permuted rows", 4 * all,
+        [&] { check(quantize_block_lines(plain, nullptr)); }},
+       {"1x128 both through the map, padded groups", 2 * one + 2 * all,
+        [&] { check(quantize_block_lines_routed(routed_padded, map.row_tokens, nullptr)); }},
+       {"1x128 both through the map", 2 * one + 2 * all,
+        [&] { check(quantize_block_lines_routed(routed, map.row_tokens, nullptr)); }},
+       {"MXFP8 both through the map", 2 * one + 2 * all,
+        [&] { check(quantize_mxfp8_routed(mx, map.row_tokens, nullptr)); }},
+       {"1x128 scales widened", all / 128 * 4 + all / 32,
+        [&] { check(widen_scales(widen, nullptr)); }}},
+      spare, spare + 2 * copies * columns, rounds);
 }
 
 }  // namespace

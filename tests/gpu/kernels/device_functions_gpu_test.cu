@@ -94,5 +94,93 @@ TEST_F(SigmoidGpu, EveryOrdinaryFloat) {
   EXPECT_GT(gelu.tried, 2ULL * (0x40E00000ULL / 256 + 1 + 0x800000ULL / 256 - 1));
 }
 
+struct ApproximationCount {
+  unsigned long long wrong = 0;  // tiny arguments whose sigmoid is not 1/2
+  unsigned long long tried = 0;
+  unsigned int largest_error = 0;  // in units of 2^-24, rounded up
+};
+
+__global__ void approximation_error_kernel(ApproximationCount* count) {
+  const float x = __uint_as_float(blockIdx.x * blockDim.x + threadIdx.x);
+  if (!(fabsf(x) <= kernels::kApproximatedSigmoid)) return;
+  const auto exact = static_cast<double>(kernels::sigmoid(x));
+  const auto found = static_cast<double>(kernels::approximate_sigmoid(x));
+  if (fabsf(x) < 0x1p-27F && (exact != 0.5 || found != 0.5)) atomicAdd(&count->wrong, 1ULL);
+  const auto error = static_cast<unsigned>(ceil(fabs(found - exact) / exact * 0x1p24));
+  if (error > *reinterpret_cast<volatile unsigned*>(&count->largest_error)) {
+    atomicMax(&count->largest_error, error);
+  }
+  if (threadIdx.x == 0) atomicAdd(&count->tried, 1ULL);
+}
+
+TEST_F(SigmoidGpu, TheApproximationIsWithinItsBound) {
+  const DeviceArray<ApproximationCount> device(std::vector<ApproximationCount>(1));
+  approximation_error_kernel<<<1U << 24U, 256>>>(device.get());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const ApproximationCount count = device.values()[0];
+  EXPECT_EQ(count.wrong, 0U);
+  // Both signs up to 16 (0x41800000, itself one).
+  EXPECT_EQ(count.tried, 2ULL * (0x41800000ULL / 256 + 1));
+  RecordProperty("largest_error", static_cast<int>(count.largest_error));
+  std::printf("largest error: %u of at most %u\n", count.largest_error, kernels::kSigmoidUlps);
+  EXPECT_LE(count.largest_error, kernels::kSigmoidUlps);
+  EXPECT_GT(count.largest_error, 0U);
+}
+
+struct ValueCount {
+  unsigned long long wrong = 0;
+  unsigned long long by_short_way = 0;  // of steps
+};
+
+/// Eight neighbouring gates and one up.
+template <kernels::ActivationFunction kFunction, bool kClamped, class A>
+__global__ void compare_values_kernel(ValueCount* count, A activation) {
+  constexpr kernels::InputType kType = kernels::InputType::Bf16;
+  const std::uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) % 8192 * 8;
+  const std::uint32_t up = (blockIdx.x * blockDim.x + threadIdx.x) / 8192;
+  kernels::RawStep<kType> gates;
+  kernels::RawStep<kType> ups;
+  for (std::uint32_t pair = 0; pair < 4; ++pair) {
+    gates.words[pair] = (first + 2 * pair) | (first + 2 * pair + 1) << 16U;
+    ups.words[pair] = up | up << 16U;
+  }
+  const kernels::RawStep<kType> found =
+      kernels::activated_step<kFunction, true, kClamped, false>(activation, gates, ups, ups, false);
+  const kernels::RawStep<kType> expected =
+      kernels::combined_step(gates, ups, ups, [&](float g, float u, float) {
+        return kernels::activated<kFunction, true, kClamped>(activation, g, u,
+                                                             kernels::AnySigmoid());
+      });
+  for (int word = 0; word < 4; ++word) {
+    if (found.words[word] != expected.words[word]) atomicAdd(&count->wrong, 1ULL);
+  }
+  kernels::RawStep<kType> made;
+  const bool right = kernels::make_ordinary_step<kFunction, true, kClamped, false>(
+      activation, gates, ups, ups, false, made);
+  const unsigned short_way = __popc(__ballot_sync(0xFFFFFFFFU, right));
+  if (threadIdx.x % 32 == 0) atomicAdd(&count->by_short_way, std::uint64_t{short_way});
+}
+
+template <kernels::ActivationFunction kFunction, bool kClamped, class A>
+void expect_every_value(const A& activation) {
+  const DeviceArray<ValueCount> device(std::vector<ValueCount>(1));
+  compare_values_kernel<kFunction, kClamped><<<1U << 21U, 256>>>(device.get(), activation);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const ValueCount count = device.values()[0];
+  EXPECT_EQ(count.wrong, 0U);
+  // Half of all gates are below 1, whose steps nearly all take the short way.
+  EXPECT_GT(count.by_short_way, (1ULL << 29U) * 4 / 10);
+  EXPECT_LT(count.by_short_way, 1ULL << 29U);
+}
+
+// Every pair of a BF16 gate and a BF16 up.
+TEST_F(SigmoidGpu, EveryBf16ValueOfAGatedActivation) {
+  using kernels::ActivationFunction;
+  expect_every_value<ActivationFunction::Silu, false>(kernels::Swiglu());
+  expect_every_value<ActivationFunction::Silu, true>(kernels::kClampedSwiglu);
+  expect_every_value<ActivationFunction::Gelu, false>(
+      kernels::Activation{.function = ActivationFunction::Gelu, .gated = true});
+}
+
 }  // namespace
 }  // namespace gpu_tests
