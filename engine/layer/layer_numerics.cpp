@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/layer/error_sources.h"
@@ -75,6 +76,7 @@ class LayerNumerics final : public OutputReference {
     result.experts.assign(result.splits.size(), {});
     for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, result));
     ENGINE_TRY(measure_outputs(result));
+    ENGINE_TRY(measure_tokens(own));
     return config_.forward() ? measure_sources(own) : Status{};
   }
 
@@ -162,18 +164,37 @@ class LayerNumerics final : public OutputReference {
     return static_cast<const void*>(widened_[index]);
   }
 
+  /// Xt or dYt in FP32, for a reference that begins at tokens, too.
+  Result<const void*> widened_tokens(const void* values) {
+    const std::int64_t count = config_.tokens->tokens() * config_.up.k;
+    ENGINE_ASSIGN(DeviceBuffer wide,
+                  DeviceBuffer::allocate(count * std::int64_t{sizeof(float)},
+                                         {AllocationRole::Check, "tokens in FP32"}));
+    ENGINE_CUDA_TRY(kernels::widen({.input = values,
+                                    .type = config_.up.recipe.high_precision,
+                                    .output = wide.as<float>(),
+                                    .count = count},
+                                   stream_),
+                    "Launching the widen kernel");
+    buffers_.push_back(std::move(wide));
+    return static_cast<const void*>(buffers_.back().data());
+  }
+
   Status run_reference(const std::vector<std::int64_t>& splits) {
     ExpertLayerConfig config = reference_config(config_);
     config.up.host_splits = splits;
     config.down.host_splits = splits;
     ExpertLayerStep::Operands operands;
-    ENGINE_ASSIGN(operands.up.activations, widened(LayerTensor::X));
+    const bool tokens = step_.tokens() != nullptr;
+    ENGINE_ASSIGN(operands.up.activations,
+                  tokens ? widened_tokens(step_.x_tokens()) : widened(LayerTensor::X));
     ENGINE_ASSIGN(const void* w_up, widened(LayerTensor::WUp));
     operands.up.weights.push_back(w_up);
     ENGINE_ASSIGN(const void* w_down, widened(LayerTensor::WDown));
     operands.down.weights.push_back(w_down);
     if (config_.backward()) {
-      ENGINE_ASSIGN(operands.down.gradients, widened(LayerTensor::DY));
+      ENGINE_ASSIGN(operands.down.gradients,
+                    tokens ? widened_tokens(step_.dy_tokens()) : widened(LayerTensor::DY));
     }
     const auto bias = [](const GroupedStep& step, StepOperands& to) {
       const std::vector<const void*>& all = step.operands().biases;
@@ -186,6 +207,7 @@ class LayerNumerics final : public OutputReference {
     ENGINE_TRY(reference_->write_splits(splits, stream_));
     StepObserver unobserved;
     ENGINE_TRY(reference_->launch(stream_, unobserved));
+    if (tokens) take_rows_of_reference();
     for (const StepOutput& output : reference_->all_outputs()) {
       references_[index_of(output)] = static_cast<const float*>(output.values);
     }
@@ -195,6 +217,17 @@ class LayerNumerics final : public OutputReference {
     ENGINE_ASSIGN(const void* dh, reference_activated(reference_->gradient_input(0)));
     references_[static_cast<std::size_t>(LayerTensor::DH)] = static_cast<const float*>(dh);
     return {};
+  }
+
+  /// X and dY that the reference has permuted itself.
+  void take_rows_of_reference() {
+    const auto take = [&](LayerTensor tensor, const void* values) {
+      const auto index = static_cast<std::size_t>(tensor);
+      widened_[index] = static_cast<float*>(const_cast<void*>(values));
+      references_[index] = widened_[index];
+    };
+    take(LayerTensor::X, reference_->tokens()->x());
+    if (config_.backward()) take(LayerTensor::DY, reference_->tokens()->dy());
   }
 
   Result<const void*> reference_activated(const kernels::GroupedInput& input) {
@@ -352,6 +385,68 @@ class LayerNumerics final : public OutputReference {
         if (tensor == static_cast<std::size_t>(LayerTensor::DWUp)) row.wgrad = accuracy;
       }
     }
+    return {};
+  }
+
+  /// Yt, dXt and dp against the reference's.
+  Status measure_tokens(LayerResult& own) {
+    const TokenPermutation* const made = step_.tokens();
+    if (made == nullptr || made->routing().tokens() == 0) return {};
+    const TokenPermutation& exact = *reference_->tokens();
+    const std::int64_t tokens = made->routing().tokens();
+    const auto compare = [&](LayerTensor tensor, const void* values, const void* reference) {
+      return compare_tokens(tensor, values, static_cast<const float*>(reference), tokens, own);
+    };
+    if (config_.forward()) {
+      ENGINE_TRY(compare(LayerTensor::YTokens, made->y_tokens(0), exact.y_tokens(0)));
+    }
+    if (!config_.backward()) return {};
+    ENGINE_TRY(compare(LayerTensor::DXTokens, made->dx_tokens(0), exact.dx_tokens(0)));
+    return compare_probabilities(*made, exact, own);
+  }
+
+  Status compare_tokens(LayerTensor tensor, const void* values, const float* reference,
+                        std::int64_t tokens, LayerResult& own) const {
+    ENGINE_ASSIGN(const DeviceBuffer sum,
+                  DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)},
+                                         {AllocationRole::Check, "errors of tokens"}));
+    ENGINE_CUDA_TRY(cudaMemsetAsync(sum.data(), 0, sum.bytes(), stream_), "Clearing errors");
+    ENGINE_CUDA_TRY(kernels::product_error({.product = values,
+                                            .product_type = config_.up.output_type(),
+                                            .reference = reference,
+                                            .row_offsets = step_.tokens()->token_offsets(),
+                                            .num_groups = 1,
+                                            .capacity_rows = tokens,
+                                            .columns = config_.up.k,
+                                            .errors = sum.as<kernels::GroupProductError>()},
+                                           stream_),
+                    "Launching the error kernel");
+    kernels::GroupProductError error{};
+    ENGINE_TRY(copy_to_host(std::span<kernels::GroupProductError>(&error, 1), sum.data(), stream_));
+    entry(own, tensor).error = product_accuracy(error);
+    return {};
+  }
+
+  /// On the host: top_k may be any number, while the kernel takes rows of whole vectors.
+  Status compare_probabilities(const TokenPermutation& made, const TokenPermutation& exact,
+                               LayerResult& own) const {
+    const std::int64_t tokens = made.routing().tokens();
+    const std::int64_t columns = made.routing().top_k();
+    std::vector<float> values(static_cast<std::size_t>(tokens * columns));
+    std::vector<float> reference(values.size());
+    ENGINE_TRY(copy_to_host(std::span<float>(values), made.probability_gradients(0), stream_));
+    ENGINE_TRY(copy_to_host(std::span<float>(reference), exact.probability_gradients(0), stream_));
+    const std::int64_t offsets[2] = {0, tokens};
+    kernels::GroupProductError error{};
+    kernels::product_error_cpu({.product = values.data(),
+                                .product_type = ElementType::Fp32,
+                                .reference = reference.data(),
+                                .row_offsets = offsets,
+                                .num_groups = 1,
+                                .capacity_rows = tokens,
+                                .columns = columns,
+                                .errors = &error});
+    entry(own, LayerTensor::DProbabilities).error = product_accuracy(error);
     return {};
   }
 

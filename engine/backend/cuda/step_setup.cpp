@@ -33,7 +33,7 @@ class Upload {
          DeviceOperands& operands, cudaStream_t stream, RunContext context, double done,
          double share)
       : result_(result),
-        request_(part.request),
+        request_(part.loaded()),
         made_(part.made),
         config_(config),
         operands_(operands),
@@ -111,7 +111,7 @@ class Upload {
   }
 
   RunResult& result_;
-  const RunRequest& request_;
+  const RunRequest request_;
   const MadeOperands& made_;
   const StepConfig& config_;
   DeviceOperands& operands_;
@@ -223,7 +223,8 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                   .passes = request.linear.passes,
                   .activation = traits_of(request.expert_layer.activation).formula,
                   .fused = request.expert_layer.fused_activation,
-                  .recompute = request.expert_layer.recompute_activation};
+                  .recompute = request.expert_layer.recompute_activation,
+                  .top_k = request.expert_layer.top_k};
     plan.layer->connect();
     plan.configs = {plan.layer->up, plan.layer->down};
   }
@@ -233,7 +234,7 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
 std::vector<DeviceOperandKey> StepPlan::operand_keys() const {
   std::vector<DeviceOperandKey> keys;
   for (const StepPart& part : parts) {
-    const std::vector<DeviceOperandKey> more = device_operand_keys(part.request, part.made);
+    const std::vector<DeviceOperandKey> more = device_operand_keys(part.loaded(), part.made);
     keys.insert(keys.end(), more.begin(), more.end());
   }
   return keys;
@@ -262,10 +263,14 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   }
   const WorkScope scope(context.observer, {.stage = Stage::Memory});
   if (plan.layer) {
+    ExpertLayerConfig config = *plan.layer;
+    if (config.tokens == nullptr) {
+      ENGINE_ASSIGN(config.tokens, resolve_token_routing(result.effective));
+    }
     ENGINE_ASSIGN(
         std::unique_ptr<ExpertLayerStep> layer,
         ExpertLayerStep::create(
-            std::move(library), *plan.layer,
+            std::move(library), std::move(config),
             {.up = std::move(of_parts.front()), .down = std::move(of_parts.back())}, stream));
     built.layer = layer.get();
     built.step = std::move(layer);
