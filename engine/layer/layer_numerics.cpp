@@ -6,10 +6,10 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "engine/layer/error_sources.h"
+#include "engine/layer/token_errors.h"
 #include "engine/linear/step_numerics.h"
 #include "engine/quantize/layer_tensors.h"
 #include "engine/quantize/quantize_cuda.h"
@@ -76,7 +76,7 @@ class LayerNumerics final : public OutputReference {
     result.experts.assign(result.splits.size(), {});
     for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, result));
     ENGINE_TRY(measure_outputs(result));
-    ENGINE_TRY(measure_tokens(own));
+    ENGINE_TRY(measure_token_errors(step_, *reference_, stream_, own));
     return config_.forward() ? measure_sources(own) : Status{};
   }
 
@@ -385,68 +385,6 @@ class LayerNumerics final : public OutputReference {
         if (tensor == static_cast<std::size_t>(LayerTensor::DWUp)) row.wgrad = accuracy;
       }
     }
-    return {};
-  }
-
-  /// Yt, dXt and dp against the reference's.
-  Status measure_tokens(LayerResult& own) {
-    const TokenPermutation* const made = step_.tokens();
-    if (made == nullptr || made->routing().tokens() == 0) return {};
-    const TokenPermutation& exact = *reference_->tokens();
-    const std::int64_t tokens = made->routing().tokens();
-    const auto compare = [&](LayerTensor tensor, const void* values, const void* reference) {
-      return compare_tokens(tensor, values, static_cast<const float*>(reference), tokens, own);
-    };
-    if (config_.forward()) {
-      ENGINE_TRY(compare(LayerTensor::YTokens, made->y_tokens(0), exact.y_tokens(0)));
-    }
-    if (!config_.backward()) return {};
-    ENGINE_TRY(compare(LayerTensor::DXTokens, made->dx_tokens(0), exact.dx_tokens(0)));
-    return compare_probabilities(*made, exact, own);
-  }
-
-  Status compare_tokens(LayerTensor tensor, const void* values, const float* reference,
-                        std::int64_t tokens, LayerResult& own) const {
-    ENGINE_ASSIGN(const DeviceBuffer sum,
-                  DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)},
-                                         {AllocationRole::Check, "errors of tokens"}));
-    ENGINE_CUDA_TRY(cudaMemsetAsync(sum.data(), 0, sum.bytes(), stream_), "Clearing errors");
-    ENGINE_CUDA_TRY(kernels::product_error({.product = values,
-                                            .product_type = config_.up.output_type(),
-                                            .reference = reference,
-                                            .row_offsets = step_.tokens()->token_offsets(),
-                                            .num_groups = 1,
-                                            .capacity_rows = tokens,
-                                            .columns = config_.up.k,
-                                            .errors = sum.as<kernels::GroupProductError>()},
-                                           stream_),
-                    "Launching the error kernel");
-    kernels::GroupProductError error{};
-    ENGINE_TRY(copy_to_host(std::span<kernels::GroupProductError>(&error, 1), sum.data(), stream_));
-    entry(own, tensor).error = product_accuracy(error);
-    return {};
-  }
-
-  /// On the host: top_k may be any number, while the kernel takes rows of whole vectors.
-  Status compare_probabilities(const TokenPermutation& made, const TokenPermutation& exact,
-                               LayerResult& own) const {
-    const std::int64_t tokens = made.routing().tokens();
-    const std::int64_t columns = made.routing().top_k();
-    std::vector<float> values(static_cast<std::size_t>(tokens * columns));
-    std::vector<float> reference(values.size());
-    ENGINE_TRY(copy_to_host(std::span<float>(values), made.probability_gradients(0), stream_));
-    ENGINE_TRY(copy_to_host(std::span<float>(reference), exact.probability_gradients(0), stream_));
-    const std::int64_t offsets[2] = {0, tokens};
-    kernels::GroupProductError error{};
-    kernels::product_error_cpu({.product = values.data(),
-                                .product_type = ElementType::Fp32,
-                                .reference = reference.data(),
-                                .row_offsets = offsets,
-                                .num_groups = 1,
-                                .capacity_rows = tokens,
-                                .columns = columns,
-                                .errors = &error});
-    entry(own, LayerTensor::DProbabilities).error = product_accuracy(error);
     return {};
   }
 
