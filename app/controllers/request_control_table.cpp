@@ -195,6 +195,11 @@ constexpr RequestControl kControls[] = {
             "Recompute A",
             {.tooltip = "Backward computes A again from H, and forward keeps none of it",
              .beside = true}),
+    control("Step", "step.top_k", "expert_layer.top_k", Number, "Experts per token",
+            {.tooltip = "The step begins and ends at tokens, each with rows of this many experts: "
+                        "permute, un-permute with probabilities, and their gradients are part of "
+                        "it. 0 = rows arrive in the order of their experts",
+             .words = "top_k topk permute unpermute probabilities router"}),
     control(
         "Step", "step.passes", "linear.passes", Segments, "",
         {.alone = "Passes",

@@ -168,7 +168,7 @@ class CpuStepTarget final : public StepTarget {
     const MemoryPlan plan = plan_memory(plain, shape, available_memory_bytes());
     for (const StepPart& part : step_parts(plain)) {
       ENGINE_ASSIGN(LoadedOperands operands,
-                    load_operands(part.request, plan.kept_bytes > 0, part.made));
+                    load_operands(part.loaded(), plan.kept_bytes > 0, part.made));
       operands_.push_back(std::move(operands));
     }
     std::vector<OfferedSubject> offered;

@@ -2,13 +2,16 @@
 // step are graphs of their own. Said by the label of an allocation; engine/device/graph_memory.h
 // makes memory out of it.
 //
+// clang-format off
 //   Step      operands, splits and what small arrays follow from them, outputs of the step,
 //             quantized weights, amax histories and scales, tickets, random state: what outlives a
 //             step, what its caller reads, and what must have a known value when a graph starts
 //   Saved     what forward leaves for backward: H, A in high precision, columnwise copies of X and
-//   A Forward   rowwise copies of X and A, workspaces of fprop Backward  dA, dH, every copy of dY
-//   and dH, late copies of A, bias partials, workspaces of dgrad
-//             and wgrad
+//             A, rows that tokens were permuted into
+//   Forward   rowwise copies of X and A, workspaces of fprop
+//   Backward  dA, dH, dY that was permuted, every copy of dY and dH, late copies of A, bias
+//             partials, workspaces of dgrad and wgrad
+// clang-format on
 #pragma once
 
 #include <cstdint>

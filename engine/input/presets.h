@@ -22,7 +22,8 @@ struct ShapePreset {
 };
 
 /// The one way in which a preset becomes part of a request: shape and step; of an expert layer
-/// activation and bias too, which a linear preset leaves as they are.
+/// activation and bias too, which a linear preset leaves as they are, and rows that arrive
+/// permuted.
 void apply_preset(const ShapePreset& preset, RunRequest& request);
 
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/input/routing_kind.h"
+#include "engine/model/projections.h"
 
 namespace engine {
 namespace {
@@ -24,8 +25,8 @@ Error refuse_recording(const RoutingSpec& spec, const std::string& why) {
 
 class Reader {
  public:
-  Reader(const RoutingSpec& spec, RoutedLayer layer, int num_experts)
-      : spec_(spec), layer_(std::move(layer)), experts_(num_experts) {}
+  Reader(const RoutingSpec& spec, RoutedLayer layer, int num_experts, bool with_choices)
+      : spec_(spec), layer_(std::move(layer)), experts_(num_experts), with_choices_(with_choices) {}
 
   Result<RoutingRecording> read() {
     RoutingRecording recording{.source = layer_.source,
@@ -47,6 +48,9 @@ class Reader {
     for (std::int64_t i = 0; i < chosen; ++i) {
       ENGINE_ASSIGN(RecordedStep step, read_step((spec_.first_step + i) % recording.file_steps));
       recording.steps.push_back(std::move(step));
+      if (!with_choices_ || counts()) continue;
+      recording.top_k = static_cast<int>(layer_.pieces.front().columns);
+      recording.token_experts.push_back(choices_of((spec_.first_step + i) % recording.file_steps));
     }
     return recording;
   }
@@ -174,19 +178,43 @@ class Reader {
                            counts() ? "" : ", or routing.tokens_per_step to more"));
   }
 
-  Result<RecordedStep> read_step(std::int64_t number) const {
+  /// The piece of a step, and its number there.
+  std::pair<const RoutedRows&, std::int64_t> place_of(std::int64_t number) const {
     const auto after = std::ranges::upper_bound(first_step_of_, number);
     // Pieces without rows begin where the next one does.
     const auto index = static_cast<std::size_t>(after - first_step_of_.begin()) - 1;
-    const RoutedRows& piece = layer_.pieces[index];
-    const std::int64_t within = number - first_step_of_[index];
+    return {layer_.pieces[index], number - first_step_of_[index]};
+  }
+
+  std::int64_t tokens_of_step(const RoutedRows& piece) const {
+    return spec_.tokens_per_step == 0 ? piece.rows : spec_.tokens_per_step;
+  }
+
+  std::vector<std::int32_t> choices_of(std::int64_t number) const {
+    const auto [piece, within] = place_of(number);
+    const std::int64_t tokens = tokens_of_step(piece);
+    const std::int64_t end = std::min((within + 1) * tokens, piece.rows);
+    std::vector<std::int32_t> experts;
+    for (std::int64_t row = within * tokens; row < end; ++row) {
+      const bool dropped = is_placeholder(piece, row);
+      for (std::int64_t column = 0; column < piece.columns; ++column) {
+        // Every id was checked against the experts; whatever is negative is dropped.
+        const std::int64_t id = dropped ? -1 : std::max<std::int64_t>(piece.at(row, column), -1);
+        experts.push_back(static_cast<std::int32_t>(id));
+      }
+    }
+    return experts;
+  }
+
+  Result<RecordedStep> read_step(std::int64_t number) const {
+    const auto [piece, within] = place_of(number);
     RecordedStep step;
     step.step = number;
     step.splits.assign(static_cast<std::size_t>(experts_), 0);
     if (counts()) {
       ENGINE_TRY(copy_counts(piece, within, step));
     } else {
-      const std::int64_t tokens = spec_.tokens_per_step == 0 ? piece.rows : spec_.tokens_per_step;
+      const std::int64_t tokens = tokens_of_step(piece);
       count_ids(piece, within * tokens, std::min((within + 1) * tokens, piece.rows), step);
     }
     step.rows = std::accumulate(step.splits.begin(), step.splits.end(), std::int64_t{0});
@@ -231,6 +259,7 @@ class Reader {
   const RoutingSpec& spec_;
   RoutedLayer layer_;
   int experts_;
+  bool with_choices_;
   int highest_ = -1;
   std::vector<std::int64_t> first_step_of_;  // a piece
 };
@@ -249,10 +278,11 @@ std::int64_t RoutingRecording::dropped() const {
   return choices;
 }
 
-Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts) {
+Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts,
+                                        bool with_choices) {
   ENGINE_ASSIGN(RoutedLayer layer, open_routed_layer(spec));
   if (layer.pieces.empty()) return refuse_recording(spec, layer.source + " holds no step");
-  return Reader(spec, std::move(layer), num_experts).read();
+  return Reader(spec, std::move(layer), num_experts, with_choices).read();
 }
 
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec) {
@@ -272,6 +302,9 @@ RunRequest fitted_to_recording(RunRequest request, const RoutingFacts& facts) {
   // Ids name at least this many experts; a recording of more may not have used the last ones.
   request.shape.num_experts = facts.experts;
   request.shape.tokens = facts.largest_step;
+  if (const int top_k = request.expert_layer.top_k; is_expert_layer(request) && top_k > 0) {
+    request.shape.tokens = (facts.largest_step + top_k - 1) / top_k * top_k;
+  }
   if (!(request.shape == before)) request.shape.preset.clear();
   if (facts.steps > 1) {
     request.launch.iterations = std::max(request.launch.iterations, facts.steps);

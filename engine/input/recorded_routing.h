@@ -32,6 +32,10 @@ struct RoutingRecording {
   std::int64_t file_steps = 0;  // of the file, with this many tokens per step
   /// The steps that the specification chooses, in the order of replay, without times and errors.
   std::vector<RecordedStep> steps;
+  /// Where the file names experts of tokens, and only if asked for: experts of a token, and of
+  /// every step [tokens, top_k]; -1 = dropped.
+  int top_k = 0;
+  std::vector<std::vector<std::int32_t>> token_experts = {};
 
   std::int64_t largest_step() const;  // rows
   std::int64_t dropped() const;
@@ -39,7 +43,8 @@ struct RoutingRecording {
 
 /// `num_experts`: of the shape, which every id must be below and every list of counts as long as; 0
 /// = as many as the file has. Only `spec.path` and what is only for a file are read.
-Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts);
+Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts,
+                                        bool with_choices = false);
 
 /// What a recording means for a step's sizes: what a worker tells of a file before it is run.
 struct RoutingFacts {

@@ -11,6 +11,7 @@
 
 #include "engine/input/recorded_routing.h"
 #include "engine/input/synthetic.h"
+#include "engine/model/projections.h"
 
 namespace engine {
 
@@ -114,7 +115,9 @@ Status check_tokens(const RoutingRecording& recording, const RunRequest& request
   const auto refuse = [&](std::string why) {
     return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
   };
-  if (recording.steps.size() == 1) {
+  // Where tokens are permuted, those whose choices were dropped leave rows unused.
+  const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;
+  if (recording.steps.size() == 1 && !permuted) {
     const std::int64_t sum = recording.steps.front().rows;
     if (sum == tokens) return {};
     return refuse(

@@ -63,6 +63,17 @@ std::byte* ExpertLayerStep::dh(int layer) const {
   return dh_.data() + (sizes.dh_layers > 1 ? layer : 0) * sizes.h * config_.up.operand_bytes();
 }
 
+/// From now on the projections read what the permutation makes.
+Status ExpertLayerStep::take_tokens(Operands& operands, cudaStream_t stream) {
+  if (config_.top_k == 0) return {};
+  ENGINE_ASSIGN(TokenPermutation tokens,
+                TokenPermutation::create(config_.up, config_.tokens, config_.backward(), stream));
+  tokens_.emplace(std::move(tokens));
+  x_tokens_ = std::exchange(operands.up.activations, tokens_->x());
+  if (config_.backward()) dy_tokens_ = std::exchange(operands.down.gradients, tokens_->dy());
+  return {};
+}
+
 Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
     std::shared_ptr<const CublasLt> library, ExpertLayerConfig config, Operands operands,
     cudaStream_t stream, const ExpertLayerStep* first) {
@@ -74,6 +85,7 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
   }
   std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep);
   made->config_ = config;
+  ENGINE_TRY(made->take_tokens(operands, stream));
   const Extents sizes = extents(config);
   const std::int64_t width = config.up.operand_bytes();
   const int layers = config.up.layers;
@@ -145,21 +157,31 @@ std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
   if (config.backward()) own -= (config.up.layers - 1) * sizes.a;
   const std::int64_t shared =
       Workspaces::can_share(config.up) ? Workspaces::bytes(config.down) : std::int64_t{0};
+  const std::int64_t tokens =
+      config.top_k == 0 ? 0
+                        : TokenPermutation::bytes(connected.up, config.top_k, config.backward());
   return own * config.up.operand_bytes() + GroupedStep::bytes(connected.up) +
-         GroupedStep::bytes(connected.down) - shared;
+         GroupedStep::bytes(connected.down) - shared + tokens;
 }
 
 Status ExpertLayerStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  if (tokens_) ENGINE_TRY(tokens_->write_splits(splits, stream));
   ENGINE_TRY(up_->write_splits(splits, stream));
   return down_->write_splits(splits, stream);
 }
 
 Status ExpertLayerStep::enqueue_splits(const void* splits, cudaStream_t stream) {
+  if (tokens_) {
+    const std::size_t offset = experts_offset(static_cast<std::size_t>(config_.up.num_groups),
+                                              static_cast<std::size_t>(config_.up.split_bytes()));
+    ENGINE_TRY(tokens_->enqueue(static_cast<const std::byte*>(splits) + offset, stream));
+  }
   ENGINE_TRY(up_->enqueue_splits(splits, stream));
   return down_->enqueue_splits(splits, stream);
 }
 
 Status ExpertLayerStep::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
+  if (tokens_) ENGINE_TRY(tokens_->write_splits(splits, stream));
   ENGINE_TRY(up_->route(splits, stream));
   return down_->route(splits, stream);
 }
@@ -205,6 +227,7 @@ Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
 
 /// Without the offsets.
 Status ExpertLayerStep::forward(cudaStream_t stream, StepObserver& observer) const {
+  if (tokens_) ENGINE_TRY(tokens_->permute(x_tokens_, stream, observer));
   ENGINE_TRY(up_->quantize_activations(0, stream, observer));
   for (int layer = 0; layer < config_.up.layers; ++layer) {
     ENGINE_TRY(up_->quantize_weights(layer, stream, observer));
@@ -213,6 +236,9 @@ Status ExpertLayerStep::forward(cudaStream_t stream, StepObserver& observer) con
     ENGINE_TRY(down_->quantize_activations(layer, stream, observer));
     ENGINE_TRY(down_->quantize_weights(layer, stream, observer));
     ENGINE_TRY(down_->launch_product(layer, Product::Fprop, stream, observer));
+    if (tokens_) {
+      ENGINE_TRY(tokens_->unpermute(layer, down_->outputs(layer).y, stream, observer));
+    }
   }
   return {};
 }
@@ -243,12 +269,20 @@ Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& obser
   ENGINE_TRY(up_->launch_backward_head(stream, observer));
   ENGINE_TRY(down_->launch_backward_head(stream, observer));
   const bool later = config_.up.linear.delayed_wgrad;
+  // dY is that of every layer, dp the layer's own.
+  for (int layer = 0; tokens_ && layer < config_.up.layers; ++layer) {
+    ENGINE_TRY(
+        tokens_->permute_gradient(layer, dy_tokens_, down_->outputs(layer).y, stream, observer));
+  }
   ENGINE_TRY(down_->quantize_gradients(0, stream, observer));
   for (int layer = config_.up.layers - 1; layer >= 0; --layer) {
     ENGINE_TRY(down_->launch_product(layer, Product::Dgrad, stream, observer));
     ENGINE_TRY(activate_gradient(layer, stream, observer));
     ENGINE_TRY(up_->quantize_gradients(layer, stream, observer));
     ENGINE_TRY(up_->launch_product(layer, Product::Dgrad, stream, observer));
+    if (tokens_) {
+      ENGINE_TRY(tokens_->unpermute_gradient(layer, up_->outputs(layer).dx, stream, observer));
+    }
     if (!later) ENGINE_TRY(weight_gradients(layer, stream, observer));
   }
   for (int layer = config_.up.layers - 1; later && layer >= 0; --layer) {

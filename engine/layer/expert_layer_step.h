@@ -5,6 +5,9 @@
 //   offsets -> quantize X
 //           -> per layer: quantize Wup -> H -> quantize A, Wdown -> Y
 //           -> quantize dY -> per layer, last first: dA -> quantize dH -> dX, dWdown, dWup
+//
+// With tokens X is permuted from Xt before it is quantized, Yt follows every Y and dXt every dX,
+// and dY begins as dYt.
 #pragma once
 
 #include <memory>
@@ -13,6 +16,8 @@
 #include <vector>
 
 #include "engine/device/buffer.h"
+#include "engine/input/token_routing.h"
+#include "engine/layer/token_permutation.h"
 #include "engine/linear/grouped_step.h"
 #include "engine/model/projections.h"
 
@@ -27,6 +32,9 @@ struct ExpertLayerConfig {
   kernels::Activation activation = kernels::kSwiglu;
   bool fused = true;
   bool recompute = false;
+  int top_k = 0;  // 0 = the step begins and ends at rows
+  /// Of that top_k, for create().
+  std::shared_ptr<const TokenRouting> tokens = nullptr;
 
   /// Fills in how the projections are connected, and what they are called. Once is enough.
   void connect();
@@ -42,8 +50,8 @@ struct ExpertLayerConfig {
 class ExpertLayerStep final : public DeviceStep {
  public:
   struct Operands {
-    StepOperands up;    // X, Wup, biases; no gradients
-    StepOperands down;  // Wdown, dY, biases; no activations
+    StepOperands up;    // X, or Xt [tokens, k]; Wup, biases; no gradients
+    StepOperands down;  // Wdown; dY, or dYt [tokens, k]; biases; no activations
   };
   /// Synchronises the stream. `first`: the micro-batch whose quantized weights, and dW where that
   /// is accumulated, this one shares; must outlive it. Null = none.
@@ -74,6 +82,10 @@ class ExpertLayerStep final : public DeviceStep {
   const GroupedStep& up() const { return *up_; }
   const GroupedStep& down() const { return *down_; }
   GroupedStep& up() { return *up_; }
+  /// Null where the step begins at rows.
+  const TokenPermutation* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
+  const void* x_tokens() const { return x_tokens_; }    // Xt
+  const void* dy_tokens() const { return dy_tokens_; }  // dYt
   /// What the activation of a layer reads and makes, with device pointers: A or, with dA, dH.
   kernels::GroupedInput activation_input(int layer) const;
   kernels::GroupedInput gradient_input(int layer) const;
@@ -95,6 +107,7 @@ class ExpertLayerStep final : public DeviceStep {
   std::byte* a(int layer) const;
   std::byte* dh(int layer) const;
   Status forward(cudaStream_t stream, StepObserver& observer) const;
+  Status take_tokens(Operands& operands, cudaStream_t stream);
   Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status weight_gradients(int layer, cudaStream_t stream, StepObserver& observer) const;
@@ -104,6 +117,9 @@ class ExpertLayerStep final : public DeviceStep {
   DeviceBuffer a_;   // [kept layers, capacity_rows, columns of A]; empty where it is fused
   DeviceBuffer da_;  // [capacity_rows, columns of A] of the last layer
   DeviceBuffer dh_;  // as a_, [.., n]
+  std::optional<TokenPermutation> tokens_;
+  const void* x_tokens_ = nullptr;
+  const void* dy_tokens_ = nullptr;
   std::optional<GroupedStep> up_;
   std::optional<GroupedStep> down_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/layer/error_sources.h"
+#include "engine/layer/token_errors.h"
 #include "engine/linear/step_numerics.h"
 #include "engine/quantize/layer_tensors.h"
 #include "engine/quantize/quantize_cuda.h"
@@ -77,6 +78,7 @@ class LayerNumerics final : public OutputReference {
     result.experts.assign(result.splits.size(), {});
     for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, result));
     ENGINE_TRY(measure_outputs(result));
+    ENGINE_TRY(measure_token_errors(step_, *reference_, stream_, own));
     return config_.forward() ? measure_sources(own) : Status{};
   }
 
@@ -164,18 +166,37 @@ class LayerNumerics final : public OutputReference {
     return static_cast<const void*>(widened_[index]);
   }
 
+  /// Xt or dYt in FP32, for a reference that begins at tokens, too.
+  Result<const void*> widened_tokens(const void* values) {
+    const std::int64_t count = config_.tokens->tokens() * config_.up.k;
+    ENGINE_ASSIGN(DeviceBuffer wide,
+                  DeviceBuffer::allocate(count * std::int64_t{sizeof(float)},
+                                         {AllocationRole::Check, "tokens in FP32"}));
+    ENGINE_CUDA_TRY(kernels::widen({.input = values,
+                                    .type = config_.up.recipe.high_precision,
+                                    .output = wide.as<float>(),
+                                    .count = count},
+                                   stream_),
+                    "Launching the widen kernel");
+    buffers_.push_back(std::move(wide));
+    return static_cast<const void*>(buffers_.back().data());
+  }
+
   Status run_reference(const std::vector<std::int64_t>& splits) {
     ExpertLayerConfig config = reference_config(config_);
     config.up.host_splits = splits;
     config.down.host_splits = splits;
     ExpertLayerStep::Operands operands;
-    ENGINE_ASSIGN(operands.up.activations, widened(LayerTensor::X));
+    const bool tokens = step_.tokens() != nullptr;
+    ENGINE_ASSIGN(operands.up.activations,
+                  tokens ? widened_tokens(step_.x_tokens()) : widened(LayerTensor::X));
     ENGINE_ASSIGN(const void* w_up, widened(LayerTensor::WUp));
     operands.up.weights.push_back(w_up);
     ENGINE_ASSIGN(const void* w_down, widened(LayerTensor::WDown));
     operands.down.weights.push_back(w_down);
     if (config_.backward()) {
-      ENGINE_ASSIGN(operands.down.gradients, widened(LayerTensor::DY));
+      ENGINE_ASSIGN(operands.down.gradients,
+                    tokens ? widened_tokens(step_.dy_tokens()) : widened(LayerTensor::DY));
     }
     const auto bias = [](const GroupedStep& step, StepOperands& to) {
       const std::vector<const void*>& all = step.operands().biases;
@@ -188,6 +209,7 @@ class LayerNumerics final : public OutputReference {
     ENGINE_TRY(reference_->write_splits(splits, stream_));
     StepObserver unobserved;
     ENGINE_TRY(reference_->launch(stream_, unobserved));
+    if (tokens) take_rows_of_reference();
     for (const StepOutput& output : reference_->all_outputs()) {
       references_[index_of(output)] = static_cast<const float*>(output.values);
     }
@@ -197,6 +219,17 @@ class LayerNumerics final : public OutputReference {
     ENGINE_ASSIGN(const void* dh, reference_activated(reference_->gradient_input(0)));
     references_[static_cast<std::size_t>(LayerTensor::DH)] = static_cast<const float*>(dh);
     return {};
+  }
+
+  /// X and dY that the reference has permuted itself.
+  void take_rows_of_reference() {
+    const auto take = [&](LayerTensor tensor, const void* values) {
+      const auto index = static_cast<std::size_t>(tensor);
+      widened_[index] = static_cast<float*>(const_cast<void*>(values));
+      references_[index] = widened_[index];
+    };
+    take(LayerTensor::X, reference_->tokens()->x());
+    if (config_.backward()) take(LayerTensor::DY, reference_->tokens()->dy());
   }
 
   Result<const void*> reference_activated(const kernels::GroupedInput& input) {

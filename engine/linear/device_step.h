@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,13 +37,20 @@ struct ProductTrial {
   AlgorithmTrial trial;
 };
 
+/// Where the experts of tokens, int32 [tokens, top_k], begin behind splits of this width.
+inline constexpr std::size_t kRoutingAlignment = 16;
+constexpr std::size_t experts_offset(std::size_t num_groups, std::size_t width) {
+  return (num_groups * width + kRoutingAlignment - 1) / kRoutingAlignment * kRoutingAlignment;
+}
+
 class DeviceStep {
  public:
   virtual ~DeviceStep() = default;
   /// For set-up and tests only: a running step may be reading them.
   virtual Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) = 0;
   /// For launches to come, between them on their stream: only enqueues. `splits` [num_groups] are
-  /// page-locked, as wide as the step's own, and stay until the copy is made. What a launch has of
+  /// page-locked, as wide as the step's own, and stay until the copy is made. A step that begins at
+  /// tokens reads their experts behind them, at experts_offset(). What a launch has of
   /// splits on the host does not follow (BackendTraits::one_launch).
   virtual Status enqueue_splits(const void* splits, cudaStream_t stream) = 0;
   /// As write_splits(), and makes anew what has its splits on the host: products of one matmul per

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device/buffer.h"
+#include "engine/input/token_routing.h"
 #include "engine/linear/device_step.h"
 #include "engine/model/error.h"
 
@@ -17,8 +18,10 @@ namespace engine {
 class RecordedSplits {
  public:
   RecordedSplits() = default;
-  /// `steps`: [steps][num_groups], at least one. `int32`: as wide as the step's own.
-  static Result<RecordedSplits> create(std::vector<std::vector<std::int64_t>> steps, bool int32);
+  /// `steps`: [steps][num_groups], at least one. `int32`: as wide as the step's own. `tokens`: of a
+  /// step that begins at them, else null; their experts are copied with the splits.
+  static Result<RecordedSplits> create(std::vector<std::vector<std::int64_t>> steps, bool int32,
+                                       const TokenRouting* tokens = nullptr);
 
   std::size_t size() const { return steps_.size(); }
   const std::vector<std::int64_t>& of(std::size_t step) const { return steps_[step]; }

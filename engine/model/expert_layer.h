@@ -5,6 +5,11 @@
 //   Y = A Wdown^T (+ b)   down projection
 //
 // and backward dA = dY Wdown, dH = activation'(H) dA, dX = dH Wup, dWdown = dY^T A, dWup = dH^T X.
+//
+// With top_k the step begins and ends at tokens. A row of X is a copy of its token in Xt, and a
+// token in Yt the sum of its rows of Y, each times its probability p. Backward, a row of dY is p
+// times its token's dYt, dp the product of that token and the row of Y, and a token in dXt the sum
+// of its rows of dX.
 #pragma once
 
 #include <array>
@@ -92,10 +97,30 @@ constexpr auto enum_names(OperandRole) {
 enum class Projection : std::uint8_t { Up, Down };
 
 /// The tensors of an expert layer, in the order in which a step makes or reads them.
-enum class LayerTensor : std::uint8_t { X, WUp, H, A, WDown, Y, DY, DA, DH, DX, DWDown, DWUp };
+/// Those of tokens come last: numbers are on the wire.
+enum class LayerTensor : std::uint8_t {
+  X,
+  WUp,
+  H,
+  A,
+  WDown,
+  Y,
+  DY,
+  DA,
+  DH,
+  DX,
+  DWDown,
+  DWUp,
+  XTokens,
+  YTokens,
+  DYTokens,
+  DXTokens,
+  DProbabilities,
+};
 constexpr auto enum_names(LayerTensor) {
-  return std::to_array<std::string_view>(
-      {"x", "w-up", "h", "a", "w-down", "y", "dy", "da", "dh", "dx", "dw-down", "dw-up"});
+  return std::to_array<std::string_view>({"x", "w-up", "h", "a", "w-down", "y", "dy", "da", "dh",
+                                          "dx", "dw-down", "dw-up", "x-tokens", "y-tokens",
+                                          "dy-tokens", "dx-tokens", "dprobabilities"});
 }
 
 /// What a tensor is to the projection whose products read it, quantized if its recipe quantizes.
@@ -109,6 +134,7 @@ struct LayerTensorTraits {
   std::string_view meaning;  // "gradient of the down projection's weights"
   std::optional<LayerOperand> operand = {};
   bool backward = false;  // exists only in a backward pass
+  bool tokens = false;    // exists only with top_k, and has no experts
 };
 
 inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()> kLayerTensors = {{
@@ -138,6 +164,11 @@ inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()>
     {.symbol = "dX", .meaning = "gradient of X", .backward = true},
     {.symbol = "dWdown", .meaning = "gradient of the down projection's weights", .backward = true},
     {.symbol = "dWup", .meaning = "gradient of the up projection's weights", .backward = true},
+    {.symbol = "Xt", .meaning = "tokens that the layer reads", .tokens = true},
+    {.symbol = "Yt", .meaning = "tokens that the layer makes", .tokens = true},
+    {.symbol = "dYt", .meaning = "gradient of Yt", .backward = true, .tokens = true},
+    {.symbol = "dXt", .meaning = "gradient of Xt", .backward = true, .tokens = true},
+    {.symbol = "dp", .meaning = "gradient of the probabilities", .backward = true, .tokens = true},
 }};
 
 constexpr const LayerTensorTraits& traits_of(LayerTensor tensor) {

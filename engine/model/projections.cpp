@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/model/run_result.h"
 
 namespace engine {
@@ -37,8 +39,13 @@ RunRequest projection_of(const RunRequest& request, Projection projection) {
 
 std::vector<StepPart> step_parts(const RunRequest& request) {
   if (!is_expert_layer(request)) return {{.request = request}};
-  return {{.request = projection_of(request, Projection::Up), .made = {.gradients = true}},
-          {.request = projection_of(request, Projection::Down), .made = {.activations = true}}};
+  const int rows = std::max(request.expert_layer.top_k, 1);
+  return {{.request = projection_of(request, Projection::Up),
+           .made = {.gradients = true},
+           .rows_per_token = rows},
+          {.request = projection_of(request, Projection::Down),
+           .made = {.activations = true},
+           .rows_per_token = rows}};
 }
 
 LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
@@ -57,6 +64,13 @@ LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
     case LayerTensor::A:
     case LayerTensor::DA:
       return {.routed = true, .columns = activated_columns(request)};
+    case LayerTensor::XTokens:
+    case LayerTensor::YTokens:
+    case LayerTensor::DYTokens:
+    case LayerTensor::DXTokens:
+      return {.rows = tokens_of(request), .columns = k};
+    case LayerTensor::DProbabilities:
+      return {.rows = tokens_of(request), .columns = request.expert_layer.top_k};
     case LayerTensor::X:
     case LayerTensor::Y:
     case LayerTensor::DY:

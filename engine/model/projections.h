@@ -65,10 +65,20 @@ struct MadeOperands {
 struct StepPart {
   RunRequest request;
   MadeOperands made = {};
+  /// Of an expert layer that begins at tokens: so many rows are one row of the X and dY that are
+  /// loaded.
+  int rows_per_token = 1;
+
+  /// The request as its operands are loaded.
+  RunRequest loaded() const {
+    RunRequest reading = request;
+    reading.shape.tokens /= rows_per_token;
+    return reading;
+  }
 };
 std::vector<StepPart> step_parts(const RunRequest& request);
 
-/// A tensor of an expert layer, for each expert.
+/// A tensor of an expert layer, for each expert; of tokens, the whole tensor.
 struct LayerExtent {
   bool routed = false;    // an expert has the rows that are routed to it ...
   std::int64_t rows = 0;  // ... else these
@@ -76,6 +86,12 @@ struct LayerExtent {
   std::int64_t rows_of(std::int64_t split) const { return routed ? split : rows; }
 };
 LayerExtent extent_of(const RunRequest& request, LayerTensor tensor);
+
+/// Tokens of an expert layer that begins at them.
+constexpr std::int64_t tokens_of(const RunRequest& request) {
+  const int top_k = request.expert_layer.top_k;
+  return top_k == 0 ? 0 : request.shape.tokens / top_k;
+}
 
 /// Useful FLOP of one routed row in a step, over all its layers and passes: 2 n k per product, no
 /// padding, no activation.

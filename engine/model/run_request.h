@@ -24,6 +24,7 @@ inline constexpr int kMaxAlignment = 4096;
 inline constexpr int kMaxLayers = 8;
 inline constexpr int kMaxStreams = 16;
 inline constexpr int kMaxMicroBatches = 1024;
+inline constexpr int kMaxTopK = 64;
 inline constexpr double kMinDeadlineFactor = 2.0;
 inline constexpr double kMaxDeadlineFactor = 10000.0;
 
@@ -321,13 +322,20 @@ struct ExpertLayerOptions {
   InputSpec down_weights = {};           // Wdown [num_experts, k, columns of A]
   bool mixed_recipes = false;            // the down projection has a scaling of its own
   Scaling down_scaling = Scaling::None;  // the rest of the recipe is shared
+  /// 0 = X, dY and Y are rows in the order of their experts. k > 0 = the step begins and ends at
+  /// tokens: shape.tokens rows are the copies of shape.tokens / k tokens, and X and dY have a row
+  /// for each token (engine/input/token_routing.h).
+  int top_k = 0;
   bool operator==(const ExpertLayerOptions&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&ExpertLayerOptions::activation, &ExpertLayerOptions::fused_activation,
-                          &ExpertLayerOptions::recompute_activation,
-                          &ExpertLayerOptions::down_weights, &ExpertLayerOptions::mixed_recipes,
-                          &ExpertLayerOptions::down_scaling>();
+    return std::array{engine::field<&ExpertLayerOptions::activation>(),
+                      engine::field<&ExpertLayerOptions::fused_activation>(),
+                      engine::field<&ExpertLayerOptions::recompute_activation>(),
+                      engine::field<&ExpertLayerOptions::down_weights>(),
+                      engine::field<&ExpertLayerOptions::mixed_recipes>(),
+                      engine::field<&ExpertLayerOptions::down_scaling>(),
+                      engine::field<&ExpertLayerOptions::top_k>({.low = 0, .high = kMaxTopK})};
   }
 };
 

@@ -26,12 +26,14 @@ enum class Stage : std::uint8_t {
   Bias,        // adding b to Y, and its gradient where it is not fused into quantize
   Dequantize,  // emulated products read dequantized operands
   Activation,  // of an expert layer, where it is not fused into quantize
+  Permute,     // of an expert layer: tokens, or their gradients, to the rows of experts
+  Unpermute,   // and rows back to tokens
 };
 
 constexpr auto enum_names(Stage) {
   return std::to_array<std::string_view>({"offsets", "amax", "quantize", "fprop", "memory", "check",
                                           "other", "dgrad", "wgrad", "bias", "dequantize",
-                                          "activation"});
+                                          "activation", "permute", "unpermute"});
 }
 inline constexpr auto kStageNames = enum_names(Stage{});
 

@@ -65,6 +65,23 @@ Flaw RunRequest::flaw() const {
                         "use {}",
                         shape.n, activation.label, (shape.n + unit - 1) / unit * unit)};
   }
+  const int top_k = expert_layer.top_k;
+  if (step == StepKind::ExpertLayer && top_k > 0) {
+    if (shape.tokens % top_k != 0) {
+      return {
+          "shape.tokens",
+          fmt::format("is {}; with expert_layer.top_k {} every token has that many rows: use {}, "
+                      "or top_k 0 for rows that arrive in the order of their experts",
+                      shape.tokens, top_k, (shape.tokens + top_k - 1) / top_k * top_k)};
+    }
+    if (top_k > shape.num_experts) {
+      return {
+          "expert_layer.top_k",
+          fmt::format("is {}, but the shape has {} experts, and a token chooses an expert once: "
+                      "use at most {}",
+                      top_k, shape.num_experts, shape.num_experts)};
+    }
+  }
   return flaw_of_name("cublaslt_library", cublaslt_library);
 }
 

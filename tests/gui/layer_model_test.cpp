@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Y has 30 dB; leaving A unquantized would give 34, X 30.5.
-profiling::RecordedRun layer_run(bool backward) {
+profiling::RecordedRun layer_run(bool backward, bool tokens = false) {
   profiling::RecordedRun run;
   engine::RunResult& result = run.result;
   result.effective.step = engine::StepKind::ExpertLayer;
@@ -34,6 +34,7 @@ profiling::RecordedRun layer_run(bool backward) {
   for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
     if (engine::traits_of(tensor).backward && !backward) continue;
+    if (engine::traits_of(tensor).tokens && !tokens) continue;
     layer.tensors.push_back({.tensor = tensor, .rows = 96, .columns = 64, .bytes = 1024});
     const bool kept = tensor == LayerTensor::X || tensor == LayerTensor::H;
     layer.tensors.back().saved_bytes = backward && kept ? 512 : 0;
@@ -54,7 +55,7 @@ LayerModel model_of(profiling::RecordedRun run) {
 }
 
 TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
-  const LayerModel model = model_of(layer_run(true));
+  const LayerModel model = model_of(layer_run(true, true));
   std::set<std::pair<int, int>> places;
   for (const app::LayerTensorBox& box : model.tensors()) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second);
@@ -65,7 +66,7 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
   for (const app::LayerKernelBox& box : model.kernels()) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
   }
-  EXPECT_EQ(places.size(), 12U + 6U);
+  EXPECT_EQ(places.size(), engine::kLayerTensors.size() + 6U);
 }
 
 TEST(LayerModel, ArrowsJoinWhatIsThere) {
@@ -81,6 +82,9 @@ TEST(LayerModel, ArrowsJoinWhatIsThere) {
                 arrow.from == app::place_of(LayerTensor::H));
     EXPECT_EQ(arrow.to.row, 2);
   }
+  // Xt to X and Y to Yt; backward, dYt to dY and dX to dXt.
+  EXPECT_EQ(model_of(layer_run(false, true)).arrows().size(), 8U + 2U);
+  EXPECT_EQ(model_of(layer_run(true, true)).arrows().size(), 18U + 4U);
 }
 
 TEST(LayerModel, KernelsHaveTheTimesOfTheirProjection) {

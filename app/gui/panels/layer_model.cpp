@@ -32,6 +32,12 @@ constexpr std::array<LayerPlace, engine::kLayerTensors.size()> kPlaces = {{
     {0, 2},  // dX
     {5, 3},  // dWdown
     {1, 3},  // dWup
+    // Of tokens, beside the rows that are made of them or become them.
+    {0, 0},  // Xt
+    {6, 0},  // Yt
+    {6, 3},  // dYt
+    {0, 3},  // dXt
+    {3, 3},  // dp
 }};
 
 /// A stage of a projection: 0 = up, 1 = down. The activation is counted with the projection that
@@ -101,6 +107,11 @@ constexpr LayerArrow kArrows[] = {
     {{2, 2}, {1, 2}},
     {{1, 2}, {0, 2}},
     {{1, 2}, {1, 3}},
+    // Permutation.
+    {{0, 0}, {0, 1}},
+    {{6, 1}, {6, 0}},
+    {{6, 3}, {6, 2}},
+    {{0, 2}, {0, 3}},
     // What forward has kept.
     {{0, 1}, {1, 2}, true},
     {{2, 1}, {3, 2}, true},

@@ -90,6 +90,10 @@ ImU32 Theme::stage(engine::Stage stage) const {
       return rgb(0x7A6FD0);
     case engine::Stage::Activation:
       return rgb(0xA3B42E);
+    case engine::Stage::Permute:
+      return rgb(0x4FB3BF);
+    case engine::Stage::Unpermute:
+      return rgb(0xB86B8F);
     case engine::Stage::Check:
       return rgb(0x8C6D46);
     case engine::Stage::Other:

@@ -129,6 +129,8 @@ class CpuBackend final : public Backend {
       }
     }
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
+    ENGINE_ASSIGN(std::shared_ptr<const TokenRouting> token_routing,
+                  resolve_token_routing(request));
     const GroupedShape& shape = routing.shape;
     result.splits = shape.splits;
 
@@ -147,7 +149,8 @@ class CpuBackend final : public Backend {
                                                            .operands = operands_,
                                                            .buffers = buffers_,
                                                            .context = context,
-                                                           .progress = progress});
+                                                           .progress = progress,
+                                                           .token_routing = token_routing});
     const auto steps_with_errors = [&](int ran) {
       return routing.recording ? steps_to_measure(result.effective.measure, *routing.recording, ran)
                                : StepsToMeasure{};
@@ -194,7 +197,7 @@ class CpuBackend final : public Backend {
   Status load(const RunRequest& request, const GroupedShape& shape) {
     const std::vector<StepPart> parts = step_parts(request);
     const auto loaded = [](const LoadedOperands& operands, const StepPart& part) {
-      return operands.kept() && operands.key == operand_key(part.request, part.made);
+      return operands.kept() && operands.key == operand_key(part.loaded(), part.made);
     };
     if (std::ranges::equal(operands_, parts, loaded)) {
       const std::int64_t available = available_memory_bytes();
@@ -213,7 +216,7 @@ class CpuBackend final : public Backend {
     std::vector<LoadedOperands> fresh;
     for (const StepPart& part : parts) {
       ENGINE_ASSIGN(LoadedOperands operands,
-                    load_operands(part.request, plan.kept_bytes > 0, part.made));
+                    load_operands(part.loaded(), plan.kept_bytes > 0, part.made));
       fresh.push_back(std::move(operands));
     }
     operands_ = std::move(fresh);

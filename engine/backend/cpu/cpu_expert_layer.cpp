@@ -1,6 +1,7 @@
 #include "engine/backend/cpu/cpu_expert_layer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/activation/activate.h"
 
@@ -8,6 +9,20 @@ namespace engine {
 namespace {
 
 bool quantizes(const RunRequest& projection) { return traits_of(projection.recipe).quantizes(); }
+
+std::optional<TokenRows> make_tokens(const CpuExpertLayer::Setup& setup) {
+  if (setup.token_routing == nullptr) return std::nullopt;
+  const std::optional<OperandStore>& gradients = setup.down.gradients;
+  std::optional<TokenRows> made(
+      std::in_place, TokenRows::Setup{.request = setup.request,
+                                      .routing = setup.token_routing,
+                                      .x = setup.up.activations->source(),
+                                      .gradient = gradients ? &gradients->source() : nullptr,
+                                      .buffers = setup.buffers.tokens,
+                                      .context = setup.context});
+  made->set_splits(setup.shape.splits);
+  return made;
+}
 
 GroupedShape shape_of(const RunRequest& projection, const GroupedShape& shape) {
   return {.splits = shape.splits, .n = projection.shape.n, .k = projection.shape.k};
@@ -22,12 +37,14 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
       shape_(setup.shape),
       down_shape_(shape_of(down_request_, setup.shape)),
       tensors_(reserve_intermediates()),
+      tokens_(make_tokens(setup)),
       up_({.request = up_request_,
            .shape = shape_,
            .operands = setup.up,
            .buffers = setup.buffers.up,
            .context = setup.context,
            .outputs = outputs(Projection::Up),
+           .activations = token_activations(),
            .gradients = fed_gradients(),
            .symbols = kUpSymbols,
            .tag_stride = 2,
@@ -39,6 +56,7 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .context = setup.context,
              .outputs = outputs(Projection::Down),
              .activations = fed_activations(),
+             .gradients = token_gradients(),
              .late_activations = setup.request.expert_layer.recompute_activation,
              .symbols = kDownSymbols,
              .tag_stride = 2,
@@ -79,6 +97,18 @@ const std::uint16_t* CpuExpertLayer::da_of(int expert) const {
   return tensors_.da + up_.first_row(expert) * activated_columns();
 }
 
+std::vector<FedOperand> CpuExpertLayer::token_activations() const {
+  if (!tokens_) return {};
+  return std::vector<FedOperand>(static_cast<std::size_t>(setup_.request.layers),
+                                 {.input = tokens_->x()});
+}
+
+std::vector<FedOperand> CpuExpertLayer::token_gradients() const {
+  if (!tokens_ || !runs_backward()) return {};
+  return std::vector<FedOperand>(static_cast<std::size_t>(setup_.request.layers),
+                                 {.input = tokens_->dy()});
+}
+
 std::vector<FedOperand> CpuExpertLayer::fed_activations() const {
   std::vector<FedOperand> fed;
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
@@ -108,8 +138,10 @@ std::vector<LayerOutputs> CpuExpertLayer::outputs(Projection which) const {
     LayerOutputs& own = outputs.emplace_back();
     if (which == Projection::Down) {
       own.dx = tensors_.da;
+      if (tokens_) own.y = tokens_->y(layer);
     } else {
       own.y = tensors_.h + layer * tensors_.h_stride;
+      if (tokens_ && runs_backward()) own.dx = tokens_->dx(layer);
     }
   }
   return outputs;
@@ -184,9 +216,24 @@ void CpuExpertLayer::run_expert(int expert) {
   weight_gradients(0, expert);
 }
 
+void CpuExpertLayer::begin_experts() {
+  if (!tokens_) return;
+  tokens_->permute();
+  if (runs_backward()) tokens_->permute_gradient();
+}
+
+void CpuExpertLayer::end_experts() {
+  if (!tokens_) return;
+  tokens_->unpermute(0);
+  if (!runs_backward()) return;
+  tokens_->permute_gradient(0);
+  tokens_->unpermute_gradient(0);
+}
+
 void CpuExpertLayer::set_splits(const std::vector<std::int64_t>& splits) {
   shape_.splits = splits;
   down_shape_.splits = splits;
+  if (tokens_) tokens_->set_splits(splits);
   up_.set_splits(splits);
   down_.set_splits(splits);
 }
@@ -200,6 +247,7 @@ Status CpuExpertLayer::prepare() {
   if (runs_forward()) return {};
   const int casts = std::max(traits_of(up_request_.recipe).steps_to_settle(),
                              traits_of(down_request_.recipe).steps_to_settle());
+  if (tokens_) tokens_->permute();
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < shape_.num_experts(); ++expert) {
       if (!setup_.progress.advance(expert, 0.0)) return cancelled();
@@ -224,22 +272,29 @@ bool CpuExpertLayer::each_expert(Work&& work) {
 
 Status CpuExpertLayer::run_forward(WeightCast weights) {
   const bool quantize_weights = weights == WeightCast::Make;
+  if (tokens_) tokens_->permute();
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     if (!each_expert([&](int expert) { forward(layer, expert, quantize_weights); })) {
       return cancelled();
     }
+    if (tokens_) tokens_->unpermute(layer);
   }
   return {};
 }
 
 Status CpuExpertLayer::run_backward() {
   const bool delayed = setup_.request.linear.delayed_wgrad;
+  // dY is that of every layer, dp the layer's own.
+  for (int layer = 0; tokens_ && layer < setup_.request.layers; ++layer) {
+    tokens_->permute_gradient(layer);
+  }
   for (int layer = setup_.request.layers - 1; layer >= 0; --layer) {
     const bool done = each_expert([&](int expert) {
       backward(layer, expert);
       if (!delayed && setup_.progress.advance(expert, 1.0)) weight_gradients(layer, expert);
     });
     if (!done) return cancelled();
+    if (tokens_) tokens_->unpermute_gradient(layer);
   }
   for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
     if (!each_expert([&](int expert) { weight_gradients(layer, expert); })) return cancelled();
@@ -257,13 +312,15 @@ Status CpuExpertLayer::run(WeightCast weights) {
 
 std::unique_ptr<HostStep> make_host_step(const HostStepSetup& setup) {
   if (is_expert_layer(setup.request)) {
-    return std::make_unique<CpuExpertLayer>(CpuExpertLayer::Setup{.request = setup.request,
-                                                                  .shape = setup.shape,
-                                                                  .up = setup.operands.front(),
-                                                                  .down = setup.operands.back(),
-                                                                  .buffers = setup.buffers,
-                                                                  .context = setup.context,
-                                                                  .progress = setup.progress});
+    return std::make_unique<CpuExpertLayer>(
+        CpuExpertLayer::Setup{.request = setup.request,
+                              .shape = setup.shape,
+                              .up = setup.operands.front(),
+                              .down = setup.operands.back(),
+                              .buffers = setup.buffers,
+                              .context = setup.context,
+                              .progress = setup.progress,
+                              .token_routing = setup.token_routing});
   }
   return std::make_unique<CpuStep>(CpuStep::Setup{.request = setup.request,
                                                   .shape = setup.shape,

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/token_rows.h"
 #include "engine/model/projections.h"
 
 namespace engine {
@@ -19,6 +21,7 @@ struct LayerBuffers {
   Buffer<std::uint16_t> a;   // [tokens, columns of A]; of all layers where a later product reads it
   Buffer<std::uint16_t> da;  // [tokens, columns of A] of the last layer
   Buffer<std::uint16_t> dh;  // as a, [tokens, n]
+  TokenBuffers tokens;       // where the step begins at tokens
 };
 
 class CpuExpertLayer final : public HostStep {
@@ -31,6 +34,8 @@ class CpuExpertLayer final : public HostStep {
     LayerBuffers& buffers;
     RunContext context;
     StepProgress& progress;
+    /// resolve_token_routing() of the request; X and dY are then [tokens, k].
+    std::shared_ptr<const TokenRouting> token_routing = nullptr;
   };
   explicit CpuExpertLayer(const Setup& setup);
   // The projections refer to members.
@@ -47,8 +52,12 @@ class CpuExpertLayer final : public HostStep {
   double units() const override;
   std::int64_t reading_ns() const override { return up_.reading_ns() + down_.reading_ns(); }
 
-  /// All passes of one expert of layer 0, its weight gradients starting from zeros.
+  /// All passes of one expert of layer 0, its weight gradients starting from zeros. The rows of
+  /// tokens are there, from begin_experts().
   void run_expert(int expert);
+  /// Before and after run_expert() of every expert: what is done to tokens.
+  void begin_experts();
+  void end_experts();
 
   CpuStep& up() { return up_; }
   CpuStep& down() { return down_; }
@@ -73,6 +82,8 @@ class CpuExpertLayer final : public HostStep {
   /// Rows of an expert: H [rows, n] and dA [rows, columns of A].
   const std::uint16_t* h_of(int layer, int expert) const;
   const std::uint16_t* da_of(int expert) const;
+  /// Null where the step begins at rows.
+  const TokenRows* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
 
  private:
   /// Where the layer's own tensors are, and elements from one layer's to the next; 0 = all layers
@@ -90,6 +101,9 @@ class CpuExpertLayer final : public HostStep {
   /// The quantize kernels of this projection's operands compute the activation.
   bool fuses(Projection which) const;
   std::vector<FedOperand> fed_activations() const;
+  /// X and dY, where the layer makes them of tokens.
+  std::vector<FedOperand> token_activations() const;
+  std::vector<FedOperand> token_gradients() const;
   std::vector<FedOperand> fed_gradients() const;
   std::vector<LayerOutputs> outputs(Projection which) const;
   void forward(int layer, int expert, bool quantize_weights);
@@ -109,6 +123,7 @@ class CpuExpertLayer final : public HostStep {
   GroupedShape shape_;
   GroupedShape down_shape_;
   Intermediates tensors_;
+  std::optional<TokenRows> tokens_;
   // After what they refer to.
   CpuStep up_;
   CpuStep down_;
@@ -123,6 +138,7 @@ struct HostStepSetup {
   LayerBuffers& buffers;
   RunContext context;
   StepProgress& progress;
+  std::shared_ptr<const TokenRouting> token_routing = nullptr;  // as CpuExpertLayer::Setup's
 };
 std::unique_ptr<HostStep> make_host_step(const HostStepSetup& setup);
 

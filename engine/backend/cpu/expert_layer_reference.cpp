@@ -21,8 +21,76 @@ void ExpertLayerReference::read(LayerTensor tensor, const OperandStore& from,
   from.source().read_f32(first_row, rows(tensor), {room(tensor), static_cast<std::size_t>(values)});
 }
 
+/// Rows of this expert from those of their tokens.
+void ExpertLayerReference::gather(LayerTensor tensor, const OperandStore& from, bool weighted) {
+  const std::int64_t width = columns(tensor);
+  const TokenRouting& routing = layer_.tokens()->routing();
+  float* const values = room(tensor);
+  for (std::int64_t row = 0; row < rows(tensor); ++row) {
+    const std::int64_t copy = copies_[static_cast<std::size_t>(row)];
+    float* const target = values + row * width;
+    from.source().read_f32(copy / routing.top_k(), 1, {target, static_cast<std::size_t>(width)});
+    if (!weighted) continue;
+    const float p = routing.probabilities()[static_cast<std::size_t>(copy)];
+    for (std::int64_t c = 0; c < width; ++c) target[c] *= p;
+  }
+}
+
+std::vector<double>& ExpertLayerReference::sums(LayerTensor tensor) {
+  std::vector<double>& of = tensor == LayerTensor::YTokens    ? y_tokens_
+                            : tensor == LayerTensor::DXTokens ? dx_tokens_
+                                                              : dprobabilities_;
+  const LayerExtent extent = extent_of(layer_.request(), tensor);
+  of.resize(static_cast<std::size_t>(extent.rows * extent.columns), 0.0);
+  return of;
+}
+
+std::vector<float> ExpertLayerReference::of_tokens(LayerTensor tensor) const {
+  const std::vector<double>& of = tensor == LayerTensor::YTokens    ? y_tokens_
+                                  : tensor == LayerTensor::DXTokens ? dx_tokens_
+                                                                    : dprobabilities_;
+  return {of.begin(), of.end()};
+}
+
+void ExpertLayerReference::add_to_tokens(bool backward) {
+  const TokenRouting& routing = layer_.tokens()->routing();
+  const std::int64_t k = layer_.shape().k;
+  std::vector<double>& y_tokens = sums(LayerTensor::YTokens);
+  std::vector<float> dy(static_cast<std::size_t>(backward ? k : 0));
+  for (std::size_t row = 0; row < copies_.size(); ++row) {
+    const std::int64_t copy = copies_[row];
+    const std::int64_t token = copy / routing.top_k();
+    const double p = routing.probabilities()[static_cast<std::size_t>(copy)];
+    const float* const y = of(LayerTensor::Y) + static_cast<std::int64_t>(row) * k;
+    for (std::int64_t c = 0; c < k; ++c)
+      y_tokens[static_cast<std::size_t>(token * k + c)] += p * y[c];
+    if (!backward) continue;
+    layer_.down().operands().gradients->source().read_f32(token, 1, dy);
+    const float* const dx = of(LayerTensor::DX) + static_cast<std::int64_t>(row) * k;
+    std::vector<double>& dx_tokens = sums(LayerTensor::DXTokens);
+    double dot = 0.0;
+    for (std::int64_t c = 0; c < k; ++c) {
+      dx_tokens[static_cast<std::size_t>(token * k + c)] += dx[c];
+      dot += static_cast<double>(dy[static_cast<std::size_t>(c)]) * y[c];
+    }
+    sums(LayerTensor::DProbabilities)[static_cast<std::size_t>(copy)] = dot;
+  }
+  if (!backward) return;
+  // Also where no expert has a row.
+  sums(LayerTensor::DXTokens);
+  sums(LayerTensor::DProbabilities);
+}
+
 void ExpertLayerReference::compute(int expert) {
   expert_ = expert;
+  const TokenRows* const tokens = layer_.tokens();
+  copies_.assign(tokens == nullptr ? 0 : static_cast<std::size_t>(layer_.up().rows(expert)), 0);
+  for (std::size_t copy = 0; tokens != nullptr && copy < tokens->copy_rows().size(); ++copy) {
+    const std::int64_t row = tokens->copy_rows()[copy] - layer_.up().first_row(expert);
+    if (row >= 0 && row < std::ssize(copies_)) {
+      copies_[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(copy);
+    }
+  }
   CpuStep& up = layer_.up();
   CpuStep& down = layer_.down();
   const std::int64_t n = layer_.shape().n;
@@ -32,7 +100,11 @@ void ExpertLayerReference::compute(int expert) {
   const std::atomic<bool>* cancel = &layer_.context().progress.cancel;
   const bool bias = layer_.request().linear.bias;
 
-  read(LayerTensor::X, *up.operands().activations, up.first_row(expert));
+  if (tokens != nullptr) {
+    gather(LayerTensor::X, *up.operands().activations, false);
+  } else {
+    read(LayerTensor::X, *up.operands().activations, up.first_row(expert));
+  }
   read(LayerTensor::WUp, up.operands().weights.front(), expert * n);
   read(LayerTensor::WDown, down.operands().weights.front(), expert * k);
   float* const h = room(LayerTensor::H);
@@ -60,9 +132,16 @@ void ExpertLayerReference::compute(int expert) {
            .y = y,
            .cancel = cancel});
   if (bias) down.add_bias(0, expert, m, ElementType::Fp32, y);
-  if (!layer_.runs_backward()) return;
+  if (!layer_.runs_backward()) {
+    if (tokens != nullptr) add_to_tokens(false);
+    return;
+  }
 
-  read(LayerTensor::DY, *down.operands().gradients, up.first_row(expert));
+  if (tokens != nullptr) {
+    gather(LayerTensor::DY, *down.operands().gradients, true);
+  } else {
+    read(LayerTensor::DY, *down.operands().gradients, up.first_row(expert));
+  }
   product({.x = of(LayerTensor::DY),
            .w = of(LayerTensor::WDown),
            .w_transposed = true,
@@ -98,6 +177,7 @@ void ExpertLayerReference::compute(int expert) {
   };
   weight_gradient(LayerTensor::DY, LayerTensor::A, LayerTensor::DWDown);
   weight_gradient(LayerTensor::DH, LayerTensor::X, LayerTensor::DWUp);
+  if (tokens != nullptr) add_to_tokens(true);
 }
 
 }  // namespace engine

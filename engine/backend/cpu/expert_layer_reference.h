@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "engine/backend/cpu/cpu_expert_layer.h"
 
@@ -15,6 +16,8 @@ class ExpertLayerReference {
 
   /// Every tensor of one expert of layer 0; those of backward only if the step has such a pass.
   void compute(int expert);
+  /// Of a step that begins at tokens, after compute() of every expert: Yt, dXt or dp.
+  std::vector<float> of_tokens(LayerTensor tensor) const;
   /// FP32, in the shape of the expert's tensor; valid until the next compute().
   const float* of(LayerTensor tensor) const { return at(tensor).get(); }
   /// Rows and columns of that tensor of the expert.
@@ -27,10 +30,15 @@ class ExpertLayerReference {
     return tensors_[static_cast<std::size_t>(tensor)];
   }
   float* room(LayerTensor tensor) { return at(tensor).reserve(rows(tensor) * columns(tensor)); }
+  void gather(LayerTensor tensor, const OperandStore& from, bool weighted);
+  void add_to_tokens(bool backward);
+  std::vector<double>& sums(LayerTensor tensor);
   void read(LayerTensor tensor, const OperandStore& from, std::int64_t first_row);
 
   CpuExpertLayer& layer_;
   int expert_ = 0;
+  std::vector<std::int64_t> copies_;  // of the expert's rows: token * top_k + place
+  std::vector<double> y_tokens_, dx_tokens_, dprobabilities_;
   std::array<Buffer<float>, kLayerTensors.size()> tensors_;
 };
 

@@ -92,6 +92,17 @@ class Statistics {
     return row;
   }
 
+  /// After end_experts().
+  void add_tokens() {
+    const TokenRows* const tokens = layer_.tokens();
+    if (tokens == nullptr) return;
+    const ElementType type = layer_.request().recipe.high_precision;
+    if (layer_.runs_forward()) add_tokens_of(LayerTensor::YTokens, tokens->y_tokens(0), type);
+    if (!layer_.runs_backward()) return;
+    add_tokens_of(LayerTensor::DXTokens, tokens->dx_tokens(0), type);
+    add_tokens_of(LayerTensor::DProbabilities, tokens->probability_gradients(0), ElementType::Fp32);
+  }
+
   void finish(RunResult& result) {
     LayerResult& own = result.expert_layer.emplace();
     own.tensors = layer_tensors(layer_.request(), layer_.shape().splits);
@@ -110,6 +121,21 @@ class Statistics {
   }
 
  private:
+  void add_tokens_of(LayerTensor tensor, const void* values, ElementType type) {
+    const LayerExtent extent = extent_of(layer_.request(), tensor);
+    if (extent.rows == 0) return;
+    const std::vector<float> exact = reference_.of_tokens(tensor);
+    const std::int64_t offsets[2] = {0, extent.rows};
+    kernels::product_error_cpu({.product = values,
+                                .product_type = type,
+                                .reference = exact.data(),
+                                .row_offsets = offsets,
+                                .num_groups = 1,
+                                .capacity_rows = extent.rows,
+                                .columns = extent.columns,
+                                .errors = &errors_[static_cast<std::size_t>(tensor)]});
+  }
+
   bool exists(LayerTensor tensor) const {
     if (traits_of(tensor).backward) return layer_.runs_backward();
     return tensor != LayerTensor::Y || layer_.runs_forward();
@@ -277,6 +303,7 @@ class Statistics {
 
 Status CpuExpertLayer::measure_statistics(RunResult& result) {
   Statistics statistics(*this);
+  begin_experts();
   for (int expert = 0; expert < shape_.num_experts(); ++expert) {
     if (!setup_.progress.advance(expert, kStatisticsUnits)) return cancelled();
     run_expert(expert);
@@ -290,6 +317,8 @@ Status CpuExpertLayer::measure_statistics(RunResult& result) {
     if (setup_.progress.is_cancelled()) return cancelled();
     result.experts.push_back(row);
   }
+  end_experts();
+  statistics.add_tokens();
   result.backward = runs_backward();
   statistics.finish(result);
   return {};
@@ -299,6 +328,7 @@ Result<OutputErrors> CpuExpertLayer::measure_errors() {
   OutputErrors errors;
   ExpertLayerReference reference(*this);
   const ElementType type = request().recipe.high_precision;
+  begin_experts();
   for (int expert = 0; expert < shape_.num_experts(); ++expert) {
     if (!setup_.progress.advance(expert, kStatisticsUnits)) return cancelled();
     run_expert(expert);

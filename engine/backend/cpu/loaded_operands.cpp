@@ -33,13 +33,21 @@ double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, 
   const double passes = backward(request) ? 2.0 : 1.0;
   // H and A, dA and dH of all tokens.
   const double tensors = request.layers * tokens * (n + columns) * 2.0 * passes;
+  // Of tokens: X and dY, Y and dX of every layer, as rows and as tokens; the reference's sums in
+  // double, and their rounded values.
+  const auto own = static_cast<double>(tokens_of(request));
+  const double permuted =
+      own == 0 ? 0.0
+               : (tokens + own) * k * 2.0 * (1.0 + request.layers) * passes +
+                     (own * k * 12.0 + tokens * (16.0 + 4.0 * request.layers)) * passes;
   // Every tensor in FP32.
   const double reference = passes * (m * (n + columns + 2.0 * k) + n * k + k * columns) * 4.0;
   // An operand that the activation makes by itself; H, A and Y of another layer, A with its codes
   // and as FP32.
   const double made = m * std::max(n, columns) * 2.0;
   const double trial = m * (n + columns + k) * 2.0 + m * columns * (1.25 + 4.0 + 4.0);
-  return tensors + reference + made + (request.linear.passes == StepPasses::Backward ? 0.0 : trial);
+  return tensors + permuted + reference + made +
+         (request.linear.passes == StepPasses::Backward ? 0.0 : trial);
 }
 
 /// Memory of the passes other than one forward product: dY and its codes, codes of every layer and

@@ -55,6 +55,7 @@ class CudaRun {
     result_.recording = std::move(routing.recording);
     ENGINE_TRY(take_steps());
     plan_ = plan_step(result_, routing.shape, resources_.capability);
+    if (plan_.layer) plan_.layer->tokens = tokens_;
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
@@ -105,7 +106,9 @@ class CudaRun {
       steps.clear();
       for (const RecordedStep& step : result_.recording->steps) steps.push_back(step.splits);
     }
-    ENGINE_ASSIGN(splits_, RecordedSplits::create(std::move(steps), request_.int32_splits));
+    ENGINE_ASSIGN(tokens_, resolve_token_routing(request_));
+    ENGINE_ASSIGN(splits_,
+                  RecordedSplits::create(std::move(steps), request_.int32_splits, tokens_.get()));
     return {};
   }
 
@@ -488,6 +491,7 @@ class CudaRun {
   BuiltStep built_;
   DeviceStep* step_ = nullptr;  // of built_
   OutputCheck check_;
+  std::shared_ptr<const TokenRouting> tokens_;             // null = the step begins at rows
   RecordedSplits splits_;                                  // outlives the copies of route()
   ReplayDeadline eager_{request_.launch.deadline_factor};  // of launches without a graph
   std::optional<ReplayWatchdog> watchdog_;                 // none = replays have no deadline

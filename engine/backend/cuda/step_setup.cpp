@@ -34,7 +34,7 @@ class Upload {
          DeviceOperands& operands, cudaStream_t stream, RunContext context, double done,
          double share)
       : result_(result),
-        request_(part.request),
+        request_(part.loaded()),
         made_(part.made),
         config_(config),
         operands_(operands),
@@ -127,7 +127,7 @@ class Upload {
   }
 
   RunResult& result_;
-  const RunRequest& request_;
+  const RunRequest request_;
   const MadeOperands& made_;
   const StepConfig& config_;
   DeviceOperands& operands_;
@@ -267,7 +267,8 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
                   .passes = request.linear.passes,
                   .activation = traits_of(request.expert_layer.activation).formula,
                   .fused = request.expert_layer.fused_activation,
-                  .recompute = request.expert_layer.recompute_activation};
+                  .recompute = request.expert_layer.recompute_activation,
+                  .top_k = request.expert_layer.top_k};
     plan.layer->connect();
     const bool apart = request.launch.graphs != StepGraphs::One;
     for (StepConfig* config : {&plan.layer->up, &plan.layer->down}) {
@@ -284,7 +285,7 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
 std::vector<DeviceOperandKey> StepPlan::operand_keys() const {
   std::vector<DeviceOperandKey> keys;
   for (const StepPart& part : parts) {
-    const std::vector<DeviceOperandKey> more = device_operand_keys(part.request, part.made);
+    const std::vector<DeviceOperandKey> more = device_operand_keys(part.loaded(), part.made);
     keys.insert(keys.end(), more.begin(), more.end());
   }
   return keys;
@@ -314,20 +315,24 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   }
   const WorkScope scope(context.observer, {.stage = Stage::Memory});
   if (plan.layer) {
+    ExpertLayerConfig config = *plan.layer;
+    if (config.tokens == nullptr) {
+      ENGINE_ASSIGN(config.tokens, resolve_token_routing(result.effective));
+    }
     ExpertLayerStep::Operands layer_operands{.up = std::move(of_parts.front()),
                                              .down = std::move(of_parts.back())};
     if (plan.in_parts()) {
       ENGINE_ASSIGN(
           std::unique_ptr<MicroBatches> batches,
           MicroBatches::create(
-              std::move(library), *plan.layer, layer_operands,
+              std::move(library), config, layer_operands,
               {.in_flight = plan.launch.in_flight, .graph_pool = plan.launch.graph_pool}, stream));
       built.layer = &batches->first();
       built.step = std::move(batches);
       return built;
     }
     ENGINE_ASSIGN(std::unique_ptr<ExpertLayerStep> layer,
-                  ExpertLayerStep::create(std::move(library), *plan.layer,
+                  ExpertLayerStep::create(std::move(library), std::move(config),
                                           std::move(layer_operands), stream));
     built.layer = layer.get();
     built.step = std::move(layer);

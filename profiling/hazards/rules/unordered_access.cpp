@@ -47,7 +47,8 @@ bool may_clash(AllocationRole role) {
 
 bool prepares(Stage stage) {
   return stage == Stage::Offsets || stage == Stage::Amax || stage == Stage::Quantize ||
-         stage == Stage::Memory || stage == Stage::Dequantize || stage == Stage::Activation;
+         stage == Stage::Memory || stage == Stage::Dequantize || stage == Stage::Activation ||
+         stage == Stage::Permute || stage == Stage::Unpermute;
 }
 
 class Search {

@@ -390,6 +390,23 @@ TEST_F(MicroBatchesTest, TakesNoMoreMemoryThanIsPlanned) {
   }
 }
 
+TEST_F(MicroBatchesTest, OfTokensPermuteInTheirGraphs) {
+  for (const Scaling scaling : {Scaling::None, Scaling::Block}) {
+    for (const PoolSharing sharing : {PoolSharing::Shared, PoolSharing::OnePerGraph}) {
+      SCOPED_TRACE(std::string(name_of(scaling)) + ", " + std::string(name_of(sharing)));
+      RunRequest request = layer_request(scaling);
+      request.shape.tokens = 702;
+      request.expert_layer.top_k = 3;
+      request.launch.in_flight = 2;
+      request.launch.graph_pool = sharing;
+      const Result<RunResult> made = run(request);
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      expect_right(made.value());
+      ASSERT_THAT(made.value().graphs, SizeIs(4));
+    }
+  }
+}
+
 TEST_F(MicroBatchesTest, EachHasTheNextStepOfARecording) {
   const TemporaryFile file("steps.json",
                            "[[100, 200, 300, 100], [0, 700, 0, 0], [1, 2, 3, 4], [350, 0, 0, 350], "

@@ -13,9 +13,8 @@ struct LayerBench {
   explicit LayerBench(const RunRequest& wanted, bool keep = true)
       : request(wanted),
         shape(resolve_shape(request).value()),
-        up(load_operands(projection_of(request, Projection::Up), keep, {.gradients = true})
-               .value()),
-        down(load_operands(projection_of(request, Projection::Down), keep, {.activations = true})
+        up(load_operands(step_parts(request).front().loaded(), keep, {.gradients = true}).value()),
+        down(load_operands(step_parts(request).back().loaded(), keep, {.activations = true})
                  .value()),
         progress(shown),
         layer({.request = request,
@@ -24,7 +23,8 @@ struct LayerBench {
                .down = down,
                .buffers = buffers,
                .context = {shown, observer},
-               .progress = progress}) {}
+               .progress = progress,
+               .token_routing = resolve_token_routing(request).value()}) {}
 
   RunRequest request;
   GroupedShape shape;

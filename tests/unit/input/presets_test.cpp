@@ -68,6 +68,11 @@ TEST(Presets, OfAWholeLayerSetStepActivationAndBias) {
   EXPECT_EQ(request.step, StepKind::ExpertLayer);
   EXPECT_EQ(request.expert_layer.activation, LayerActivation::SwiGlu);
   EXPECT_FALSE(request.linear.bias);
+  // What divides the rows of one preset may not divide those of the next.
+  request.expert_layer.top_k = 5;
+  apply("Qwen3-30B-A3B layer", request);
+  EXPECT_EQ(request.expert_layer.top_k, 0);
+  apply("Mixtral 8x7B layer", request);
   // Its projections are linear steps, which keep what the request says of bias.
   request.linear.bias = true;
   apply("Mixtral 8x7B up", request);

@@ -1,0 +1,108 @@
+#include "engine/input/token_routing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "engine/input/recorded_routing.h"
+#include "engine/input/synthetic.h"
+#include "engine/model/projections.h"
+
+namespace engine {
+namespace {
+
+// What is drawn from the seed for different purposes must differ.
+constexpr std::uint64_t kOrderSalt = 0x544F4B;
+constexpr std::uint64_t kLogitSalt = 0x4C4F47;
+
+/// The tokens in an order that depends on the seed: an expert's rows are not neighbours in X.
+std::vector<std::int64_t> shuffled(std::int64_t tokens, std::uint64_t seed) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(tokens));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) {
+    const std::uint64_t draw = mix64(mix64(seed ^ kOrderSalt) ^ i);
+    std::swap(order[i - 1], order[draw % i]);
+  }
+  return order;
+}
+
+}  // namespace
+
+TokenRouting::TokenRouting(std::int64_t tokens, int top_k, std::uint64_t seed,
+                           std::vector<Step> recorded)
+    : tokens_(tokens), top_k_(top_k), seed_(seed), recorded_(std::move(recorded)) {
+  std::vector<double> weights(static_cast<std::size_t>(top_k));
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    double sum = 0.0;
+    for (int place = 0; place < top_k; ++place) {
+      const auto copy = static_cast<std::uint64_t>(token * top_k + place);
+      const std::uint64_t draw = mix64(mix64(seed ^ kLogitSalt) ^ copy);
+      double& weight = weights[static_cast<std::size_t>(place)];
+      weight = std::exp(4.0 * static_cast<double>(draw >> 11) * 0x1p-53 - 2.0);
+      sum += weight;
+    }
+    for (const double weight : weights) probabilities_.push_back(static_cast<float>(weight / sum));
+  }
+}
+
+std::vector<std::int32_t> TokenRouting::experts_of(std::span<const std::int64_t> splits) const {
+  for (const Step& step : recorded_) {
+    if (std::ranges::equal(step.splits, splits)) return step.experts;
+  }
+  return deal(splits);
+}
+
+/// One copy after the other, expert by expert, to the tokens in turn: a token gets two copies of an
+/// expert only where that has more copies than there are tokens.
+std::vector<std::int32_t> TokenRouting::deal(std::span<const std::int64_t> splits) const {
+  std::vector<std::int32_t> experts(static_cast<std::size_t>(tokens_ * top_k_), -1);
+  const std::vector<std::int64_t> order = shuffled(tokens_, seed_);
+  std::int64_t copy = 0;
+  for (std::size_t expert = 0; expert < splits.size(); ++expert) {
+    for (std::int64_t row = 0; row < splits[expert] && copy < std::ssize(experts); ++row, ++copy) {
+      const std::int64_t token = order[static_cast<std::size_t>(copy % tokens_)];
+      experts[static_cast<std::size_t>(token * top_k_ + copy / tokens_)] =
+          static_cast<std::int32_t>(expert);
+    }
+  }
+  return experts;
+}
+
+Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request) {
+  using Made = std::shared_ptr<const TokenRouting>;
+  const int top_k = request.expert_layer.top_k;
+  if (!is_expert_layer(request) || top_k == 0) return Made();
+  const std::int64_t tokens = tokens_of(request);
+  std::vector<TokenRouting::Step> steps;
+  if (request.routing.distribution == RoutingDistribution::File) {
+    ENGINE_ASSIGN(RoutingRecording recording,
+                  read_recording(request.routing, request.shape.num_experts, true));
+    const auto refuse = [&](std::string why) {
+      return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
+    };
+    if (recording.top_k != 0 && recording.top_k != top_k) {
+      return refuse(
+          fmt::format("its tokens choose {} experts each, but expert_layer.top_k is {}: "
+                      "set it to {}, or to 0 for rows that arrive permuted",
+                      recording.top_k, top_k, recording.top_k));
+    }
+    for (std::size_t i = 0; i < recording.token_experts.size(); ++i) {
+      std::vector<std::int32_t>& experts = recording.token_experts[i];
+      const std::int64_t own = std::ssize(experts) / top_k;
+      if (own > tokens) {
+        return refuse(
+            fmt::format("step {} has {} tokens, but the shape has room for {}: set "
+                        "shape.tokens to {} or more",
+                        recording.steps[i].step, own, tokens, own * top_k));
+      }
+      experts.resize(static_cast<std::size_t>(tokens * top_k), -1);
+      steps.push_back({.splits = recording.steps[i].splits, .experts = std::move(experts)});
+    }
+  }
+  return Made(std::make_shared<TokenRouting>(tokens, top_k, request.seed, std::move(steps)));
+}
+
+}  // namespace engine

@@ -1,0 +1,52 @@
+// Which experts every token of an expert layer chooses, and with which probabilities: what the step
+// permutes by when it begins at tokens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+
+class TokenRouting {
+ public:
+  /// Choices of a recorded step, [tokens, top_k]; -1 = dropped.
+  struct Step {
+    std::vector<std::int64_t> splits;  // [num_experts]
+    std::vector<std::int32_t> experts;
+  };
+
+  TokenRouting(std::int64_t tokens, int top_k, std::uint64_t seed, std::vector<Step> recorded = {});
+
+  std::int64_t tokens() const { return tokens_; }
+  int top_k() const { return top_k_; }
+
+  /// Experts of every token, [tokens, top_k], with exactly these splits: those of the first
+  /// recorded step that has them, else dealt out. Then a token's experts are distinct, unless a
+  /// split exceeds the number of tokens: only that expert is chosen by a token more than once. The
+  /// sum of the splits is at most tokens * top_k; choices beyond it are -1, as if dropped.
+  std::vector<std::int32_t> experts_of(std::span<const std::int64_t> splits) const;
+
+  /// [tokens, top_k], of the places of a token's experts and whatever these are: the softmax of
+  /// uniform logits in [-2, 2) that depend on (seed, token, place) alone.
+  const std::vector<float>& probabilities() const { return probabilities_; }
+
+ private:
+  std::vector<std::int32_t> deal(std::span<const std::int64_t> splits) const;
+
+  std::int64_t tokens_;
+  int top_k_;
+  std::uint64_t seed_;
+  std::vector<Step> recorded_;
+  std::vector<float> probabilities_;
+};
+
+/// Of a request's step; null where it begins at rows. A recording of experts of tokens has to have
+/// the request's top_k, and steps of at most its tokens.
+Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request);
+
+}  // namespace engine
