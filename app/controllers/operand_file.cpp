@@ -114,10 +114,7 @@ engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
 
 bool holds_integers(const FileReport& report) {
   return !report.tensors.empty() &&
-         std::ranges::all_of(report.tensors, [](const engine::TensorEntry& tensor) {
-           return tensor.dtype == "U8" || tensor.dtype == "I16" || tensor.dtype == "I32" ||
-                  tensor.dtype == "I64";
-         });
+         std::ranges::all_of(report.tensors, &engine::TensorEntry::integers);
 }
 
 engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,

@@ -159,9 +159,12 @@ constexpr RequestControl kControls[] = {
                         "or as said here",
              .words = "recording vllm sglang megatron",
              .choices = kRoutingNumbers}),
-    control("Routing", "routing.layer", "routing.layer", Number, "  Layer",
-            {.alone = "Layer of a recorded routing",
-             .tooltip = "Of the recording, from 0; every layer of the step is routed alike"}),
+    control(
+        "Routing", "routing.layer", "routing.layer", Number, "  Layer",
+        {.alone = "Layer of a recorded routing",
+         .tooltip =
+             "Of the recording, counted from 0 whatever numbers the file gives them; every layer "
+             "of the step is routed alike"}),
     control(
         "Routing", "routing.tokens_per_step", "routing.tokens_per_step", Number,
         "  Tokens per step",

@@ -188,6 +188,7 @@ engine::Result<engine::RunRequest> RunsController::fitted(const Opening& opening
 }
 
 void RunsController::take(FileReport&& report) {
+  if (report.superseded) return;  // the answer to the newer question is on its way
   if (asked_inspection_ == FileQuestion{report.path, report.asked}) asked_inspection_.reset();
   if (opening_ && opening_->file.path == report.path && !report.asked) fit_to(report);
   file_reports_.push_back(std::move(report));
@@ -293,6 +294,9 @@ void RunsController::take(WorkerHello&& hello) {
                                   : engine::GemmBackend::CpuReference;
   }
   asked_inspection_.reset();
+  // Of another machine perhaps, or from before the worker was lost.
+  file_reports_.clear();
+  greeted_ = true;
   const bool run = std::exchange(run_at_greeting_, false);
   if (opening_) {
     opening_->asked = false;

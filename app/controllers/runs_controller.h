@@ -86,6 +86,8 @@ class RunsController {
   /// What goes into a recording, each once.
   std::vector<Recorder::Record> take_results() { return std::exchange(results_, {}); }
   std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
+  /// Whether a worker has greeted since the last call: what an earlier one said of files is void.
+  bool take_greeting() { return std::exchange(greeted_, false); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
   /// Asks what a file holds, unless that question is still open.
   void inspect_file(const FileQuestion& question);
@@ -146,6 +148,7 @@ class RunsController {
   Orders<engine::AmaxHistoryRequest> histories_{&SessionState::history_error};
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
+  bool greeted_ = false;
   std::optional<Stall> stall_;
   std::optional<Opening> opening_;
   std::uint64_t openings_ = 0;

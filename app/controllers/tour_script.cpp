@@ -11,6 +11,7 @@
 #include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/input/routing_names.h"
 #include "engine/input/value_json.h"
 #include "engine/model/text.h"
 
@@ -66,6 +67,16 @@ double reading_seconds(const TourStep& step) {
 
 namespace {
 
+/// Whether a list of the object has a name that recordings of routing use.
+bool names_routing(const json& document) {
+  if (!document.is_object()) return false;
+  const auto items = document.items();
+  return std::any_of(items.begin(), items.end(), [](const auto& member) {
+    return member.value().is_array() &&
+           engine::numbers_by_name(member.key()) != engine::RoutingNumbers::Detect;
+  });
+}
+
 engine::Status read_routing(const std::string& path, TourScript& script) {
   engine::RoutingSpec routing;
   routing.distribution = engine::RoutingDistribution::File;
@@ -93,7 +104,7 @@ engine::Result<TourScript> load_tour(const std::string& path) {
     ENGINE_TRY(read_routing(path, script));
     return script;
   }
-  if (document.contains("logical_count") || document.contains("routed_experts")) {
+  if (names_routing(document)) {
     ENGINE_TRY(read_routing(path, script));
     return script;
   }

@@ -98,10 +98,12 @@ struct FileReport {
   std::vector<engine::TensorEntry> tensors;
   std::optional<engine::RoutingSpec> asked = {};     // FileQuestion::routing
   std::optional<engine::RoutingFacts> routing = {};  // none: it is no recording, or see `error`
+  /// A newer question about routing came before this one was answered: nothing else is said.
+  bool superseded = false;
   template <int = 0>
   static constexpr auto fields() {
     return engine::fields<&FileReport::path, &FileReport::error, &FileReport::tensors,
-                          &FileReport::asked, &FileReport::routing>();
+                          &FileReport::asked, &FileReport::routing, &FileReport::superseded>();
   }
 };
 struct LogReport {

@@ -5,16 +5,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
 #include "app/protocol/convert.h"
 #include "app/protocol/paths.h"
-#include "engine/input/recorded_routing.h"
-#include "engine/input/regular_file.h"
-#include "engine/input/tensor_source.h"
 
 namespace app {
 namespace {
@@ -137,37 +133,11 @@ void CommandReader::refuse(std::uint64_t id, const engine::Error& error) {
   static_cast<void>(sender_.answer(id, RunError{.error = error}).ok());
 }
 
-namespace {
-
-engine::Status describe(const FileQuestion& question, FileReport& report) {
-  report.asked = question.routing;
-  if (question.routing) {
-    ENGINE_ASSIGN(report.routing, engine::inspect_routing(*question.routing));
-    return {};
-  }
-  ENGINE_ASSIGN(report.tensors, engine::inspect_file(question.path));
-  if (std::ranges::any_of(report.tensors, &engine::TensorEntry::usable)) return {};
-  // Integers are no operand, but may be a recording.
-  engine::RoutingSpec routing;
-  routing.distribution = engine::RoutingDistribution::File;
-  routing.path = question.path;
-  engine::Result<engine::RoutingFacts> facts = engine::inspect_routing(routing);
-  if (facts.ok()) report.routing = std::move(facts).value();
-  return {};
-}
-
-}  // namespace
-
 void CommandReader::inspect(const wire::InspectFile& command) {
-  FileReport report{.path = command.path(), .error = {}, .tensors = {}};
-  const engine::Result<FileQuestion> question = from_wire(command);
-  engine::Status read = question.ok() ? describe(question.value(), report) : question.error();
-  const engine::Status pages = engine::check_missing_pages();
-  if (!pages.ok()) read = pages;
-  if (!read.ok()) report.error = read.error().message;
-  wire::Frame frame;
-  *frame.mutable_file_inspected() = to_wire(report);
-  static_cast<void>(sender_.send(frame).ok());
+  engine::Result<FileQuestion> question = from_wire(command);
+  if (question.ok()) return files_.put(std::move(question).value());
+  const FileReport report{.path = command.path(), .error = question.error().message, .tensors = {}};
+  static_cast<void>(sender_.report(report).ok());
 }
 
 }  // namespace app

@@ -1,5 +1,5 @@
-// Takes the window's commands, on the main thread. Never waits for the engine: orders go into a
-// slot, and only what needs no backend is answered here.
+// Takes the window's commands, on the main thread. Waits neither for the engine nor for a disk:
+// orders go into a slot, questions about files to a thread, and only greetings are answered here.
 #pragma once
 
 #include <mutex>
@@ -7,6 +7,7 @@
 
 #include "app/protocol/framing.h"
 #include "app/protocol/worker_link.h"
+#include "app/worker/file_questions.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
 #include "app/worker/order_slot.h"
@@ -18,8 +19,13 @@ inline constexpr int kExitMalformed = 5;  // the window sent something that is n
 
 class CommandReader {
  public:
-  CommandReader(int descriptor, FrameSender& sender, OrderSlot& orders, IdleReadings& readings)
-      : descriptor_(descriptor), sender_(sender), orders_(orders), readings_(readings) {}
+  CommandReader(int descriptor, FrameSender& sender, OrderSlot& orders, FileQuestions& files,
+                IdleReadings& readings)
+      : descriptor_(descriptor),
+        sender_(sender),
+        orders_(orders),
+        files_(files),
+        readings_(readings) {}
 
   /// Runs until the stream ends, the window says so, or the stream cannot be trusted. Returns the
   /// exit code.
@@ -39,6 +45,7 @@ class CommandReader {
   int descriptor_;
   FrameSender& sender_;
   OrderSlot& orders_;
+  FileQuestions& files_;
   IdleReadings& readings_;
   FrameDecoder decoder_;
   std::mutex greeting_mutex_;  // guards the three below

@@ -14,6 +14,12 @@ engine::Status FrameSender::send(const wire::Frame& frame) {
   return written;
 }
 
+engine::Status FrameSender::report(const FileReport& report) {
+  wire::Frame frame;
+  *frame.mutable_file_inspected() = to_wire(report);
+  return send(frame);
+}
+
 engine::Status FrameSender::answer(std::uint64_t id, const Answer& answer) {
   wire::Frame frame;
   *frame.mutable_answer() = to_wire(id, answer);

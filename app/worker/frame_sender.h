@@ -8,6 +8,7 @@
 #include "app/protocol/descriptor.h"
 #include "app/protocol/framing.h"
 #include "app/protocol/orders.h"
+#include "app/protocol/worker_link.h"
 #include "engine/model/error.h"
 
 namespace app {
@@ -19,6 +20,7 @@ class FrameSender {
   /// the stream intact; a failed write breaks it permanently.
   engine::Status send(const wire::Frame& frame);
   engine::Status answer(std::uint64_t id, const Answer& answer);
+  engine::Status report(const FileReport& report);
   /// The reader has gone: the worker should end.
   bool broken() const { return broken_.load(); }
 

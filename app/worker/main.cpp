@@ -1,6 +1,6 @@
 // expertscope-worker: speaks frames on stdin and stdout, runs requests, and ends with its window.
-// Threads: this one reads commands, one runs the engine, one pulses, one reads the device while
-// nothing runs; CUPTI adds its own.
+// Threads: this one reads commands, one runs the engine, one reads files that are asked about, one
+// pulses, one reads the device while nothing runs; CUPTI adds its own.
 #include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -19,6 +19,7 @@
 #include "app/worker/command_reader.h"
 #include "app/worker/end_worker.h"
 #include "app/worker/engine_loop.h"
+#include "app/worker/file_questions.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/order_slot.h"
 #include "app/worker/pulse.h"
@@ -28,6 +29,7 @@
 namespace {
 
 constexpr std::chrono::seconds kEngineGrace{2};
+constexpr std::chrono::seconds kFilesGrace{1};
 constexpr int kExitWrongCall = 2;
 
 /// Restarts this program with OpenMP threads that sleep while they wait. By default they spin: next
@@ -61,7 +63,9 @@ int work(const app::BackendOptions& options) {
   app::OrderSlot orders(progress);
   app::EngineLoop engine_loop(sender, orders, progress);
   app::IdleReadings readings(progress, {});
-  app::CommandReader reader(STDIN_FILENO, sender, orders, readings);
+  app::FileQuestions files(
+      [&](const app::FileReport& report) { static_cast<void>(sender.report(report).ok()); });
+  app::CommandReader reader(STDIN_FILENO, sender, orders, files, readings);
 
   int code = 0;
   bool engine_ended = false;
@@ -78,9 +82,11 @@ int work(const app::BackendOptions& options) {
         app::end_worker);
     code = reader.read_until_end();
     orders.close();
+    // A reading checks its flag too, unless its disk does not answer.
+    const bool files_ended = files.close(kFilesGrace);
     // A run checks its cancel flag between stages; one that is stuck in the driver never will.
     engine_ended = engine_done.get_future().wait_for(kEngineGrace) == std::future_status::ready;
-    if (!engine_ended) ::_exit(code);
+    if (!engine_ended || !files_ended) ::_exit(code);
     engine_thread.join();
   }
   return code;

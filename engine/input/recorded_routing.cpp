@@ -9,24 +9,36 @@
 #include <utility>
 
 #include "engine/input/routing_kind.h"
+#include "engine/input/routing_layers.h"
+#include "engine/input/routing_numbers.h"
 #include "engine/model/projections.h"
 
 namespace engine {
 namespace {
 
-/// Of one layer: 8 million tokens with 8 experts each.
-constexpr std::int64_t kMaxLayerNumbers = std::int64_t{1} << 26;
 /// Rows that tell whether a layer has experts at all.
 constexpr std::int64_t kRowsOfPlaceholders = 64;
 
 Error refuse_recording(const RoutingSpec& spec, const std::string& why) {
-  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", spec.path, why)};
+  return routing_error(spec.path, why);
 }
+
+/// What a Reader reads from; all of it outlives the reader.
+struct ReaderInput {
+  const RoutingSpec& spec;
+  const RoutedNumbers& numbers;
+  const RoutedLayer& layer;
+  const HowToRead& how;
+};
 
 class Reader {
  public:
-  Reader(const RoutingSpec& spec, RoutedLayer layer, int num_experts, bool with_choices)
-      : spec_(spec), layer_(std::move(layer)), experts_(num_experts), with_choices_(with_choices) {}
+  Reader(const ReaderInput& input, int num_experts)
+      : spec_(input.spec),
+        numbers_(input.numbers),
+        layer_(input.layer),
+        how_(input.how),
+        experts_(num_experts) {}
 
   Result<RoutingRecording> read() {
     RoutingRecording recording{.source = layer_.source,
@@ -46,9 +58,10 @@ class Reader {
     ENGINE_ASSIGN(const std::int64_t chosen, check_steps(recording.file_steps));
     recording.steps.reserve(static_cast<std::size_t>(chosen));
     for (std::int64_t i = 0; i < chosen; ++i) {
+      ENGINE_TRY(check_cancel());
       ENGINE_ASSIGN(RecordedStep step, read_step((spec_.first_step + i) % recording.file_steps));
       recording.steps.push_back(std::move(step));
-      if (!with_choices_ || counts()) continue;
+      if (!how_.with_choices || counts()) continue;
       recording.top_k = static_cast<int>(layer_.pieces.front().columns);
       recording.token_experts.push_back(choices_of((spec_.first_step + i) % recording.file_steps));
     }
@@ -58,6 +71,11 @@ class Reader {
  private:
   bool counts() const { return layer_.numbers == RoutingNumbers::Counts; }
 
+  Status check_cancel() const {
+    if (how_.cancel == nullptr || !how_.cancel->load(std::memory_order_relaxed)) return {};
+    return Error{ErrorCode::Cancelled, spec_.path + " is no longer asked about"};
+  }
+
   std::int64_t steps_of(const RoutedRows& piece) const {
     if (counts()) return piece.rows;
     if (piece.rows == 0) return 0;
@@ -66,12 +84,13 @@ class Reader {
 
   Status check_sizes() const {
     std::int64_t numbers = 0;
-    for (const RoutedRows& piece : layer_.pieces) numbers += piece.rows * piece.columns;
-    if (numbers > kMaxLayerNumbers) {
+    for (const RoutedRows& piece : layer_.pieces) {
+      numbers += piece.rows * piece.columns;
+      if (numbers <= kMaxLayerNumbers) continue;
       return refuse_recording(
-          spec_, fmt::format("a layer of {} holds {} numbers; at most {} are read: save fewer "
-                             "tokens",
-                             layer_.source, numbers, kMaxLayerNumbers));
+          spec_, fmt::format("a layer of {} holds more than {} numbers, the most that are read: "
+                             "save fewer tokens",
+                             layer_.source, kMaxLayerNumbers));
     }
     if (!counts() || spec_.tokens_per_step == 0) return {};
     return refuse_recording(
@@ -99,6 +118,7 @@ class Reader {
     std::int64_t placeholders = 0;
     for (const RoutedRows& piece : layer_.pieces) {
       for (std::int64_t row = 0; row < piece.rows; ++row) {
+        ENGINE_TRY(check_cancel());
         if (is_placeholder(piece, row)) {
           ++placeholders;
           continue;
@@ -134,11 +154,10 @@ class Reader {
   /// Every token names one expert top_k times.
   Status no_experts() const {
     for (int layer = 0; layer < layer_.layers; ++layer) {
-      RoutingSpec other = spec_;
-      other.layer = layer;
-      const Result<RoutedLayer> opened = open_routed_layer(other);
-      if (!opened.ok() || opened.value().pieces.empty()) break;
-      const RoutedRows& piece = opened.value().pieces.front();
+      ENGINE_TRY(check_cancel());
+      const Result<RoutedLayer> other = layer_of(numbers_, layer);
+      if (!other.ok() || other.value().pieces.empty()) break;
+      const RoutedRows& piece = other.value().pieces.front();
       for (std::int64_t row = 0; row < std::min(piece.rows, kRowsOfPlaceholders); ++row) {
         if (is_placeholder(piece, row)) continue;
         return refuse_recording(
@@ -172,9 +191,9 @@ class Reader {
         std::min<std::int64_t>(kMaxRecordedSteps, kMaxRecordedSplits / std::max(experts_, 1));
     if (chosen <= most) return chosen;
     return refuse_recording(
-        spec_, fmt::format("{} steps of {} experts are {}; at most {} are replayed: set "
+        spec_, fmt::format("{} steps of {} experts are too many; at most {} are replayed: set "
                            "routing.steps to {} or less{}",
-                           chosen, experts_, "too many", most, most,
+                           chosen, experts_, most, most,
                            counts() ? "" : ", or routing.tokens_per_step to more"));
   }
 
@@ -215,7 +234,8 @@ class Reader {
       ENGINE_TRY(copy_counts(piece, within, step));
     } else {
       const std::int64_t tokens = tokens_of_step(piece);
-      count_ids(piece, within * tokens, std::min((within + 1) * tokens, piece.rows), step);
+      ENGINE_TRY(
+          count_ids(piece, within * tokens, std::min((within + 1) * tokens, piece.rows), step));
     }
     step.rows = std::accumulate(step.splits.begin(), step.splits.end(), std::int64_t{0});
     if (step.rows > kMaxDimension) {
@@ -242,9 +262,10 @@ class Reader {
     return {};
   }
 
-  static void count_ids(const RoutedRows& piece, std::int64_t first, std::int64_t end,
-                        RecordedStep& step) {
+  Status count_ids(const RoutedRows& piece, std::int64_t first, std::int64_t end,
+                   RecordedStep& step) const {
     for (std::int64_t row = first; row < end; ++row) {
+      ENGINE_TRY(check_cancel());
       if (is_placeholder(piece, row)) {
         step.dropped += piece.columns;
         continue;
@@ -254,12 +275,14 @@ class Reader {
         ++(id < 0 ? step.dropped : step.splits[static_cast<std::size_t>(id)]);
       }
     }
+    return {};
   }
 
   const RoutingSpec& spec_;
-  RoutedLayer layer_;
+  const RoutedNumbers& numbers_;
+  const RoutedLayer& layer_;
+  const HowToRead how_;
   int experts_;
-  bool with_choices_;
   int highest_ = -1;
   std::vector<std::int64_t> first_step_of_;  // a piece
 };
@@ -279,14 +302,17 @@ std::int64_t RoutingRecording::dropped() const {
 }
 
 Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts,
-                                        bool with_choices) {
-  ENGINE_ASSIGN(RoutedLayer layer, open_routed_layer(spec));
+                                        const HowToRead& how) {
+  ENGINE_ASSIGN(const RoutingFile file, read_routing_file(spec.path));
+  ENGINE_ASSIGN(const RoutedNumbers numbers, meant_numbers(spec, file));
+  ENGINE_ASSIGN(const RoutedLayer layer, layer_of(numbers, spec.layer));
   if (layer.pieces.empty()) return refuse_recording(spec, layer.source + " holds no step");
-  return Reader(spec, std::move(layer), num_experts, with_choices).read();
+  const ReaderInput input{.spec = spec, .numbers = numbers, .layer = layer, .how = how};
+  return Reader(input, num_experts).read();
 }
 
-Result<RoutingFacts> inspect_routing(const RoutingSpec& spec) {
-  ENGINE_ASSIGN(const RoutingRecording recording, read_recording(spec, 0));
+Result<RoutingFacts> inspect_routing(const RoutingSpec& spec, const std::atomic<bool>* cancel) {
+  ENGINE_ASSIGN(const RoutingRecording recording, read_recording(spec, 0, {.cancel = cancel}));
   return RoutingFacts{.source = recording.source,
                       .numbers = recording.numbers,
                       .experts = recording.experts,

@@ -1,19 +1,25 @@
-// A routing file as a recording: rows per expert, step by step, of one layer. It is recognised what
-// the numbers are, and said:
+// A routing file as a recording: rows per expert, step by step, of one layer. Detects which of
+// these the file holds, and reports it:
 //
-//   rows per expert    [experts] (one step), [steps, experts], [steps, layers, experts]; the last
-//   is
-//                      SGLang's logical_count
-//   experts of tokens  [tokens, top_k], [tokens, layers, top_k] (vLLM's routed_experts),
-//                      [sequences, tokens, layers, top_k]; by layer, as Megatron's RouterReplay
-//                      records them: [layers, tokens, top_k], [steps, layers, tokens, top_k], or
-//                      tensors [tokens, top_k] whose names have the numbers of layer and step
+//   rows per expert
+//     [experts]                              one step
+//     [steps, experts]
+//     [steps, layers, experts]               SGLang's logical_count
+//   experts of tokens
+//     [tokens, top_k]
+//     [tokens, layers, top_k]                vLLM's routed_experts
+//     [sequences, tokens, layers, top_k]
+//   experts of tokens, by layer              Megatron's RouterReplay
+//     [layers, tokens, top_k]
+//     [steps, layers, tokens, top_k]
+//     a tensor [tokens, top_k] for each layer, or each step and layer, numbered in its name
 //
-// from .npy and .safetensors of uint8, int16, int32 or int64, or from JSON lists, also as members
-// of an object. Tokens of one step stand together: RoutingSpec::tokens_per_step of them form a
-// step.
+// Read from .npy and .safetensors files of uint8, int16, int32 or int64, and from JSON lists, also
+// as members of an object. Layers are counted from 0, whatever numbers the file gives them. Tokens
+// of one step stand together: RoutingSpec::tokens_per_step of them form a step.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,10 +47,16 @@ struct RoutingRecording {
   std::int64_t dropped() const;
 };
 
+struct HowToRead {
+  bool with_choices = false;  // also RoutingRecording::token_experts
+  /// Once another thread sets it, what is left is not read, and the error is Cancelled.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
 /// `num_experts`: of the shape, which every id must be below and every list of counts as long as; 0
 /// = as many as the file has. Only `spec.path` and what is only for a file are read.
 Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts,
-                                        bool with_choices = false);
+                                        const HowToRead& how = {});
 
 /// What a recording means for a step's sizes: what a worker tells of a file before it is run.
 struct RoutingFacts {
@@ -69,7 +81,8 @@ struct RoutingFacts {
                       engine::field<&RoutingFacts::dropped>(kCount)};
   }
 };
-Result<RoutingFacts> inspect_routing(const RoutingSpec& spec);
+Result<RoutingFacts> inspect_routing(const RoutingSpec& spec,
+                                     const std::atomic<bool>* cancel = nullptr);
 
 /// `request` with the sizes that follow from the recording: experts, tokens, and as many iterations
 /// as it takes to replay every step once.

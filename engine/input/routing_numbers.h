@@ -1,5 +1,5 @@
 // Integers of a routing file as tables, whatever the format: .npy, .safetensors or JSON. What they
-// mean is decided in recorded_routing.cpp. Files are untrusted: sizes are bounded, and a table's
+// mean is decided in routing_kind.cpp. Files are untrusted: sizes are bounded, and a table's
 // elements are checked to be there before it is handed out.
 #pragma once
 
@@ -15,6 +15,9 @@
 #include "engine/model/error.h"
 
 namespace engine {
+
+/// InvalidArgument, with the path before `why`.
+Error routing_error(const std::string& path, const std::string& why);
 
 /// Element `index` of integers that may start at any byte.
 std::int64_t integer_at(StoredType type, std::span<const std::byte> bytes, std::int64_t index);
@@ -33,19 +36,25 @@ struct IntegerTable {
   std::string words() const;
 };
 
-/// One list of JSON lists [tokens, top_k], whose lengths differ between steps and layers.
-struct RaggedTable {
-  std::int64_t step = 0;
-  std::int64_t layer = 0;
-  IntegerTable table;
+/// A JSON list of lists [tokens, top_k] whose lengths differ between steps and layers.
+struct RaggedList {
+  std::string name;
+  std::int64_t layers = 1;
+  std::vector<IntegerTable> tokens;  // by step, and within a step by layer
 };
 
-/// What a routing file holds: one table, or one for each step and layer.
+/// A tensor or list that holds no table of integers.
+struct UnreadList {
+  std::string name;
+  std::string why;  // a sentence
+};
+
+/// What a routing file holds, each of the three in the file's order.
 struct RoutingFile {
-  std::vector<IntegerTable> tables;  // those with integers, at least one unless `ragged` has some
-  std::vector<RaggedTable> ragged;   // of a JSON list that is no rectangle
+  std::vector<IntegerTable> tables;  // at least one, unless `ragged` has some
+  std::vector<RaggedList> ragged;
+  std::vector<UnreadList> unread;
   bool json = false;
-  std::vector<std::string> others;  // names of tensors that hold no integers
   // What the tables refer to.
   std::shared_ptr<const TensorFile> tensors;
   std::shared_ptr<const std::vector<std::int64_t>> values;
@@ -53,5 +62,11 @@ struct RoutingFile {
 
 /// By the path's extension. Refuses what holds no integers.
 Result<RoutingFile> read_routing_file(const std::string& path);
+
+/// A list of a JSON document, or those that are members of an object. Refuses what holds none.
+Result<RoutingFile> read_json_lists(const std::string& path);
+
+/// "'name': why", to stand behind the path.
+std::string words_of(const UnreadList& list);
 
 }  // namespace engine

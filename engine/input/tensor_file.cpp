@@ -135,6 +135,11 @@ std::int64_t stored_size(StoredType type) {
   return 8;
 }
 
+bool is_integer(StoredType type) {
+  return type == StoredType::U8 || type == StoredType::I16 || type == StoredType::I32 ||
+         type == StoredType::I64;
+}
+
 std::string element_name(const StoredTensor& tensor) {
   switch (tensor.type) {
     case StoredType::Unusable:

@@ -39,6 +39,7 @@ Result<TensorFile> open_tensor_file(const std::string& path);
 Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape);
 std::string shape_text(const std::vector<std::int64_t>& shape);
 std::int64_t stored_size(StoredType type);  // bytes per element; 0 for Unusable
+bool is_integer(StoredType type);           // may be routing; never an operand
 /// "BF16", whichever way the file spells it; what the file says where it cannot be used.
 std::string element_name(const StoredTensor& tensor);
 

@@ -330,9 +330,10 @@ Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
     entry.dtype = element_name(tensor);
     entry.shape = tensor.shape;
     entry.usable = is_operand(tensor.type);
+    entry.integers = is_integer(tensor.type);
     if (tensor.type == StoredType::Unusable) {
       entry.reason = tensor.reason;
-    } else if (!entry.usable) {
+    } else if (entry.integers) {
       entry.reason = integer_reason();
     } else if (tensor.shape.size() != 2 && tensor.shape.size() != 3) {
       entry.usable = false;

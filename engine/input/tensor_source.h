@@ -57,11 +57,12 @@ struct TensorEntry {
   std::string dtype;  // "BF16", "F32", ...; of a type that cannot be used what the file says
   std::vector<std::int64_t> shape;
   bool usable = false;
-  std::string reason;  // why not usable
+  std::string reason;     // why not usable
+  bool integers = false;  // no operand, but perhaps a recording of routing
   template <int = 0>
   static constexpr auto fields() {
     return engine::fields<&TensorEntry::name, &TensorEntry::dtype, &TensorEntry::shape,
-                          &TensorEntry::usable, &TensorEntry::reason>();
+                          &TensorEntry::usable, &TensorEntry::reason, &TensorEntry::integers>();
   }
 };
 

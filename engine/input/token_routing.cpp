@@ -79,7 +79,8 @@ Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunReque
   std::vector<TokenRouting::Step> steps;
   if (request.routing.distribution == RoutingDistribution::File) {
     ENGINE_ASSIGN(RoutingRecording recording,
-                  read_recording(request.routing, request.shape.num_experts, true));
+                  read_recording(request.routing, request.shape.num_experts,
+                                 {.with_choices = true}));
     const auto refuse = [&](std::string why) {
       return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
     };

@@ -24,7 +24,7 @@ inline constexpr int kMaxAlignment = 4096;
 inline constexpr int kMaxLayers = 8;
 inline constexpr int kMaxStreams = 16;
 inline constexpr int kMaxMicroBatches = 1024;
-inline constexpr int kMaxTopK = 64;
+inline constexpr int kMaxTopK = 64;  // experts of a token; routers choose 1 to 16
 inline constexpr double kMinDeadlineFactor = 2.0;
 inline constexpr double kMaxDeadlineFactor = 10000.0;
 
@@ -111,9 +111,9 @@ struct RoutingSpec {
   std::string path;  // only for File, as everything below the alignment: .json, .npy, .safetensors
   /// Every split but the last non-empty one is a multiple of this; 1 = any.
   std::int64_t alignment = 1;
-  std::string tensor = {};  // in the file; empty = the only one, or one with a usual name
+  std::string tensor = {};  // in the file; empty = the only one, or the one with a usual name
   RoutingNumbers numbers = RoutingNumbers::Detect;
-  int layer = 0;  // of the recording; every layer of the step is routed alike
+  int layer = 0;  // of the recording, counted from 0; every layer of the step is routed alike
   /// Iteration i of the run has the splits of step first_step + i % steps, counted round the end of
   /// the recording. 0 steps = all.
   std::int64_t first_step = 0;

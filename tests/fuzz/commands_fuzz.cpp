@@ -44,7 +44,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t 
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // Of these only the readings have a thread, which idles.
+  // The readings have a thread, which idles; that of the files ends with every input.
   static engine::RunProgress progress;
   static app::IdleReadings readings(progress, {});
   static const int pipe_in = open_or_die(::memfd_create("commands", MFD_CLOEXEC));
@@ -59,7 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const fuzz::CostLimit limit(size);
     app::FrameSender sender{app::UniqueFd(open_or_die(::dup(pipe_out)))};
     app::OrderSlot orders(progress);
-    app::CommandReader reader(pipe_in, sender, orders, readings);
+    app::FileQuestions files(
+        [&](const app::FileReport& report) { static_cast<void>(sender.report(report).ok()); });
+    app::CommandReader reader(pipe_in, sender, orders, files, readings);
     reader.backends_ready({});
     const int code = reader.read_until_end();
     fuzz::require(code == 0 || code == app::kExitRefused || code == app::kExitMalformed,

@@ -30,6 +30,7 @@ std::vector<std::string> seeds() {
           npy(header_of("<i2", "2, 3, 2"), 24),
           npy(header_of("<i4", "2, 2, 3"), 48),
           npy(header_of("|u1", "2, 2, 2, 1"), 8),
+          npy(header_of("<i2", "4611686018427387904, 0"), 0),
           npy(header_of(">f4", "3, 2"), 24),
           npy(header_of("<f4", "0, 2"), 0),
           npy(header_of("|O", "2,"), 16),
@@ -46,7 +47,7 @@ std::vector<std::string> dictionary() {
           "-1",        "0",        "4294967296",
           "{",         "}",        "[",
           "\n",        "16777216", "'<i2'",
-          "'|u1'"};
+          "'|u1'",     "67108864"};
 }
 
 }  // namespace fuzz

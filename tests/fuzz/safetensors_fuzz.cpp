@@ -30,6 +30,7 @@ std::vector<std::string> seeds() {
                   R"("e.1.w":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
                   4),
       safetensors(R"({"logical_count":{"dtype":"I32","shape":[2,1,3],"data_offsets":[0,24]}})", 24),
+      safetensors(R"({"x":{"dtype":"I16","shape":[67108864,2,0],"data_offsets":[0,0]}})", 0),
       safetensors(R"({"step0.layer3":{"dtype":"I16","shape":[2,2],"data_offsets":[0,8]},)"
                   R"("step0.layer4":{"dtype":"I16","shape":[1,2],"data_offsets":[8,12]},)"
                   R"("step1.layer3":{"dtype":"U8","shape":[2,1],"data_offsets":[12,14]},)"

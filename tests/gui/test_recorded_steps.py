@@ -1,4 +1,7 @@
 """A routing recorded over several steps: opened, replayed, scrubbed with mouse and keys, the slowest chosen."""
+import os
+import time
+
 import pytest
 
 from test_files import give_path, value
@@ -86,6 +89,20 @@ def test_steps_are_scrubbed_with_mouse_and_keys_and_the_slowest_is_a_click_away(
     window.settle()
     window.xdotool("click", 1)
     at_step(window, int(slowest[0]))
+
+
+def test_a_file_that_is_written_anew_is_read_again(window, tmp_path):
+    path = tmp_path / "routed_experts.npy"
+    assert f"up to {2 * 64 * STEPS - 1} rows" in value(window, "routing.recording")
+    np.save(tmp_path / "shorter.npy", np.load(path)[:128])
+    os.replace(tmp_path / "shorter.npy", path)
+    # Nobody says that it has changed: the rail asks again while it is looked at.
+    deadline = time.monotonic() + 30
+    while "up to 255 rows" not in value(window, "routing.recording"):
+        assert time.monotonic() < deadline, value(window, "routing.recording")
+        window.xdotool("mousemove", 700 + int(10 * time.monotonic()) % 50, 500)
+        window.settle()
+    assert "1 of 1 step" in value(window, "routing.recording")
 
 
 def test_another_layer_and_a_wrong_choice_are_said(window, tmp_path):

@@ -266,9 +266,11 @@ app::RunError stalled_run() {
           .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};
 }
 
-/// The file as its name says: "x-768-384.npy" holds one FP32 tensor [768, 384].
+/// The file as its name says: "x-768-384.npy" holds one FP32 tensor [768, 384], and a question
+/// about "superseded.npy" is.
 void describe(const std::string& path) {
   app::FileReport report{.path = path, .error = {}, .tensors = {}};
+  report.superseded = path.find("superseded") != std::string::npos;
   engine::TensorEntry tensor;
   tensor.dtype = "F32";
   tensor.usable = true;

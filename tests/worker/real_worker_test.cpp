@@ -301,6 +301,8 @@ TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   EXPECT_FALSE(found.asked.has_value());
   ASSERT_TRUE(found.routing.has_value()) << found.error;
   EXPECT_EQ(found.routing->source, "vLLM routed_experts, int16 [3, 1, 2]");
+  ASSERT_EQ(found.tensors.size(), 1U);
+  EXPECT_TRUE(found.tensors[0].integers);
   std::remove((path + ".json").c_str());
   std::remove((path + ".npy").c_str());
 }

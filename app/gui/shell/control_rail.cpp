@@ -52,6 +52,7 @@ void ControlRail::file_inspected(const FileReport& report) {
     routing_.asked = *report.asked;
     routing_.facts = report.routing;
     routing_.error = report.error;
+    routing_.answered_at = std::chrono::steady_clock::now();
     return;
   }
   for (FileField& field : files_) {
@@ -59,6 +60,14 @@ void ControlRail::file_inspected(const FileReport& report) {
     field.tensors = report.tensors;
     field.error = report.error;
   }
+}
+
+void ControlRail::forget_files() {
+  for (FileField& field : files_) {
+    field.tensors.clear();
+    field.error.clear();
+  }
+  routing_.asked.reset();
 }
 
 void ControlRail::follow(const engine::RunRequest& request) {

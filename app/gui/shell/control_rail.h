@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,6 +44,8 @@ class ControlRail {
 
   /// What the worker read from a file that the rail asked about.
   void file_inspected(const FileReport& report);
+  /// Another worker answers from now on: every file is asked about again.
+  void forget_files();
   /// The request was set elsewhere: the text fields show its paths.
   void follow(const engine::RunRequest& request);
 
@@ -114,6 +117,7 @@ class ControlRail {
     std::optional<engine::RoutingSpec> asked;  // what the rest answers
     std::optional<engine::RoutingFacts> facts;
     std::string error;
+    std::chrono::steady_clock::time_point answered_at = {};
   } routing_;
   float footer_height_ = 0;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <numeric>
 
 #include "app/controllers/operand_file.h"
@@ -18,6 +19,10 @@
 
 namespace app {
 namespace {
+
+/// How long what is said of a routing file is believed. Only a frame asks again, and an idle window
+/// draws none.
+constexpr std::chrono::seconds kAskedAgainAfter{2};
 
 /// Texts for an operand's file.
 struct OperandText {
@@ -225,8 +230,11 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
   engine::RoutingSpec question = request.routing;
   question.alignment = 1;  // does not change what is in the file
   const bool answered = routing_.asked == question;
+  // The file may have been written anew: a worker that finds it unchanged does not read it again.
+  const bool outdated = answered && !wishes_.inspect &&
+                        std::chrono::steady_clock::now() - routing_.answered_at > kAskedAgainAfter;
   // A recording does not decide which files the worker opens.
-  if (!answered && context_->read_only.empty()) {
+  if ((!answered || outdated) && context_->read_only.empty()) {
     wishes_.inspect = FileQuestion{.path = question.path, .routing = question};
   }
   if (!answered) return;

@@ -3,6 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "engine/input/value_json.h"
 
 namespace app {
 namespace {
@@ -48,6 +54,33 @@ TEST(TourScript, AWrongStepIsNamed) {
   script.steps[1] = step("small", "{}");
   script.steps[1].preset = "Nothing";
   EXPECT_THAT(request_of_step(script, 1, kNoPresets).error().message, HasSubstr("tour step small"));
+}
+
+/// What load_tour() makes of a file with this text.
+engine::Result<TourScript> loaded(const std::string& text) {
+  const std::string path =
+      ::testing::TempDir() + "expertscope_tour_" + std::to_string(::getpid()) + ".json";
+  std::ofstream(path) << text;
+  engine::Result<TourScript> script = load_tour(path);
+  std::remove(path.c_str());
+  return script;
+}
+
+TEST(TourScript, ARecordingOfRoutingIsKnownByTheNameOfItsList) {
+  for (const std::string name :
+       {"logical_count", "routed_experts", "tokens_per_expert", "splits", "layer_0.router"}) {
+    const auto script = loaded("{\"rank\": 0, \"" + name + "\": [[3, 1], [0, 4]]}");
+    ASSERT_TRUE(script.ok()) << name << ": " << script.error().message;
+    EXPECT_TRUE(script.value().routing.has_value()) << name;
+  }
+  // Neither a request nor a tour is one, whatever its members are called.
+  const auto request = loaded(engine::to_json_text(engine::RunRequest()));
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_TRUE(request.value().request.has_value());
+  TourScript tour;
+  tour.steps = {step("layer", "{}")};
+  EXPECT_FALSE(loaded(tour_text(tour)).value().steps.empty());
+  EXPECT_FALSE(loaded(R"({"layers": 2})").value().routing.has_value()) << "no list";
 }
 
 }  // namespace

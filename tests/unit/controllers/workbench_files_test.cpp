@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -154,6 +157,48 @@ TEST_F(TensorTest, OpenedDuringATourChangesTheUsersOwnRequestAndLive) {
   EXPECT_TRUE(state().live);
   EXPECT_EQ(state().requested.seed, before_.seed);
   EXPECT_EQ(state().requested.shape.tokens, 64);
+}
+
+TEST_F(TensorTest, AnotherWorkerIsAskedAboutFilesAnew) {
+  EXPECT_TRUE(runs().take_greeting());
+  EXPECT_FALSE(runs().take_greeting()) << "told once";
+  runs().inspect_file({.path = "/x-3-4.npy"});
+  std::vector<FileReport> reports;
+  const auto answered = [&] {
+    std::ranges::move(runs().take_file_reports(), std::back_inserter(reports));
+    return !reports.empty();
+  };
+  ASSERT_TRUE(tick_until(answered));
+  runs().start_worker("");
+  ASSERT_TRUE(tick_until([&] { return runs().take_greeting(); }));
+  reports.clear();
+  runs().inspect_file({.path = "/x-3-4.npy"});
+  EXPECT_TRUE(tick_until(answered));
+}
+
+TEST_F(TensorTest, ASupersededQuestionHasNoAnswer) {
+  runs().inspect_file({.path = "/superseded-1-2.npy"});
+  const auto later = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  ASSERT_TRUE(tick_until([&] { return std::chrono::steady_clock::now() > later; }));
+  runs().inspect_file({.path = "/x-3-4.npy"});
+  std::vector<FileReport> reports;
+  ASSERT_TRUE(tick_until([&] {
+    std::ranges::move(runs().take_file_reports(), std::back_inserter(reports));
+    return !reports.empty();
+  }));
+  EXPECT_THAT(reports, SizeIs(1));
+  EXPECT_EQ(reports.front().path, "/x-3-4.npy");
+}
+
+TEST(OperandFile, IntegersAreNone) {
+  engine::TensorEntry entry;
+  entry.integers = true;
+  FileReport report{.path = "/f.npy", .error = {}, .tensors = {entry}};
+  EXPECT_TRUE(holds_integers(report));
+  report.tensors.push_back({});
+  EXPECT_FALSE(holds_integers(report));
+  report.tensors.clear();
+  EXPECT_FALSE(holds_integers(report));
 }
 
 engine::TensorEntry tensor(const std::string& name, std::vector<std::int64_t> shape,

@@ -143,7 +143,7 @@ TEST(RecordedRouting, ReadsMegatronsTensorPerLayerAndStep) {
                             {"step_1.layers.3.topk", "I64", "1, 2", {0, 2}, 8},
                             {"step_1.layers.7.topk", "I64", "1, 2", {1, 0}, 8}}));
   RoutingSpec spec = spec_of(file);
-  EXPECT_EQ(source_of(spec), "Megatron RouterReplay 'step_{}.layers.{}.topk', 4 tensors");
+  EXPECT_EQ(source_of(spec), "Megatron RouterReplay 'step_{}.layers.{}.topk', 4 tensors, layer 3");
   EXPECT_THAT(splits_of(spec, 3), ElementsAre(Splits{1, 2, 1}, Splits{1, 0, 1}));
   spec.layer = 1;
   EXPECT_THAT(splits_of(spec, 3), ElementsAre(Splits{1, 1, 2}, Splits{1, 1, 0}));
@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(
                      ".safetensors",
                      safetensors_integers({{"x", "F32", "1", {0}, 4}}),
                      nothing,
-                     {"tensor 'x'", "F32", "int64"}},
+                     {"'x'", "F32", "int64"}},
         BadRecording{"FiveDimensions",
                      ".npy",
                      npy_integers("<i2", "1, 1, 1, 1, 2", {0, 1}),
@@ -336,6 +336,28 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecording{"MixedLater", ".json", "[[1], [[2]]]", nothing, {"a list", "numbers"}},
         BadRecording{"TooDeep", ".json", "[[[[[1]]]]]", nothing, {"4 deep"}},
         BadRecording{"ObjectOfTexts", ".json", R"({"a": ["x"]})", nothing, {"integer"}},
+        BadRecording{"ManyRowsOfNothing",
+                     ".npy",
+                     npy_integers("<i2", "4611686018427387904, 0", {}),
+                     [](auto& s) { s.numbers = RoutingNumbers::Vllm; },
+                     {"4611686018427387904", "67108864"}},
+        BadRecording{"WiderThanAnyRouterChooses",
+                     ".npy",
+                     npy_integers("<i2", "1, 65", std::vector<std::int64_t>(65, 1)),
+                     [](auto& s) { s.numbers = RoutingNumbers::Vllm; },
+                     {"65 experts", "1 to 64", "routing.numbers to counts"}},
+        BadRecording{"SecondRaggedMember",
+                     ".json",
+                     R"({"logical_count": [[3, 1]], "output_ids": [[1, 2], [3]]})",
+                     [](auto& s) { s.tensor = "output_ids"; },
+                     {"'output_ids'", "differ in length"}},
+        BadRecording{"CollidingNumbers",
+                     ".safetensors",
+                     safetensors_integers({{"layer_1", "I16", "1, 2", {0, 1}, 2},
+                                           {"layer_01", "I16", "1, 2", {0, 1}, 2},
+                                           {"layer_2", "I16", "1, 2", {0, 1}, 2}}),
+                     nothing,
+                     {"'layer_1'", "'layer_01'", "rename one"}},
         BadRecording{"Counts16",
                      ".npy",
                      npy_integers("<i2", "2, 3", {900, 2, 3, 1, 5, 3}),

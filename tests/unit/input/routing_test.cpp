@@ -161,7 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSplits{"Fraction", ".json", "[50.5, 49.5]", 1, {"entry 0", "integer"}},
                     BadSplits{"NotAList", ".json", "{\"a\": 1}", 1, {"JSON list"}},
                     BadSplits{"Nested", ".json", "[[50], [50]]", 1, {"1 splits", "2 experts"}},
-                    BadSplits{"DeepNesting", ".json", std::string(200000, '['), 1, {"JSON list"}},
+                    BadSplits{
+                        "DeepNesting", ".json", std::string(200000, '['), 1, {"deeper than 64"}},
                     BadSplits{"Misaligned", ".json", "[50, 50]", 16, {"expert 0 is 50", "16"}},
                     BadSplits{"WrongType", ".npy", npy_splits("<f4", {1}), 1, {"'<f4'", "int64"}},
                     BadSplits{"NotNpy", ".npy", "[50, 50]", 1, {"not a .npy"}},
