@@ -16,8 +16,10 @@
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
+#include "engine/input/free_output.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/values.h"
 
 namespace app::cli {
 namespace {
@@ -144,13 +146,14 @@ int check_complete(std::optional<std::ofstream>& file, const std::string& path) 
       {engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or a disk error", path)});
 }
 
-/// Once it is known that there will be rows: an order that fails leaves and empties no file.
+/// Once it is known that there will be rows: an order that fails leaves no file.
 engine::Status open_output(const std::string& path, std::optional<std::ofstream>& file) {
   if (path.empty()) return {};
   const engine::Status regular = engine::check_regular_file(path);
   if (!regular.ok() && regular.error().code != engine::ErrorCode::NotFound) {
     return engine::Error{regular.error().code, regular.error().message + "; choose another file"};
   }
+  ENGINE_TRY(engine::require_new_file(path));
   file.emplace(path, std::ios::trunc);
   if (*file) return {};
   return engine::Error{engine::ErrorCode::Io,
@@ -215,7 +218,9 @@ void add_bench_command(CLI::App& program, Action& chosen) {
   options->steps.add_to(command);
   options->window.add_to(command);
   command.add_flag("--json", options->json, "Print one JSON object per row");
-  command.add_option("--out", options->output, "Write the JSON objects to this file too")
+  command
+      .add_option("--out", options->output,
+                  "Write the JSON objects to this file too, which must not exist yet")
       ->option_text("FILE");
   options->worker.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return bench(*options); }; });

@@ -36,7 +36,7 @@ engine::Result<RoutingDistribution> find_routing(const std::string& name) {
   }
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("--routing is '{}'{}; it must be of {}", name,
+      fmt::format("--routing is '{}'{}; it must be one of {}", name,
                   known ? "" : engine::nearest_name(kRouting, name), fmt::join(rules, ", "))};
 }
 

@@ -137,13 +137,13 @@ void add_compare_command(CLI::App& program, Action& chosen) {
       ->delimiter(',')
       ->transform(enumerator(engine::kType<engine::Scaling>));
   command
-      .add_option("--timed_launches", options->comparison.timed_launches,
+      .add_option("--timed-launches", options->comparison.timed_launches,
                   "Timed launches of each recipe and direction; 0 = numerics only")
       ->capture_default_str();
-  command.add_option("--sample_row", options->comparison.sample_row, "First row of the sample")
+  command.add_option("--sample-row", options->comparison.sample_row, "First row of the sample")
       ->capture_default_str();
   command
-      .add_option("--sample_column", options->comparison.sample_column,
+      .add_option("--sample-column", options->comparison.sample_column,
                   "First column of the sample")
       ->capture_default_str();
   command

@@ -21,6 +21,7 @@
 #include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
 #include "engine/gemm/library_file.h"
+#include "engine/input/free_output.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
@@ -48,17 +49,13 @@ int could_not_run(const engine::Error& error) {
 }
 
 engine::Status check_files(const std::string& recording, const std::string& report) {
-  std::error_code error;
-  if (!recording.empty() && std::filesystem::exists(recording, error)) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("{} already exists; choose another file", recording)};
-  }
   if (const engine::Status regular = engine::check_regular_file(report);
       !report.empty() && !regular.ok() && regular.error().code == engine::ErrorCode::Io) {
     return engine::Error{regular.error().code, regular.error().message + "; choose another file"};
   }
   for (const std::string& path : {recording, report}) {
     if (path.empty()) continue;
+    ENGINE_TRY(engine::require_new_file(path));
     std::string folder = std::filesystem::path(path).parent_path().string();
     if (folder.empty()) folder = ".";
     if (::access(folder.c_str(), W_OK) != 0) {
@@ -287,9 +284,10 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
                   "Prove findings of this rule only; can be given several times")
       ->option_text("ID")
       ->allow_extra_args(false);
-  command.add_flag("!--no-markers", options->visit.markers,
-                   "Replay without the marker board, which shows where a replay is and costs a "
-                   "little");
+  // As a callback: CLI11 would print "--no-markers{false}" for a flag that clears.
+  command.add_flag_callback(
+      "--no-markers", [options] { options->visit.markers = false; },
+      "Replay without the marker board, which shows where a replay is and costs a little");
   command
       .add_option("--deadline", options->visit.deadline_seconds,
                   "Seconds that one replay may take (default: from the times of eager launches)")
@@ -302,7 +300,9 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->option_text("FOLDER")
       ->check(existing_folder());
   command.add_flag("--json", options->json, "Print the report as JSON");
-  command.add_option("--report", options->report, "Also write the report as Markdown")
+  command
+      .add_option("--report", options->report,
+                  "Also write the report as Markdown to this file, which must not exist yet")
       ->option_text("FILE");
   command
       .add_option("--record", options->record,

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -54,6 +56,24 @@ engine::Status write_page(const profiling::Session& session, const ExportOptions
   return file.commit();
 }
 
+/// A range that holds nothing would give a trace that says nothing.
+engine::Status check_range(const profiling::Session& session, const ExportOptions& options) {
+  if (options.chrome.empty() || !std::isfinite(options.from_ms)) return {};
+  const profiling::TraceChoice choice = choice_of(options);
+  if (choice.run && *choice.run >= session.runs.size()) return {};  // refused with its own words
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    if (choice.run && *choice.run != i) continue;
+    for (const profiling::ActivityRecord& record : session.runs[i].activity.records) {
+      last_ns = std::max(last_ns, record.start_ns);
+    }
+  }
+  if (choice.range.begin_ns <= last_ns) return {};
+  return engine::Error{engine::ErrorCode::InvalidArgument,
+                       fmt::format("--from is {} ms; the last record starts at {:.3f} ms",
+                                   options.from_ms, 1e-6 * static_cast<double>(last_ns))};
+}
+
 int export_session(const ExportOptions& options) {
   if (options.run > 0 && options.chrome.empty() && options.page.empty()) {
     return report({.code = engine::ErrorCode::InvalidArgument,
@@ -71,6 +91,9 @@ int export_session(const ExportOptions& options) {
     if (const engine::Status free = engine::require_new_file(file); !free.ok()) {
       return report(free.error());
     }
+  }
+  if (const engine::Status range = check_range(session.value(), options); !range.ok()) {
+    return report(range.error());
   }
   if (!options.csv.empty()) {
     if (const engine::Status free = engine::require_empty_folder(options.csv); !free.ok()) {

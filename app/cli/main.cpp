@@ -132,6 +132,8 @@ std::string no_option(const Reached& at, const std::string& argument) {
   for (const CLI::Option* one : options_of(*at.command)) {
     for (const std::string& word : one->get_lnames()) known.push_back("--" + word);
   }
+  // Without a command's name the window is opened, but the program's options may be meant.
+  if (at.title == "open") known.emplace_back("--version");
   return fmt::format("{} has no option {}{}", at.title, name, engine::suggestion(name, known));
 }
 
@@ -207,6 +209,15 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
     says = not_held(*at.command);
   } else if (is(static_cast<const CLI::ExcludesError*>(nullptr))) {
     says = what + ": leave out one of them";
+  }
+  // Of a group of options CLI11 says "At least 1 option from [--chrome,--csv] is required".
+  if (constexpr std::string_view kGroup = "At least 1 option from ["; what.starts_with(kGroup)) {
+    std::string names = what.substr(kGroup.size(), what.find(']') - kGroup.size());
+    for (std::size_t at_comma = 0; (at_comma = names.find(',', at_comma)) != std::string::npos;) {
+      names.replace(at_comma, 1, ", ");
+      at_comma += 2;
+    }
+    says = fmt::format("one of {} is required", names);
   }
   if (says.empty()) says = what;
   return fmt::format("{}; see expertscope {}{}--help", says, at.title, at.title.empty() ? "" : " ");

@@ -31,6 +31,12 @@ constexpr OtherName kOtherNames[] = {
     {"linear.passes", "fwd", "forward"},           {"linear.passes", "fprop", "forward"},
     {"linear.passes", "bwd", "backward"},          {"step", "layer", "expert-layer"}};
 
+/// As the command line writes it: "recipe.amax-epsilon".
+std::string dashed(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 std::string_view own_name(std::string_view field, std::string_view text) {
   const auto* const found = std::ranges::find_if(
       kOtherNames, [&](const OtherName& one) { return one.field == field && one.said == text; });
@@ -76,7 +82,7 @@ void RequestOptions::add_to(CLI::App& command) {
   for (RequestOption& one : request_options()) {
     Field& field = fields_.emplace_back(Field{.is = std::move(one)});
     field.option = command
-                       .add_option(fmt::format("--{}", fmt::join(field.is.names, ",--")),
+                       .add_option(dashed(fmt::format("--{}", fmt::join(field.is.names, ",--"))),
                                    field.text, field.is.expected)
                        ->option_text(" ")
                        ->group(kFieldsGroup);
@@ -93,7 +99,7 @@ std::string RequestOptions::given() const {
   if (!request_file_.empty()) return "--request";
   if (!preset_.empty()) return "--preset";
   for (const Field& field : fields_) {
-    if (field.option->count() > 0) return "--" + field.is.path;
+    if (field.option->count() > 0) return dashed("--" + field.is.path);
   }
   return {};
 }
@@ -114,7 +120,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
     if (field.option->count() == 0) continue;
     if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path,
                           std::string(own_name(field.is.path, field.text)))) {
-      return refuse(fmt::format("--{} is '{}'{}; it must be {}", field.is.path, field.text,
+      return refuse(fmt::format("--{} is '{}'{}; it must be {}", dashed(field.is.path), field.text,
                                 engine::nearest_name(*field.is.type, field.text),
                                 field.is.expected));
     }

@@ -18,7 +18,7 @@ namespace app::cli {
 
 /// Under which the help lists the fields.
 inline constexpr const char* kFieldsGroup =
-    "Fields of the request (as in its JSON; - and _ are the same)";
+    "Fields of the request (its JSON writes _ instead of -; here both are read)";
 
 /// A field of a request as an option.
 struct RequestOption {

@@ -88,7 +88,7 @@ engine::Result<engine::RunRequest> sized_by_recording(const RunOptions& options,
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
   if (!options.request_log.empty()) {
     if (const std::string given =
-            options.recorded_routing.empty() ? options.request.given() : "--recorded_routing";
+            options.recorded_routing.empty() ? options.request.given() : "--recorded-routing";
         !given.empty()) {
       return engine::Error{engine::ErrorCode::InvalidArgument,
                            fmt::format("--requests runs the requests of {} as they are; leave out "
@@ -244,10 +244,10 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "Record the run to this file, which must not exist yet")
       ->option_text("FILE");
   command.add_flag(
-      "--with_comparison", options->comparison,
+      "--with-comparison", options->comparison,
       "Afterwards compare every recipe on X of the (first) request, kept in the recording");
   command
-      .add_option("--with_history", options->history_steps,
+      .add_option("--with-history", options->history_steps,
                   "Afterwards step delayed scaling on X of the (first) request, with an outlier "
                   "at step 8, kept in the recording")
       ->option_text("STEPS")
@@ -265,7 +265,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "tours), run in order on one worker; with --json each result is one line")
       ->option_text("FILE");
   command
-      .add_option("--recorded_routing", options->recorded_routing,
+      .add_option("--recorded-routing", options->recorded_routing,
                   "Replay the routing of this file (.npy, .safetensors, .json): splits by step, or "
                   "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
                   "are the file's unless given")

@@ -53,6 +53,10 @@ engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options
   std::vector<std::string> varied;
   std::string fixed;
   for (const std::string& name : options.axes.empty() ? kDefaultAxes : options.axes) {
+    if (std::ranges::find(varied, name) != varied.end()) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("--axes names '{}' twice; name it once", name)};
+    }
     const char* field = std::ranges::find(kAxes, name, &Axis::name)->field;
     if (!options.request.given_field(field)) {
       varied.push_back(name);

@@ -159,7 +159,11 @@ TEST(LayerModel, TheSentenceNamesTheLargest) {
   run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.99}};
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
   run.result.expert_layer->error_sources.clear();
-  EXPECT_THAT(model_of(run).sentence(), HasSubstr("did not measure it"));
+  // A step that has a forward pass is not told to choose one.
+  run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("run its request again"));
+  run.result.effective.linear.passes = engine::StepPasses::Backward;
+  EXPECT_THAT(model_of(run).sentence(), HasSubstr("choose a step that has one"));
   run.result.effective.recipe.scaling = engine::Scaling::None;
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("quantizes nothing"));
 }

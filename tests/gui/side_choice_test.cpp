@@ -70,7 +70,29 @@ TEST(SideChoice, ASecondRecordingBecomesB) {
   EXPECT_EQ(sides.b().runs.front(), view.second_runs[0]);
   EXPECT_EQ(sides.a().runs.front(), view.runs[0]);
   EXPECT_EQ(sides.offered().size(), 3U);
-  EXPECT_TRUE(sides.titles()[2].starts_with("second: 1. "));
+}
+
+TEST(SideChoice, ASecondRecordingStandsBesideTheRunOnScreen) {
+  SessionView view;
+  SideChoice sides;
+  view.runs = {run_of(), run_of()};
+  view.live_runs = 1;
+  view.session_path = "/data/today/a.session";
+  view.run = view.runs[1];
+  sides.follow(view);
+  view.second_runs = {run_of()};
+  view.second_path = "/data/yesterday/b.session";
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.run);
+  EXPECT_TRUE(sides.titles()[1].starts_with("a: 1. "));
+  EXPECT_TRUE(sides.titles()[2].starts_with("b: 1. "));
+  // A side that the user has chosen stays.
+  sides.choose_a(sides.offered()[0]);
+  view.second_runs = {run_of()};
+  view.second_path = "/data/yesterday/a.session";
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[0]);
+  EXPECT_TRUE(sides.titles()[2].starts_with("a (second): 1. "));
 }
 
 /// The blocks stand in random order: the first may be B's.

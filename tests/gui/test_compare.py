@@ -182,6 +182,25 @@ def test_a_second_recording_can_be_compared(open_window, program, tmp_path):
     assert not window.state()["from_file"]
 
 
+def test_a_second_recording_stands_beside_the_recorded_run_on_screen(open_window, program, tmp_path):
+    """Not beside a run that the worker has made meanwhile, which nobody asked for."""
+    for name, recipe in (("first", "fp8-block"), ("other", "bf16")):
+        record(program, tmp_path / f"{name}.session", "--recipe", recipe, "--iterations", "8")
+    window = open_window(str(tmp_path / "first.session"))
+    window.wait("a live run beside the recorded one", lambda m: m["state"]["runs"] == 2, 60)
+    compare(window)
+    window.click("compare.open")
+    window.wait("the dialog", shown("file.path"))
+    window.settle()
+    window.click("file.path")
+    window.xdotool("type", "--delay", 15, str(tmp_path / "other.session"))
+    window.settle()
+    window.click("file.accept")
+    window.wait("the second recording", lambda m: m["state"]["second_runs"] == 1)
+    window.wait("the pair", lambda m: value(window, "compare.b").startswith("other: 1."))
+    assert value(window, "compare.a").startswith("first: 1.")
+
+
 def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
     window = open_window()
     window.wait_for_result()

@@ -143,6 +143,19 @@ def drop(window, *paths):
                    check=True, timeout=20)
 
 
+def test_the_dialog_lists_everything_that_opens(open_window):
+    window = open_window()
+    window.wait_for_result()
+    opens = ["x.npy", "x.safetensors", "routing.json", "log.jsonl", "graph.dot", "run.session"]
+    for name in [*opens, "notes.txt"]:
+        (window.folder / name).write_text("")
+    window.key("ctrl+o")
+    current = window.wait("the list", lambda m: any(c["id"] == "file.run.session" for c in m["controls"]))
+    listed = {c["id"].removeprefix("file.") for c in current["controls"]}
+    assert listed.issuperset(opens) and "notes.txt" not in listed
+    window.press("Escape")
+
+
 def test_dropped_files(open_window, tmp_path):
     window = open_window()
     window.wait_for_result()

@@ -305,6 +305,24 @@ def test_every_step_outlines_the_panel_it_speaks_of(open_window, name):
         window.key("Right")
 
 
+def test_the_outlined_panel_is_scrolled_into_view_and_covers_no_bar(open_window):
+    """At 160 % the Doctor page scrolls: its last step speaks of a card at the lower end."""
+    window = open_window(str(TOURS / "workspace_bug.json"), "--text-scale", "1.6", width=1920, height=1080)
+    window.wait("the tour", lambda m: tour_state(m).get("shown") == "true", 60)
+    window.key("space")
+    for number in range(1, 5):
+        at_step(window, number)
+        window.settle()
+        controls = {c["id"]: c["rect"] for c in window.map()["controls"]}
+        outline = controls["tour.outline"]
+        assert outline[3] <= controls["tour.next"][1], number
+        assert outline[3] - outline[1] > 200, number
+        if number == 4:
+            # All of it: the table beside it, which is as high, as well.
+            assert outline[1] > controls["doctor.prove"][3]
+        window.key("Right")
+
+
 def test_pictures_of_a_tour_show_no_tooltip(program, tmp_path):
     """A mouse that was left over a title changes no pixel."""
     pictures = []

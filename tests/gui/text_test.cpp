@@ -53,5 +53,20 @@ TEST_F(WrappedText, OfAPathTheEndIsKept) {
   }
 }
 
+TEST_F(WrappedText, OfAKernelsNameBothEndsAreKept) {
+  const std::string one = "nvjet_qqtst_128x128_128x6_2x1_v_bx_coopA_algo2_größe_TNN";
+  const std::string other = "nvjet_qqtst_128x128_128x6_2x1_v_bx_coopA_algo2_größe_NTN";
+  EXPECT_EQ(fitted_middle(font_, one, width_of(one)), one);
+  for (float width = width_of("n...TNN") + 8; width < width_of(one); width += 3) {
+    const std::string shown = fitted_middle(font_, one, width);
+    EXPECT_LE(width_of(shown), width + 0.1F) << shown;
+    EXPECT_TRUE(shown.starts_with("n")) << shown;
+    EXPECT_NE(shown.find("..."), std::string::npos);
+    EXPECT_TRUE(engine::is_shown_text(shown)) << shown;
+    EXPECT_NE(shown, fitted_middle(font_, other, width));
+  }
+  EXPECT_EQ(fitted_middle(font_, one, 1), "");
+}
+
 }  // namespace
 }  // namespace app

@@ -136,7 +136,7 @@ class Run(CommandLine):
         self.assertEqual(out["request"]["routing"]["distribution"], "zipf")
         for arguments, words in (
                 (("--expertz", 4), "(did you mean '--experts'?)"),
-                (("--history", 4), "'--history_length'"),
+                (("--history", 4), "'--history-length'"),
                 (("--activations", "x.npy"), "'--activations.file.path'"),
                 (("--routing", "zpif"), "--routing.distribution is 'zpif' (did you mean 'zipf'?); it must be uniform")):
             self.assertIn(words, self.refused(1, "run", *CPU, *arguments))
@@ -272,6 +272,8 @@ class ListAndHelp(CommandLine):
         self.assertIn("csv holds files already", self.refused(1, "export", session, *targets[2:]))
         self.assertIn("--from is 5 ms; it must be less than --to, 2 ms",
                       self.refused(1, "export", session, "--chrome", self.path("u.json"), "--from", 5, "--to", 2))
+        self.assertIn("--from is 1000000 ms; the last record starts at",
+                      self.refused(1, "export", session, "--chrome", self.path("u.json"), "--from", 1e6))
         said = call("export", session, *targets[2:], "--run", 1)
         self.assertIn("--run requires --chrome", said.stderr)
         self.assertFalse(os.path.exists(self.path("u.json")))
@@ -305,7 +307,11 @@ class ListAndHelp(CommandLine):
         for command in ("open", "run", "quantize", "compare", "bench", "list", "export"):
             self.assertIn("--help", self.ok(command, "--help"))
             self.assertIn(command, self.ok("--help"))
-        self.assertIn("--recipe.amax_epsilon", self.ok("run", "--help"))
+        for command in ("run", "quantize", "compare", "sweep", "doctor"):
+            said = self.ok(command, "--help")
+            self.assertNotRegex(said, r"--[a-z0-9.-]*_")
+            self.assertNotIn("{false}", said)
+        self.assertIn("--recipe.amax-epsilon", self.ok("run", "--help"))
         self.assertRegex(self.ok("--version"), r"expertscope \d")
 
     def test_an_unknown_command_is_named(self):

@@ -36,7 +36,7 @@ CASES = [
     # Files where none is taken, or that are not there.
     (["doctor", "nosuch.session"], "'nosuch.session' was not expected; a file is named with one of --snapshot"),
     (["doctor", SESSION], "was not expected; a file is named with one of --snapshot"),
-    ([*RUN, DUMP], "a file is named with one of --record, --requests, --recorded_routing, --request"),
+    ([*RUN, DUMP], "a file is named with one of --record, --requests, --recorded-routing, --request"),
     (["export", "@none", "--csv", "@csv"], "none cannot be opened: No such file or directory"),
     (["open", FIFO], "fifo is not a regular file but a FIFO"),
     (["open", "@none.npy"], "none.npy cannot be opened"),
@@ -46,12 +46,15 @@ CASES = [
     # Where output goes.
     ([*BENCH, "--out", FIFO], "fifo is not a regular file but a FIFO; choose another file"),
     (["bench", "--out", "@rows", "--worker", "/nowhere"], "/nowhere"),
+    ([*BENCH, "--out", DUMP], "dump.npy exists already; choose another name"),
+    (["doctor", "--snapshot", SESSION, "--report", DUMP], "dump.npy exists already; choose another name"),
+    (["doctor", "--snapshot", SESSION, "--record", DUMP], "dump.npy exists already; choose another name"),
     (["doctor", "matrix", *CPU, "--output", "@rows"], "CUDA device"),
     (["doctor", "--snapshot", SESSION, "--report", FIFO], "fifo is not a regular file but a FIFO; choose another file"),
     # Numbers.
     ([*RUN, "--seed", -1], "--seed is '-1'; it must be an integer, between 0 and 18446744073709551615"),
     ([*RUN, "--seed", "1e99"], "--seed is '1e99'; it must be"),
-    ([*RUN, "--pow2_scales", -1], "--recipe.pow2_scales is '-1'; it must be true or false"),
+    ([*RUN, "--pow2_scales", -1], "--recipe.pow2-scales is '-1'; it must be true or false"),
     ([*RUN, "--median_within", "nan"], "median_within is nan; it must be between"),
     (["ab", *CPU, "--a", REQUEST, "--b", REQUEST, "--blocks", "many"], "--blocks is 'many'; it must be a whole number"),
     (["ab", *CPU, "--a", REQUEST, "--b", REQUEST, "--blocks", "99999999999"],
@@ -66,12 +69,15 @@ CASES = [
     (["quantize", *CPU, "--input", DUMP, "--dmp", "q"], "quantize has no option --dmp (did you mean '--dump'?)"),
     (["doctor", "gallery", "--fil", "x"], "doctor gallery has no option --fil (did you mean '--file'?)"),
     (["ab", "--a", REQUEST], "--b is required; see expertscope ab --help"),
+    (["export", SESSION], "one of --chrome, --csv, --html is required"),
+    (["--verison"], "(did you mean '--version'?)"),
     # Words.
     (["doctor", "galery"], "(did you mean 'gallery'?)"),
     (["runn"], "'runn' is neither a command nor a file (did you mean 'run'?)"),
     (["gallery"], "(did you mean 'doctor gallery'?)"),
     (["list", "backnds"], "(did you mean 'backends'?)"),
-    (["bench", "--suite", "linear", "--routing", "zpf", *CPU], "--routing is 'zpf' (did you mean 'zipf'?)"),
+    (["bench", "--suite", "linear", "--routing", "zpf", *CPU], "--routing is 'zpf' (did you mean 'zipf'?); it must be one of"),
+    (["sweep", *CPU, "--axes", "recipe,pow2,recipe"], "--axes names 'recipe' twice; name it once"),
 ]
 
 

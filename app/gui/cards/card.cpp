@@ -2,6 +2,7 @@
 #include "app/gui/cards/card.h"
 
 #include <fmt/format.h>
+#include <imgui_internal.h>  // what is visible of a card
 
 #include <algorithm>
 #include <cmath>
@@ -20,14 +21,13 @@ using plot::faded;
 using plot::fitted;
 using plot::text_size;
 
-namespace {
-
-/// "performance.timeline_card" -> "performance.timeline", "memory.card" -> "memory".
 std::string_view panel_name(std::string_view id) {
   constexpr std::string_view kCard = "_card";
   const bool card = id.ends_with(kCard) || id.ends_with(".card");
   return id.substr(0, id.size() - (card ? kCard.size() : 0));
 }
+
+namespace {
 
 /// "performance-timeline".
 std::string file_stem(std::string_view card) {
@@ -120,14 +120,16 @@ void draw_outline(const PanelContext& context, const Area& area) {
   const float width = context.theme.px(3);
   const float inset = width / 2;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  // The card's own clip rectangle leaves out its padding.
-  draw->PushClipRect(area.at, area.end());
+  // The card's own clip rectangle leaves out its padding; what the page does not show of the card
+  // stays outside.
+  const ImRect shown = ImGui::GetCurrentWindow()->OuterRectClipped;
+  draw->PushClipRect(shown.Min, shown.Max);
   draw->AddRect({area.at.x + inset, area.at.y + inset},
                 {area.end().x - inset, area.end().y - inset}, context.theme.colors.accent,
                 context.theme.px(4), ImDrawFlags_None, width);
   draw->PopClipRect();
   controls::record(context, "tour.outline", "outline", "text", std::string(context.outlined),
-                   area.at, area.end());
+                   shown.Min, shown.Max);
 }
 
 /// Over the title: what the card answers, and a double click that fills the page with it.

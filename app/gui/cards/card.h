@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/gui/cards/card_layout.h"
@@ -72,6 +73,10 @@ struct CardSpec {
   bool fills_page = false;
   std::function<void()> fill_page{};  // or shows all cards again; null = the card cannot
 };
+
+/// As a tour names it: "performance.timeline" of "performance.timeline_card", "memory" of
+/// "memory.card".
+std::string_view panel_name(std::string_view id);
 
 void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec);
 

@@ -93,8 +93,15 @@ void CardBoard::draw(const PanelContext& context, const Area& area, const CardPl
   const std::optional<std::size_t> filled = context.outlined.empty() ? filled_ : std::nullopt;
   const float height = filled ? 0.0F : least_height(plan, gap) / context.theme.scale;
   const CardGround ground(context, plan.id, area, {.width = 0, .height = height});
+  if (context.outlined.empty()) brought_.clear();
   const auto draw_one = [&](std::size_t index, const Area& place) {
     CardSpec spec = cards[index](place);
+    if (!context.outlined.empty() && brought_ != context.outlined &&
+        panel_name(spec.id) == context.outlined) {
+      // Once: the user may look elsewhere while the caption stands.
+      brought_ = context.outlined;
+      ground.show(place);
+    }
     spec.fills_page = filled.has_value();
     spec.fill_page = [this, index] {
       filled_ = filled_ ? std::nullopt : std::optional<std::size_t>(index);

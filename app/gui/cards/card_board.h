@@ -65,6 +65,7 @@ class CardBoard {
 
   std::map<std::string, std::vector<float>> shares_;  // by cut; of those that were dragged
   std::optional<std::size_t> filled_;                 // the card that fills the page
+  std::string brought_;           // the panel that a tour speaks of, once it was scrolled into view
   std::optional<float> grabbed_;  // from the splitter's start to the pointer, while it is dragged
 };
 

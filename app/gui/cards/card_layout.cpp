@@ -1,5 +1,6 @@
 #include "app/gui/cards/card_layout.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -52,6 +53,15 @@ CardGround::CardGround(const PanelContext& context, const char* id, const Area& 
   ImGui::SetCursorScreenPos(room.at);
   ImGui::BeginChild(id, room.size, false);
   area_ = {ImGui::GetCursorScreenPos(), ImVec2(ImGui::GetContentRegionAvail().x, height)};
+}
+
+void CardGround::show(const Area& part) const {
+  if (!scrolls_) return;
+  const float top = ImGui::GetWindowPos().y;
+  const float below = part.end().y - (top + ImGui::GetWindowHeight());
+  const float above = part.at.y - top;
+  const float moved = above < 0.0F ? above : std::clamp(below, 0.0F, above);
+  if (moved != 0.0F) ImGui::SetScrollY(ImGui::GetScrollY() + moved);
 }
 
 CardGround::~CardGround() {

@@ -44,6 +44,8 @@ class CardGround {
   CardGround& operator=(const CardGround&) = delete;
 
   bool stacked() const { return stacked_; }
+  /// Scrolls as little as shows all of `part`, or its upper edge if it is higher than the room.
+  void show(const Area& part) const;
   /// Larger than the given room if that is too low.
   const Area& area() const { return area_; }
 

@@ -20,8 +20,8 @@ using profiling::TimeVerdict;
 
 const std::vector<plot::Column> kSettingsColumns = {
     {.title = "setting", .width = 0, .numeric = false},
-    {.title = "A", .width = 96, .numeric = false},
-    {.title = "B", .width = 96, .numeric = false},
+    {.title = "A", .width = 92, .numeric = false},
+    {.title = "B", .width = 92, .numeric = false},
     {.title = "of",
      .width = 66,
      .numeric = false,

@@ -84,7 +84,10 @@ void SideChoice::list(const SessionView& view) {
   const std::string file = std::filesystem::path(view.session_path).stem().string();
   add_sides(view, {view.runs.begin(), recorded}, "", offered_);
   add_sides(view, {recorded, view.runs.end()}, view.live_runs == 0 ? "" : file + ": ", offered_);
-  add_sides(view, view.second_runs, "second: ", offered_);
+  // Two files may have one name.
+  const std::string second = std::filesystem::path(view.second_path).stem().string();
+  add_sides(view, view.second_runs, second == file ? second + " (second): " : second + ": ",
+            offered_);
   titles_.clear();
   for (const CompareSide& side : offered_) titles_.push_back(side.title);
 }
@@ -103,7 +106,9 @@ void SideChoice::follow(const SessionView& view) {
     last_second_ = last_of(view.second_runs);
     list(view);
     if (second_opened && !view.second_runs.empty()) {
-      // A recording that is opened for comparison should be shown at once.
+      // A recording that is opened for comparison should be shown at once, beside what is on
+      // screen.
+      if (!chosen_ && view.run != nullptr) a_ = side_of(view.run);
       if (a_.runs.empty() && !view.runs.empty()) a_ = side_of(view.runs.back());
       b_ = side_of(view.second_runs.front());
       chosen_ = true;

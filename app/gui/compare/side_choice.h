@@ -24,7 +24,8 @@ struct CompareSide {
 class SideChoice {
  public:
   /// Updates the offered sides; cheap when nothing changed. Until the user chooses, A and B are the
-  /// last two runs, and a finished interleaved measurement takes both places.
+  /// last two runs, a second recording is compared with the run on screen, and a finished
+  /// interleaved measurement takes both places.
   void follow(const SessionView& view);
 
   const std::vector<CompareSide>& offered() const { return offered_; }

@@ -26,11 +26,11 @@ constexpr double kStallNoticeSeconds = 1.0;  // without a node finishing
 const std::vector<plot::Column> kExperimentColumns = {
     {"#", 24, true, "In the order they were run"},
     {"experiment", 0, false, "What was changed about the captured graph"},
-    {"finding", 54, true, "Number of the finding it was made for; none = for the visit as a whole"},
+    {"finding", 46, true, "Number of the finding it was made for; none = for the visit as a whole"},
     {"outcome", 150, false, "Against the outputs of eager launches, bit for bit"},
-    {"replays", 54, true, "Number of requested replays"},
+    {"replays", 46, true, "Number of requested replays", true},
     {"median", 66, true, "Median duration of a replay, by CUDA events"},
-    {"took", 58, true, "Wall time of its process, including its start"}};
+    {"took", 48, true, "Wall time of its process, including its start", true}};
 
 ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   switch (verdict) {

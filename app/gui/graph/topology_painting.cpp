@@ -10,6 +10,7 @@
 #include "app/gui/graph/topology_view.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -225,7 +226,7 @@ void TopologyView::draw_nodes(const PanelContext& context, const GraphScene& sce
     draw_scaled(draw, font, text_size_,
                 ImVec2(std::round(low.x + inset), std::round(0.5F * (low.y + high.y - text_size_))),
                 theme.colors.text,
-                plot::fitted(font, node_title(graph, node, scene.facts()), wide));
+                fitted_middle(font, node_title(graph, node, scene.facts()), wide));
   }
 }
 

@@ -19,6 +19,8 @@
 namespace app {
 namespace {
 
+// In grid pixels a row, before the text scale.
+constexpr float kFittedScale = 26.0F;
 constexpr float kLargestScale = 60.0F;
 constexpr float kWheelStep = 1.2F;
 
@@ -55,12 +57,12 @@ std::string node_list(const profiling::GraphSnapshot& graph) {
 
 }  // namespace
 
-void TopologyView::fit(const GraphScene& scene, const Canvas& canvas) {
+void TopologyView::fit(const Theme& theme, const GraphScene& scene, const Canvas& canvas) {
   const GraphLayout& layout = scene.facts()->layout;
   const ImVec2 room(canvas.max.x - canvas.min.x, canvas.max.y - canvas.min.y);
   const float width = layout.width + 2.0F;
   const float height = layout.height + 2.0F;
-  scale_ = std::min({room.x / width, room.y / height, 26.0F});
+  scale_ = std::min({room.x / width, room.y / height, theme.px(kFittedScale)});
   left_ = 0.5F * (layout.width - room.x / scale_);
   top_ = 0.5F * (layout.height - room.y / scale_);
 }
@@ -122,8 +124,8 @@ void TopologyView::take_input(const PanelContext& context, GraphScene& scene,
     const GraphLayout& layout = scene.facts()->layout;
     const float smallest = 0.5F * std::min((canvas.max.x - canvas.min.x) / (layout.width + 2.0F),
                                            (canvas.max.y - canvas.min.y) / (layout.height + 2.0F));
-    scale_ = std::clamp(scale_ * std::pow(kWheelStep, steps), std::min(smallest, kLargestScale),
-                        kLargestScale);
+    const float largest = context.theme.px(kLargestScale);
+    scale_ = std::clamp(scale_ * std::pow(kWheelStep, steps), std::min(smallest, largest), largest);
     left_ = x - (io.MousePos.x - canvas.min.x) / scale_;
     top_ = y - (io.MousePos.y - canvas.min.y) / scale_;
   }
@@ -136,9 +138,9 @@ void TopologyView::take_input(const PanelContext& context, GraphScene& scene,
   }
   if (context.keys.fit_all || ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) ||
       (context.keys.fit_selection && scene.node() < 0)) {
-    fit(scene, canvas);
+    fit(context.theme, scene, canvas);
   } else if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) {
-    if (under < 0) return fit(scene, canvas);
+    if (under < 0) return fit(context.theme, scene, canvas);
     scale_ = std::max(scale_, 16.0F * context.theme.scale);
     centre_on(scene, canvas, under);
   } else if (context.keys.fit_selection) {
@@ -216,7 +218,7 @@ void TopologyView::draw_graph(const PanelContext& context, const Area& whole, Gr
   if (fitted_for_ != scene.generation() || scale_ <= 0.0F) {
     fitted_for_ = scene.generation();
     followed_node_ = -1;
-    fit(scene, canvas);
+    fit(context.theme, scene, canvas);
   }
   if (scene.node() >= 0 && scene.node() != followed_node_) centre_on(scene, canvas, scene.node());
   followed_node_ = scene.node();

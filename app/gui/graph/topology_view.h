@@ -34,7 +34,7 @@ class TopologyView {
   void draw_graph(const PanelContext& context, const Area& room, GraphScene& scene,
                   const std::vector<profiling::NodeState>& board);
   void take_input(const PanelContext& context, GraphScene& scene, const Canvas& canvas);
-  void fit(const GraphScene& scene, const Canvas& canvas);
+  void fit(const Theme& theme, const GraphScene& scene, const Canvas& canvas);
   void centre_on(const GraphScene& scene, const Canvas& canvas, int node);
   void find_next(GraphScene& scene);
   int node_at(const GraphScene& scene, const Canvas& canvas, ImVec2 pixel) const;

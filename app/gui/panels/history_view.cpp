@@ -163,7 +163,7 @@ void HistoryView::draw_settings(const PanelContext& context, controls::Flow& flo
   }
   changed |= draw_numbers(
       context, flow, 46,
-      {{"history.idle_expert", "idle expert", &idle_expert_, -1, last_expert, -1,
+      {{"history.idle_expert", "idle expert (-1: none)", &idle_expert_, -1, last_expert, -1,
         "Expert that gets no tokens for some steps; -1 = none"},
        {"history.idle_from", "from", &idle_from_, 0, last, 12, "First step without tokens"},
        {"history.idle_to", "to", &idle_to_, 0, last, 15, "Last step without tokens"}});

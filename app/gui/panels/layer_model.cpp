@@ -198,10 +198,11 @@ void LayerModel::derive_errors(const engine::LayerResult& layer) {
         engine::step_parts(run_->result.effective), [](const engine::StepPart& part) {
           return engine::traits_of(part.request.recipe).quantizes();
         });
-    sentence_ = quantizes
-                    ? "This run did not measure it: choose a step with a forward pass and run "
-                      "it again."
-                    : "Forward quantizes nothing: what is left is rounding to high precision.";
+    const bool forward = run_->result.effective.linear.passes != engine::StepPasses::Backward;
+    sentence_ = !quantizes
+                    ? "Forward quantizes nothing: what is left is rounding to high precision."
+                : forward ? "This run holds no such measurement: run its request again to make it."
+                          : "Without a forward pass there is no Y: choose a step that has one.";
     return;
   }
   const ErrorBar& first = errors_.front();

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
@@ -140,24 +143,39 @@ void name_roof(const PanelContext& context, const plot::PlotFrame& frame, const 
   }
 }
 
-/// Beside its point, or further away with a line to it.
-void name_point(const PanelContext& context, const plot::PlotFrame& frame, ImVec2 spot,
-                const std::string& name, plot::LabelPlaces& places) {
+struct PointName {
+  ImVec2 spot;
+  std::string text;
+};
+
+/// Each beside its point, or further away with a line to it. Lines first: one may pass under the
+/// name of another point.
+void name_points(const PanelContext& context, const plot::PlotFrame& frame,
+                 const std::vector<PointName>& names, plot::LabelPlaces& places) {
   const Theme& theme = context.theme;
-  const ImVec2 size = plot::text_size(theme.fonts.label, name);
-  for (const float away : {8.0F, 20.0F, 36.0F, 56.0F}) {
-    const auto place = places.next_to(spot, size, theme.px(away));
-    if (!place) continue;
-    if (away > 8.0F) {
-      const ImVec2 end(std::clamp(spot.x, place->x, place->x + size.x),
-                       std::clamp(spot.y, place->y, place->y + size.y));
-      frame.draw()->AddLine(spot, end, theme.colors.dim_text);
+  std::vector<plot::LabelPlaces::Place> chosen;
+  bool lines = false;
+  for (const PointName& name : names) {
+    const ImVec2 size = plot::text_size(theme.fonts.label, name.text);
+    std::optional<ImVec2> beside;
+    for (const float away : {8.0F, 20.0F, 36.0F, 56.0F}) {
+      beside = places.next_to(name.spot, size, theme.px(away));
+      if (!beside) continue;
+      if (away > 8.0F) {
+        const ImVec2 end(std::clamp(name.spot.x, beside->x, beside->x + size.x),
+                         std::clamp(name.spot.y, beside->y, beside->y + size.y));
+        frame.draw()->AddLine(name.spot, end, theme.colors.dim_text);
+        lines = true;
+      }
+      break;
     }
-    return plot::draw_label(frame.draw(), theme, {.at = *place, .clear = true}, theme.colors.text,
-                            name);
+    chosen.push_back(beside ? plot::LabelPlaces::Place{.at = *beside, .clear = true}
+                            : places.anywhere(size, theme.px(kGapSmall)));
   }
-  plot::draw_label(frame.draw(), theme, places.anywhere(size, theme.px(kGapSmall)),
-                   theme.colors.text, name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    chosen[i].clear = chosen[i].clear && !lines;
+    plot::draw_label(frame.draw(), theme, chosen[i], theme.colors.text, names[i].text);
+  }
 }
 
 struct Scales {
@@ -304,10 +322,11 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
       const float dy = frame.mouse().y - spot.y;
       if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
     }
+    std::vector<PointName> names;
     for (const RooflinePoint& point : points) {
-      name_point(context, frame, spot_of(point), std::string(engine::stage_name(point.stage)),
-                 places);
+      names.push_back({spot_of(point), std::string(engine::stage_name(point.stage))});
     }
+    name_points(context, frame, names, places);
     name_roof(context, frame, practical, practical_lines,
               {.rate = "copy", .product = "dense product", .source = "measured in this run"},
               theme.colors.accent, 2, places);

@@ -100,7 +100,8 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     width -= side + theme.px(6);
   }
   offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
-  const std::string text = fitted(font, cell.text, width);
+  const std::string text =
+      column.numeric ? fitted(font, cell.text, width) : fitted_middle(font, cell.text, width);
   if (column.numeric) {
     draw_text_right(draw, font, ImVec2(at.x + width, middle), color, text);
   } else {

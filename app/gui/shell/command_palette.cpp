@@ -114,6 +114,12 @@ std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entrie
     scores[i] = std::max(title.value_or(0), word.value_or(0));
     order.push_back(i);
   }
+  // Letters are for what is typed in short: where words match, they only add noise.
+  const bool any_word =
+      std::ranges::any_of(order, [&](std::size_t at) { return words[at] != WordMatch::Letters; });
+  if (any_word) {
+    std::erase_if(order, [&](std::size_t at) { return words[at] == WordMatch::Letters; });
+  }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const bool can_a = entries[a].refusal.empty();
     const bool can_b = entries[b].refusal.empty();
@@ -306,9 +312,11 @@ std::optional<int> subsequence_score(std::string_view typed, std::string_view te
       if (letter > 0 && i > 0) best_before = std::max(best_before, ends[i - 1]);
       if (lower(text[i]) != wanted[letter]) continue;
       int bonus = kLetter;
-      if (word_letter(text[i]) && (i == 0 || !word_letter(text[i - 1]))) bonus += kWordStart;
+      const bool begins = word_letter(text[i]) && (i == 0 || !word_letter(text[i - 1]));
+      if (begins) bonus += kWordStart;
       if (i == 0) bonus += kTextStart;
-      int score = best_before + bonus;
+      // After the first, a letter begins a word or follows the one before it.
+      int score = letter == 0 || begins ? best_before + bonus : kNone;
       if (letter > 0 && i > 0 && ends[i - 1] > kNone) {
         score = std::max(score, ends[i - 1] + bonus + kFollows);
       }

@@ -29,7 +29,9 @@ struct PurposeText {
 PurposeText purpose_text(FilePurpose purpose) {
   switch (purpose) {
     case FilePurpose::OpenRecording:
-      return {"Open a recording", "Open", {".session"}};
+      return {"Open a recording, tensor, routing, request, tour or graph",
+              "Open",
+              {".session", ".npy", ".safetensors", ".json", ".jsonl", ".log", ".dot", ".gv"}};
     case FilePurpose::OpenSecond:
       return {"Open a recording to compare with", "Open", {".session"}};
     case FilePurpose::SaveSession:

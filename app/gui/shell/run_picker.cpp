@@ -7,6 +7,7 @@
 
 #include "app/controllers/run_names.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
@@ -42,10 +43,20 @@ void RunPicker::draw(const PanelContext& context, float width) {
       .tooltip = view.from_file ? "A run of " + view.session_path : "A run of this window",
       .width = width};
   bool open = false;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool chosen = controls::filtered_combo(context, "top.run", "", index, list, options, [&] {
     open = true;
     draw_below(context);
   });
+  if (index < 0) {
+    // The list may hold other runs: only the field is empty, and says why.
+    const ImVec2 padding = ImGui::GetStyle().FramePadding;
+    plot::draw_text(
+        ImGui::GetWindowDrawList(), ImGui::GetFont(), ImVec2(at.x + padding.x, at.y + padding.y),
+        context.theme.colors.dim_text,
+        plot::fitted(ImGui::GetFont(), view.from_file ? "No run in this recording" : "No run yet",
+                     width - ImGui::GetFrameHeight() - padding.x));
+  }
   // A click elsewhere closes the list before the field can say that it was left.
   if (!open && std::exchange(edited_, false) && named_ == view.run_generation) give_name(context);
   if (chosen) context.commands.push_back(SelectRun{static_cast<std::size_t>(index)});

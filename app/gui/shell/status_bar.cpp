@@ -9,6 +9,7 @@
 
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
@@ -159,8 +160,9 @@ std::string machine_words(const SessionView& view) {
   };
   for (const std::string& part : facts(view)) add(part);
   if (view.run != nullptr) {
-    add(fmt::format("{} records, {} dropped", view.run->activity.records.size(),
-                    view.run->result.dropped_records));
+    add(fmt::format("{} records, {} dropped", plot::count_text(view.run->activity.records.size()),
+                    plot::count_text(static_cast<std::uint64_t>(
+                        std::max<std::int64_t>(view.run->result.dropped_records, 0)))));
   }
   return line;
 }

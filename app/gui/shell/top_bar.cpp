@@ -165,8 +165,10 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
     }
     next();
   }
-  if (controls::button(context, "top.open", "Open",
-                       {.tooltip = "Open a recording (Ctrl+O)", .width = open_width})) {
+  if (controls::button(
+          context, "top.open", "Open",
+          {.tooltip = "Open a recording, tensor, routing, request, tour or graph (Ctrl+O)",
+           .width = open_width})) {
     context.commands.push_back(Action::OpenRecording);
   }
   ImGui::SameLine(0, 1);

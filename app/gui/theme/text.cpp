@@ -46,6 +46,33 @@ float current_wrap() {
   return position < 0 ? 0 : ImGui::CalcWrapWidthForPos(ImGui::GetCursorScreenPos(), position);
 }
 
+/// The longest prefix of a shown text that fits.
+std::string_view begin_in(const ImFont* font, std::string_view text, float width) {
+  if (width <= 0.0F) return {};
+  // Stops before the first character that does not fit.
+  const char* rest = nullptr;
+  font->CalcTextSizeA(font->FontSize, width, 0.0F, text.data(), text.data() + text.size(), &rest);
+  return text.substr(0, static_cast<std::size_t>(rest - text.data()));
+}
+
+/// The longest end of a shown text that fits.
+std::string_view end_in(const ImFont* font, std::string_view text, float width) {
+  const auto in_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;  // of UTF-8, after its first byte
+  };
+  constexpr float kRounding = 0.01F;  // of widths that are added up
+  std::size_t begin = text.size();
+  float used = 0;
+  while (begin > 0) {
+    std::size_t next = begin - 1;
+    while (next > 0 && in_character(text[next])) --next;
+    used += shown_size(font, text.substr(next, begin - next)).x;
+    if (used > width + kRounding) break;
+    begin = next;
+  }
+  return text.substr(begin);
+}
+
 }  // namespace
 
 std::string broken_at_spaces(const ImFont* font, std::string_view text, float wrap) {
@@ -138,27 +165,25 @@ void draw_scaled(ImDrawList* draw, const ImFont* font, float size, ImVec2 at, Im
 std::string fitted_end(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;
-  const float room = width - shown_size(font, "...").x;
-  const auto in_character = [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;  // of UTF-8, after its first byte
-  };
-  std::string_view rest = text;
-  while (!rest.empty() && (shown_size(font, rest).x > room || in_character(rest.front()))) {
-    rest.remove_prefix(1);
-  }
+  const std::string_view rest = end_in(font, text, width - shown_size(font, "...").x);
   return rest.empty() ? std::string() : "..." + std::string(rest);
+}
+
+std::string fitted_middle(const ImFont* font, std::string_view outside, float width) {
+  const std::string text = engine::shown_text(outside);
+  if (shown_size(font, text).x <= width) return text;
+  const float room = width - shown_size(font, "...").x;
+  const std::string_view begin = begin_in(font, text, room / 2);
+  if (begin.empty()) return fitted(font, text, width);
+  return std::string(begin) + "..." +
+         std::string(end_in(font, text, room - shown_size(font, begin).x));
 }
 
 std::string fitted(const ImFont* font, std::string_view outside, float width) {
   const std::string text = engine::shown_text(outside);
   if (shown_size(font, text).x <= width) return text;
-  const float room = width - shown_size(font, "...").x;
-  if (room <= 0.0F) return {};
-  // Stops before the first character that does not fit.
-  const char* rest = nullptr;
-  font->CalcTextSizeA(font->FontSize, room, 0.0F, text.data(), text.data() + text.size(), &rest);
-  const auto kept = static_cast<std::size_t>(rest - text.data());
-  return kept == 0 ? std::string() : text.substr(0, kept) + "...";
+  const std::string_view begin = begin_in(font, text, width - shown_size(font, "...").x);
+  return begin.empty() ? std::string() : std::string(begin) + "...";
 }
 
 }  // namespace app

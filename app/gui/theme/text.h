@@ -39,6 +39,10 @@ void draw_scaled(ImDrawList* draw, const ImFont* font, float size, ImVec2 at, Im
 /// says most.
 std::string fitted_end(const ImFont* font, std::string_view text, float width);
 
+/// Both ends of `text` that fit `width`, with "..." between them if something was cut: names of
+/// kernels begin alike, and differ at their ends.
+std::string fitted_middle(const ImFont* font, std::string_view text, float width);
+
 /// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 
