@@ -78,9 +78,9 @@ Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunReque
   const std::int64_t tokens = tokens_of(request);
   std::vector<TokenRouting::Step> steps;
   if (request.routing.distribution == RoutingDistribution::File) {
-    ENGINE_ASSIGN(RoutingRecording recording,
-                  read_recording(request.routing, request.shape.num_experts,
-                                 {.with_choices = true}));
+    ENGINE_ASSIGN(
+        RoutingRecording recording,
+        read_recording(request.routing, request.shape.num_experts, {.with_choices = true}));
     const auto refuse = [&](std::string why) {
       return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
     };

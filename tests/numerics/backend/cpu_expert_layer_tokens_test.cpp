@@ -142,7 +142,7 @@ TEST(CpuExpertLayerTokens, ComputesTheLayerOfTokens) {
   for (const Scaling scaling : all_scalings()) {
     SCOPED_TRACE(name_of(scaling));
     LayerBench bench(token_request(scaling));
-    ASSERT_TRUE(bench.layer.run(0).ok());
+    ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
     const Made exact = defined(bench);
     const Made made = made_by(bench, 0);
     // Rounding to BF16 costs some 50 dB each time, a quantized operand 20 to 32.
@@ -159,7 +159,7 @@ TEST(CpuExpertLayerTokens, RowsAreCopiesOfTokensAndGradientsAreWeighted) {
   RunRequest request = token_request(Scaling::Block);
   request.layers = 2;
   LayerBench bench(request);
-  ASSERT_TRUE(bench.layer.run(0).ok());
+  ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
   const std::int64_t k = request.shape.k;
   const TokenRows& tokens = *bench.layer.tokens();
   const std::vector<double> x = values(bench.up.activations->source());
@@ -201,8 +201,8 @@ TEST(CpuExpertLayerTokens, HowTheStepRunsChangesNoBit) {
       LayerBench bench(request);
       EXPECT_TRUE(bench.layer.prepare().ok());
       // A scale from the history settles with the second cast.
-      EXPECT_TRUE(bench.layer.run(0).ok());
-      EXPECT_TRUE(bench.layer.run(1).ok());
+      EXPECT_TRUE(bench.layer.run(WeightCast::Make).ok());
+      EXPECT_TRUE(bench.layer.run(WeightCast::Make).ok());
       return made_by(bench, 0);
     };
     const RunRequest request = token_request(scaling);
