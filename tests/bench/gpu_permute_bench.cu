@@ -62,11 +62,14 @@ void run(const Shape& shape, int rounds) {
                            .row_offsets = memory.zeros<std::int64_t>(shape.groups + 1),
                            .row_tokens = memory.zeros<std::int32_t>(copies),
                            .copy_rows = memory.zeros<std::int32_t>(copies),
-                           .padded_row_offsets = memory.zeros<std::int64_t>(shape.groups + 1),
-                           .padding = kPadding,
                            .counts = memory.zeros<std::int32_t>(
                                routing_map_counts(shape.tokens, shape.top_k, shape.groups))};
   check(routing_map(map, nullptr));
+  RoutingMapArgs padded_map = map;  // its copy_rows count the padded rows
+  padded_map.copy_rows = memory.zeros<std::int32_t>(copies);
+  padded_map.padded_row_offsets = memory.zeros<std::int64_t>(shape.groups + 1);
+  padded_map.padding = kPadding;
+  check(routing_map(padded_map, nullptr));
   const PermutedRows permuted{
       .copy_rows = map.copy_rows, .tokens = shape.tokens, .top_k = shape.top_k};
   const PermuteArgs permute_args{
@@ -95,7 +98,8 @@ void run(const Shape& shape, int rounds) {
   QuantizeBlockArgs routed = plain;
   routed.input.input = tokens;
   QuantizeBlockArgs routed_padded = routed;
-  routed_padded.output_rows = {.row_offsets = map.padded_row_offsets, .capacity_rows = padded};
+  routed_padded.output_rows = {.row_offsets = padded_map.padded_row_offsets,
+                               .capacity_rows = padded};
   const QuantizeMxfp8Args mx{
       .input = routed.input, .rowwise = {codes, bytes}, .columnwise = {transposed, column_bytes}};
   const WidenScalesArgs widen{.quantized = {.layout = ScaleLayout::BlockLine,

@@ -131,7 +131,12 @@ TEST_F(Cures, GraphsThatOverlapOrDoNot) {
   const std::vector<GraphLaunch> in_order = {{.graph = 0}, {.graph = 1}};
   const std::vector<GraphLaunch> at_once = {{.graph = 1}, {.graph = 0, .overlaps = true}};
   EXPECT_EQ(verdict(id, false, {.launches = in_order}), Verdict::Right);
-  EXPECT_EQ(verdict(id, false, {.launches = at_once}), Verdict::Wrong);
+  // Whether graphs that may overlap do is the device's choice.
+  Verdict overlapping = Verdict::NotRun;
+  for (int attempt = 0; attempt < 5 && overlapping != Verdict::Wrong; ++attempt) {
+    overlapping = verdict(id, false, {.launches = at_once});
+  }
+  EXPECT_EQ(overlapping, Verdict::Wrong);
   EXPECT_EQ(verdict(id, false, {.fresh = {{"workspace of the layer", 1}}}), Verdict::Right);
   EXPECT_EQ(verdict(id, true, {.launches = at_once}), Verdict::Right);
   EXPECT_EQ(verdict(id, true, {.launches = {{.graph = 1}, {.graph = 0}}}), Verdict::Right);

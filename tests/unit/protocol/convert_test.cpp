@@ -26,6 +26,7 @@ testing::RandomValue random_value(unsigned seed) {
     shape.n = shape.n / 32 * 32 + 32 - (shape.n / 32 * 32 == engine::kMaxDimension ? 32 : 0);
     shape.k = shape.k / 16 * 16 + 16 - (shape.k / 16 * 16 == engine::kMaxDimension ? 16 : 0);
   });
+  random.settle<engine::ExpertLayerOptions>([](auto& layer) { layer.top_k %= 2; });
   random.settle<engine::Recipe>([](auto& recipe) {
     if (recipe.high_precision == engine::ElementType::Fp32) recipe.high_precision = {};
   });
