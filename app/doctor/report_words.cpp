@@ -11,6 +11,7 @@
 
 #include "engine/model/projections.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 namespace app {
 namespace {
@@ -386,7 +387,9 @@ std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
   return {};
 }
 
-std::string conclusion_of(const DoctorReport& report) {
+namespace {
+
+std::string conclusion_of_search(const DoctorReport& report) {
   if (report.experiments.empty()) return by_rules_alone(report);
   const ExperimentRecord* eager =
       find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
@@ -399,6 +402,15 @@ std::string conclusion_of(const DoctorReport& report) {
     return sentence("the graph could not be replayed: " + plain->outcome.message);
   }
   return right(report, *plain);
+}
+
+}  // namespace
+
+std::string conclusion_of(const DoctorReport& report) {
+  std::string conclusion = conclusion_of_search(report);
+  const std::vector<std::string> left = profiling::left_unsearched(report.snapshot);
+  if (!left.empty()) conclusion += fmt::format(" Not searched: {}.", fmt::join(left, "; "));
+  return conclusion;
 }
 
 }  // namespace app

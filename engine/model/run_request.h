@@ -31,7 +31,7 @@ inline constexpr double kMaxDeadlineFactor = 10000.0;
 using ElementType = kernels::InputType;  // Bf16, Fp16, Fp32
 using Fp8Format = kernels::Fp8Format;    // E4m3, E5m2
 
-constexpr std::int64_t element_bytes(ElementType type) { return type == ElementType::Fp32 ? 4 : 2; }
+using kernels::element_bytes;
 
 enum class Distribution {
   Normal,       // mean 0, standard deviation 1 (activations) or 1/sqrt(k) (weights)

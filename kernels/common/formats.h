@@ -2,13 +2,20 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
+
+#include "kernels/common/host_device.h"
 
 namespace kernels {
 
 enum class InputType { Bf16, Fp16, Fp32 };
 constexpr auto enum_names(InputType) {
   return std::to_array<std::string_view>({"bf16", "fp16", "fp32"});
+}
+
+KERNELS_HOST_DEVICE constexpr std::int64_t element_bytes(InputType type) {
+  return type == InputType::Fp32 ? 4 : 2;
 }
 
 enum class Fp8Format { E4m3, E5m2 };

@@ -239,6 +239,11 @@ cudaError_t dequantize_varying(const DequantizeVaryingArgs& args, LaunchStream s
   }
   if (const cudaError_t bad = check_view(view, args.whole.output); bad != cudaSuccess) return bad;
   if (view.num_groups == 0 || args.groups.capacity_elements == 0) return cudaSuccess;
+  for (const void* array :
+       {static_cast<const void*>(view.codes), view.scales,
+        static_cast<const void*>(view.row_offsets), static_cast<const void*>(args.whole.output)}) {
+    if (array == nullptr) return cudaErrorInvalidValue;
+  }
   const bool transposed = is_transposed(view);
   cudaError_t error = cudaSuccess;
   dispatch_input(args.whole.output_type, [&](auto type) {

@@ -4,6 +4,7 @@
 
 #include "kernels/common/varying_groups.h"
 #include "kernels/dequantize/dequantize.h"
+#include "kernels/dequantize/group_view.h"
 
 namespace kernels {
 
@@ -21,21 +22,20 @@ KERNELS_HOST_DEVICE inline DequantizeArgs group_arguments(const DequantizeVaryin
   DequantizeArgs own = args.whole;
   QuantizedView& view = own.quantized;
   const bool rowwise = view.direction == Direction::Rowwise;
-  const bool e2m1 = view.layout == ScaleLayout::Nv1x16 || view.layout == ScaleLayout::Nv16x16;
-  const bool bytes =
-      e2m1 || view.layout == ScaleLayout::Mx1x32 || view.layout == ScaleLayout::Mx32x32;
+  const bool e2m1 = is_nvfp4(view.layout);
   const std::int64_t scale = view.layout == ScaleLayout::PerTensor ? place.group
                              : rowwise                             ? place.rowwise_scale
                                                                    : place.columnwise_scale;
   view.codes += !e2m1 ? place.element : rowwise ? place.element / 2 : place.columnwise_code;
-  view.scales = static_cast<const std::uint8_t*>(view.scales) + scale * (bytes ? 1 : 4);
+  view.scales = static_cast<const std::uint8_t*>(view.scales) +
+                scale * (has_micro_scales(view.layout) ? 1 : 4);
   view.amax = shifted(view.amax, place.group);
   view.row_offsets = nullptr;
   view.num_groups = 1;
   view.capacity_rows = place.rows;
   view.columns = place.columns;
-  own.output = static_cast<std::uint8_t*>(own.output) +
-               place.element * (own.output_type == InputType::Fp32 ? 4 : 2);
+  own.output =
+      static_cast<std::uint8_t*>(own.output) + place.element * element_bytes(own.output_type);
   return own;
 }
 

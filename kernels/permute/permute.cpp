@@ -12,7 +12,7 @@ namespace kernels {
 namespace {
 
 std::int64_t row_bytes(InputType type, std::int64_t columns) {
-  return columns * (type == InputType::Fp32 ? 4 : 2);
+  return columns * element_bytes(type);
 }
 
 void clear_padding(const PermutedRows& rows, std::int64_t bytes, void* output) {

@@ -10,7 +10,7 @@ namespace kernels {
 KERNELS_HOST_DEVICE inline GroupedInput group_input(const GroupedInput& input,
                                                     const GroupPlace& place) {
   GroupedInput own = input;
-  const std::int64_t bytes = input.type == InputType::Fp32 ? 4 : 2;
+  const std::int64_t bytes = element_bytes(input.type);
   own.input = static_cast<const std::uint8_t*>(input.input) + place.element * bytes;
   own.row_offsets = nullptr;  // the host's: {0, rows}
   own.num_groups = 1;

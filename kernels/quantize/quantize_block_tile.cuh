@@ -11,6 +11,7 @@
 #include "kernels/common/tile_pipeline.cuh"
 #include "kernels/common/tile_work.cuh"
 #include "kernels/quantize/block_launch.cuh"
+#include "kernels/quantize/quantize_per_tensor.h"
 
 namespace kernels::tiles {
 
@@ -38,6 +39,19 @@ struct TileParameters {
             .ignores_noop = bias};
   }
 };
+
+inline TileParameters per_tensor_parameters(const QuantizePerTensorArgs& args) {
+  return {.args = {.input = args.input,
+                   .output_rows = args.output_rows,
+                   .format = args.format,
+                   .rowwise = {.codes = args.rowwise},
+                   .columnwise = {.codes = args.columnwise},
+                   .bias_partials = args.bias_partials,
+                   .controls = args.controls},
+          .group_scale = args.scale,
+          .group_amax = args.amax,
+          .group_scale_inv = args.scale_inv};
+}
 
 /// This warp's lines: amax and scale of each (1x128; otherwise the block's scale), codes.
 template <InputType kType, Fp8Format kFormat, TileScaling kScaling>

@@ -69,17 +69,8 @@ __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
 /// Transposed codes, padded rows and bias partials need tiles in shared memory. Stamps need BF16
 /// input without activation, else cudaErrorNotSupported.
 cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, LaunchStream stream) {
-  const tiles::TileParameters parameters{.args = {.input = args.input,
-                                                  .output_rows = args.output_rows,
-                                                  .format = args.format,
-                                                  .rowwise = {.codes = args.rowwise},
-                                                  .columnwise = {.codes = args.columnwise},
-                                                  .bias_partials = args.bias_partials,
-                                                  .controls = args.controls},
-                                         .group_scale = args.scale,
-                                         .group_amax = args.amax,
-                                         .group_scale_inv = args.scale_inv};
-  return tiles::launch_block_tiles<tiles::TileScaling::PerTensor>(parameters, stream);
+  return tiles::launch_block_tiles<tiles::TileScaling::PerTensor>(
+      tiles::per_tensor_parameters(args), stream);
 }
 
 }  // namespace

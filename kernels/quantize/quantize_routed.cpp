@@ -13,7 +13,7 @@ namespace {
 class GatheredRows {
  public:
   GatheredRows(const GroupedInput& input, const std::int32_t* row_tokens) : input_(input) {
-    const std::int64_t bytes = input.columns * (input.type == InputType::Fp32 ? 4 : 2);
+    const std::int64_t bytes = input.columns * element_bytes(input.type);
     const std::int64_t rows = input.row_offsets[input.num_groups];
     values_.resize(static_cast<std::size_t>(rows * bytes));
     for (std::int64_t row = 0; row < rows; ++row) {

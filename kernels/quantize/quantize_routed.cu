@@ -11,7 +11,11 @@ namespace {
 using tiles::TileInput;
 
 cudaError_t check(const GroupedInput& input, const LaunchControls& controls,
-                  std::initializer_list<const void*> outputs) {
+                  const std::int32_t* row_tokens, std::initializer_list<const void*> outputs) {
+  const bool rows = input.num_groups > 0 && input.capacity_rows > 0;
+  if (rows && (input.input == nullptr || input.row_offsets == nullptr || row_tokens == nullptr)) {
+    return cudaErrorInvalidValue;
+  }
   if (!input.activation.is_none() || controls.stamps.stamps != nullptr)
     return cudaErrorNotSupported;
   for (const void* output : outputs) {
@@ -42,7 +46,8 @@ cudaError_t launch_block(const tiles::TileParameters& parameters, const std::int
 
 cudaError_t routed_amax(const RoutedAmaxArgs& args, const std::int32_t* row_tokens,
                         LaunchStream stream) {
-  if (const cudaError_t bad = check(args.input, {}, {nullptr}); bad != cudaSuccess) return bad;
+  if (const cudaError_t bad = check(args.input, {}, row_tokens, {nullptr}); bad != cudaSuccess)
+    return bad;
   if (args.input.num_groups == 0) return cudaSuccess;
   if (const cudaError_t error = clear_amax(args.amax, args.input.num_groups, args.noop, stream);
       error != cudaSuccess) {
@@ -59,30 +64,21 @@ cudaError_t routed_amax(const RoutedAmaxArgs& args, const std::int32_t* row_toke
 
 cudaError_t quantize_per_tensor_routed(const QuantizePerTensorArgs& args,
                                        const std::int32_t* row_tokens, LaunchStream stream) {
-  if (const cudaError_t bad = check(args.input, args.controls, {args.rowwise, args.columnwise});
+  if (const cudaError_t bad =
+          check(args.input, args.controls, row_tokens, {args.rowwise, args.columnwise});
       bad != cudaSuccess) {
     return bad;
   }
   if (args.input.num_groups == 0) return cudaSuccess;
-  return launch_block<tiles::TileScaling::PerTensor>(
-      {.args = {.input = args.input,
-                .output_rows = args.output_rows,
-                .format = args.format,
-                .rowwise = {.codes = args.rowwise},
-                .columnwise = {.codes = args.columnwise},
-                .bias_partials = args.bias_partials,
-                .controls = args.controls},
-       .group_scale = args.scale,
-       .group_amax = args.amax,
-       .group_scale_inv = args.scale_inv},
-      row_tokens, stream);
+  return launch_block<tiles::TileScaling::PerTensor>(tiles::per_tensor_parameters(args), row_tokens,
+                                                     stream);
 }
 
 cudaError_t quantize_block_lines_routed(const QuantizeBlockArgs& args,
                                         const std::int32_t* row_tokens, LaunchStream stream) {
   if (args.block != kBlock) return cudaErrorNotSupported;
   if (const cudaError_t bad =
-          check(args.input, args.controls, {args.rowwise.codes, args.columnwise.codes});
+          check(args.input, args.controls, row_tokens, {args.rowwise.codes, args.columnwise.codes});
       bad != cudaSuccess) {
     return bad;
   }
@@ -94,7 +90,7 @@ cudaError_t quantize_block_lines_routed(const QuantizeBlockArgs& args,
 cudaError_t quantize_mxfp8_routed(const QuantizeMxfp8Args& args, const std::int32_t* row_tokens,
                                   LaunchStream stream) {
   if (const cudaError_t bad = check(
-          args.input, args.controls,
+          args.input, args.controls, row_tokens,
           {args.rowwise.codes, args.columnwise.codes, args.rowwise.scales, args.columnwise.scales});
       bad != cudaSuccess) {
     return bad;

@@ -43,15 +43,7 @@ cudaError_t quantize_per_tensor_varying(const QuantizePerTensorArgs& args,
     return bad;
   }
   if (args.input.num_groups == 0) return cudaSuccess;
-  return launch_block<TileScaling::PerTensor>({.args = {.input = args.input,
-                                                        .format = args.format,
-                                                        .rowwise = {.codes = args.rowwise},
-                                                        .columnwise = {.codes = args.columnwise},
-                                                        .controls = args.controls},
-                                               .group_scale = args.scale,
-                                               .group_amax = args.amax,
-                                               .group_scale_inv = args.scale_inv},
-                                              operand, stream);
+  return launch_block<TileScaling::PerTensor>(tiles::per_tensor_parameters(args), operand, stream);
 }
 
 cudaError_t quantize_block_varying(const QuantizeBlockArgs& args, bool square,
@@ -61,6 +53,9 @@ cudaError_t quantize_block_varying(const QuantizeBlockArgs& args, bool square,
                                             {args.rowwise.codes, args.columnwise.codes});
       bad != cudaSuccess) {
     return bad;
+  }
+  if (lacks_places(args.rowwise.codes, args.columnwise.codes, operand.places)) {
+    return cudaErrorInvalidValue;
   }
   if (args.input.num_groups == 0) return cudaSuccess;
   const tiles::TileParameters whole{.args = args, .rule = block_scale_rule(args)};

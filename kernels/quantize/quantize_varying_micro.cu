@@ -25,6 +25,9 @@ cudaError_t quantize_mxfp8_varying(const QuantizeMxfp8Args& args, const VaryingO
       bad != cudaSuccess) {
     return bad;
   }
+  if (lacks_places(args.rowwise.codes, args.columnwise.codes, operand.places)) {
+    return cudaErrorInvalidValue;
+  }
   if (args.input.num_groups == 0) return cudaSuccess;
   const tiles::Mxfp8Parameters whole{.args = args};
   cudaError_t error = cudaSuccess;
@@ -63,6 +66,10 @@ cudaError_t quantize_nvfp4_varying(const QuantizeNvfp4Args& args, const VaryingO
           {args.rowwise.codes, args.columnwise.codes, args.rowwise.scales, args.columnwise.scales});
       bad != cudaSuccess) {
     return bad;
+  }
+  if (lacks_places(args.rowwise.codes, args.columnwise.codes, operand.places) ||
+      (args.columnwise.codes != nullptr && operand.places.columnwise_codes == nullptr)) {
+    return cudaErrorInvalidValue;
   }
   if (args.input.num_groups == 0) return cudaSuccess;
   const tiles::Nvfp4Parameters whole{.args = args};

@@ -8,11 +8,19 @@ namespace kernels {
 inline cudaError_t check_varying_input(const GroupedInput& input, const VaryingOperand& operand) {
   GroupedInput sixteen = input;  // columns are the groups' own, multiples of it
   sixteen.columns = 16;
-  if (operand.groups.columns == nullptr || operand.groups.elements == nullptr ||
-      operand.groups.capacity_elements < 0) {
+  const VaryingGroups& groups = operand.groups;
+  const bool elements = input.num_groups > 0 && groups.capacity_elements > 0;
+  if (groups.columns == nullptr || groups.elements == nullptr || groups.capacity_elements < 0 ||
+      (elements && (input.input == nullptr || input.row_offsets == nullptr))) {
     return cudaErrorInvalidValue;
   }
   return check_operands(sixteen, nullptr);
+}
+
+/// Of formats whose scales have an array of places in each direction.
+inline bool lacks_places(const void* rowwise, const void* columnwise, const VaryingPlaces& places) {
+  return (rowwise != nullptr && places.rowwise_scales == nullptr) ||
+         (columnwise != nullptr && places.columnwise_scales == nullptr);
 }
 
 template <class Args>

@@ -17,10 +17,6 @@ using engine::Allocation;
 using engine::AllocationRole;
 
 constexpr std::uint8_t kPoison = 0xFF;
-/// Steps with more launches than this are not searched for what their order breaks.
-constexpr std::size_t kMaxLaunches = 512;
-/// Pairs of blocks of pools; comparing these takes a fraction of a second.
-constexpr std::int64_t kMaxPairs = 20'000'000;
 constexpr int kMaxReported = 256;     // pairs of blocks: the rest repeats them
 constexpr std::size_t kMaxNamed = 8;  // graphs in a sentence
 
@@ -311,7 +307,7 @@ void find_overlapping_graphs(RuleContext& context, std::vector<Finding>& finding
   const std::vector<GraphLaunch> launches = launches_of(context.snapshot);
   const std::vector<int> waves = waves_of(launches);
   const bool all_apart = waves.empty() || waves.back() + 1 == static_cast<int>(waves.size());
-  if (all_apart || launches.size() > kMaxLaunches) return;
+  if (all_apart || launches.size() > kMaxOrderedLaunches) return;
   std::set<int> written;  // by a memset or a copy, in any graph
   for (int g = 0; g < context.graphs(); ++g) {
     for (const Touch& touch : context.touches(g)) {
@@ -331,7 +327,7 @@ void find_overlapping_graphs(RuleContext& context, std::vector<Finding>& finding
 
 void find_replay_order(RuleContext& context, std::vector<Finding>& findings) {
   const Lifetimes lifetimes(context.snapshot);
-  if (context.snapshot.pools.empty() || lifetimes.order().size() > kMaxLaunches) return;
+  if (context.snapshot.pools.empty() || lifetimes.order().size() > kMaxOrderedLaunches) return;
   std::vector<PoolBlock> blocks;
   for (const auto& [index, all_graphs] : holders_of(context)) {
     if (!context.in_graph_pool(*context.allocation(index))) continue;
@@ -339,13 +335,13 @@ void find_replay_order(RuleContext& context, std::vector<Finding>& findings) {
     if (graphs.empty()) continue;
     blocks.push_back({.allocation = index, .graphs = graphs, .ranges = lifetimes.ranges(graphs)});
   }
-  std::int64_t pairs = 0;
+  const auto count = static_cast<std::int64_t>(blocks.size());
+  if (count * count > kMaxPoolPairs) return;
   int reported = 0;
   for (const PoolBlock& earlier : blocks) {
     const Allocation& first = *context.allocation(earlier.allocation);
     if (first.live()) continue;
     for (const PoolBlock& later : blocks) {
-      if (++pairs > kMaxPairs) return;
       const Allocation& second = *context.allocation(later.allocation);
       if (second.allocated_at < first.freed_at || !share_bytes(first, second)) continue;
       if (!lifetimes.collide(earlier.ranges, later.ranges)) continue;

@@ -1,11 +1,15 @@
 #include "profiling/hazards/rules/diagnosis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
 
 #include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/rules/rules.h"
+#include "profiling/hazards/snapshot/launch_order.h"
 
 namespace profiling {
 namespace {
@@ -52,6 +56,33 @@ std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<Librar
   doubt_foreign_memory(snapshot, findings);
   std::stable_sort(findings.begin(), findings.end(), comes_first);
   return findings;
+}
+
+std::vector<std::string> left_unsearched(const Snapshot& snapshot) {
+  std::vector<std::string> words;
+  for (const GraphSnapshot& graph : snapshot.graphs) {
+    const std::size_t nodes = graph.nodes.size();
+    if (graph.variant_of >= 0 || nodes <= std::size_t{Reachability::kMaxClosure}) continue;
+    words.push_back(fmt::format(
+        "graph \"{}\" for accesses without order and for programmatic edges, because it has {} "
+        "nodes, more than {}",
+        graph.name, nodes, int{Reachability::kMaxClosure}));
+  }
+  const std::size_t launches = launches_of(snapshot).size();
+  if (launches > kMaxOrderedLaunches) {
+    words.push_back(fmt::format("the order of the launches, because there are {}, more than {}",
+                                launches, kMaxOrderedLaunches));
+  }
+  const auto pieces = std::ranges::count_if(snapshot.ledger, [&](const engine::Allocation& one) {
+    return std::ranges::any_of(snapshot.pools,
+                               [&](const GraphPool& pool) { return pool.holds(one.address); });
+  });
+  if (std::int64_t{pieces} * pieces > kMaxPoolPairs) {
+    words.push_back(fmt::format(
+        "the pieces of the pools for replays out of order, if graphs hold more than {} of the {}",
+        static_cast<int>(std::sqrt(static_cast<double>(kMaxPoolPairs))), pieces));
+  }
+  return words;
 }
 
 Confidence judge(const Proof& proof, Confidence before, const Outcome& shows,

@@ -26,10 +26,12 @@ struct LibraryFact {
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path);
 
 /// Findings, most certain first, then by first node. Never Proved or Disproved. A snapshot rejected
-/// by check_snapshot() has none. Graphs of more than 32,768 nodes are not searched for unordered
-/// accesses and programmatic edges, steps of more than 512 launches not for what their order
-/// breaks.
+/// by check_snapshot() has none.
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts);
+
+/// What diagnose() leaves out because the snapshot is too large for it, with the limit; empty for
+/// most. Of "Not searched: ".
+std::vector<std::string> left_unsearched(const Snapshot& snapshot);
 
 /// What two experiments say about a finding (finding.h, Proof).
 Confidence judge(const Proof& proof, Confidence before, const Outcome& shows, const Outcome& cures);

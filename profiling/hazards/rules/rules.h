@@ -2,6 +2,7 @@
 // can be understood, tested and removed separately. Never Proved or Disproved.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -67,6 +68,10 @@ class RuleContext {
   std::size_t order_bytes_ = 0;
 };
 
+/// Steps with more launches are not searched for what their order breaks.
+inline constexpr std::size_t kMaxOrderedLaunches = 512;
+/// Nor are pools whose pieces make more pairs; comparing these takes a fraction of a second.
+inline constexpr std::int64_t kMaxPoolPairs = 20'000'000;
 /// Maximum number of nodes and accesses listed in one finding.
 inline constexpr std::size_t kMaxListed = 256;
 

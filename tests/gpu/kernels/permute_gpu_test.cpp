@@ -18,8 +18,6 @@ using quantize_tests::RoutingCase;
 
 constexpr InputType kTypes[] = {InputType::Bf16, InputType::Fp16, InputType::Fp32};
 
-std::int64_t element_bytes(InputType type) { return type == InputType::Fp32 ? 4 : 2; }
-
 /// The arrays of a map on both sides.
 class MapArrays {
  public:
@@ -333,6 +331,13 @@ TEST_F(CapturedPermutation, RefusesWhatItCannotAddress) {
   kernels::QuantizeBlockArgs block{.input = {.num_groups = 1, .columns = 32}};
   block.input.activation = kernels::kSwiglu;
   EXPECT_EQ(kernels::quantize_block_lines_routed(block, no_map, nullptr), cudaErrorNotSupported);
+  const std::int64_t offsets[2] = {0, 1};
+  block.input = {.input = reinterpret_cast<const void*>(16),
+                 .row_offsets = offsets,
+                 .num_groups = 1,
+                 .capacity_rows = 1,
+                 .columns = 32};
+  EXPECT_EQ(kernels::quantize_block_lines_routed(block, no_map, nullptr), cudaErrorInvalidValue);
 }
 
 }  // namespace

@@ -378,6 +378,19 @@ TEST_F(VaryingOffsetsGpu, RefusesWhatTheKernelsDoNotTake) {
   block.rowwise.codes = reinterpret_cast<std::uint8_t*>(8);
   EXPECT_EQ(kernels::quantize_block_varying(block, false, operand, nullptr),
             cudaErrorMisalignedAddress);
+  block.rowwise.codes = reinterpret_cast<std::uint8_t*>(16);
+  EXPECT_EQ(kernels::quantize_block_varying(block, false, operand, nullptr), cudaErrorInvalidValue)
+      << "no input";
+  block.input.input = reinterpret_cast<const void*>(16);
+  EXPECT_EQ(kernels::quantize_block_varying(block, false, operand, nullptr), cudaErrorInvalidValue)
+      << "no places of scales";
+  block.input.row_offsets = nullptr;
+  EXPECT_EQ(kernels::quantize_block_varying(block, false, operand, nullptr), cudaErrorInvalidValue)
+      << "no row offsets";
+  kernels::DequantizeVaryingArgs dequantize{
+      .whole = {}, .groups = {&word, &word, 160}, .places = {}};
+  dequantize.whole.quantized.num_groups = 1;
+  EXPECT_EQ(kernels::dequantize_varying(dequantize, nullptr), cudaErrorInvalidValue) << "no codes";
   kernels::QuantizeNvfp4Args nv{.input = {.row_offsets = &word, .num_groups = 1}};
   nv.stochastic_rounding = true;
   EXPECT_EQ(kernels::quantize_nvfp4_varying(nv, operand, nullptr), cudaErrorNotSupported);

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "profiling/hazards/snapshot/reachability.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 #include "tests/unit/graph/rule_checks.h"
 
@@ -34,6 +35,29 @@ TEST(UnorderedAccess, AReaderThatDoesNotWaitForTheWriter) {
   using Order = std::vector<OrderedNodes>;
   EXPECT_EQ(finding.proof.cures.ordered, (Order{{{0, writer}, {0, reader}}}));
   EXPECT_EQ(finding.proof.cures.delayed, finding.proof.shows.delayed);
+}
+
+TEST(LeftUnsearched, NamesWhatIsTooLargeAndTheLimit) {
+  HandMade made;
+  made.kernel("product", {});
+  EXPECT_THAT(left_unsearched(made.snapshot), testing::IsEmpty());
+  for (int node = 1; node < Reachability::kMaxClosure; ++node) made.kernel("product", {});
+  EXPECT_THAT(left_unsearched(made.snapshot), testing::IsEmpty());
+  made.kernel("product", {});
+  EXPECT_THAT(left_unsearched(made.snapshot),
+              ElementsAre(testing::HasSubstr("it has 32769 nodes, more than 32768")));
+  made.snapshot.graphs.back().nodes.resize(1);
+  made.snapshot.launches.resize(512);
+  EXPECT_THAT(left_unsearched(made.snapshot), testing::IsEmpty());
+  made.snapshot.launches.resize(513);
+  EXPECT_THAT(left_unsearched(made.snapshot),
+              ElementsAre(testing::HasSubstr("there are 513, more than 512")));
+  made.snapshot.launches.clear();
+  made.snapshot.pools = {{.address = 0x1000, .bytes = 0x1000}};
+  made.snapshot.ledger.resize(5000);
+  EXPECT_THAT(left_unsearched(made.snapshot), testing::IsEmpty());
+  for (engine::Allocation& piece : made.snapshot.ledger) piece.address = 0x1800;
+  EXPECT_THAT(left_unsearched(made.snapshot), ElementsAre(testing::HasSubstr("of the 5000")));
 }
 
 TEST(UnorderedAccess, AnEdgeMakesItHealthy) {

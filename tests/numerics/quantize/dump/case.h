@@ -79,10 +79,6 @@ inline kernels::InputType input_type(const std::string& name) {
   throw std::runtime_error("unknown type " + name);
 }
 
-inline std::size_t element_bytes(kernels::InputType type) {
-  return type == kernels::InputType::Fp32 ? 4 : 2;
-}
-
 inline std::vector<std::uint8_t> byte_buffer(std::int64_t count) {
   return std::vector<std::uint8_t>(static_cast<std::size_t>(count), kByteSentinel);
 }
@@ -133,9 +129,8 @@ struct Operand {
     if (!gradient.empty()) input.output_gradient = gradient.data();
     input.row_offsets = row_offsets.data();
     input.num_groups = static_cast<int>(row_offsets.size()) - 1;
-    input.capacity_rows =
-        static_cast<std::int64_t>(bytes.size()) /
-        (input.input_columns() * static_cast<std::int64_t>(element_bytes(input.type)));
+    input.capacity_rows = static_cast<std::int64_t>(bytes.size()) /
+                          (input.input_columns() * kernels::element_bytes(input.type));
     output_capacity = test.integer("output_capacity", input.capacity_rows);
     if (!output_offsets.empty()) {
       output_rows = {.row_offsets = output_offsets.data(), .capacity_rows = output_capacity};
