@@ -29,6 +29,7 @@ const std::vector<plot::Column> kWorkColumns = {
     {"median", 66, true, "Median duration over the iterations"}};
 
 constexpr std::size_t kStageColumn = 2;  // of both
+constexpr std::size_t kAfterColumn = 4;  // of nodes
 
 /// The label of a row with its kernel name shortened; a suffix in brackets is kept.
 std::string short_label(const std::string& label) {
@@ -132,7 +133,11 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
     return engine::stage_name(row.stage).size() >
            engine::stage_name(engine::Stage::Quantize).size();
   });
-  if (long_stages) node_columns_[kStageColumn].width = 64;
+  if (long_stages) {
+    node_columns_[kStageColumn].width = 64;
+    // The median stays in sight.
+    if (has_graph()) node_columns_[kAfterColumn].optional = true;
+  }
   std::unordered_map<std::uint64_t, std::size_t> position;
   std::unordered_map<std::uint64_t, double> median;
   const engine::StepKind step = run().result.effective.step;
