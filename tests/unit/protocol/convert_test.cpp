@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr unsigned kRounds = 100;
+constexpr int kStages = static_cast<int>(engine::kStageNames.size());
 
 /// Satisfies a value's own rules beyond the limits of its fields.
 testing::RandomValue random_value(unsigned seed) {
@@ -350,7 +351,7 @@ void add_events_to(profiling::Activity& activity, std::size_t count) {
                                     .layer = static_cast<std::uint8_t>(i % 8),
                                     .kind = static_cast<profiling::HostEventKind>(i % 7),
                                     .lane = static_cast<std::uint16_t>(i % 3),
-                                    .stage = static_cast<engine::Stage>(i % 12)});
+                                    .stage = static_cast<engine::Stage>(i % kStages)});
     activity.memory_events.push_back({.time_ns = time - 3,
                                       .address = (std::uint64_t{1} << 63) + i,
                                       .bytes = i * 512,
@@ -361,7 +362,7 @@ void add_events_to(profiling::Activity& activity, std::size_t count) {
                                       .layer = static_cast<std::uint8_t>(i % 8),
                                       .operation = static_cast<profiling::MemoryOperation>(i % 5),
                                       .space = static_cast<engine::MemorySpace>(i % 5),
-                                      .stage = static_cast<engine::Stage>(i % 12),
+                                      .stage = static_cast<engine::Stage>(i % kStages),
                                       .stream_ordered = i % 2 == 1});
   }
 }
@@ -445,7 +446,8 @@ TEST(ActivityChunks, HostileEventsAreRefused) {
               HasSubstr("host_events.kind[1]"));
   EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_lane(1, 65536); }),
               HasSubstr("host_events.lane[1]"));
-  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_stage(1, 12); }), HasSubstr("events.stage[1]"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_stage(1, kStages); }),
+              HasSubstr("events.stage[1]"));
   EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_operation(1, 5); }), HasSubstr("operation"));
   EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_space(1, 5); }),
               HasSubstr("memory_events.space[1]"));
@@ -474,7 +476,7 @@ TEST(ActivityChunks, HostileOnesAreRefused) {
   EXPECT_THAT(refusal([](Chunk& c) { c.set_name(2, 2); }), HasSubstr("activity.records.name"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_end_ns(1, -100); }),
               HasSubstr("activity.records[1].end_ns"));
-  EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 12); }),
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, kStages); }),
               HasSubstr("activity.records.stage[1]"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 0xFFFFFFFF); }),
               HasSubstr("activity.records.stage[1]"));

@@ -337,7 +337,7 @@ constexpr Attack kAttacks[] = {
     {"CallOfNoName", nullptr, "UPDATE host_calls SET name_id = 3", "call name is 3"},
     {"GridOfAKernelTooLarge", nullptr, "UPDATE launch_shapes SET grid_x = 1 << 33",
      "grid_x is 8589934592"},
-    {"StageOutOfRange", nullptr, "UPDATE records SET stage = 12", "stage is 12"},
+    {"StageOutOfRange", nullptr, "UPDATE records SET stage = 64", "stage is 64"},
     {"KindOutOfRange", nullptr, "UPDATE records SET kind = 5", "kind is 5"},
     {"LaneOutOfRange", nullptr, "UPDATE records SET lane = 65536", "lane is 65536"},
     {"EventEndsBeforeItsStart", nullptr, "UPDATE host_events SET end_ns = start_ns - 1",
