@@ -22,9 +22,8 @@ work autograd would launch, without its bookkeeping. Its parts:
     step, weights kept   FP8 only: the step on weights that were quantized before
     permutation          from the experts of tokens the order of their copies; tokens into it and
                          back, times their probabilities, and the gradients of both
-    step from tokens; step from tokens, weights kept
-                         both steps with that permutation in them; not with "top_k": 0, where
-                         permutation is that of one copy of each token
+    step from tokens; step from tokens, weights kept: both with that permutation in them. With
+                         "top_k": 0 there are none, and permutation is of one copy of each token
 
 Each is one CUDA graph and its element-wise work goes through torch.compile; a case says in its name
 where that did not work. FP8 takes one scale per tensor from its amax, E4M3 for gradients too: the
@@ -146,11 +145,9 @@ class Elementwise:
         dh = self.gradient(h, bias, experts, da)
         return (dh, *self.quantize(dh))
 
-    # Tokens into rows in the order of their experts and back. `copies` counts the copies of all tokens,
-    # those of a token next to each other; `experts` and `probabilities` are theirs.
+    # Tokens into rows in the order of their experts and back. Copies of a token are next to each other.
 
-    def route(self, experts, copies, top_k):
-        """The copy in each row, its token, and the row of each copy."""
+    def route(self, experts, copies, top_k):  # the copy in each row, its token, and the row of each copy
         order = experts.argsort(stable=True)
         return order, order // top_k, copies.scatter(0, order, copies)
 
@@ -161,8 +158,8 @@ class Elementwise:
         return rows.index_select(0, row_of_copy).float().unflatten(0, (-1, top_k)).sum(1).to(rows.dtype)
 
     def unpermute(self, rows, row_of_copy, probabilities, top_k):
-        copies = rows.index_select(0, row_of_copy).float() * probabilities
-        return copies.unflatten(0, (-1, top_k)).sum(1).to(rows.dtype)
+        weighted = rows.index_select(0, row_of_copy).float() * probabilities
+        return weighted.unflatten(0, (-1, top_k)).sum(1).to(rows.dtype)
 
     def unpermute_gradient(self, dy, rows, order, token_of_row, row_of_copy, probabilities):
         """Of the rows, and of the probabilities."""
@@ -218,6 +215,7 @@ class Operands:
 
 class Rows:
     """Where a step begins and ends: at rows in the order of their experts."""
+    also = ()  # what else a step has computed
 
     def __init__(self, operands, work):
         self.o, self.work = operands, work
@@ -231,12 +229,7 @@ class Rows:
     def dy(self, y):
         return self.o.dy
 
-    def dx(self, rows):
-        return rows
-
-    def also(self):
-        """What else a step computes."""
-        return ()
+    dx = y
 
 
 class Tokens(Rows):
@@ -250,15 +243,13 @@ class Tokens(Rows):
         return self.work.unpermute(rows, self.row_of_copy, self.o.probabilities, self.o.top_k)
 
     def dy(self, y):
-        rows, self.d_probabilities = self.work.unpermute_gradient(
+        rows, d_probabilities = self.work.unpermute_gradient(
             self.o.dy_tokens, y, self.order, self.token_of_row, self.row_of_copy, self.o.probabilities)
+        self.also = (d_probabilities,)
         return rows
 
     def dx(self, rows):
         return self.work.sum_copies(rows, self.row_of_copy, self.o.top_k)
-
-    def also(self):
-        return (self.d_probabilities,)
 
 
 class Bf16Layer:
@@ -298,18 +289,17 @@ class Bf16Layer:
         dx = ends.dx(self.mm(dh, o.wu, offs=o.ends))
         dwu = self.mm(dh.transpose(-2, -1), x, offs=o.ends)
         biases = () if o.bu is None else (self.bias_gradient(dh), self.bias_gradient(dy))
-        return (y, dx, dwu, dwd, *biases, *ends.also())
+        return (y, dx, dwu, dwd, *biases, *ends.also)
 
     def permutation(self):
-        """With Y = X, and so dX = dY."""
-        rows = self.tokens.x()
+        rows = self.tokens.x()  # of Y too
         y = self.tokens.y(rows)
         dx = self.tokens.dx(self.tokens.dy(rows))
-        return (y, dx, *self.tokens.also())
+        return (y, dx, *self.tokens.also)
 
-    def calls(self):
-        return {"forward step": self.forward, "step": self.step, "permutation": self.permutation,
-                "step from tokens": self.step_from_tokens}
+    def calls(self, from_tokens):
+        calls = {"forward step": self.forward, "step": self.step, "permutation": self.permutation}
+        return {**calls, "step from tokens": self.step_from_tokens} if from_tokens else calls
 
 
 class Fp8Layer(Bf16Layer):
@@ -359,7 +349,7 @@ class Fp8Layer(Bf16Layer):
         dx = ends.dx(self.product(dh, dh_scale, wut, wu_scale))
         dwu = self.product(dht, dh_scale, *x)
         biases = () if o.bu is None else (self.bias_gradient(dh_values), self.bias_gradient(dy_values))
-        return (y, dx, dwu, dwd, *biases, *ends.also())
+        return (y, dx, dwu, dwd, *biases, *ends.also)
 
     def forward(self):
         return self.forward_of(self.quantize_weights(), self.o.x)
@@ -375,10 +365,11 @@ class Fp8Layer(Bf16Layer):
     def step_from_tokens_kept(self):
         return self.step_kept(self.tokens)
 
-    def calls(self):
-        return {"forward step": self.forward, "step": self.step, "step, weights kept": self.step_kept,
-                "step from tokens": self.step_from_tokens,
-                "step from tokens, weights kept": self.step_from_tokens_kept}
+    def calls(self, from_tokens):
+        calls = {"forward step": self.forward, "step": self.step, "step, weights kept": self.step_kept}
+        tokens = {"step from tokens": self.step_from_tokens,
+                  "step from tokens, weights kept": self.step_from_tokens_kept}
+        return {**calls, **tokens} if from_tokens else calls
 
 
 def as_graph(torch, call, pool):
@@ -412,9 +403,7 @@ def layer(torch, shape):
     for name, of in (("torch bf16", Bf16Layer(torch, operands, work)),
                      ("torch fp8 split", Fp8Layer(torch, operands, work, False)),
                      ("torch fp8 fast", Fp8Layer(torch, operands, work, True))):
-        for part, call in of.calls().items():
-            if "from tokens" in part and shape["top_k"] == 0:
-                continue
+        for part, call in of.calls(from_tokens=shape["top_k"] > 0).items():
             graph, timed = words, call
             try:
                 call()
