@@ -54,7 +54,10 @@ engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
 }
 
 engine::StepBenchShape shape_of(const engine::ShapePreset& preset) {
-  return {.shape = preset.shape, .activation = preset.activation, .bias = preset.bias};
+  return {.shape = preset.shape,
+          .activation = preset.activation,
+          .bias = preset.bias,
+          .top_k = preset.top_k};
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ std::string shape_header(const BenchStart& start, const engine::StepBenchRow& ro
   const engine::ShapeSpec& shape = row.shape;
   return fmt::format(
       "\n{}: {}{} experts, {} tokens, n {}, k {}, {} routing\n"
-      "{:<31}{:<28}{:>11}{:>24}{:>9}{:>13}{:>9}{:>12}{}\n",
+      "{:<31}{:<32}{:>11}{:>24}{:>9}{:>13}{:>9}{:>12}{}\n",
       shape.preset, row.step == engine::StepKind::ExpertLayer ? "whole expert layer, " : "",
       shape.num_experts, shape.tokens, shape.n, shape.k, engine::name_of(row.routing), "subject",
       "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "overhead",
@@ -194,7 +194,7 @@ std::string row_line(const BenchStart& start, const StepRowReport& report) {
   const engine::StepBenchRow& row = report.row;
   if (!row.skipped.empty()) return fmt::format("{:<31}{}\n", row.subject, row.skipped);
   std::string text =
-      fmt::format("{:<31}{:<28}{:>11.2f}{:>24}", row.subject, engine::name_of(row.part),
+      fmt::format("{:<31}{:<32}{:>11.2f}{:>24}", row.subject, engine::name_of(row.part),
                   row.median_us, fmt::format("{:.2f} .. {:.2f}", row.p5_us, row.p95_us));
   text += row.flop > 0 ? fmt::format("{:>9.{}f}", tflops(row), tflops(row) < 10 ? 3 : 1)
                        : fmt::format("{:>9}", "");
@@ -228,6 +228,8 @@ std::string row_json(const BenchStart& start, const std::string& date,
     return json.dump() + "\n";
   }
   json.update({{"part", engine::name_of(row.part)},
+               {"permutation", row.top_k > 0},
+               {"top_k", row.top_k > 0 ? Json(row.top_k) : Json()},
                {"flop", row.flop},
                {"median_us", row.median_us},
                {"p5_us", row.p5_us},

@@ -18,6 +18,7 @@
 #include "engine/model/recipe_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/power/step_times.h"
+#include "profiling/trace/roofline.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -129,6 +130,7 @@ class Writer {
     experts(run);
     operands(run.result);
     layer(run);
+    stages(run);
     kernels(run);
     deviations(run);
     page_.details("The request", [&] { page_.code(engine::to_json_text(run.request, true)); });
@@ -331,6 +333,23 @@ class Writer {
                     "saturated, {} underflowed",
                     name, decibels(statistics.snr_db), statistics.saturated, statistics.elements,
                     statistics.underflowed));
+  }
+
+  /// What is counted of a step's stages, such as the permutation's bytes, beside their time.
+  void stages(const RecordedRun& run) {
+    std::vector<Row> rows;
+    for (const profiling::StageTime& one : profiling::stage_times(run.result, run.activity)) {
+      const double ns = one.time.median;
+      const bool rated = one.work && ns > 0;
+      rows.push_back(
+          {std::string(engine::stage_name(one.stage)), fmt::to_string(one.time.n), milliseconds(ns),
+           one.work ? profiling::size_text(static_cast<std::uint64_t>(one.work->bytes)) : "–",
+           rated ? fmt::format("{:.4g}", one.work->bytes / ns) : "–",
+           rated && one.work->flop > 0 ? fmt::format("{:.4g}", 1e-3 * one.work->flop / ns) : "–"});
+    }
+    if (rows.empty()) return;
+    page_.paragraph("The stages of one step; bytes and operations are counted, not measured:");
+    page_.table({"stage", "n", "median", "bytes", "GB/s", "TFLOP/s"}, rows);
   }
 
   void kernels(const RecordedRun& run) {

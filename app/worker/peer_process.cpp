@@ -254,6 +254,7 @@ Json shape_json(const engine::StepCase& measured) {
   const kernels::Activation& formula = engine::traits_of(shape.activation).formula;
   const bool silu = formula.function == kernels::ActivationFunction::Silu;
   json["bias"] = shape.bias;
+  json["top_k"] = shape.top_k;
   json["activation"] = {
       {"name", engine::name_of(shape.activation)},
       {"gated_silu", silu && formula.gated},

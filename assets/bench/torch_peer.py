@@ -6,7 +6,7 @@ One JSON object per line on stdin, one on stdout:
     (first)                                              {"name": "torch 2.9.0, CUDA 13.0"}
     {"open": {"step": "linear", "n": .., "k": ..,        {"cases": [{"name": .., "parts": [..]},
               "splits": [..]}}                                      {"name": .., "missing": ".."}]}
-    {"open": {"step": "expert-layer", "n": .., "k": .., "splits": [..], "bias": false,
+    {"open": {"step": "expert-layer", "n": .., "k": .., "splits": [..], "bias": false, "top_k": 8,
               "activation": {"name": "swiglu", "gated_silu": true, "slope": 1, "limit": null, "up_offset": 0}}}
     {"time": "torch _grouped_mm", "part": "fprop"}       {"us": 601.3}
     {"close": true}                                      {}
@@ -20,8 +20,10 @@ work autograd would launch, without its bookkeeping. Its parts:
     forward step         up product, activation, down product; of rows in the order of their experts
     step                 the same, then both input and both weight gradients (and those of biases)
     step, weights kept   FP8 only: the step on weights that were quantized before
-    permutation          rows into the order of their experts and back, times their probabilities,
-                         and the gradients of both: what a whole expert layer adds to a step
+    permutation          from the experts of tokens the order of their copies; tokens into it and
+                         back, times their probabilities, and the gradients of both
+    step from tokens; step from tokens, weights kept: both with that permutation in them. With
+                         "top_k": 0 there are none, and permutation is of one copy of each token
 
 Each is one CUDA graph and its element-wise work goes through torch.compile; a case says in its name
 where that did not work. FP8 takes one scale per tensor from its amax, E4M3 for gradients too: the
@@ -143,23 +145,31 @@ class Elementwise:
         dh = self.gradient(h, bias, experts, da)
         return (dh, *self.quantize(dh))
 
-    # Rows into the order of their experts and back.
+    # Tokens into rows in the order of their experts and back. Copies of a token are next to each other.
 
-    def permute(self, rows, order):
-        return rows.index_select(0, order)
+    def route(self, experts, copies, top_k):  # the copy in each row, its token, and the row of each copy
+        order = experts.argsort(stable=True)
+        return order, order // top_k, copies.scatter(0, order, copies)
 
-    def unpermute(self, rows, inverse, probabilities):
-        return (rows.index_select(0, inverse).float() * probabilities).to(rows.dtype)
+    def permute(self, tokens, token_of_row):
+        return tokens.index_select(0, token_of_row)
 
-    def unpermute_gradient(self, dy, rows, order, probabilities):
-        """Of the rows, and of the probabilities in the order of the experts."""
-        dy = dy.index_select(0, order).float()
+    def sum_copies(self, rows, row_of_copy, top_k):
+        return rows.index_select(0, row_of_copy).float().unflatten(0, (-1, top_k)).sum(1).to(rows.dtype)
+
+    def unpermute(self, rows, row_of_copy, probabilities, top_k):
+        weighted = rows.index_select(0, row_of_copy).float() * probabilities
+        return weighted.unflatten(0, (-1, top_k)).sum(1).to(rows.dtype)
+
+    def unpermute_gradient(self, dy, rows, order, token_of_row, row_of_copy, probabilities):
+        """Of the rows, and of the probabilities."""
+        dy = dy.index_select(0, token_of_row).float()
         return ((dy * probabilities.index_select(0, order)).to(rows.dtype),
-                (dy * rows.float()).sum(-1, keepdim=True))
+                (dy * rows.float()).sum(1).index_select(0, row_of_copy))
 
 
 ELEMENTWISE = ("activate", "gradient", "add_bias", "quantize", "activate_quantized", "gradient_quantized",
-               "permute", "unpermute", "unpermute_gradient")
+               "route", "permute", "sum_copies", "unpermute", "unpermute_gradient")
 
 
 def compiled(torch, work):
@@ -181,11 +191,15 @@ def compiled(torch, work):
 class Operands:
     """Of one shape: n columns of H, k of X and Y."""
 
-    def __init__(self, torch, n, k, splits, bias):
-        tokens, experts, inner = sum(splits), len(splits), n // 2
+    def __init__(self, torch, n, k, splits, bias, top_k):
+        rows, experts, inner = sum(splits), len(splits), n // 2
+        self.top_k = max(top_k, 1)
+        tokens = rows // self.top_k
         options = {"device": "cuda", "dtype": torch.bfloat16}
-        self.x = torch.randn(tokens, k, **options)
-        self.dy = torch.randn(tokens, k, **options)
+        self.x = torch.randn(rows, k, **options)
+        self.dy = torch.randn(rows, k, **options)
+        self.x_tokens = torch.randn(tokens, k, **options)
+        self.dy_tokens = torch.randn(tokens, k, **options)
         self.wu = torch.randn(experts, n, k, **options) * k ** -0.5
         self.wd = torch.randn(experts, k, inner, **options) * inner ** -0.5
         self.bu = torch.randn(experts, n, **options) if bias else None
@@ -193,49 +207,99 @@ class Operands:
         self.ends = group_ends(torch, splits)
         self.of_row = torch.repeat_interleave(torch.arange(experts, device="cuda"),
                                               torch.tensor(splits, device="cuda"))
-        self.ones = torch.ones(tokens, BIAS_ROWS, **options)
-        self.order = torch.randperm(tokens, device="cuda")
-        self.inverse = self.order.argsort()
-        self.probabilities = torch.rand(tokens, 1, device="cuda")
+        self.ones = torch.ones(rows, BIAS_ROWS, **options)
+        self.copies = torch.arange(rows, device="cuda")
+        self.experts = self.of_row.index_select(0, torch.randperm(rows, device="cuda"))  # of copies
+        self.probabilities = torch.rand(rows, 1, device="cuda")
+
+
+class Rows:
+    """Where a step begins and ends: at rows in the order of their experts."""
+    also = ()  # what else a step has computed
+
+    def __init__(self, operands, work):
+        self.o, self.work = operands, work
+
+    def x(self):
+        return self.o.x
+
+    def y(self, rows):
+        return rows
+
+    def dy(self, y):
+        return self.o.dy
+
+    dx = y
+
+
+class Tokens(Rows):
+    """At tokens: x() is called first, dy() after y()."""
+
+    def x(self):
+        self.order, self.token_of_row, self.row_of_copy = self.work.route(self.o.experts, self.o.copies, self.o.top_k)
+        return self.work.permute(self.o.x_tokens, self.token_of_row)
+
+    def y(self, rows):
+        return self.work.unpermute(rows, self.row_of_copy, self.o.probabilities, self.o.top_k)
+
+    def dy(self, y):
+        rows, d_probabilities = self.work.unpermute_gradient(
+            self.o.dy_tokens, y, self.order, self.token_of_row, self.row_of_copy, self.o.probabilities)
+        self.also = (d_probabilities,)
+        return rows
+
+    def dx(self, rows):
+        return self.work.sum_copies(rows, self.row_of_copy, self.o.top_k)
 
 
 class Bf16Layer:
     def __init__(self, torch, operands, work):
         self.mm = grouped_mm(torch)
         self.o, self.work = operands, work
+        self.rows, self.tokens = Rows(operands, work), Tokens(operands, work)
 
     def bias_gradient(self, dy):
         """A sum over the rows of each expert: a product with ones."""
         return self.mm(self.o.ones.transpose(-2, -1), dy, offs=self.o.ends)
 
-    def forward(self):
+    def forward(self, x=None):
+        """Of rows: H, A and Y."""
         o, work = self.o, self.work
-        h = self.mm(o.x, o.wu.transpose(-2, -1), offs=o.ends)
+        h = self.mm(o.x if x is None else x, o.wu.transpose(-2, -1), offs=o.ends)
         a = work.activate(h, o.bu, o.of_row)
         y = self.mm(a, o.wd.transpose(-2, -1), offs=o.ends)
         return h, a, y if o.bd is None else work.add_bias(y, o.bd, o.of_row)
 
     def step(self):
-        """Y, dX, dWup, dWdown, then both gradients of biases."""
+        return self.step_between(self.rows)
+
+    def step_from_tokens(self):
+        return self.step_between(self.tokens)
+
+    def step_between(self, ends):
+        """Y, dX, dWup, dWdown, then both gradients of biases, then that of the probabilities."""
         o, work = self.o, self.work
-        h, a, y = self.forward()
-        da = self.mm(o.dy, o.wd, offs=o.ends)
-        dwd = self.mm(o.dy.transpose(-2, -1), a, offs=o.ends)
+        x = ends.x()
+        h, a, rows = self.forward(x)
+        y = ends.y(rows)
+        dy = ends.dy(rows)
+        da = self.mm(dy, o.wd, offs=o.ends)
+        dwd = self.mm(dy.transpose(-2, -1), a, offs=o.ends)
         dh = work.gradient(h, o.bu, o.of_row, da)
-        dx = self.mm(dh, o.wu, offs=o.ends)
-        dwu = self.mm(dh.transpose(-2, -1), o.x, offs=o.ends)
-        biases = () if o.bu is None else (self.bias_gradient(dh), self.bias_gradient(o.dy))
-        return (y, dx, dwu, dwd, *biases)
+        dx = ends.dx(self.mm(dh, o.wu, offs=o.ends))
+        dwu = self.mm(dh.transpose(-2, -1), x, offs=o.ends)
+        biases = () if o.bu is None else (self.bias_gradient(dh), self.bias_gradient(dy))
+        return (y, dx, dwu, dwd, *biases, *ends.also)
 
     def permutation(self):
-        o, work = self.o, self.work
-        rows = work.permute(o.x, o.order)
-        y = work.unpermute(rows, o.inverse, o.probabilities)
-        d_rows, d_probabilities = work.unpermute_gradient(o.dy, rows, o.order, o.probabilities)
-        return y, d_probabilities, work.permute(d_rows, o.inverse)
+        rows = self.tokens.x()  # of Y too
+        y = self.tokens.y(rows)
+        dx = self.tokens.dx(self.tokens.dy(rows))
+        return (y, dx, *self.tokens.also)
 
-    def calls(self):
-        return {"forward step": self.forward, "step": self.step, "permutation": self.permutation}
+    def calls(self, from_tokens):
+        calls = {"forward step": self.forward, "step": self.step, "permutation": self.permutation}
+        return {**calls, "step from tokens": self.step_from_tokens} if from_tokens else calls
 
 
 class Fp8Layer(Bf16Layer):
@@ -262,42 +326,50 @@ class Fp8Layer(Bf16Layer):
     def quantize_weights(self):
         return self.work.quantize(self.o.wu), self.work.quantize(self.o.wd)
 
-    def forward_of(self, weights):
+    def forward_of(self, weights, x):
         o, work = self.o, self.work
         (wu, _, wu_scale), (wd, _, wd_scale) = weights
-        x, xt, x_scale = work.quantize(o.x)
+        x, xt, x_scale = work.quantize(x)
         h = self.product(x, x_scale, wu, wu_scale)
         a, at, a_scale = work.activate_quantized(h, o.bu, o.of_row)
         y = self.product(a, a_scale, wd, wd_scale)
         y = y if o.bd is None else work.add_bias(y, o.bd, o.of_row)
         return h, y, (xt, x_scale), (at, a_scale)
 
-    def step_of(self, weights):
+    def step_of(self, weights, ends):
         o, work = self.o, self.work
         (_, wut, wu_scale), (_, wdt, wd_scale) = weights
-        h, y, x, a = self.forward_of(weights)
-        dy, dyt, dy_scale = work.quantize(o.dy)
+        h, rows, x, a = self.forward_of(weights, ends.x())
+        y = ends.y(rows)
+        dy_values = ends.dy(rows)
+        dy, dyt, dy_scale = work.quantize(dy_values)
         da = self.product(dy, dy_scale, wdt, wd_scale)
         dwd = self.product(dyt, dy_scale, *a)
         dh_values, dh, dht, dh_scale = work.gradient_quantized(h, o.bu, o.of_row, da)
-        dx = self.product(dh, dh_scale, wut, wu_scale)
+        dx = ends.dx(self.product(dh, dh_scale, wut, wu_scale))
         dwu = self.product(dht, dh_scale, *x)
-        biases = () if o.bu is None else (self.bias_gradient(dh_values), self.bias_gradient(o.dy))
-        return (y, dx, dwu, dwd, *biases)
+        biases = () if o.bu is None else (self.bias_gradient(dh_values), self.bias_gradient(dy_values))
+        return (y, dx, dwu, dwd, *biases, *ends.also)
 
     def forward(self):
-        return self.forward_of(self.quantize_weights())
+        return self.forward_of(self.quantize_weights(), self.o.x)
 
-    def step(self):
-        return self.step_of(self.quantize_weights())
+    def step_between(self, ends):
+        return self.step_of(self.quantize_weights(), ends)
 
-    def step_kept(self):
+    def step_kept(self, ends=None):
         if self.kept is None:
             self.kept = self.quantize_weights()
-        return self.step_of(self.kept)
+        return self.step_of(self.kept, ends or self.rows)
 
-    def calls(self):
-        return {"forward step": self.forward, "step": self.step, "step, weights kept": self.step_kept}
+    def step_from_tokens_kept(self):
+        return self.step_kept(self.tokens)
+
+    def calls(self, from_tokens):
+        calls = {"forward step": self.forward, "step": self.step, "step, weights kept": self.step_kept}
+        tokens = {"step from tokens": self.step_from_tokens,
+                  "step from tokens, weights kept": self.step_from_tokens_kept}
+        return {**calls, **tokens} if from_tokens else calls
 
 
 def as_graph(torch, call, pool):
@@ -318,7 +390,7 @@ def layer(torch, shape):
     activation = shape["activation"]
     if not activation["gated_silu"]:
         return {"torch": {"step": refusal(f"no {activation['name']} here: only gated SiLU")}}
-    operands = Operands(torch, shape["n"], shape["k"], shape["splits"], shape["bias"])
+    operands = Operands(torch, shape["n"], shape["k"], shape["splits"], shape["bias"], shape["top_k"])
     work, words = Elementwise(torch, activation), "eager"  # every operation is its own kernel
     try:
         candidate = compiled(torch, work)
@@ -331,7 +403,7 @@ def layer(torch, shape):
     for name, of in (("torch bf16", Bf16Layer(torch, operands, work)),
                      ("torch fp8 split", Fp8Layer(torch, operands, work, False)),
                      ("torch fp8 fast", Fp8Layer(torch, operands, work, True))):
-        for part, call in of.calls().items():
+        for part, call in of.calls(from_tokens=shape["top_k"] > 0).items():
             graph, timed = words, call
             try:
                 call()

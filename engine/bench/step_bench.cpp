@@ -96,14 +96,14 @@ class CaseBench {
   static void find_winners(Rows& rows) {
     for (MeasuredStepRow& measured : rows) {
       StepBenchRow& row = measured.row;
-      if (row.part != BenchPart::StepKeptWeights || !row.skipped.empty()) continue;
+      if (!keeps_weights(row.part) || !row.skipped.empty()) continue;
       const bool ours = std::ranges::any_of(step_bench_recipes(row.step), [&](auto recipe) {
         return row.subject == name_of(recipe);
       });
-      const ReuseTimes times{
-          .quantizing = median_us(rows, row.subject, BenchPart::Step),
-          .keeping = row.median_us,
-          .plain = median_us(rows, name_of(StepBenchRecipe::Bf16), BenchPart::Step)};
+      const BenchPart step = quantizing(row.part);
+      const ReuseTimes times{.quantizing = median_us(rows, row.subject, step),
+                             .keeping = row.median_us,
+                             .plain = median_us(rows, name_of(StepBenchRecipe::Bf16), step)};
       if (!ours || !(times.quantizing > 0) || !(times.plain > 0)) continue;
       row.beats_bf16_from = micro_batches_to_win(times).value_or(0);
     }
@@ -169,6 +169,7 @@ class CaseBench {
     };
     const std::vector<double>& times = sorted(part.times_us);
     row.part = which;
+    if (permutes(which)) row.top_k = std::max(case_.of.shape.top_k, 1);
     row.flop = bench_part_flop(which, case_.of);
     row.median_us = quantile(times, 0.5);
     row.p5_us = quantile(times, 0.05);

@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
+#include "engine/input/token_routing.h"
 #include "engine/model/out_of_memory.h"
 
 namespace engine {
@@ -48,7 +49,7 @@ class SpanSums final : public StepObserver {
 class TimedCpuStep {
  public:
   TimedCpuStep(RunRequest request, const GroupedShape& shape, std::vector<LoadedOperands>& operands,
-               const RunProgress& progress)
+               const RunProgress& progress, std::shared_ptr<const TokenRouting> tokens = nullptr)
       : request_(std::move(request)),
         sums_(progress, hidden_),
         units_(hidden_),
@@ -57,17 +58,21 @@ class TimedCpuStep {
                               .operands = operands,
                               .buffers = buffers_,
                               .context = {.progress = hidden_, .observer = sums_},
-                              .progress = units_})) {}
+                              .progress = units_,
+                              .token_routing = std::move(tokens)})) {}
 
   /// The step with weights that it quantizes, or that the one before has quantized.
   Result<PartTime> run(BenchPart part) {
-    const bool kept = part == BenchPart::StepKeptWeights;
+    const bool kept = keeps_weights(part);
     return time(part, [&] { return step_->run(kept ? WeightCast::Keep : WeightCast::Make); });
   }
   /// The forward half of an expert layer's step.
   Result<PartTime> run_forward() {
     auto& layer = static_cast<CpuExpertLayer&>(*step_);
     return time(BenchPart::ForwardStep, [&] { return layer.run_forward(WeightCast::Make); });
+  }
+  void permute_tokens(bool permutes) {
+    static_cast<CpuExpertLayer&>(*step_).permute_tokens(permutes);
   }
   double us(Stage stage) const { return sums_.us(stage); }
 
@@ -131,28 +136,45 @@ class CpuLinearSubject final : public StepSubject {
 class CpuLayerSubject final : public StepSubject {
  public:
   CpuLayerSubject(std::string name, const RunRequest& request, GroupedShape shape,
-                  std::vector<LoadedOperands>& operands, const RunProgress& progress)
+                  std::vector<LoadedOperands>& operands, const RunProgress& progress,
+                  std::shared_ptr<const TokenRouting> tokens)
       : name_(std::move(name)),
         shape_(std::move(shape)),
         keeps_weights_(traits_of(request.recipe).quantizes()),
-        step_(request, shape_, operands, progress) {}
+        begins_at_tokens_(tokens != nullptr),
+        step_(request, shape_, operands, progress, std::move(tokens)) {}
 
   std::string name() const override { return name_; }
 
   Result<std::vector<PartTime>> turn() override {
-    std::vector<PartTime> times(keeps_weights_ ? 3 : 2);
-    ENGINE_ASSIGN(times[0], step_.run_forward());
-    ENGINE_ASSIGN(times[1], step_.run(BenchPart::Step));
-    if (keeps_weights_) {
-      ENGINE_ASSIGN(times[2], step_.run(BenchPart::StepKeptWeights));
-    }
+    // The others use the rows that these make.
+    std::vector<PartTime> from_tokens;
+    if (begins_at_tokens_) ENGINE_TRY(run_steps(true, from_tokens));
+    step_.permute_tokens(false);
+    ENGINE_ASSIGN(const PartTime forward, step_.run_forward());
+    std::vector<PartTime> times = {forward};
+    ENGINE_TRY(run_steps(false, times));
+    times.insert(times.end(), from_tokens.begin(), from_tokens.end());
     return times;
   }
 
  private:
+  Status run_steps(bool from_tokens, std::vector<PartTime>& times) {
+    using enum BenchPart;
+    step_.permute_tokens(from_tokens);
+    ENGINE_ASSIGN(const PartTime step, step_.run(from_tokens ? StepFromTokens : Step));
+    times.push_back(step);
+    if (!keeps_weights_) return {};
+    ENGINE_ASSIGN(const PartTime kept,
+                  step_.run(from_tokens ? StepFromTokensKeptWeights : StepKeptWeights));
+    times.push_back(kept);
+    return {};
+  }
+
   const std::string name_;
   const GroupedShape shape_;
   const bool keeps_weights_;
+  const bool begins_at_tokens_;
   TimedCpuStep step_;
 };
 
@@ -171,6 +193,7 @@ class CpuStepTarget final : public StepTarget {
                     load_operands(part.loaded(), plan.kept_bytes > 0, part.made));
       operands_.push_back(std::move(operands));
     }
+    ENGINE_ASSIGN(const std::shared_ptr<const TokenRouting> tokens, resolve_token_routing(plain));
     std::vector<OfferedSubject> offered;
     for (const StepBenchRecipe recipe : step_bench_recipes(measured.of.step)) {
       offered.push_back({.name = std::string(name_of(recipe)), .subject = nullptr});
@@ -185,8 +208,8 @@ class CpuStepTarget final : public StepTarget {
       } else if (traits_of(request.recipe).quantizes() && !request.recipe.split_accumulator) {
         offer.missing = "the CPU reference sums in FP32 throughout and has no fast accumulation";
       } else if (is_expert_layer(request)) {
-        offer.subject =
-            std::make_unique<CpuLayerSubject>(offer.name, request, shape, operands_, progress);
+        offer.subject = std::make_unique<CpuLayerSubject>(offer.name, request, shape, operands_,
+                                                          progress, tokens);
       } else {
         offer.subject =
             std::make_unique<CpuLinearSubject>(offer.name, request, shape, operands_, progress);

@@ -219,8 +219,9 @@ class CudaLinearSubject final : public CudaSubject {
   GraphExec forward_programmatic_, programmatic_, setups_;
 };
 
-/// An expert layer: its forward half and the whole step as graphs; a flag on the device tells the
-/// same graph to keep the weights.
+/// An expert layer: its forward half and the whole step as graphs, the latter also with the
+/// permutation of tokens, from the same kernels and memory; a flag on the device tells a graph to
+/// keep the weights.
 class CudaLayerSubject final : public CudaSubject {
  public:
   CudaLayerSubject(std::string name, BenchStream at, BuiltStep step, bool keeps_weights)
@@ -233,14 +234,24 @@ class CudaLayerSubject final : public CudaSubject {
     const auto keep_weights = [this](bool keep) {
       return [this, keep] { return step_.step->keep_weights(keep, stream()); };
     };
+    const auto launch = [this](bool permutes) {
+      return [this, permutes] {
+        step_.layer->permute_tokens(permutes);
+        return step_.layer->launch(stream(), unobserved());
+      };
+    };
     ENGINE_ASSIGN(const Captured* forward, add_graph([this] {
+                    step_.layer->permute_tokens(false);
                     return step_.layer->launch_forward(stream(), unobserved());
                   }));
-    ENGINE_ASSIGN(const Captured* both,
-                  add_graph([this] { return step_.step->launch(stream(), unobserved()); }));
+    ENGINE_ASSIGN(const Captured* both, add_graph(launch(false)));
     add_step(BenchPart::ForwardStep, forward, keep_weights(false));
     add_step(BenchPart::Step, both, keep_weights(false));
     if (keeps_weights_) add_step(BenchPart::StepKeptWeights, both, keep_weights(true));
+    if (step_.layer->tokens() == nullptr) return {};
+    ENGINE_ASSIGN(const Captured* tokens, add_graph(launch(true)));
+    add_step(BenchPart::StepFromTokens, tokens, keep_weights(false));
+    if (keeps_weights_) add_step(BenchPart::StepFromTokensKeptWeights, tokens, keep_weights(true));
     return {};
   }
 

@@ -7,8 +7,8 @@
 //             quantized weights, amax histories and scales, tickets, random state: what outlives a
 //             step, what its caller reads, and what must have a known value when a graph starts
 //   Saved     what forward leaves for backward: H, A in high precision, columnwise copies of X and
-//             A, rows that tokens were permuted into
-//   Forward   rowwise copies of X and A, workspaces of fprop
+//             A, rows that tokens were permuted into, unless they are quantized
+//   Forward   rowwise copies of X and A, rows of tokens that are quantized, workspaces of fprop
 //   Backward  dA, dH, dY that was permuted, every copy of dY and dH, late copies of A, bias
 //             partials, workspaces of dgrad and wgrad
 // clang-format on

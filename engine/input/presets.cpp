@@ -84,14 +84,21 @@ Result<ShapePreset> load_preset(const std::string& path) {
   struct Field {
     const char* key;
     std::int64_t* value;
+    std::int64_t high = kMaxDimension;
   };
   std::int64_t experts = 0;
-  for (const Field& field : {Field{"num_experts", &experts}, Field{"tokens", &preset.shape.tokens},
-                             Field{"n", &preset.shape.n}, Field{"k", &preset.shape.k}}) {
-    const Result<std::int64_t> value = whole_number(json, field.key, 0, kMaxDimension);
+  std::int64_t top_k = 0;
+  std::vector<Field> fields = {{"num_experts", &experts},
+                               {"tokens", &preset.shape.tokens},
+                               {"n", &preset.shape.n},
+                               {"k", &preset.shape.k}};
+  if (json.contains("top_k")) fields.push_back({"top_k", &top_k, kMaxTopK});
+  for (const Field& field : fields) {
+    const Result<std::int64_t> value = whole_number(json, field.key, 0, field.high);
     if (!value.ok()) return refuse(value.error().message);
     *field.value = value.value();
   }
+  preset.top_k = static_cast<int>(top_k);
   preset.shape.num_experts = static_cast<int>(experts);  // at most 2^24
   if (!take_name(json, "step", preset.step)) {
     return refuse(
@@ -104,6 +111,7 @@ Result<ShapePreset> load_preset(const std::string& path) {
   if (!take_flag(json, "bias", preset.bias)) return refuse("'bias' must be true or false");
   RunRequest request;
   apply_preset(preset, request);
+  request.expert_layer.top_k = preset.top_k;
   const Status status = validate(request);
   if (!status.ok()) return refuse(status.error().message);
   return preset;

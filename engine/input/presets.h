@@ -19,11 +19,12 @@ struct ShapePreset {
   StepKind step = StepKind::Linear;
   LayerActivation activation = LayerActivation::SwiGlu;  // of an expert layer
   bool bias = false;                                     // of an expert layer
+  int top_k = 0;  // of an expert layer: experts of a token of the model; 0 = not known
 };
 
 /// The one way in which a preset becomes part of a request: shape and step; of an expert layer
 /// activation and bias too, which a linear preset leaves as they are, and rows that arrive
-/// permuted.
+/// permuted: top_k is for who asks for it.
 void apply_preset(const ShapePreset& preset, RunRequest& request);
 
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.

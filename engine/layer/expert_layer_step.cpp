@@ -227,7 +227,7 @@ Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
 
 /// Without the offsets.
 Status ExpertLayerStep::forward(cudaStream_t stream, StepObserver& observer) const {
-  if (tokens_) ENGINE_TRY(tokens_->permute(x_tokens_, stream, observer));
+  if (permutes()) ENGINE_TRY(tokens_->permute(x_tokens_, stream, observer));
   ENGINE_TRY(up_->quantize_activations(0, stream, observer));
   for (int layer = 0; layer < config_.up.layers; ++layer) {
     ENGINE_TRY(up_->quantize_weights(layer, stream, observer));
@@ -236,7 +236,7 @@ Status ExpertLayerStep::forward(cudaStream_t stream, StepObserver& observer) con
     ENGINE_TRY(down_->quantize_activations(layer, stream, observer));
     ENGINE_TRY(down_->quantize_weights(layer, stream, observer));
     ENGINE_TRY(down_->launch_product(layer, Product::Fprop, stream, observer));
-    if (tokens_) {
+    if (permutes()) {
       ENGINE_TRY(tokens_->unpermute(layer, down_->outputs(layer).y, stream, observer));
     }
   }
@@ -270,7 +270,7 @@ Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& obser
   ENGINE_TRY(down_->launch_backward_head(stream, observer));
   const bool later = config_.up.linear.delayed_wgrad;
   // dY is that of every layer, dp the layer's own.
-  for (int layer = 0; tokens_ && layer < config_.up.layers; ++layer) {
+  for (int layer = 0; permutes() && layer < config_.up.layers; ++layer) {
     ENGINE_TRY(
         tokens_->permute_gradient(layer, dy_tokens_, down_->outputs(layer).y, stream, observer));
   }
@@ -280,7 +280,7 @@ Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& obser
     ENGINE_TRY(activate_gradient(layer, stream, observer));
     ENGINE_TRY(up_->quantize_gradients(layer, stream, observer));
     ENGINE_TRY(up_->launch_product(layer, Product::Dgrad, stream, observer));
-    if (tokens_) {
+    if (permutes()) {
       ENGINE_TRY(tokens_->unpermute_gradient(layer, up_->outputs(layer).dx, stream, observer));
     }
     if (!later) ENGINE_TRY(weight_gradients(layer, stream, observer));

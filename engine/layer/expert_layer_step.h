@@ -84,6 +84,9 @@ class ExpertLayerStep final : public DeviceStep {
   GroupedStep& up() { return *up_; }
   /// Null where the step begins at rows.
   const TokenPermutation* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
+  /// Whether launches permute and un-permute, as they do unless told otherwise. Without, a launch
+  /// computes from the rows of X and dY that the last one with it made.
+  void permute_tokens(bool permutes) { permutes_ = permutes; }
   const void* x_tokens() const { return x_tokens_; }    // Xt
   const void* dy_tokens() const { return dy_tokens_; }  // dYt
   /// What the activation of a layer reads and makes, with device pointers: A or, with dA, dH.
@@ -108,6 +111,7 @@ class ExpertLayerStep final : public DeviceStep {
   std::byte* dh(int layer) const;
   Status forward(cudaStream_t stream, StepObserver& observer) const;
   Status take_tokens(Operands& operands, cudaStream_t stream);
+  bool permutes() const { return tokens_ && permutes_; }
   Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status weight_gradients(int layer, cudaStream_t stream, StepObserver& observer) const;
@@ -118,6 +122,7 @@ class ExpertLayerStep final : public DeviceStep {
   DeviceBuffer da_;  // [capacity_rows, columns of A] of the last layer
   DeviceBuffer dh_;  // as a_, [.., n]
   std::optional<TokenPermutation> tokens_;
+  bool permutes_ = true;
   const void* x_tokens_ = nullptr;
   const void* dy_tokens_ = nullptr;
   std::optional<GroupedStep> up_;

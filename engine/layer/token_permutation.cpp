@@ -60,7 +60,9 @@ Result<TokenPermutation> TokenPermutation::create(const StepConfig& up,
   ENGINE_TRY(take(made.copy_rows_, of.copies, kOut, "rows of tokens' copies"));
   ENGINE_TRY(take(made.counts_, of.counts, kOut, "counts of the map"));
   ENGINE_TRY(take(made.token_offsets_, of.token_offsets, kIn, "tokens as one group"));
-  ENGINE_TRY(take(made.x_, of.rows, kOut, "X", BufferLife::Saved));
+  // Once it is quantized, backward has no use for it.
+  ENGINE_TRY(
+      take(made.x_, of.rows, kOut, "X", up.quantized() ? BufferLife::Forward : BufferLife::Saved));
   ENGINE_TRY(take(made.y_tokens_, of.tokens, kOut, "Yt"));
   if (gradients) {
     ENGINE_TRY(take(made.dy_, of.rows, kOut, "dY", BufferLife::Backward));

@@ -87,6 +87,7 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
     request.linear.micro_batches = 2;
     request.linear.bias = of.shape.bias;
     request.expert_layer.activation = of.shape.activation;
+    request.expert_layer.top_k = of.shape.top_k;
   }
   switch (recipe) {
     case StepBenchRecipe::Bf16:
@@ -121,6 +122,8 @@ double bench_part_flop(BenchPart part, const StepBenchCase& of) {
     case BenchPart::Step:
     case BenchPart::StepProgrammatic:
     case BenchPart::StepKeptWeights:
+    case BenchPart::StepFromTokens:
+    case BenchPart::StepFromTokensKeptWeights:
       return tokens * flop_of_row(request);
     case BenchPart::Setup:
     case BenchPart::Permutation:

@@ -51,11 +51,14 @@ struct StepBenchShape {
   // Of an expert layer:
   LayerActivation activation = LayerActivation::SwiGlu;
   bool bias = false;
+  int top_k = 0;  // 0 = no parts that begin at tokens
   bool operator==(const StepBenchShape&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&StepBenchShape::shape, &StepBenchShape::activation,
-                          &StepBenchShape::bias>();
+    return std::array{engine::field<&StepBenchShape::shape>(),
+                      engine::field<&StepBenchShape::activation>(),
+                      engine::field<&StepBenchShape::bias>(),
+                      engine::field<&StepBenchShape::top_k>({.low = 0, .high = kMaxTopK})};
   }
 };
 
@@ -174,12 +177,27 @@ enum class BenchPart {
   ForwardStepProgrammatic,
   StepProgrammatic,
   StepKeptWeights,  // both passes on weights that an earlier step has quantized
-  Permutation,      // rows into the order of their experts and back, and the gradients of both
+  Permutation,  // tokens to rows in the order of their experts and back, with the gradients of both
+  // Both passes between tokens: Permutation is part of it. Of layers with top_k.
+  StepFromTokens,
+  StepFromTokensKeptWeights,
 };
 constexpr auto enum_names(BenchPart) {
-  return std::to_array<std::string_view>(
-      {"fprop", "dgrad", "wgrad", "forward step", "step", "setup", "forward step, programmatic",
-       "step, programmatic", "step, weights kept", "permutation"});
+  return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad", "forward step", "step",
+                                          "setup", "forward step, programmatic",
+                                          "step, programmatic", "step, weights kept", "permutation",
+                                          "step from tokens", "step from tokens, weights kept"});
+}
+constexpr bool permutes(BenchPart part) {
+  return part == BenchPart::Permutation || part == BenchPart::StepFromTokens ||
+         part == BenchPart::StepFromTokensKeptWeights;
+}
+constexpr bool keeps_weights(BenchPart part) {
+  return part == BenchPart::StepKeptWeights || part == BenchPart::StepFromTokensKeptWeights;
+}
+/// The step that quantizes the weights which this part keeps.
+constexpr BenchPart quantizing(BenchPart kept) {
+  return permutes(kept) ? BenchPart::StepFromTokens : BenchPart::Step;
 }
 /// Useful FLOP of one launch, padding not counted; 0 where there are no products.
 double bench_part_flop(BenchPart part, const StepBenchCase& of);
@@ -190,6 +208,8 @@ struct StepBenchRow {
   RoutingDistribution routing = RoutingDistribution::Uniform;
   std::string subject;  // a recipe's name, or what a peer calls itself: "torch _grouped_mm"
   BenchPart part = BenchPart::Fprop;
+  /// Experts of each token in a part that permutes: so many rows are its copies. 0 = it does not.
+  int top_k = 0;
   double flop = 0;
   double median_us = 0, p5_us = 0, p95_us = 0;
   int samples = 0;
@@ -197,17 +217,27 @@ struct StepBenchRow {
   /// spans its first kernel's start to its last one's end.
   double kernels_us = 0;  // the sum of its kernels' own times
   double replay_us = 0;
-  /// Of StepKeptWeights: from how many micro-batches with one quantization of the weights on this
-  /// recipe takes less time than BF16 (weight_reuse.h); 0 = never, -1 = not known.
+  /// Of a part that keeps weights: from how many micro-batches with one quantization of the weights
+  /// on this recipe takes less time than BF16 (weight_reuse.h); 0 = never, -1 = not known.
   int beats_bf16_from = -1;
   std::string skipped = {};  // not empty: why there are no times
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<
-        &StepBenchRow::step, &StepBenchRow::shape, &StepBenchRow::routing, &StepBenchRow::subject,
-        &StepBenchRow::part, &StepBenchRow::flop, &StepBenchRow::median_us, &StepBenchRow::p5_us,
-        &StepBenchRow::p95_us, &StepBenchRow::samples, &StepBenchRow::kernels_us,
-        &StepBenchRow::replay_us, &StepBenchRow::beats_bf16_from, &StepBenchRow::skipped>();
+    return std::array{engine::field<&StepBenchRow::step>(),
+                      engine::field<&StepBenchRow::shape>(),
+                      engine::field<&StepBenchRow::routing>(),
+                      engine::field<&StepBenchRow::subject>(),
+                      engine::field<&StepBenchRow::part>(),
+                      engine::field<&StepBenchRow::top_k>({.low = 0, .high = kMaxTopK}),
+                      engine::field<&StepBenchRow::flop>(),
+                      engine::field<&StepBenchRow::median_us>(),
+                      engine::field<&StepBenchRow::p5_us>(),
+                      engine::field<&StepBenchRow::p95_us>(),
+                      engine::field<&StepBenchRow::samples>(),
+                      engine::field<&StepBenchRow::kernels_us>(),
+                      engine::field<&StepBenchRow::replay_us>(),
+                      engine::field<&StepBenchRow::beats_bf16_from>(),
+                      engine::field<&StepBenchRow::skipped>()};
   }
   Flaw flaw() const;
 };

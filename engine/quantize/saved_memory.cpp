@@ -38,13 +38,16 @@ std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
       {.tensor = LayerTensor::WUp, .bytes = weight_bytes(up, splits.size())}};
   if (!is_expert_layer(request)) return saved;
   const RunRequest down = projection_of(request, Projection::Down);
-  saved.push_back(
-      {.tensor = LayerTensor::H,
-       .bytes = rows_of(splits) * request.shape.n * element_bytes(request.recipe.high_precision)});
+  const std::int64_t columns_bytes =
+      rows_of(splits) * element_bytes(request.recipe.high_precision);  // of high precision
+  saved.push_back({.tensor = LayerTensor::H, .bytes = columns_bytes * request.shape.n});
   saved.push_back(
       {.tensor = LayerTensor::A,
        .bytes = request.expert_layer.recompute_activation ? 0 : activation_bytes(down, splits)});
   saved.push_back({.tensor = LayerTensor::WDown, .bytes = weight_bytes(down, splits.size())});
+  if (request.expert_layer.top_k > 0) {
+    saved.push_back({.tensor = LayerTensor::Y, .bytes = columns_bytes * request.shape.k});
+  }
   return saved;
 }
 

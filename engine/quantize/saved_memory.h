@@ -19,12 +19,15 @@ struct SavedTensor {
 };
 
 /// Of one layer, for these tokens of every expert. In the order of LayerTensor: X, Wup, H, A,
-/// Wdown; of a linear step X and W (as WUp); nothing where the step has no backward pass.
+/// Wdown; of a linear step X and W (as WUp); of a layer that begins at tokens Y too; nothing where
+/// the step has no backward pass.
 ///
 /// X and A are kept as the columnwise copies that dW reads, H in high precision, from which the
 /// activation's gradient is computed, and weights as the columnwise copies that dgrad reads.
 /// Something that is there anyway counts as 0: unquantized weights, and A where backward computes
-/// it again.
+/// it again. Of tokens nothing is kept: X is, as codes or, unquantized, as rows. The gradient of
+/// the probabilities reads the rows of Y. Row numbers and probabilities of copies, 8 bytes each,
+/// are not counted.
 std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
                                             std::span<const std::int64_t> splits);
 

@@ -115,7 +115,8 @@ engine::Status write_csv(const std::filesystem::path& path, std::string_view hea
 
 // What the window derives from the records of a run, and the run's smaller tables, as CSV.
 
-/// iterations.csv, kernels.csv, expert_times.csv (per stage), splits.csv, recorded_steps.csv and
+/// iterations.csv, kernels.csv, stage_times.csv (FLOP and bytes where they are counted, see
+/// profiling/trace/roofline.h), expert_times.csv (per stage), splits.csv, recorded_steps.csv and
 /// recorded_splits.csv (of a recorded routing), graph_nodes.csv, step_graphs.csv (of steps captured
 /// as several graphs), replay_checks.csv, layer_tensors.csv and error_sources.csv (of expert
 /// layers), histograms.csv.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiling/power/step_times.h"
+#include "profiling/trace/roofline.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
@@ -51,6 +52,21 @@ void write_kernels(const Session& session, CsvTable& table) {
       table.cell(engine::stage_name(kernel.stage));
       write_time(kernel.time, table);
       table.cell(kernel.share);
+      table.end_row();
+    }
+  }
+}
+
+void write_stage_times(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    for (const StageTime& one : stage_times(session.runs[i].result, session.runs[i].activity)) {
+      table.cell(i + 1).cell(engine::stage_name(one.stage));
+      write_time(one.time, table);
+      if (one.work) {
+        table.cell(one.work->flop).cell(one.work->bytes);
+      } else {
+        table.empty(2);
+      }
       table.end_row();
     }
   }
@@ -218,6 +234,7 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
       {"iterations.csv", "run,iteration," + iteration_columns().header() + ",throttled",
        write_iterations},
       {"kernels.csv", fmt::format("run,name,stage,{},share", kTime), write_kernels},
+      {"stage_times.csv", fmt::format("run,stage,{},flop,bytes", kTime), write_stage_times},
       {"expert_times.csv", fmt::format("run,stage,expert,{}", kTime), write_expert_times},
       {"splits.csv", "run,expert,tokens", write_splits},
       {"recorded_steps.csv", "run," + recorded_step_columns().header(), write_recorded_steps},

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "engine/model/projections.h"
+
 namespace profiling {
 namespace {
 
@@ -28,6 +30,17 @@ bool is_product(engine::Stage stage) {
 
 bool is_counted(const ActivityRecord& record, int layers) {
   return is_timed(record) && record.kind != ActivityKind::Graph && record.layer < layers;
+}
+
+bool is_permutation(engine::Stage stage) {
+  return stage == engine::Stage::Permute || stage == engine::Stage::Unpermute;
+}
+
+/// Xt is permuted for the up projection and Y of the down projection un-permuted; backward dYt is
+/// permuted for the latter and dX of the former un-permuted.
+bool permutes_backward(const ActivityRecord& record) {
+  return (record.stage == engine::Stage::Permute) ==
+         (engine::projection_at(record.layer) == engine::Projection::Down);
 }
 
 /// Of a layer, while its records are looked at in order.
@@ -55,6 +68,10 @@ std::vector<bool> find_backward(const Activity& activity, int layers) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const ActivityRecord& record = records[i];
     if (!is_counted(record, layers)) continue;
+    if (is_permutation(record.stage)) {
+      backward[i] = permutes_backward(record);
+      continue;
+    }
     Neighbour& before = near[record.layer];
     const bool first = before.iteration != record.iteration;
     const bool adds_bias =

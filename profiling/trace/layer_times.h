@@ -20,7 +20,8 @@ struct LayerTime {
 /// Of the first `layers` of them, by layer, stage and pass. Records, which are sorted by start, do
 /// not say which pass they are of: what prepares a product, such as quantizing its operands or
 /// computing the activation again, is of that product's pass, so of the next one of its layer; a
-/// bias is added right after fprop. Launches of graphs whose nodes were not traced are no stage's.
+/// bias is added right after fprop; what permutes tokens is known by its projection. Launches of
+/// graphs whose nodes were not traced are no stage's.
 std::vector<LayerTime> layer_times(const Activity& activity, int layers);
 
 }  // namespace profiling

@@ -131,7 +131,44 @@ std::optional<StageWork> linear_work(const engine::RunRequest& request,
   return work;
 }
 
+/// X is permuted once for all layers.
+std::optional<StageWork> permutation_work(const engine::RunResult& result, Stage stage) {
+  const engine::RunRequest& request = result.effective;
+  const double layers = request.layers;
+  const auto bytes = [&](engine::Projection projection) {
+    return permutation_bytes(result, stage, projection);
+  };
+  StageWork work;
+  if (request.linear.passes != engine::StepPasses::Backward) {
+    work.bytes += stage == Stage::Permute ? bytes(engine::Projection::Up)
+                                          : layers * bytes(engine::Projection::Down);
+  }
+  if (request.linear.passes != engine::StepPasses::Forward) {
+    work.bytes +=
+        layers * bytes(stage == Stage::Permute ? engine::Projection::Down : engine::Projection::Up);
+  }
+  if (work.bytes == 0.0) return std::nullopt;
+  work.bytes *= request.launch.in_flight;
+  return work;
+}
+
 }  // namespace
+
+double permutation_bytes(const engine::RunResult& result, Stage stage,
+                         engine::Projection projection) {
+  const engine::RunRequest& request = result.effective;
+  if (!engine::is_expert_layer(request) || request.expert_layer.top_k == 0) return 0.0;
+  const bool up = projection == engine::Projection::Up;
+  const Extents e = extents_of(request.shape, engine::mean_splits(result));
+  const double row = e.k * kHighPrecisionBytes;
+  const double tokens = static_cast<double>(engine::tokens_of(request)) * row;
+  const double rows = e.rows * row;
+  const double number = 4.0 * static_cast<double>(request.shape.tokens);  // of every copy
+  if (stage == Stage::Permute)
+    return up ? tokens + rows + 2 * number : tokens + 2 * rows + 3 * number;
+  if (stage == Stage::Unpermute) return tokens + rows + (up ? 1 : 2) * number;
+  return 0.0;
+}
 
 std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
   const engine::RunRequest& request = result.effective;
@@ -140,6 +177,7 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
   if (!engine::is_expert_layer(request)) {
     return linear_work(request, splits, !result.emulated.empty(), stage);
   }
+  if (stage == Stage::Permute || stage == Stage::Unpermute) return permutation_work(result, stage);
   // What the quantize kernels of a layer move depends on which of them compute the activation.
   if (stage == Stage::Quantize) return std::nullopt;
   if (stage == Stage::Fprop && request.linear.passes == engine::StepPasses::Backward) {
@@ -181,6 +219,17 @@ std::vector<double> stage_busy_ns(const Activity& activity, Stage stage) {
     if (busy.any) durations.push_back(static_cast<double>(busy.busy_ns));
   }
   return durations;
+}
+
+std::vector<StageTime> stage_times(const engine::RunResult& result, const Activity& activity) {
+  std::vector<StageTime> times;
+  for (std::size_t i = 0; i < engine::kStageNames.size(); ++i) {
+    const auto stage = static_cast<Stage>(i);
+    const Distribution time = summarize(stage_busy_ns(activity, stage));
+    if (time.n == 0) continue;
+    times.push_back({.stage = stage, .time = time, .work = stage_work(result, stage)});
+  }
+  return times;
 }
 
 std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,

@@ -9,6 +9,7 @@
 
 #include "engine/model/run_result.h"
 #include "profiling/trace/activity.h"
+#include "profiling/trace/statistics.h"
 
 namespace profiling {
 
@@ -23,13 +24,30 @@ struct StageWork {
   double intensity() const { return flop / bytes; }  // FLOP per byte
 };
 
-/// For Stage::Quantize, Fprop, Dgrad and Wgrad; empty for other stages and for a stage that the run
-/// lacks.
+/// For Stage::Quantize, Fprop, Dgrad and Wgrad, and, without any FLOP, Permute and Unpermute; empty
+/// for other stages and for a stage that the run lacks.
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage);
+
+/// Bytes of one permutation of an expert layer that begins at tokens: every token and every row
+/// that has one read or written once, and for every copy 4 bytes each of its expert, its row, its
+/// probability and the gradient of that, as far as the launch reads or writes them. By projection:
+/// Permute makes X from Xt for Up, and dY and dp from dYt and Y for Down; Unpermute makes Yt from Y
+/// for Down, and dXt from dX for Up. 0 for other stages and without tokens.
+double permutation_bytes(const engine::RunResult& result, engine::Stage stage,
+                         engine::Projection projection);
 
 /// For every timed iteration with records of the stage: the time in ns during which at least one of
 /// them ran. Overlapping kernels on several streams count once.
 std::vector<double> stage_busy_ns(const Activity& activity, engine::Stage stage);
+
+/// A stage of a step, with whatever work is counted for it.
+struct StageTime {
+  engine::Stage stage = engine::Stage::Other;
+  Distribution time;  // of stage_busy_ns()
+  std::optional<StageWork> work;
+};
+/// Every stage with records in timed iterations, in the order of Stage.
+std::vector<StageTime> stage_times(const engine::RunResult& result, const Activity& activity);
 
 struct RooflinePoint {
   engine::Stage stage = engine::Stage::Fprop;

@@ -2,10 +2,11 @@
 
     python3 tests/bench/step_table.py ROWS.jsonl
 
-Of layers: milliseconds of a step that quantizes its weights and of one that keeps them, at each
-routing, from how many micro-batches on the recipe beats BF16, and the time of torch's layer of the
-same recipe divided by ours: step / step with weights kept, then the same with torch's own
-permutation added to both sides (ours has none).
+Of layers: milliseconds of a step that quantizes its weights and of one that keeps them, from how
+many micro-batches on the recipe beats BF16, and the time of torch's layer of the same recipe divided
+by ours: step / step with weights kept. First of steps that begin and end at rows, in a second table
+of those from tokens, with the permutation in them on both sides. Rows made before there were such
+steps have torch's permutation added to both sides in place of the second table.
 
 Of linear steps: TFLOP/s at each routing in the order of the rows ("691 / 650"), the largest step above the sum of
 its own kernels, what programmatic launches make of a step's time (forward; both passes), and the
@@ -27,37 +28,48 @@ def layers(rows):
     ways = {way.strip() for _, comma, way in named if comma}
     cases = list(dict.fromkeys((r["preset"], r["routing"]) for r in rows))
     subjects = list(dict.fromkeys(r["subject"].split(",")[0] for r in rows))
-
-    def us(*key):
-        row = timed.get(key)
-        return None if row is None else row["median_us"]
-
-    def ratio(theirs, ours, permutation=0.0):
-        known = theirs is not None and ours is not None and permutation is not None
-        return f"{(theirs + permutation) / (ours + permutation):.2f}" if known else "-"
-
     if ways:
         print(f"torch: {'; '.join(sorted(ways))}\n")
-    print("| preset, routing | recipe | step, ms | weights kept, ms | beats BF16 | torch's time / ours | "
-          "permutation added |")
-    print("|---|---|---|---|---|---|---|")
-    for preset, routing in cases:
-        def of(subject, part):
-            return us(preset, routing, subject, part)
-        for subject in subjects:
-            step, kept = of(subject, "step"), of(subject, "step, weights kept")
-            if step is None:
-                continue
-            beats = (timed.get((preset, routing, subject, "step, weights kept")) or {}).get("beats_bf16_from")
-            beats = "-" if beats is None else f"from {beats}" if beats else "never"
-            peer = SAME_RECIPE.get(subject)
-            pairs = [(of(peer, part), of(subject, part)) for part in ("step", "step, weights kept")] if peer else []
-            pairs = [pair for pair in pairs if None not in pair]
-            permutation = of("torch bf16", "permutation")
-            print(f"| {preset}, {routing} | {subject} | {step / 1e3:.2f} | "
-                  f"{'-' if kept is None else f'{kept / 1e3:.2f}'} | {beats} | "
-                  f"{' / '.join(ratio(*pair) for pair in pairs) or '-'} | "
-                  f"{' / '.join(ratio(*pair, permutation) for pair in pairs) or '-'} |")
+
+    def table(step_part, of_preset="", permutation=False):
+        """Lines of one pair of parts; `permutation`: with a column where torch's is added to both sides."""
+        parts = step_part, f"{step_part}, weights kept"
+        print(f"| preset, routing{of_preset} | recipe | {step_part}, ms | weights kept, ms | beats BF16 | "
+              f"torch's time / ours |{' permutation added |' if permutation else ''}")
+        print("|---|---|---|---|---|---|" + ("---|" if permutation else ""))
+        for preset, routing in cases:
+            def us(subject, part):
+                return timed.get((preset, routing, subject, part), {}).get("median_us")
+
+            for subject in subjects:
+                step, kept = (us(subject, part) for part in parts)
+                if step is None:
+                    continue
+                of_step = timed[preset, routing, subject, step_part]
+                of_kept = timed.get((preset, routing, subject, parts[1]), {})
+                beats = of_kept.get("beats_bf16_from")
+                beats = "-" if beats is None else f"from {beats}" if beats else "never"
+                peer = SAME_RECIPE.get(subject)
+                pairs = [(us(peer, part), us(subject, part)) for part in parts] if peer else []
+                pairs = [pair for pair in pairs if None not in pair]
+
+                def ratios(added):
+                    if added is None:
+                        return "-"
+                    return " / ".join(f"{(theirs + added) / (ours + added):.2f}" for theirs, ours in pairs) or "-"
+
+                top_k = f", top-{of_step['top_k']}" if of_preset else ""
+                line = [f"{preset}, {routing}{top_k}", subject, f"{step / 1e3:.2f}",
+                        "-" if kept is None else f"{kept / 1e3:.2f}", beats, ratios(0.0)]
+                if permutation:
+                    line.append(ratios(us("torch bf16", "permutation")))
+                print(f"| {' | '.join(line)} |")
+
+    from_tokens = any(part == "step from tokens" for _, _, _, part in timed)
+    table("step", permutation=not from_tokens)
+    if from_tokens:
+        print()
+        table("step from tokens", of_preset=", top-k")
 
 
 def linear_steps(rows):

@@ -28,6 +28,7 @@ profiling::RecordedRun layer_run(bool backward, bool tokens = false) {
   engine::RunResult& result = run.result;
   result.effective.step = engine::StepKind::ExpertLayer;
   result.effective.shape = {.preset = {}, .num_experts = 2, .tokens = 96, .n = 128, .k = 64};
+  result.effective.expert_layer.top_k = tokens ? 3 : 0;
   result.backward = backward;
   result.splits = {64, 32};
   engine::LayerResult& layer = result.expert_layer.emplace();
@@ -66,7 +67,7 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
   for (const app::LayerKernelBox& box : model.kernels()) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
   }
-  EXPECT_EQ(places.size(), engine::kLayerTensors.size() + 6U);
+  EXPECT_EQ(places.size(), engine::kLayerTensors.size() + 10U);
 }
 
 TEST(LayerModel, ArrowsJoinWhatIsThere) {
@@ -80,11 +81,55 @@ TEST(LayerModel, ArrowsJoinWhatIsThere) {
     if (!arrow.kept) continue;
     EXPECT_TRUE(arrow.from == app::place_of(LayerTensor::X) ||
                 arrow.from == app::place_of(LayerTensor::H));
-    EXPECT_EQ(arrow.to.row, 2);
+    EXPECT_EQ(arrow.to.row, app::place_of(LayerTensor::DY).row);
   }
-  // Xt to X and Y to Yt; backward, dYt to dY and dX to dXt.
-  EXPECT_EQ(model_of(layer_run(false, true)).arrows().size(), 8U + 2U);
-  EXPECT_EQ(model_of(layer_run(true, true)).arrows().size(), 18U + 4U);
+  // Xt to X and Y to Yt, with a kernel on the way; backward dYt to dY and dp, and dX to dXt.
+  EXPECT_EQ(model_of(layer_run(false, true)).arrows().size(), 8U + 4U);
+  EXPECT_EQ(model_of(layer_run(true, true)).arrows().size(), 18U + 9U);
+}
+
+TEST(LayerModel, PermutationsHaveTheirOwnKernelsWithBytes) {
+  profiling::RecordedRun run = layer_run(true, true);
+  run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  run.activity.names = {"work"};
+  std::int64_t at = 0;
+  const auto add = [&](int layer, Stage stage, std::int64_t duration) {
+    profiling::ActivityRecord record{.start_ns = at, .end_ns = at += duration, .iteration = 0};
+    record.layer = static_cast<std::uint8_t>(layer);
+    record.stage = stage;
+    run.activity.records.push_back(record);
+  };
+  add(0, Stage::Permute, 3);
+  add(0, Stage::Fprop, 10);
+  add(1, Stage::Fprop, 10);
+  add(1, Stage::Unpermute, 5);
+  add(1, Stage::Permute, 7);
+  add(1, Stage::Dgrad, 10);
+  add(0, Stage::Dgrad, 10);
+  add(0, Stage::Unpermute, 9);
+  const LayerModel model = model_of(std::move(run));
+  const double row = 64 * 2;
+  const double number = 4 * 96;  // of every copy; 32 tokens
+  struct Expected {
+    const char* id;
+    double time, bytes;
+  };
+  for (const Expected& one : {Expected{"permute", 3, (32 + 96) * row + 2 * number},
+                              Expected{"unpermute", 5, (32 + 96) * row + 2 * number},
+                              Expected{"permute_backward", 7, (32 + 2 * 96) * row + 3 * number},
+                              Expected{"unpermute_backward", 9, (32 + 96) * row + number}}) {
+    const auto box = std::ranges::find(model.kernels(), one.id, &app::LayerKernelBox::id);
+    ASSERT_NE(box, model.kernels().end()) << one.id;
+    ASSERT_EQ(box->times.size(), 1U) << one.id;
+    EXPECT_DOUBLE_EQ(box->times[0].of.time.median, one.time) << one.id;
+    EXPECT_DOUBLE_EQ(box->bytes, one.bytes) << one.id;
+  }
+  for (const app::LayerKernelBox& box : model.kernels()) {
+    if (std::string_view(box.id).find("permute") == std::string_view::npos) {
+      EXPECT_EQ(box.bytes, 0) << box.id;
+    }
+  }
+  EXPECT_EQ(model_of(layer_run(true)).kernels().size(), 6U) << "only with tokens";
 }
 
 TEST(LayerModel, KernelsHaveTheTimesOfTheirProjection) {
@@ -209,6 +254,12 @@ TEST(RecipeMemories, EveryRecipeOnceAndTheOwnOneMarked) {
   EXPECT_THAT(app::memory_sentence(memories), HasSubstr("FP8 block keeps"));
   EXPECT_THAT(app::memory_sentence(memories), HasSubstr("less than BF16"));
 
+  EXPECT_EQ(memories[0].y, 0);
+  request.expert_layer.top_k = 3;
+  for (const app::RecipeMemory& one : app::recipe_memories(request, splits)) {
+    EXPECT_EQ(one.y, 96 * 64 * 2) << one.name;
+    EXPECT_EQ(one.activations(), one.x + one.h + one.a + one.y);
+  }
   request.expert_layer.mixed_recipes = true;
   memories = app::recipe_memories(request, splits);
   ASSERT_EQ(memories.size(), engine::kRecipeTraits.size() + 1);

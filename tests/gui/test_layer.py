@@ -146,3 +146,68 @@ def test_large_text_scrolls_in_a_small_window(open_window):
     window.settle()
     control = window.control("layer.tensor.x")
     assert control["rect"][2] - control["rect"][0] > 104
+
+
+def from_tokens(open_window, **sizes):
+    """The Layer view of a step that begins and ends at tokens, with rows of two experts each."""
+    window = layer(open_window, **sizes)
+    window.type_number("step.top_k", "2")
+    window.wait("the tokens", there("layer.tensor.dprobabilities"), seconds=90)
+    window.wait_for_result()
+    window.settle()
+    return window
+
+
+def check_apart(window, number):
+    boxes = [c for c in window.map()["controls"] if c["id"].startswith(("layer.tensor.", "layer.kernels."))]
+    assert len(boxes) == number
+    assert all(c["visible"] for c in boxes)
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            a0, b0 = a["rect"], b["rect"]
+            assert a0[2] <= b0[0] or b0[2] <= a0[0] or a0[3] <= b0[1] or b0[3] <= a0[1], (a["id"], b["id"])
+
+
+def test_tokens_have_boxes_and_so_has_what_permutes_them(open_window):
+    window = from_tokens(open_window, width=1280, height=800)
+    assert window.control("step.top_k")["value"] == "2"
+    # Nothing is cut or covered, though two rows of boxes are more.
+    check_apart(window, 27)
+    rows = int(fields(window.control("layer.tensor.x"))["bytes"])
+    for name in ("x-tokens", "y-tokens", "dy-tokens", "dx-tokens", "dprobabilities"):
+        tensor = fields(window.control(f"layer.tensor.{name}"))
+        assert 0 < int(tensor["bytes"]) < rows and tensor["saved"] == "0", name
+    # The gradient of the probabilities reads the rows of Y.
+    kept = {name: int(fields(window.control(f"layer.tensor.{name}"))["saved"]) for name in ("x", "h", "a", "y")}
+    assert kept["y"] == int(fields(window.control("layer.tensor.y"))["bytes"])
+    memory = fields(window.control("layer.memory"))
+    assert int(memory["FP8 block"].split("+")[0]) == sum(kept.values())
+    moved = {}
+    for name, label in {"permute": "Xt", "unpermute": "Y", "permute_backward": "dYt",
+                        "unpermute_backward": "dX"}.items():
+        kernels = fields(window.control(f"layer.kernels.{name}"))
+        assert set(kernels) == {label, "bytes"}, name
+        assert float(kernels[label]) > 0, name
+        moved[name] = int(kernels["bytes"])
+    y_tokens = int(fields(window.control("layer.tensor.y-tokens"))["bytes"])
+    assert moved["permute"] > kept["y"] + y_tokens
+    assert moved["permute_backward"] > 2 * kept["y"] + y_tokens
+    # A tensor of tokens is no operand; X, which is made of them, is.
+    window.click("layer.tensor.x-tokens")
+    window.settle()
+    assert window.control("layer.picture")["value"] == "tensors=17;kernels=10;arrows=28"
+    window.click("layer.tensor.x")
+    window.wait("This run", there("numerics.snr", lambda c: c["label"] == "SNR of X"))
+    # Without tokens their boxes are gone again.
+    window.click("numerics.part.4")
+    window.type_number("step.top_k", "0")
+    window.wait("rows alone", there("layer.picture", lambda c: c["value"].startswith("tensors=12;kernels=6;")), seconds=90)
+
+
+def test_experts_per_token_that_do_not_fit_are_refused(open_window):
+    window = layer(open_window)
+    window.type_number("step.top_k", "7")
+    state = window.wait("the reason", lambda m: m["state"]["request_error"])["state"]
+    assert "top_k" in state["request_error"]
+    window.type_number("step.top_k", "4")
+    window.wait("no reason", lambda m: not m["state"]["request_error"])

@@ -196,7 +196,7 @@ for line in sys.stdin:
         assert (shape["step"], shape["n"], shape["k"], sum(shape["splits"])) == ("expert-layer", 512, 256, 512)
         assert shape["activation"] == {{"name": "swiglu", "gated_silu": True, "slope": 1, "limit": None,
                                         "up_offset": 0}}, shape
-        assert shape["bias"] is False
+        assert shape["bias"] is False and shape["top_k"] == 2
         answer = {{"cases": [{{"name": "peer layer", "parts": ["permutation", "step", "from the future",
                                                              "step, weights kept"]}}]}}
     else:
@@ -221,25 +221,31 @@ class LayerBench(CommandLine):
             self.assertEqual((row["suite"], row["preset"]), ("layer", "Laptop layer"))
             self.assertTrue(0 < row["p5_us"] <= row["median_us"] <= row["p95_us"], row)
             parts.setdefault(row["subject"], []).append(row["part"])
-            kept = row["part"] == "step, weights kept"
+            kept = row["part"].endswith("weights kept")
+            from_tokens = "from tokens" in row["part"]
+            self.assertEqual((row["permutation"], row["top_k"]), (from_tokens, 2 if from_tokens else None))
             self.assertEqual(row["beats_bf16_from"] is not None, kept)
             if kept:
                 self.assertIn(row["beats_bf16_from"], range(1025))
-        quantized = ["forward step", "step", "step, weights kept"]
-        self.assertEqual(parts, {"bf16": quantized[:2], "fp8-per-tensor": quantized, "fp8-delayed": quantized,
+        plain = ["forward step", "step", "step from tokens"]
+        quantized = ["forward step", "step", "step, weights kept", "step from tokens",
+                     "step from tokens, weights kept"]
+        self.assertEqual(parts, {"bf16": plain, "fp8-per-tensor": quantized, "fp8-delayed": quantized,
                                  "fp8-block": quantized})
         # Gate and up, and a down product of half their columns.
         flop = {row["part"]: row["flop"] for row in rows}
         self.assertEqual(flop["forward step"], 2 * 512 * 256 * (512 + 256))
-        self.assertEqual(flop["step, weights kept"], 3 * flop["forward step"])
+        for part in plain[1:] + quantized[1:]:
+            self.assertEqual(flop[part], 3 * flop["forward step"])
 
     def test_the_number_of_micro_batches_follows_from_the_rows(self):
         rows = {(row["subject"], row["part"]): row for row in self.rows()}
-        plain = rows["bf16", "step"]["median_us"]
         for (subject, part), row in rows.items():
-            if part != "step, weights kept":
+            if not part.endswith("weights kept"):
                 continue
-            step = rows[subject, "step"]["median_us"]
+            quantizing = part.removesuffix(", weights kept")
+            plain = rows["bf16", quantizing]["median_us"]
+            step = rows[subject, quantizing]["median_us"]
             kept = min(row["median_us"], step)
             from_ = next((m for m in range(1, 1025) if step + (m - 1) * kept < m * plain), None)
             self.assertEqual(row["beats_bf16_from"], from_ or 0, subject)
@@ -247,7 +253,7 @@ class LayerBench(CommandLine):
     def test_the_table_names_what_it_is_of(self):
         table = self.ok(*self.SMALL)
         for word in ("CPU reference", "Laptop layer: whole expert layer, 8 experts, 512 tokens", "beats bf16",
-                     "step, weights kept", "fp8-delayed"):
+                     "step, weights kept", "step from tokens", "fp8-delayed"):
             self.assertIn(word, table)
 
     def test_a_peer_is_interleaved(self):
@@ -258,6 +264,7 @@ class LayerBench(CommandLine):
         self.assertEqual([(r.get("part"), r.get("median_us"), r.get("beats_bf16_from")) for r in peers],
                          [("step", 90, None), ("step, weights kept", 80, None), ("permutation", 7, None)])
         self.assertIsNone(peers[2]["tflops"])
+        self.assertEqual([(r["permutation"], r["top_k"]) for r in peers], [(False, None)] * 2 + [(True, 2)])
 
     def test_the_script_that_ships_builds_the_layer(self):
         rows = self.rows("--torch", sys.executable, env={"PYTHONPATH": NUMPY_TORCH})
@@ -266,8 +273,9 @@ class LayerBench(CommandLine):
             if row["subject"].startswith("torch"):
                 self.assertEqual(row["median_us"], 500)
                 parts.setdefault(row["subject"], []).append(row["part"])
-        quantized = ["forward step", "step", "step, weights kept"]
-        self.assertEqual(parts, {"torch bf16, eager": ["forward step", "step", "permutation"],
+        quantized = ["forward step", "step", "step, weights kept", "step from tokens",
+                     "step from tokens, weights kept"]
+        self.assertEqual(parts, {"torch bf16, eager": ["forward step", "step", "permutation", "step from tokens"],
                                  "torch fp8 split, eager": quantized, "torch fp8 fast, eager": quantized})
 
     def test_missing_torch_is_reported(self):

@@ -28,6 +28,9 @@ const std::vector<plot::Column> kWorkColumns = {
     {"expert", 42, true, "Expert it belongs to"},
     {"median", 66, true, "Median duration over the iterations"}};
 
+constexpr std::size_t kStageColumn = 2;  // of both
+constexpr std::size_t kAfterColumn = 4;  // of nodes
+
 /// The label of a row with its kernel name shortened; a suffix in brackets is kept.
 std::string short_label(const std::string& label) {
   for (const char* mark : {" [layer ", " [expert "}) {
@@ -122,12 +125,19 @@ void GraphsModel::set_scale(CellScale scale) {
   ++grid_generation_;
 }
 
-const std::vector<plot::Column>& GraphsModel::node_columns() const {
-  return has_graph() ? kNodeColumns : kWorkColumns;
-}
-
 void GraphsModel::lay_out_nodes(const Theme& theme) {
   node_rows_.clear();
+  node_columns_ = has_graph() ? kNodeColumns : kWorkColumns;
+  // As narrow as the stages of this run permit: "quantize" or "activation".
+  const bool long_stages = std::ranges::any_of(matrix().rows, [](const auto& row) {
+    return engine::stage_name(row.stage).size() >
+           engine::stage_name(engine::Stage::Quantize).size();
+  });
+  if (long_stages) {
+    node_columns_[kStageColumn].width = 64;
+    // The median stays in sight.
+    if (has_graph()) node_columns_[kAfterColumn].optional = true;
+  }
   std::unordered_map<std::uint64_t, std::size_t> position;
   std::unordered_map<std::uint64_t, double> median;
   const engine::StepKind step = run().result.effective.step;

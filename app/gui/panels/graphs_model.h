@@ -72,7 +72,7 @@ class GraphsModel {
   const IterationSeries& iterations() const { return picture_->iterations; }
   const CheckSummary& checks() const { return picture_->checks; }
   const CheckStrip& check_strip() const { return picture_->check_strip; }
-  const std::vector<plot::Column>& node_columns() const;
+  const std::vector<plot::Column>& node_columns() const { return node_columns_; }
   const std::vector<plot::TableRow>& node_rows() const { return node_rows_; }
 
  private:
@@ -92,6 +92,7 @@ class GraphsModel {
   std::vector<std::string> row_labels_;
   std::vector<ImU32> row_colors_;
   std::vector<std::string> row_margin_;
+  std::vector<plot::Column> node_columns_;
   std::vector<plot::TableRow> node_rows_;
   BackgroundTask<std::shared_ptr<const ReplayPicture>> task_;
 };

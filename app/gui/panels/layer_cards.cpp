@@ -126,7 +126,8 @@ CardSpec LayerView::memory_card(const PanelContext& context) {
           "Computed from the sizes alone, nothing is run: the columnwise copies of X and A that "
           "dW reads (codes and scales, or elements where nothing is quantized), H in high "
           "precision for the activation's gradient, and the second, columnwise copies of "
-          "quantized weights. A counts as 0 where backward computes it again. Without the "
+          "quantized weights. A counts as 0 where backward computes it again. A step that begins "
+          "at tokens also keeps the rows of Y, for the gradient of the probabilities. Without the "
           "padding that a device's products want between experts.",
       .list = [this] { return memory_list(); },
       .empty =
@@ -157,6 +158,7 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
     entries.push_back({"H", theme.series(1)});
     entries.push_back({"A", theme.series(2)});
   }
+  if (memories_.front().y > 0) entries.push_back({"Y", theme.colors.good});
   entries.push_back({"second copies of weights", weights});
   plot::draw_legend(theme, ImVec2(below.end().x, below.at.y), below.at.x, theme.px(kGapLarge),
                     entries);
@@ -169,6 +171,7 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
                     .segments = {{part(one.x), theme.series(0)},
                                  {part(one.h), theme.series(1)},
                                  {part(one.a), theme.series(2)},
+                                 {part(one.y), theme.colors.good},
                                  {part(one.weights), weights}},
                     .text = bytes_of(one.activations()) +
                             (one.weights > 0 ? " + " + bytes_of(one.weights) : ""),
@@ -185,15 +188,16 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
     lines.push_back({"H", bytes_of(one.h), theme.series(1)});
     lines.push_back({"A", one.a == 0 ? "0, computed again" : bytes_of(one.a), theme.series(2)});
   }
+  if (one.y > 0) lines.push_back({"Y", bytes_of(one.y), theme.colors.good});
   lines.push_back({"activations together", bytes_of(one.activations())});
   lines.push_back({"second copies of weights", bytes_of(one.weights), weights});
   plot::read_out(context, one.name, lines);
 }
 
 std::string LayerView::memory_list() const {
-  std::string text = "recipe\tx_bytes\th_bytes\ta_bytes\tweights_bytes\n";
+  std::string text = "recipe\tx_bytes\th_bytes\ta_bytes\ty_bytes\tweights_bytes\n";
   for (const RecipeMemory& one : memories_) {
-    text += plot::tabbed(one.name, one.x, one.h, one.a, one.weights);
+    text += plot::tabbed(one.name, one.x, one.h, one.a, one.y, one.weights);
   }
   return text;
 }

@@ -11,6 +11,7 @@
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
 #include "engine/quantize/saved_memory.h"
+#include "profiling/trace/roofline.h"
 
 namespace app {
 namespace {
@@ -20,24 +21,23 @@ using engine::Stage;
 
 /// By LayerTensor.
 constexpr std::array<LayerPlace, engine::kLayerTensors.size()> kPlaces = {{
-    {0, 1},  // X
-    {1, 0},  // Wup
-    {2, 1},  // H
-    {4, 1},  // A
-    {5, 0},  // Wdown
-    {6, 1},  // Y
-    {6, 2},  // dY
-    {4, 2},  // dA
-    {2, 2},  // dH
-    {0, 2},  // dX
-    {5, 3},  // dWdown
-    {1, 3},  // dWup
-    // Of tokens, beside the rows that are made of them or become them.
+    {0, 2},  // X
+    {1, 1},  // Wup
+    {2, 2},  // H
+    {4, 2},  // A
+    {5, 1},  // Wdown
+    {6, 2},  // Y
+    {6, 3},  // dY
+    {4, 3},  // dA
+    {2, 3},  // dH
+    {0, 3},  // dX
+    {5, 4},  // dWdown
+    {1, 4},  // dWup
     {0, 0},  // Xt
     {6, 0},  // Yt
-    {6, 3},  // dYt
-    {0, 3},  // dXt
-    {3, 3},  // dp
+    {6, 5},  // dYt
+    {0, 5},  // dXt
+    {5, 5},  // dp
 }};
 
 /// A stage of a projection: 0 = up, 1 = down. The activation is counted with the projection that
@@ -69,53 +69,67 @@ constexpr KernelPart kActivationBackward[] = {{kDown, Stage::Activation, "A agai
 constexpr KernelPart kUpBackward[] = {{kUp, Stage::Amax},       {kUp, Stage::Quantize},
                                       {kUp, Stage::Dequantize}, {kUp, Stage::Bias},
                                       {kUp, Stage::Dgrad},      {kUp, Stage::Wgrad}};
+constexpr KernelPart kPermute[] = {{kUp, Stage::Permute, "Xt"}};
+constexpr KernelPart kUnpermute[] = {{kDown, Stage::Unpermute, "Y"}};
+constexpr KernelPart kPermuteBackward[] = {{kDown, Stage::Permute, "dYt"}};
+constexpr KernelPart kUnpermuteBackward[] = {{kUp, Stage::Unpermute, "dX"}};
 
 struct KernelPlan {
   const char* id;
   const char* title;
   const char* reads;
-  LayerPlace place;  // row 2 is backward
+  LayerPlace place;
   std::span<const KernelPart> parts;
+  bool permutes = false;  // only there with tokens
 
-  bool backward() const { return place.row == 2; }
+  bool backward() const { return place.row > 2; }
 };
 
 constexpr KernelPlan kKernels[] = {
-    {"up", "up projection", "X and Wup", {1, 1}, kUpForward},
-    {"activation", "activation", "", {3, 1}, kActivation},
-    {"down", "down projection", "A and Wdown", {5, 1}, kDownForward},
-    {"down_backward", "dA and dWdown", "dY", {5, 2}, kDownBackward},
-    {"activation_backward", "activation, backward", "", {3, 2}, kActivationBackward},
-    {"up_backward", "dX and dWup", "dH", {1, 2}, kUpBackward},
+    {"up", "up projection", "X and Wup", {1, 2}, kUpForward},
+    {"activation", "activation", "", {3, 2}, kActivation},
+    {"down", "down projection", "A and Wdown", {5, 2}, kDownForward},
+    {"down_backward", "dA and dWdown", "dY", {5, 3}, kDownBackward},
+    {"activation_backward", "activation, backward", "", {3, 3}, kActivationBackward},
+    {"up_backward", "dX and dWup", "dH", {1, 3}, kUpBackward},
+    {"permute", "permute", "", {0, 1}, kPermute, true},
+    {"unpermute", "un-permute", "", {6, 1}, kUnpermute, true},
+    {"permute_backward", "permute", "", {6, 4}, kPermuteBackward, true},
+    {"unpermute_backward", "un-permute", "", {0, 4}, kUnpermuteBackward, true},
 };
 
 /// An arrow is drawn where both of its ends are.
 constexpr LayerArrow kArrows[] = {
-    {{0, 1}, {1, 1}},
-    {{1, 0}, {1, 1}},
-    {{1, 1}, {2, 1}},
-    {{2, 1}, {3, 1}},
-    {{3, 1}, {4, 1}},
-    {{4, 1}, {5, 1}},
-    {{5, 0}, {5, 1}},
-    {{5, 1}, {6, 1}},
-    {{6, 2}, {5, 2}},
-    {{5, 2}, {4, 2}},
-    {{5, 2}, {5, 3}},
-    {{4, 2}, {3, 2}},
-    {{3, 2}, {2, 2}},
-    {{2, 2}, {1, 2}},
-    {{1, 2}, {0, 2}},
-    {{1, 2}, {1, 3}},
+    {{0, 2}, {1, 2}},
+    {{1, 1}, {1, 2}},
+    {{1, 2}, {2, 2}},
+    {{2, 2}, {3, 2}},
+    {{3, 2}, {4, 2}},
+    {{4, 2}, {5, 2}},
+    {{5, 1}, {5, 2}},
+    {{5, 2}, {6, 2}},
+    {{6, 3}, {5, 3}},
+    {{5, 3}, {4, 3}},
+    {{5, 3}, {5, 4}},
+    {{4, 3}, {3, 3}},
+    {{3, 3}, {2, 3}},
+    {{2, 3}, {1, 3}},
+    {{1, 3}, {0, 3}},
+    {{1, 3}, {1, 4}},
     // Permutation.
     {{0, 0}, {0, 1}},
+    {{0, 1}, {0, 2}},
+    {{6, 2}, {6, 1}},
     {{6, 1}, {6, 0}},
-    {{6, 3}, {6, 2}},
-    {{0, 2}, {0, 3}},
+    {{6, 5}, {6, 4}},
+    {{6, 4}, {6, 3}},
+    {{6, 4}, {5, 5}},
+    {{0, 3}, {0, 4}},
+    {{0, 4}, {0, 5}},
     // What forward has kept.
-    {{0, 1}, {1, 2}, true},
-    {{2, 1}, {3, 2}, true},
-    {{4, 1}, {5, 2}, true},
+    {{0, 2}, {1, 3}, true},
+    {{2, 2}, {3, 3}, true},
+    {{4, 2}, {5, 3}, true},
 };
 
 std::string no_times(const KernelPlan& plan, const profiling::RecordedRun& run) {
@@ -150,6 +164,7 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   const engine::RunRequest& effective = run_->result.effective;
   for (const KernelPlan& plan : kKernels) {
     if (plan.backward() && !backward) continue;
+    if (plan.permutes && effective.expert_layer.top_k == 0) continue;
     LayerKernelBox box{
         .id = plan.id, .title = plan.title, .reads = plan.reads, .place = plan.place, .times = {}};
     if (plan.parts.data() == kDownBackward && effective.expert_layer.recompute_activation) {
@@ -164,6 +179,11 @@ void LayerModel::set(Run run, std::uint64_t generation) {
       }
     }
     if (box.times.empty()) box.note = no_times(plan, *run_);
+    if (plan.permutes) {
+      const KernelPart& part = plan.parts.front();
+      box.bytes =
+          profiling::permutation_bytes(run_->result, part.stage, engine::projection_at(part.layer));
+    }
     kernels_.push_back(std::move(box));
   }
   const auto tensor_at = [&](LayerPlace place) {
@@ -236,6 +256,7 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
       std::int64_t& sum = saved.tensor == LayerTensor::X   ? memory.x
                           : saved.tensor == LayerTensor::H ? memory.h
                           : saved.tensor == LayerTensor::A ? memory.a
+                          : saved.tensor == LayerTensor::Y ? memory.y
                                                            : memory.weights;
       sum += saved.bytes;
     }

@@ -15,16 +15,17 @@
 
 namespace app {
 
-/// Forward goes from left to right in row 1, backward from right to left in row 2, below the same
+/// Forward goes from left to right in row 2, backward from right to left in row 3, below the same
 /// columns; weights stand above their products and their gradients below. Even columns are tensors,
-/// odd ones kernels.
+/// odd ones kernels. Tokens stand in the first and the last row, with the kernels that permute them
+/// between them and their rows.
 struct LayerPlace {
   int column = 0;
   int row = 0;
   bool operator==(const LayerPlace&) const = default;
 };
 inline constexpr int kLayerColumns = 7;
-inline constexpr int kLayerRows = 4;
+inline constexpr int kLayerRows = 6;
 
 LayerPlace place_of(engine::LayerTensor tensor);
 /// "3.0 GiB".
@@ -41,20 +42,23 @@ struct LayerKernelTime {
   profiling::LayerTime of;
 };
 
-/// The kernels between tensors: those of one projection or of the activation, in one direction.
+/// The kernels between tensors: those of one projection, of the activation or of a permutation, in
+/// one direction.
 struct LayerKernelBox {
-  const char* id = "";     // "up", "activation", ..., "up_backward"
+  const char* id = "";     // "up", "activation", ..., "up_backward", "permute"
   const char* title = "";  // "up projection"
   std::string reads{};     // "X and Wup": what its quantize kernels read
   LayerPlace place;
   std::vector<LayerKernelTime> times;
   std::string note{};  // where there are none: why
+  double bytes = 0.0;  // of a permutation: what it moves, counted
 };
 
 struct LayerArrow {
   LayerPlace from;
   LayerPlace to;
   bool kept = false;  // backward reads what forward has kept of it
+  bool operator==(const LayerArrow&) const = default;
 };
 
 struct ErrorBar {
@@ -100,9 +104,10 @@ struct RecipeMemory {
   std::int64_t x = 0;
   std::int64_t h = 0;
   std::int64_t a = 0;
+  std::int64_t y = 0;        // where the step begins at tokens
   std::int64_t weights = 0;  // second copies of Wup and Wdown
 
-  std::int64_t activations() const { return x + h + a; }
+  std::int64_t activations() const { return x + h + a + y; }
 };
 /// Of one layer of the request under every recipe, as if the step had a backward pass; first the
 /// request's own where its projections differ.

@@ -24,6 +24,18 @@ std::string snr_of(const engine::LayerTensorResult& result) {
 
 float line_height(const Theme& theme) { return theme.fonts.label->FontSize + theme.px(3); }
 
+/// Name, bytes, and what is kept, of which tokens have none.
+float tensor_height(const Theme& theme, int row) {
+  const float lines = row == 0 || row == kLayerRows - 1 ? 1.0F : 2.0F;
+  return theme.fonts.body->FontSize + lines * line_height(theme) + theme.px(2 * kGapSmall);
+}
+
+/// Title, times or why there are none, and bytes.
+float kernel_lines(const LayerKernelBox& box) {
+  const std::size_t times = std::max<std::size_t>(box.times.size(), 1);
+  return static_cast<float>(1 + times + (box.bytes > 0.0 ? 1 : 0));
+}
+
 /// Where the columns and rows of boxes lie, from the size of the texts in them.
 class LayerGrid {
  public:
@@ -33,12 +45,11 @@ class LayerGrid {
     widths_ = {theme.px(104), theme.px(132)};
     for (const LayerTensorBox& box : model.tensors()) {
       const auto row = static_cast<std::size_t>(box.place.row);
-      heights_[row] = std::max(heights_[row], theme.fonts.body->FontSize + 2.0F * line + padding);
+      heights_[row] = std::max(heights_[row], tensor_height(theme, box.place.row));
     }
     for (const LayerKernelBox& box : model.kernels()) {
       const auto row = static_cast<std::size_t>(box.place.row);
-      const auto lines = static_cast<float>(std::max<std::size_t>(box.times.size(), 1) + 1);
-      heights_[row] = std::max(heights_[row], lines * line + padding);
+      heights_[row] = std::max(heights_[row], kernel_lines(box) * line + padding);
     }
     // Weights and their gradients are as narrow as tensors, but stand in the columns of kernels.
     const float boxes = 4.0F * widths_[0] + 3.0F * widths_[1];
@@ -49,7 +60,7 @@ class LayerGrid {
       rows += height;
       used += height > 0.0F ? 1.0F : 0.0F;
     }
-    gap_.y = std::clamp((room.y - rows) / std::max(used - 1.0F, 1.0F), theme.px(14), theme.px(40));
+    gap_.y = std::clamp((room.y - rows) / std::max(used - 1.0F, 1.0F), theme.px(12), theme.px(40));
     size_ = ImVec2(boxes + 6.0F * gap_.x, rows + std::max(used - 1.0F, 0.0F) * gap_.y);
   }
 
@@ -96,24 +107,33 @@ void draw_dashes(ImDrawList* draw, ImVec2 from, ImVec2 to, float dash, ImU32 col
   }
 }
 
-/// From edge to edge: along a row or a column; what is kept goes from the lower edge of one box to
-/// the upper edge of the next column's.
+/// From edge to edge: along a row or a column; what is kept, from the lower edge of one box to the
+/// upper edge of the next column's, as is what goes on to the column before.
 void draw_arrow(const Theme& theme, const Area& from, const Area& to, bool kept) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float head = theme.px(6);
   const ImVec2 a = centre(from);
   const ImVec2 b = centre(to);
-  if (kept) {
-    const ImVec2 start(from.end().x - theme.px(10), from.end().y);
-    const ImVec2 tip(to.at.x + theme.px(14), to.at.y);
+  const bool same_column = std::abs(a.x - b.x) < 0.5F * to.size.x;
+  const bool next_row = to.at.y >= from.end().y;
+  if (!same_column && next_row) {
+    const bool right = b.x > a.x;
+    const ImVec2 start(right ? from.end().x - theme.px(10) : from.at.x + theme.px(10),
+                       from.end().y);
+    const ImVec2 tip(right ? to.at.x + theme.px(14) : to.end().x - theme.px(14), to.at.y);
     const float length = std::max(std::hypot(tip.x - start.x, tip.y - start.y), 1.0F);
-    draw_dashes(draw, start, tip, theme.px(4), theme.colors.accent);
+    const ImU32 color = kept ? theme.colors.accent : theme.colors.dim_text;
+    if (kept) {
+      draw_dashes(draw, start, tip, theme.px(4), color);
+    } else {
+      draw->AddLine(start, tip, color);
+    }
     draw_head(draw, tip, ImVec2((tip.x - start.x) / length, (tip.y - start.y) / length), head,
-              theme.colors.accent);
+              color);
     return;
   }
   const ImU32 color = theme.colors.dim_text;
-  if (std::abs(a.x - b.x) < 0.5F * to.size.x) {
+  if (same_column) {
     const bool down = b.y > a.y;
     const ImVec2 tip(b.x, down ? to.at.y : to.end().y);
     draw->AddLine(ImVec2(b.x, down ? from.end().y : from.at.y), tip, color);
@@ -141,7 +161,9 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
           "of layer 0. Bytes: one copy as it is written. Times: median over the traced iterations "
           "of the time in which the stage ran for this projection in that pass. Fused, the "
           "activation "
-          "is part of the quantize kernels of A, and backward of dH.",
+          "is part of the quantize kernels of A, and backward of dH. A permutation's bytes are "
+          "counted: every token and row that it reads or writes once, and 4 bytes for each number "
+          "of a copy (its expert, its row, its probability and the gradient of that).",
       .list =
           [this] {
             std::string text = "tensor\trows\tcolumns\tsnr_db\tlost\tbytes\tkept_bytes\n";
@@ -179,13 +201,12 @@ void LayerView::draw_picture(const PanelContext& context, const Area& room) {
                        std::floor(at.y + area.at.y + 0.5F * (area.size.y - size.y))),
                 size};
   };
-  const float tensor_height =
-      theme.fonts.body->FontSize + 2.0F * line_height(theme) + theme.px(2 * kGapSmall);
-  const ImVec2 tensor_size(theme.px(104), tensor_height);
   const ImVec2 whole(1e6F, 1e6F);
   const auto place_at = [&](LayerPlace place) {
-    const bool tensor = place.column % 2 == 0 || place.row == 0 || place.row == kLayerRows - 1;
-    return place_on(place, tensor ? tensor_size : whole);
+    const bool kernels = std::ranges::find(model_.kernels(), place, &LayerKernelBox::place) !=
+                         model_.kernels().end();
+    return place_on(place,
+                    kernels ? whole : ImVec2(theme.px(104), tensor_height(theme, place.row)));
   };
   for (const LayerArrow& arrow : model_.arrows()) {
     draw_arrow(theme, place_at(arrow.from), place_at(arrow.to), arrow.kept);
@@ -279,8 +300,8 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
   draw->AddRectFilled(place.at, place.end(), theme.colors.panel, theme.px(kRounding));
   draw->AddRect(place.at, place.end(), theme.colors.line, theme.px(kRounding));
   const float inset = theme.px(kGapSmall + 2);
-  const float lines = static_cast<float>(std::max<std::size_t>(box.times.size(), 1) + 1);
-  ImVec2 at(place.at.x + inset, place.at.y + 0.5F * (place.size.y - lines * line_height(theme)));
+  ImVec2 at(place.at.x + inset,
+            place.at.y + 0.5F * (place.size.y - kernel_lines(box) * line_height(theme)));
   const float right = place.end().x - inset;
   plot::draw_text(draw, label, at, theme.colors.text, plot::fitted(label, box.title, right - at.x));
   std::string value;
@@ -299,6 +320,12 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
     plot::draw_text_right(draw, label, ImVec2(right, at.y), theme.colors.text, figure);
     value += fmt::format("{}{}={:.0f}", value.empty() ? "" : ";", name, time.time.median);
   }
+  if (box.bytes > 0.0) {
+    at.y += line_height(theme);
+    plot::draw_text(draw, label, at, theme.colors.dim_text,
+                    bytes_of(static_cast<std::int64_t>(box.bytes)));
+    value += fmt::format(";bytes={:.0f}", box.bytes);
+  }
   controls::record(context, fmt::format("layer.kernels.{}", box.id).c_str(), box.title, "text",
                    value, place.at, place.end());
   const bool hovered = context.picture == nullptr && ImGui::IsWindowHovered() &&
@@ -313,6 +340,11 @@ void LayerView::draw_kernels(const PanelContext& context, const LayerKernelBox& 
                     theme.stage(time.stage), time.time.median});
   }
   if (!box.reads.empty()) read.push_back({"quantizes", box.reads});
+  if (box.bytes > 0.0) {
+    const double per_second = box.bytes / (box.times.front().of.time.median * 1e-9);
+    read.push_back({"bytes, counted", bytes_of(static_cast<std::int64_t>(box.bytes))});
+    read.push_back({"rate", bytes_of(static_cast<std::int64_t>(per_second)) + "/s"});
+  }
   plot::read_out(context, box.title, read);
 }
 

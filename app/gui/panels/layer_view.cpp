@@ -74,12 +74,15 @@ std::optional<engine::LayerTensor> LayerView::draw(const PanelContext& context, 
   const float width = theme.px(280);
   // The lower cards need a row for each recipe, a sentence and a legend.
   const float lower = theme.px(2 * kRowHeight + 2 * kGap) + line * 8.0F;
+  // Tokens add two rows of boxes, and two of kernels.
+  const bool tokens = has_layer_ && model_.run().result.effective.expert_layer.top_k > 0;
   const auto card = [&](CardSpec (LayerView::*make)(const PanelContext&)) {
     return [this, &context, make](const Area&) { return (this->*make)(context); };
   };
   board_.draw(context, rest,
               {.id = "layer.cards",
-               .parts = {{0.62F, theme.px(330)}, {0.38F, lower, {{1.0F, width}, {1.0F, width}}}}},
+               .parts = {{0.62F, theme.px(tokens ? 390 : 330)},
+                         {0.38F, lower, {{1.0F, width}, {1.0F, width}}}}},
               {card(&LayerView::picture_card), card(&LayerView::errors_card),
                card(&LayerView::memory_card)});
   return std::exchange(clicked_, std::nullopt);

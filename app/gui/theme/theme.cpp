@@ -93,7 +93,7 @@ ImU32 Theme::stage(engine::Stage stage) const {
     case engine::Stage::Permute:
       return rgb(0x4FB3BF);
     case engine::Stage::Unpermute:
-      return rgb(0xB86B8F);
+      return rgb(0x1F7480);
     case engine::Stage::Check:
       return rgb(0x8C6D46);
     case engine::Stage::Other:

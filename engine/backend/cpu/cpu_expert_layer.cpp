@@ -272,12 +272,12 @@ bool CpuExpertLayer::each_expert(Work&& work) {
 
 Status CpuExpertLayer::run_forward(WeightCast weights) {
   const bool quantize_weights = weights == WeightCast::Make;
-  if (tokens_) tokens_->permute();
+  if (permutes()) tokens_->permute();
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     if (!each_expert([&](int expert) { forward(layer, expert, quantize_weights); })) {
       return cancelled();
     }
-    if (tokens_) tokens_->unpermute(layer);
+    if (permutes()) tokens_->unpermute(layer);
   }
   return {};
 }
@@ -285,7 +285,7 @@ Status CpuExpertLayer::run_forward(WeightCast weights) {
 Status CpuExpertLayer::run_backward() {
   const bool delayed = setup_.request.linear.delayed_wgrad;
   // dY is that of every layer, dp the layer's own.
-  for (int layer = 0; tokens_ && layer < setup_.request.layers; ++layer) {
+  for (int layer = 0; permutes() && layer < setup_.request.layers; ++layer) {
     tokens_->permute_gradient(layer);
   }
   for (int layer = setup_.request.layers - 1; layer >= 0; --layer) {
@@ -294,7 +294,7 @@ Status CpuExpertLayer::run_backward() {
       if (!delayed && setup_.progress.advance(expert, 1.0)) weight_gradients(layer, expert);
     });
     if (!done) return cancelled();
-    if (tokens_) tokens_->unpermute_gradient(layer);
+    if (permutes()) tokens_->unpermute_gradient(layer);
   }
   for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
     if (!each_expert([&](int expert) { weight_gradients(layer, expert); })) return cancelled();

@@ -84,6 +84,9 @@ class CpuExpertLayer final : public HostStep {
   const std::uint16_t* da_of(int expert) const;
   /// Null where the step begins at rows.
   const TokenRows* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
+  /// Whether steps permute and un-permute, as they do unless told otherwise. Without, a step
+  /// computes from the rows of X and dY that the last one with it made.
+  void permute_tokens(bool permutes) { permutes_ = permutes; }
 
  private:
   /// Where the layer's own tensors are, and elements from one layer's to the next; 0 = all layers
@@ -98,6 +101,7 @@ class CpuExpertLayer final : public HostStep {
     std::int64_t dh_stride = 0;
   };
   Intermediates reserve_intermediates() const;
+  bool permutes() const { return tokens_ && permutes_; }
   /// The quantize kernels of this projection's operands compute the activation.
   bool fuses(Projection which) const;
   std::vector<FedOperand> fed_activations() const;
@@ -124,6 +128,7 @@ class CpuExpertLayer final : public HostStep {
   GroupedShape down_shape_;
   Intermediates tensors_;
   std::optional<TokenRows> tokens_;
+  bool permutes_ = true;
   // After what they refer to.
   CpuStep up_;
   CpuStep down_;

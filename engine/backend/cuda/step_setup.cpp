@@ -34,6 +34,7 @@ class Upload {
          DeviceOperands& operands, cudaStream_t stream, RunContext context, double done,
          double share)
       : result_(result),
+        tokens_(is_expert_layer(result.effective) && result.effective.expert_layer.top_k > 0),
         request_(part.loaded()),
         made_(part.made),
         config_(config),
@@ -77,13 +78,13 @@ class Upload {
     return {};
   }
 
-  /// In the ledger: "X", "Wup, layer 0", "Wdown, layer 0, expert 3".
+  /// In the ledger: "X", or "Xt" of tokens, "Wup, layer 0", "Wdown, layer 0, expert 3".
   std::string symbol(OperandRole role, int layer, int expert) const {
     switch (role) {
       case OperandRole::Activations:
-        return config_.symbols.x;
+        return tokens_ ? std::string(traits_of(LayerTensor::XTokens).symbol) : config_.symbols.x;
       case OperandRole::Gradients:
-        return config_.symbols.dy;
+        return tokens_ ? std::string(traits_of(LayerTensor::DYTokens).symbol) : config_.symbols.dy;
       case OperandRole::Weights:
         break;
     }
@@ -127,6 +128,7 @@ class Upload {
   }
 
   RunResult& result_;
+  const bool tokens_;  // X and dY are loaded token by token
   const RunRequest request_;
   const MadeOperands& made_;
   const StepConfig& config_;

@@ -256,6 +256,26 @@ TEST_F(ExpertLayerTokensTest, TwoGraphsFollowTheChoicesBetweenReplays) {
   }
 }
 
+TEST_F(ExpertLayerTokensTest, WithoutPermutationAGraphUsesTheRowsOfTheLast) {
+  const BuiltStep built = build(tokens_request(Scaling::Block));
+  ASSERT_TRUE(built.step->launch(stream_.get(), observer_).ok());
+  const TokenTensors first = read(*built.layer);
+  std::vector<std::size_t> nodes;
+  for (const bool permutes : {true, false}) {
+    built.layer->permute_tokens(permutes);
+    const auto graph =
+        capture(stream_.get(), [&] { return built.step->launch(stream_.get(), observer_); });
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    ASSERT_EQ(cudaGraphGetNodes(graph.value().get(), nullptr, &nodes.emplace_back()), cudaSuccess);
+    const auto replayed = instantiate(graph.value());
+    ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+    ASSERT_EQ(cudaGraphLaunch(replayed.value().get(), stream_.get()), cudaSuccess);
+    EXPECT_TRUE(read(*built.layer) == first) << permutes;
+  }
+  // The map, permute and its gradient, and un-permute both ways: at least these, of both layers.
+  EXPECT_GE(nodes[0], nodes[1] + 8);
+}
+
 TEST_F(ExpertLayerTokensTest, TakesNoMoreMemoryThanIsPlanned) {
   for (const EnumName& passes : kType<StepPasses>.names) {
     SCOPED_TRACE(passes.name);

@@ -26,16 +26,18 @@ class CountingTracer final : public ReplayTracer, public StepObserver {
 using Parts = std::map<std::string, std::set<BenchPart>>;
 
 /// Runs the suite on small shapes; the parts of each subject, with what holds for every row.
-Parts parts_on_device(StepKind step, const std::set<BenchPart>& recorded, int& cases) {
+Parts parts_on_device(StepKind step, int top_k, const std::set<BenchPart>& recorded, int& cases) {
   CountingTracer tracer;
   Result<CudaStepTarget> made = make_cuda_step_target("", &tracer);
   if (!made.ok()) return {};
   const StepBenchOrder order{
       .shapes =
-          {{.shape = {.preset = "small", .num_experts = 8, .tokens = 1024, .n = 512, .k = 512}},
+          {{.shape = {.preset = "small", .num_experts = 8, .tokens = 1024, .n = 512, .k = 512},
+            .top_k = top_k},
            {.shape = {.preset = "2880", .num_experts = 4, .tokens = 512, .n = 512, .k = 2880},
             .activation = LayerActivation::ClampedSwiGlu,
-            .bias = true}},
+            .bias = true,
+            .top_k = top_k}},
       .routings = {RoutingDistribution::Zipf, RoutingDistribution::OneHot}};
   RunProgress progress;
   Parts parts;
@@ -48,7 +50,8 @@ Parts parts_on_device(StepKind step, const std::set<BenchPart>& recorded, int& c
       parts[row.subject].insert(row.part);
       EXPECT_GT(row.median_us, 0) << row.subject << ' ' << name_of(row.part);
       EXPECT_DOUBLE_EQ(row.kernels_us, recorded.contains(row.part) ? 10 : 0);
-      EXPECT_EQ(row.beats_bf16_from >= 0, row.part == BenchPart::StepKeptWeights);
+      EXPECT_EQ(row.beats_bf16_from >= 0, keeps_weights(row.part));
+      EXPECT_EQ(row.top_k, permutes(row.part) ? top_k : 0) << name_of(row.part);
     }
     return Status();
   };
@@ -70,7 +73,7 @@ TEST(CudaStepBench, EveryRecipeOfALinearStepHasEveryPart) {
   std::string why;
   if (no_device(why)) GTEST_SKIP() << why;
   int cases = 0;
-  const Parts parts = parts_on_device(StepKind::Linear, {ForwardStep, Step}, cases);
+  const Parts parts = parts_on_device(StepKind::Linear, 0, {ForwardStep, Step}, cases);
   EXPECT_EQ(cases, 4);
   EXPECT_EQ(parts.size(), step_bench_recipes(StepKind::Linear).size());
   const std::set<BenchPart> all = {Fprop,
@@ -87,15 +90,20 @@ TEST(CudaStepBench, EveryRecipeOfALinearStepHasEveryPart) {
 TEST(CudaStepBench, EveryRecipeOfALayerHasEveryPart) {
   std::string why;
   if (no_device(why)) GTEST_SKIP() << why;
-  int cases = 0;
-  const Parts parts =
-      parts_on_device(StepKind::ExpertLayer, {ForwardStep, Step, StepKeptWeights}, cases);
-  EXPECT_EQ(cases, 4);
-  EXPECT_EQ(parts.size(), step_bench_recipes(StepKind::ExpertLayer).size());
-  for (const auto& [subject, seen] : parts) {
-    const std::set<BenchPart> quantized = {ForwardStep, Step, StepKeptWeights};
-    const std::set<BenchPart> plain = {ForwardStep, Step};
-    EXPECT_EQ(seen, subject == "bf16" ? plain : quantized) << subject;
+  for (const int top_k : {0, 4}) {
+    std::set<BenchPart> plain = {ForwardStep, Step};
+    std::set<BenchPart> quantized = {ForwardStep, Step, StepKeptWeights};
+    if (top_k > 0) {
+      plain.insert(StepFromTokens);
+      quantized.insert({StepFromTokens, StepFromTokensKeptWeights});
+    }
+    int cases = 0;
+    const Parts parts = parts_on_device(StepKind::ExpertLayer, top_k, quantized, cases);
+    EXPECT_EQ(cases, 4);
+    EXPECT_EQ(parts.size(), step_bench_recipes(StepKind::ExpertLayer).size());
+    for (const auto& [subject, seen] : parts) {
+      EXPECT_EQ(seen, subject == "bf16" ? plain : quantized) << subject << ", top-" << top_k;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -192,6 +193,35 @@ TEST(CpuExpertLayerTokens, RowsAreCopiesOfTokensAndGradientsAreWeighted) {
     ASSERT_NEAR(made[i], sum[i], 0.004 * std::abs(sum[i]) + 1e-6 * magnitude[i]);
   }
   EXPECT_NE(made, made_by(bench, 0).dx) << "two layers with the same gradient";
+}
+
+TEST(CpuExpertLayerTokens, WithoutPermutationAStepUsesTheRowsOfTheLast) {
+  for (const Scaling scaling : {Scaling::None, Scaling::Block}) {
+    SCOPED_TRACE(name_of(scaling));
+    LayerBench bench(token_request(scaling));
+    const std::int64_t elements = tokens_of(bench.request) * bench.request.shape.k;
+    const auto rows = [&] {
+      const TokenRows& tokens = *bench.layer.tokens();
+      const std::int64_t count = bench.request.shape.tokens * bench.request.shape.k;
+      return std::pair(numbers(bench.request, tokens.y(0), count),
+                       numbers(bench.request, tokens.dx(0), count));
+    };
+    ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
+    const Made first = made_by(bench, 0);
+    const auto first_rows = rows();
+    bench.layer.permute_tokens(false);
+    std::fill_n(bench.buffers.tokens.y_tokens.get(), elements, std::uint16_t{0});
+    std::fill_n(bench.buffers.tokens.dx_tokens.get(), elements, std::uint16_t{0});
+    ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
+    EXPECT_EQ(rows(), first_rows);
+    const std::vector<double> untouched(static_cast<std::size_t>(elements), 0.0);
+    EXPECT_EQ(made_by(bench, 0).y, untouched);
+    EXPECT_EQ(made_by(bench, 0).dx, untouched);
+    bench.layer.permute_tokens(true);
+    ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
+    EXPECT_EQ(made_by(bench, 0).y, first.y);
+    EXPECT_EQ(made_by(bench, 0).dx, first.dx);
+  }
 }
 
 TEST(CpuExpertLayerTokens, HowTheStepRunsChangesNoBit) {

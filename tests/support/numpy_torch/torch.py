@@ -53,14 +53,26 @@ class Tensor:
     def amax(self):
         return self._new(self.values.max())
 
-    def sum(self, dim, keepdim):
-        return self._new(self.values.sum(axis=dim, keepdims=keepdim))
+    def sum(self, dim):
+        return self._new(self.values.sum(axis=dim))
+
+    def unflatten(self, dim, sizes):
+        assert dim == 0
+        return self._new(self.values.reshape(*sizes, *self.shape[1:]))
 
     def cumsum(self, dim):
         return self._new(self.values.cumsum(dim))
 
-    def argsort(self):
-        return self._new(self.values.argsort())
+    def argsort(self, stable):
+        return self._new(self.values.argsort(kind="stable" if stable else None))
+
+    def scatter(self, dim, index, source):
+        values = self.values.copy()
+        np.put_along_axis(values, index.values, source.values, axis=dim)
+        return self._new(values)
+
+    def __floordiv__(self, other):
+        return self._new(self.values // other)
 
     def index_select(self, dim, index):
         return self._new(np.take(self.values, index.values.astype(int), axis=dim))

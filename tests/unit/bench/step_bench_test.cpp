@@ -20,6 +20,11 @@ using testing::HasSubstr;
 const StepBenchShape kSmall{
     .shape = {.preset = "small", .num_experts = 4, .tokens = 100, .n = 160, .k = 128}};
 
+StepBenchShape with_tokens(StepBenchShape shape, int top_k) {
+  shape.top_k = top_k;
+  return shape;
+}
+
 std::string refusal(const StepBenchOrder& order, BenchSuite suite = BenchSuite::Linear) {
   const Status status = validate(BenchOrder{.suite = suite, .steps = order});
   return status.ok() ? std::string() : status.error().message;
@@ -91,6 +96,12 @@ TEST(StepBenchOrder, LimitsAreNamed) {
   EXPECT_THAT(refusal({.shapes = {odd}}, BenchSuite::Layer),
               HasSubstr("steps.shapes[0].shape.n is 144"));
   EXPECT_EQ(refusal({.shapes = {kSmall}}, BenchSuite::Layer), "");
+  // Rows are the copies of tokens.
+  EXPECT_EQ(refusal({.shapes = {with_tokens(kSmall, 4)}}, BenchSuite::Layer), "");
+  EXPECT_THAT(refusal({.shapes = {with_tokens(kSmall, 3)}}, BenchSuite::Layer),
+              HasSubstr("steps.shapes[0].shape.tokens is 100"));
+  EXPECT_THAT(refusal({.shapes = {with_tokens(kSmall, kMaxTopK + 1)}}, BenchSuite::Layer),
+              HasSubstr("top_k"));
 }
 
 TEST(StepBenchOrder, EachRecipeIsDistinct) {
@@ -118,6 +129,11 @@ TEST(StepBenchOrder, ALayerIsThatOfItsPresetAndKeepsWeights) {
   EXPECT_EQ(request.expert_layer.activation, LayerActivation::ClampedSwiGlu);
   EXPECT_TRUE(request.linear.bias);
   EXPECT_EQ(request.linear.micro_batches, 2);
+  EXPECT_EQ(request.expert_layer.top_k, 0);
+  EXPECT_EQ(step_bench_request({.step = StepKind::ExpertLayer, .shape = with_tokens(shape, 4)},
+                               StepBenchRecipe::Block)
+                .expert_layer.top_k,
+            4);
 }
 
 TEST(StepBenchOrder, StepsCountTheirProducts) {
@@ -133,6 +149,8 @@ TEST(StepBenchOrder, StepsCountTheirProducts) {
   EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::ForwardStep, layer), 1.5 * product);
   EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::StepKeptWeights, layer), 4.5 * product);
   EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::Permutation, layer), 0);
+  EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::StepFromTokens, layer), 4.5 * product);
+  EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::StepFromTokensKeptWeights, layer), 4.5 * product);
 }
 
 TEST(WeightReuse, IsTheSmallestNumberWhoseMeanIsShorter) {
@@ -237,13 +255,13 @@ TEST(StepBench, TheCpuReferenceHasEveryPart) {
   EXPECT_EQ(cases, 2);
 }
 
-TEST(StepBench, TheCpuReferenceHasEveryPartOfALayer) {
+std::map<std::string, std::vector<BenchPart>> layer_parts(const StepBenchShape& shape) {
   const std::unique_ptr<StepTarget> target = make_cpu_step_target();
   RunProgress progress;
   std::map<std::string, std::vector<BenchPart>> parts;
   const Status done = run_step_bench(
       {target.get()}, StepKind::ExpertLayer,
-      {.shapes = {kSmall}, .routings = {RoutingDistribution::Zipf}}, 1e-3, progress,
+      {.shapes = {shape}, .routings = {RoutingDistribution::Zipf}}, 1e-3, progress,
       [&](const std::vector<MeasuredStepRow>& rows) {
         for (const MeasuredStepRow& measured : rows) {
           const StepBenchRow& row = measured.row;
@@ -257,18 +275,36 @@ TEST(StepBench, TheCpuReferenceHasEveryPartOfALayer) {
           EXPECT_GT(row.median_us, 0) << row.subject << name_of(row.part);
           EXPECT_GT(row.kernels_us, 0);
           EXPECT_GE(row.replay_us, row.kernels_us);
-          EXPECT_EQ(row.beats_bf16_from >= 0, row.part == BenchPart::StepKeptWeights);
+          EXPECT_EQ(row.beats_bf16_from >= 0, keeps_weights(row.part));
+          EXPECT_EQ(row.top_k, permutes(row.part) ? shape.top_k : 0) << name_of(row.part);
         }
         return Status();
       });
-  ASSERT_TRUE(done.ok()) << done.error().message;
-  using enum BenchPart;
+  EXPECT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(parts.size(), 4U);
-  for (const auto& [subject, of] : parts) {
+  return parts;
+}
+
+TEST(StepBench, TheCpuReferenceHasEveryPartOfALayer) {
+  using enum BenchPart;
+  for (const auto& [subject, of] : layer_parts(kSmall)) {
     if (subject == "bf16") {
       EXPECT_THAT(of, ElementsAre(ForwardStep, Step));
     } else {
       EXPECT_THAT(of, ElementsAre(ForwardStep, Step, StepKeptWeights)) << subject;
+    }
+  }
+}
+
+TEST(StepBench, ALayerWithTopKIsAlsoTimedFromTokens) {
+  using enum BenchPart;
+  for (const auto& [subject, of] : layer_parts(with_tokens(kSmall, 4))) {
+    if (subject == "bf16") {
+      EXPECT_THAT(of, ElementsAre(ForwardStep, Step, StepFromTokens));
+    } else {
+      EXPECT_THAT(of, ElementsAre(ForwardStep, Step, StepKeptWeights, StepFromTokens,
+                                  StepFromTokensKeptWeights))
+          << subject;
     }
   }
 }
@@ -278,7 +314,8 @@ class FixedLayer final : public StepTarget {
  public:
   struct Of {
     const char* name;
-    double step, kept;  // 0 = has none
+    double step, kept;                   // 0 = has none
+    double tokens = 0, tokens_kept = 0;  // likewise, from tokens
   };
   explicit FixedLayer(std::vector<Of> of) : of_(std::move(of)) {}
   Result<std::vector<OfferedSubject>> offer(const StepCase&, RunProgress&) override {
@@ -295,8 +332,14 @@ class FixedLayer final : public StepTarget {
     explicit Subject(const Of& of) : of_(of) {}
     std::string name() const override { return of_.name; }
     Result<std::vector<PartTime>> turn() override {
-      std::vector<PartTime> times{{.part = BenchPart::Step, .us = of_.step}};
-      if (of_.kept > 0) times.push_back({.part = BenchPart::StepKeptWeights, .us = of_.kept});
+      std::vector<PartTime> times;
+      const auto add = [&](BenchPart part, double us) {
+        if (us > 0) times.push_back({.part = part, .us = us});
+      };
+      add(BenchPart::Step, of_.step);
+      add(BenchPart::StepKeptWeights, of_.kept);
+      add(BenchPart::StepFromTokens, of_.tokens);
+      add(BenchPart::StepFromTokensKeptWeights, of_.tokens_kept);
       return times;
     }
 
@@ -306,7 +349,8 @@ class FixedLayer final : public StepTarget {
   const std::vector<Of> of_;
 };
 
-std::map<std::string, int> winners(std::vector<FixedLayer::Of> of) {
+std::map<std::string, int> winners(std::vector<FixedLayer::Of> of,
+                                   BenchPart kept = BenchPart::StepKeptWeights) {
   FixedLayer target(std::move(of));
   RunProgress progress;
   std::map<std::string, int> from;
@@ -315,9 +359,9 @@ std::map<std::string, int> winners(std::vector<FixedLayer::Of> of) {
                      {.shapes = {kSmall}, .routings = {RoutingDistribution::Uniform}}, 1e-9,
                      progress, [&](const std::vector<MeasuredStepRow>& rows) {
                        for (const MeasuredStepRow& measured : rows) {
-                         if (measured.row.part == BenchPart::StepKeptWeights) {
+                         if (measured.row.part == kept) {
                            from[measured.row.subject] = measured.row.beats_bf16_from;
-                         } else {
+                         } else if (!keeps_weights(measured.row.part)) {
                            EXPECT_EQ(measured.row.beats_bf16_from, -1);
                          }
                        }
@@ -335,6 +379,15 @@ TEST(StepBench, SaysFromHowManyMicroBatchesARecipeBeatsBf16) {
                      {"fp8-per-tensor", 12, 11},
                      {"a peer", 12, 8}}),
             (Winners{{"fp8-block", 3}, {"fp8-delayed", 1}, {"fp8-per-tensor", 0}, {"a peer", -1}}));
+  // From tokens it is compared with BF16 from tokens.
+  const std::vector<FixedLayer::Of> from_tokens = {{"bf16", 10, 0, 11, 0},
+                                                   {"fp8-block", 12, 8, 12, 10}};
+  EXPECT_EQ(winners(from_tokens), (Winners{{"fp8-block", 3}}));
+  EXPECT_EQ(winners(from_tokens, BenchPart::StepFromTokensKeptWeights),
+            (Winners{{"fp8-block", 3}}));
+  EXPECT_EQ(winners({{"bf16", 10, 0, 11, 0}, {"fp8-block", 12, 8, 12, 11}},
+                    BenchPart::StepFromTokensKeptWeights),
+            (Winners{{"fp8-block", 0}}));
   // Not known without BF16.
   EXPECT_EQ(winners({{"fp8-block", 12, 8}}), (Winners{{"fp8-block", -1}}));
 }

@@ -132,6 +132,32 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   EXPECT_EQ(std::ranges::count_if(bins, [](const auto& row) { return row[1] == "A"; }), 2);
 }
 
+TEST_F(Export, AStageHasItsTimeAndWhatIsCountedOfIt) {
+  Session session = two_runs();
+  session.runs.resize(1);
+  engine::RunRequest& request = session.runs[0].result.effective;
+  request.step = engine::StepKind::ExpertLayer;
+  request.shape = {.preset = {}, .num_experts = 2, .tokens = 48, .n = 64, .k = 32};
+  request.expert_layer.top_k = 4;
+  session.runs[0].result.splits = {16, 32};
+  profiling::Activity& activity = session.runs[0].activity;
+  activity.records.push_back(
+      {.start_ns = 4000, .end_ns = 4070, .name = 0, .iteration = 0, .stage = Stage::Permute});
+  activity.records.push_back(
+      {.start_ns = 5000, .end_ns = 5003, .name = 0, .iteration = 0, .stage = Stage::Offsets});
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto stages = read_csv(folder_ / "stage_times.csv");
+  ASSERT_EQ(stages.size(), 4U);
+  std::vector<std::string> names;
+  for (std::size_t row = 1; row < stages.size(); ++row) names.push_back(at(stages, row, "stage"));
+  EXPECT_THAT(names, testing::ElementsAre("offsets", "fprop", "permute"));
+  EXPECT_EQ(at(stages, 1, "bytes"), "") << "not counted";
+  EXPECT_EQ(std::stod(at(stages, 3, "median_ns")), 70.0);
+  // Xt, X, and the expert and the row of every copy.
+  EXPECT_EQ(std::stod(at(stages, 3, "bytes")), 12 * 32 * 2 + 48 * 32 * 2 + 48 * 8);
+  EXPECT_EQ(std::stod(at(stages, 3, "flop")), 0.0);
+}
+
 TEST_F(Export, ARecordedRoutingHasItsSteps) {
   auto session = two_runs();
   engine::RecordedRouting& recording = session.runs[1].result.recording.emplace();

@@ -95,6 +95,20 @@ class PresetFolder : public testing::Test {
   std::filesystem::path folder_;
 };
 
+TEST(Presets, OfAWholeLayerKnowTheExpertsOfAToken) {
+  const auto presets = load_presets(EXPERTSCOPE_SHAPES);
+  ASSERT_TRUE(presets.ok()) << presets.error().message;
+  for (const ShapePreset& preset : presets.value()) {
+    EXPECT_EQ(preset.top_k > 0, preset.step == StepKind::ExpertLayer) << preset.name;
+  }
+  const auto top_k = [&](const char* name) {
+    return find_preset(presets.value(), name).value().top_k;
+  };
+  EXPECT_EQ(top_k("Mixtral 8x7B layer"), 2);
+  EXPECT_EQ(top_k("gpt-oss-120b layer"), 4);
+  EXPECT_EQ(top_k("DeepSeek-V3 layer, 32 experts"), 8);
+}
+
 TEST_F(PresetFolder, IsSortedByFileNameAndSkipsOtherFiles) {
   const char* fields = R"("description":"","num_experts":2,"tokens":32,"n":16,"k":16})";
   write("b.json", std::string(R"({"name":"first",)") + fields);
@@ -122,6 +136,11 @@ TEST_F(PresetFolder, NamesTheBrokenFileAndTheValue) {
        "use 32"},
       {R"({"name":"x","description":"","bias":1,"num_experts":2,"tokens":32,"n":16,"k":16})",
        "'bias'"},
+      {R"({"name":"x","description":"","step":"expert-layer","top_k":3,"num_experts":4,"tokens":32,)"
+       R"("n":32,"k":16})",
+       "top_k 3"},
+      {R"({"name":"x","description":"","top_k":65,"num_experts":2,"tokens":32,"n":16,"k":16})",
+       "'top_k'"},
       {R"({"name":"x","description":"","num_experts":5000,"tokens":32,"n":16,"k":16})", "5000"},
   };
   for (const auto& [text, word] : cases) {

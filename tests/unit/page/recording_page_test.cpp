@@ -47,6 +47,23 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
   EXPECT_THAT(page, HasSubstr("6 KiB"));
 }
 
+TEST(RecordingPage, AStageHasItsTimeAndTheBytesThatAreCounted) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  run.result.effective.step = engine::StepKind::ExpertLayer;
+  run.result.effective.shape = {.preset = {}, .num_experts = 2, .tokens = 512, .n = 64, .k = 64};
+  run.result.effective.expert_layer.top_k = 4;
+  run.result.splits = {256, 256};
+  run.result.recording.reset();
+  run.activity.records = {
+      {.start_ns = 0, .end_ns = 2'000'000, .iteration = 0, .stage = engine::Stage::Permute}};
+  const std::string page = recording_page({.runs = {{&run, "tokens"}}}, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("The stages of one step"));
+  EXPECT_THAT(page, HasSubstr("<td>permute</td>"));
+  // Xt [128, 64], X [512, 64] and 8 bytes of every copy: 86016.
+  EXPECT_THAT(page, HasSubstr("84 KiB"));
+  EXPECT_THAT(page, HasSubstr("0.04301")) << "GB/s";
+}
+
 TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
   profiling::RecordedRun layer = profiling::sample_run(3);
   layer.result.expert_layer.emplace();

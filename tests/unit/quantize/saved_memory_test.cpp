@@ -39,6 +39,16 @@ TEST(SavedMemory, UnquantizedKeepsTheElementsThemselvesAndNoSecondWeights) {
             five({128 * 256 * 2, 0, kH, 128 * 256 * 2, 0}));
 }
 
+TEST(SavedMemory, FromTokensTheRowsOfYAreKeptToo) {
+  RunRequest request = layer(Scaling::None);
+  request.expert_layer.top_k = 2;
+  std::vector<SavedTensor> expected = five({128 * 256 * 2, 0, kH, 128 * 256 * 2, 0});
+  expected.push_back({.tensor = LayerTensor::Y, .bytes = 128 * 256 * 2});
+  EXPECT_EQ(saved_for_backward(request, kSplits), expected);
+  request.linear.passes = StepPasses::Forward;
+  EXPECT_TRUE(saved_for_backward(request, kSplits).empty());
+}
+
 TEST(SavedMemory, PerTensorHasOneScalePerExpert) {
   EXPECT_EQ(
       saved_for_backward(layer(Scaling::PerTensorCurrent), kSplits),

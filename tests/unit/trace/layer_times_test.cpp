@@ -70,6 +70,25 @@ class Records {
   std::int64_t at_ = 0;
 };
 
+TEST(LayerTimes, APermutationsPassIsKnownByItsProjection) {
+  Records records;
+  for (int iteration = 0; iteration < 2; ++iteration) {
+    records.add(iteration, 0, Stage::Permute, 1)
+        .add(iteration, 0, Stage::Fprop, 2)
+        .add(iteration, 1, Stage::Fprop, 3)
+        .add(iteration, 1, Stage::Unpermute, 4)
+        .add(iteration, 1, Stage::Permute, 5)
+        .add(iteration, 1, Stage::Dgrad, 6)
+        .add(iteration, 0, Stage::Wgrad, 7)
+        .add(iteration, 0, Stage::Unpermute, 8);
+  }
+  std::vector<std::string> lines = lines_of(records.activity());
+  std::erase_if(lines,
+                [](const std::string& line) { return line.find("permute") == std::string::npos; });
+  EXPECT_EQ(lines, (std::vector<std::string>{"0 fwd permute 1", "0 bwd unpermute 8",
+                                             "1 bwd permute 5", "1 fwd unpermute 4"}));
+}
+
 TEST(LayerTimes, WhatPreparesAProductIsOfItsPass) {
   Records records;
   for (int iteration = 0; iteration < 3; ++iteration) {

@@ -99,6 +99,32 @@ TEST(StageWork, QuantizingReadsEveryOperandOnceAndWritesItsCopies) {
   EXPECT_EQ(stage_work(result, Stage::Quantize), std::nullopt);
 }
 
+TEST(StageWork, PermutingReadsAndWritesTokensAndRowsOnce) {
+  engine::RunResult result = small_result();
+  engine::RunRequest& request = result.effective;
+  EXPECT_EQ(stage_work(result, Stage::Permute), std::nullopt);
+  request.step = engine::StepKind::ExpertLayer;
+  request.shape.tokens = 52;  // 4 copies are dropped
+  EXPECT_EQ(stage_work(result, Stage::Permute), std::nullopt);
+  request.expert_layer.top_k = 4;
+  request.layers = 2;
+  const double tokens = 13 * 64 * 2;
+  const double rows = 48 * 64 * 2;
+  const double number = 52 * 4;  // of every copy
+  // X of all layers; dY and dp of each.
+  EXPECT_DOUBLE_EQ(stage_work(result, Stage::Permute)->bytes,
+                   tokens + rows + 2 * number + 2 * (tokens + 2 * rows + 3 * number));
+  EXPECT_EQ(stage_work(result, Stage::Permute)->flop, 0);
+  // Yt and dXt of each; the latter without probabilities.
+  EXPECT_DOUBLE_EQ(stage_work(result, Stage::Unpermute)->bytes,
+                   2 * (2 * tokens + 2 * rows + 3 * number));
+  request.linear.passes = engine::StepPasses::Forward;
+  EXPECT_DOUBLE_EQ(stage_work(result, Stage::Permute)->bytes, tokens + rows + 2 * number);
+  request.linear.passes = engine::StepPasses::Backward;
+  EXPECT_DOUBLE_EQ(stage_work(result, Stage::Unpermute)->bytes, 2 * (tokens + rows + number));
+  EXPECT_TRUE(roofline_points(result, {}).empty());
+}
+
 TEST(StageWork, APassThatDoesNotRunHasNoWork) {
   engine::RunResult result = small_result();
   result.effective.linear.passes = engine::StepPasses::Forward;
