@@ -136,7 +136,8 @@ FileReport FileQuestions::report_on(const FileQuestion& question) {
     report.error = read.error().message;
     return report;
   }
-  if (question.routing) known_ = Known{question, stamp, read.value()};
+  // An error may pass without a change of the file.
+  if (question.routing && read.value().error.empty()) known_ = Known{question, stamp, read.value()};
   return std::move(read).value();
 }
 

@@ -5,7 +5,8 @@
 // clang-format off
 //   Step      operands, splits and what small arrays follow from them, outputs of the step,
 //             quantized weights, amax histories and scales, tickets, random state: what outlives a
-//             step, what its caller reads, and what must have a known value when a graph starts
+//             step, what its caller reads, and what must have a known value when a graph starts:
+//             scales, and codes that a native product reads with swizzled ones
 //   Saved     what forward leaves for backward: H, A in high precision, columnwise copies of X and
 //             A, rows that tokens were permuted into, unless they are quantized
 //   Forward   rowwise copies of X and A, rows of tokens that are quantized, workspaces of fprop

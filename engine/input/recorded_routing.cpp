@@ -295,6 +295,12 @@ std::int64_t RoutingRecording::largest_step() const {
   return rows;
 }
 
+std::int64_t RoutingRecording::largest_choices() const {
+  std::int64_t choices = 0;
+  for (const RecordedStep& step : steps) choices = std::max(choices, step.rows + step.dropped);
+  return choices;
+}
+
 std::int64_t RoutingRecording::dropped() const {
   std::int64_t choices = 0;
   for (const RecordedStep& step : steps) choices += step.dropped;
@@ -320,20 +326,28 @@ Result<RoutingFacts> inspect_routing(const RoutingSpec& spec, const std::atomic<
                       .file_steps = recording.file_steps,
                       .steps = static_cast<int>(recording.steps.size()),
                       .largest_step = recording.largest_step(),
-                      .dropped = recording.dropped()};
+                      .dropped = recording.dropped(),
+                      .largest_choices = recording.largest_choices()};
+}
+
+std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,
+                         std::int64_t largest_choices) {
+  const int top_k = request.expert_layer.top_k;
+  if (!is_expert_layer(request) || top_k == 0) return largest_step;
+  return (largest_choices + top_k - 1) / top_k * top_k;
 }
 
 RunRequest fitted_to_recording(RunRequest request, const RoutingFacts& facts) {
   const ShapeSpec before = request.shape;
   // Ids name at least this many experts; a recording of more may not have used the last ones.
   request.shape.num_experts = facts.experts;
-  request.shape.tokens = facts.largest_step;
-  if (const int top_k = request.expert_layer.top_k; is_expert_layer(request) && top_k > 0) {
-    request.shape.tokens = (facts.largest_step + top_k - 1) / top_k * top_k;
-  }
+  request.shape.tokens = needed_rows(request, facts.largest_step, facts.largest_choices);
   if (!(request.shape == before)) request.shape.preset.clear();
   if (facts.steps > 1) {
-    request.launch.iterations = std::max(request.launch.iterations, facts.steps);
+    // A pass over the steps either quantizes the weights or keeps them (model/weight_reuse.h).
+    request.launch.iterations =
+        std::max(request.launch.iterations,
+                 std::min(facts.steps * request.linear.micro_batches, kMaxIterations));
   }
   return request;
 }

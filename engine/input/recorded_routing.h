@@ -43,7 +43,8 @@ struct RoutingRecording {
   int top_k = 0;
   std::vector<std::vector<std::int32_t>> token_experts = {};
 
-  std::int64_t largest_step() const;  // rows
+  std::int64_t largest_step() const;     // rows
+  std::int64_t largest_choices() const;  // of a step, dropped ones included
   std::int64_t dropped() const;
 };
 
@@ -68,6 +69,7 @@ struct RoutingFacts {
   int steps = 0;                  // that would be replayed
   std::int64_t largest_step = 0;  // rows
   std::int64_t dropped = 0;
+  std::int64_t largest_choices = 0;  // of a step, dropped ones included
   bool operator==(const RoutingFacts&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -78,14 +80,20 @@ struct RoutingFacts {
                       engine::field<&RoutingFacts::file_steps>(kCount),
                       engine::field<&RoutingFacts::steps>({.low = 0, .high = kMaxRecordedSteps}),
                       engine::field<&RoutingFacts::largest_step>({.low = 0, .high = kMaxDimension}),
-                      engine::field<&RoutingFacts::dropped>(kCount)};
+                      engine::field<&RoutingFacts::dropped>(kCount),
+                      engine::field<&RoutingFacts::largest_choices>(kCount)};
   }
 };
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec,
                                      const std::atomic<bool>* cancel = nullptr);
 
+/// The shape.tokens that a request needs for a recording: rows of the largest step or, where the
+/// step begins at tokens, room for every choice of the largest, dropped ones included.
+std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,
+                         std::int64_t largest_choices);
+
 /// `request` with the sizes that follow from the recording: experts, tokens, and as many iterations
-/// as it takes to replay every step once.
+/// as it takes to replay every step once with each of the weights' micro-batches.
 RunRequest fitted_to_recording(RunRequest request, const RoutingFacts& facts);
 
 }  // namespace engine

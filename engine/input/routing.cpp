@@ -125,12 +125,16 @@ Status check_tokens(const RoutingRecording& recording, const RunRequest& request
                     "{} or correct the file",
                     sum, tokens, sum));
   }
-  const auto largest = std::ranges::max_element(recording.steps, {}, &RecordedStep::rows);
-  if (largest->rows <= tokens) return {};
+  const auto rows_of = [&](const RecordedStep& step) {
+    return needed_rows(request, step.rows, step.rows + step.dropped);
+  };
+  const auto largest = std::ranges::max_element(recording.steps, {}, rows_of);
+  const std::int64_t needed = rows_of(*largest);
+  if (needed <= tokens) return {};
   return refuse(
-      fmt::format("step {} has {} rows but the shape has {} tokens, which must be at least "
+      fmt::format("step {} {} {} rows but the shape has {} tokens, which must be at least "
                   "those of the largest step: set the tokens to {}",
-                  largest->step, largest->rows, tokens, largest->rows));
+                  largest->step, permuted ? "needs" : "has", needed, tokens, needed));
 }
 
 Result<RecordedRouting> resolve_recording(const RunRequest& request) {

@@ -30,6 +30,7 @@ bool looks_like_ids(const IntegerTable& table) {
   bool same_sums = rows > 1 && columns > 1;
   std::int64_t sum_before = -1;
   bool negative = false;
+  bool looked = false;
   for (std::int64_t r = 0; r < rows; ++r) {
     std::int64_t sum = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -41,6 +42,7 @@ bool looks_like_ids(const IntegerTable& table) {
     }
     std::ranges::sort(row);
     if (row.front() == row.back() && columns > 1) continue;  // a placeholder, or no rows
+    looked = true;
     same_sums = same_sums && (sum_before < 0 || sum == sum_before);
     sum_before = sum;
     for (std::size_t c = 1; c < row.size(); ++c) {
@@ -48,7 +50,7 @@ bool looks_like_ids(const IntegerTable& table) {
     }
   }
   // All steps route as many tokens; different sets of experts hardly have the same sum.
-  return negative || is_narrow(table.type) || !same_sums;
+  return looked && (negative || is_narrow(table.type) || !same_sums);
 }
 
 RoutingNumbers detect(const IntegerTable& table, bool json) {

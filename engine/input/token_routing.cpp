@@ -33,7 +33,10 @@ std::vector<std::int64_t> shuffled(std::int64_t tokens, std::uint64_t seed) {
 
 TokenRouting::TokenRouting(std::int64_t tokens, int top_k, std::uint64_t seed,
                            std::vector<Step> recorded)
-    : tokens_(tokens), top_k_(top_k), seed_(seed), recorded_(std::move(recorded)) {
+    : tokens_(tokens),
+      top_k_(top_k),
+      order_(shuffled(tokens, seed)),
+      recorded_(std::move(recorded)) {
   std::vector<double> weights(static_cast<std::size_t>(top_k));
   for (std::int64_t token = 0; token < tokens; ++token) {
     double sum = 0.0;
@@ -50,7 +53,10 @@ TokenRouting::TokenRouting(std::int64_t tokens, int top_k, std::uint64_t seed,
 
 std::vector<std::int32_t> TokenRouting::experts_of(std::span<const std::int64_t> splits) const {
   for (const Step& step : recorded_) {
-    if (std::ranges::equal(step.splits, splits)) return step.experts;
+    if (!std::ranges::equal(step.splits, splits)) continue;
+    std::vector<std::int32_t> experts = step.experts;
+    experts.resize(copies(), -1);
+    return experts;
   }
   return deal(splits);
 }
@@ -58,12 +64,11 @@ std::vector<std::int32_t> TokenRouting::experts_of(std::span<const std::int64_t>
 /// One copy after the other, expert by expert, to the tokens in turn: a token gets two copies of an
 /// expert only where that has more copies than there are tokens.
 std::vector<std::int32_t> TokenRouting::deal(std::span<const std::int64_t> splits) const {
-  std::vector<std::int32_t> experts(static_cast<std::size_t>(tokens_ * top_k_), -1);
-  const std::vector<std::int64_t> order = shuffled(tokens_, seed_);
+  std::vector<std::int32_t> experts(copies(), -1);
   std::int64_t copy = 0;
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {
     for (std::int64_t row = 0; row < splits[expert] && copy < std::ssize(experts); ++row, ++copy) {
-      const std::int64_t token = order[static_cast<std::size_t>(copy % tokens_)];
+      const std::int64_t token = order_[static_cast<std::size_t>(copy % tokens_)];
       experts[static_cast<std::size_t>(token * top_k_ + copy / tokens_)] =
           static_cast<std::int32_t>(expert);
     }
@@ -90,6 +95,14 @@ Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunReque
                       "set it to {}, or to 0 for rows that arrive permuted",
                       recording.top_k, top_k, recording.top_k));
     }
+    const auto recorded = static_cast<std::int64_t>(recording.steps.size());
+    const std::int64_t most = kMaxRecordedChoices / (tokens * top_k);
+    if (recorded > 1 && recorded > most) {
+      return refuse(fmt::format(
+          "{} steps with room for {} choices each are more than {}: set routing.steps to at most "
+          "{}, or shape.tokens to fewer",
+          recorded, tokens * top_k, kMaxRecordedChoices, most));
+    }
     for (std::size_t i = 0; i < recording.token_experts.size(); ++i) {
       std::vector<std::int32_t>& experts = recording.token_experts[i];
       const std::int64_t own = std::ssize(experts) / top_k;
@@ -99,7 +112,6 @@ Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunReque
                         "shape.tokens to {} or more",
                         recording.steps[i].step, own, tokens, own * top_k));
       }
-      experts.resize(static_cast<std::size_t>(tokens * top_k), -1);
       steps.push_back({.splits = recording.steps[i].splits, .experts = std::move(experts)});
     }
   }

@@ -14,7 +14,7 @@ namespace engine {
 
 class TokenRouting {
  public:
-  /// Choices of a recorded step, [tokens, top_k]; -1 = dropped.
+  /// Choices of a recorded step, [up to `tokens`, top_k]; -1 = dropped.
   struct Step {
     std::vector<std::int64_t> splits;  // [num_experts]
     std::vector<std::int32_t> experts;
@@ -37,16 +37,21 @@ class TokenRouting {
 
  private:
   std::vector<std::int32_t> deal(std::span<const std::int64_t> splits) const;
+  std::size_t copies() const { return static_cast<std::size_t>(tokens_ * top_k_); }
 
   std::int64_t tokens_;
   int top_k_;
-  std::uint64_t seed_;
+  std::vector<std::int64_t> order_;  // of the tokens, when choices are dealt out
   std::vector<Step> recorded_;
   std::vector<float> probabilities_;
 };
 
+/// 1 GiB: they are page-locked, so that a replay finds them.
+inline constexpr std::int64_t kMaxRecordedChoices = std::int64_t{1} << 28;
+
 /// Of a request's step; null where it begins at rows. A recording of experts of tokens has to have
-/// the request's top_k, and steps of at most its tokens.
+/// the request's top_k, and steps of at most its tokens; all steps together at most
+/// kMaxRecordedChoices, with the room for each.
 Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request);
 
 }  // namespace engine

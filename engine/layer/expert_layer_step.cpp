@@ -325,6 +325,21 @@ Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates(cudaStream_t s
   return trials;
 }
 
+Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates_by_pass(cudaStream_t stream) {
+  std::vector<ProductTrial> trials;
+  StepObserver unobserved;
+  for (const bool fprop : {true, false}) {
+    ENGINE_TRY(launch_forward(stream, unobserved));
+    if (!fprop) ENGINE_TRY(launch_backward(stream, unobserved));
+    for (GroupedStep* projection : {&*up_, &*down_}) {
+      ENGINE_ASSIGN(const std::vector<ProductTrial> tried,
+                    projection->try_candidates(stream, fprop));
+      trials.insert(trials.end(), tried.begin(), tried.end());
+    }
+  }
+  return trials;
+}
+
 Status ExpertLayerStep::check_splits(cudaStream_t stream) const {
   ENGINE_TRY(up_->check_splits(stream));
   return down_->check_splits(stream);

@@ -67,6 +67,9 @@ class ExpertLayerStep final : public DeviceStep {
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
+  /// The same with operands that both passes put into one memory: each pass is launched before its
+  /// products are tried. Of a step with both.
+  Result<std::vector<ProductTrial>> try_candidates_by_pass(cudaStream_t stream);
   Status check_splits(cudaStream_t stream) const override;
   /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown.
   std::vector<StepOutput> all_outputs() const override;

@@ -102,10 +102,9 @@ Result<std::vector<ProductTrial>> MicroBatches::try_candidates(cudaStream_t stre
   std::vector<ProductTrial> of_first;
   StepObserver unobserved;
   for (const auto& batch : batches_) {
-    // Its operands are where another one's may have been since.
+    // The first one makes the weights of all; each its own operands, where another's may be.
     ENGINE_TRY(batches_.front()->launch(stream, unobserved));
-    if (batch != batches_.front()) ENGINE_TRY(batch->launch(stream, unobserved));
-    ENGINE_ASSIGN(std::vector<ProductTrial> trials, batch->try_candidates(stream));
+    ENGINE_ASSIGN(std::vector<ProductTrial> trials, batch->try_candidates_by_pass(stream));
     if (batch == batches_.front()) of_first = std::move(trials);
   }
   return of_first;

@@ -257,9 +257,17 @@ Status GroupedStep::backward_dw(cudaStream_t stream, StepObserver& observer) con
 }
 
 Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t stream) {
+  ENGINE_ASSIGN(std::vector<ProductTrial> trials, try_candidates(stream, true));
+  ENGINE_ASSIGN(const std::vector<ProductTrial> gradients, try_candidates(stream, false));
+  trials.insert(trials.end(), gradients.begin(), gradients.end());
+  return trials;
+}
+
+Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t stream, bool fprop) {
   std::vector<ProductTrial> trials;
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const StepProduct& product = products_[index];
+    if ((product.product == Product::Fprop) != fprop) continue;
     const int number = static_cast<int>(index);
     ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
     ProductTrial& made = trials.emplace_back();

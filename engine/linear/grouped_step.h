@@ -71,6 +71,8 @@ class GroupedStep final : public DeviceStep {
   Status quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps = {}) const;
 
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
+  /// Of these products alone: fprop, or those of the gradients.
+  Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream, bool fprop);
   Status check_splits(cudaStream_t stream) const override;
   std::vector<StepOutput> all_outputs() const override;
   int num_groups() const override { return config_.num_groups; }

@@ -26,7 +26,8 @@ Status StepReplay::launch(cudaStream_t stream) const {
 }
 
 Status StepReplay::time_graphs(int replays, cudaStream_t stream, ReplayWatchdog* watchdog,
-                               std::span<StepGraph> graphs) const {
+                               const std::function<bool()>& cancelled,
+                               std::span<StepGraph> facts) const {
   const std::size_t count = executables_.size();
   std::vector<Event> edges;  // before every graph, and behind the last
   for (std::size_t i = 0; i <= count; ++i) {
@@ -36,6 +37,7 @@ Status StepReplay::time_graphs(int replays, cudaStream_t stream, ReplayWatchdog*
   std::vector<std::vector<double>> device_ns(count);
   std::vector<std::vector<double>> host_ns(count);
   const auto launch_all = [&]() -> Status {
+    ENGINE_TRY(this->launch(stream));
     ENGINE_CUDA_TRY(cudaEventRecord(edges.front().get(), stream), "Timing a graph");
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t begun = steady_ns();
@@ -46,7 +48,8 @@ Status StepReplay::time_graphs(int replays, cudaStream_t stream, ReplayWatchdog*
     return {};
   };
   ENGINE_ASSIGN(IterationClock clock, IterationClock::create(watchdog));
-  for (int replay = 0; replay < replays; ++replay) {
+  int timed = 0;
+  for (; timed < replays && !cancelled(); ++timed) {
     ENGINE_TRY(clock.begin(stream));
     ENGINE_TRY(watchdog == nullptr ? launch_all() : watchdog->launch(launch_all));
     ENGINE_TRY(clock.end(stream));
@@ -56,10 +59,10 @@ Status StepReplay::time_graphs(int replays, cudaStream_t stream, ReplayWatchdog*
       device_ns[i].push_back(elapsed);
     }
   }
-  for (std::size_t i = 0; i < count && replays > 0; ++i) {
-    graphs[i].samples = replays;
-    graphs[i].median_us = quantile_of(std::move(device_ns[i]), 0.5) / 1000.0;
-    graphs[i].contents.host_launch_ns = std::llround(quantile_of(std::move(host_ns[i]), 0.5));
+  for (std::size_t i = 0; i < count && timed > 0; ++i) {
+    facts[i].samples = timed;
+    facts[i].median_us = quantile_of(std::move(device_ns[i]), 0.5) / 1000.0;
+    facts[i].contents.host_launch_ns = std::llround(quantile_of(std::move(host_ns[i]), 0.5));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,14 +19,15 @@ class StepReplay {
   /// In the order of their launches.
   static Result<StepReplay> create(std::span<const Graph> graphs);
 
-  /// Enqueues one replay of the step. Must outlive it.
+  /// Enqueues one replay of the step, which this object must outlive.
   Status launch(cudaStream_t stream) const;
 
-  /// The median time of every graph, and of its launch on the host, between events around each:
-  /// `replays` of the step, one at a time. `watchdog` waits for them (null = without limit).
-  /// Synchronises. Fills `graphs`, one for each.
+  /// The median time of every graph, and of its launch on the host, between events around each, in
+  /// `replays` of the step. Each follows an untimed one, which the device runs while the host
+  /// launches it. `watchdog` waits for them (null = without limit). Synchronises. Fills `facts`,
+  /// one for each graph; ends early once `cancelled` says so.
   Status time_graphs(int replays, cudaStream_t stream, ReplayWatchdog* watchdog,
-                     std::span<StepGraph> graphs) const;
+                     const std::function<bool()>& cancelled, std::span<StepGraph> facts) const;
 
  private:
   std::vector<GraphExec> executables_;

@@ -9,10 +9,9 @@
 namespace engine {
 
 struct GraphCapture {
-  void* graph = nullptr;      // a cudaGraph_t that will be instantiated next
-  std::string name = "step";  // of the graphs of a step
-  std::vector<GraphPool> pools =
-      {};  // memory that only the graphs use, of all that will be captured
+  void* graph = nullptr;              // a cudaGraph_t, instantiated once all are captured
+  std::string name = "step";          // of the graphs of a step
+  std::vector<GraphPool> pools = {};  // memory that only graphs use, later captures included
 };
 
 }  // namespace engine

@@ -276,9 +276,11 @@ class CudaRun {
     }
     ENGINE_TRY(timed);
     ENGINE_TRY(back_to_first_step(launch_to_end));
+    ENGINE_TRY(step_->keep_weights(false, resources_.stream));
     if (graphs.size() > 1) {
-      ENGINE_TRY(step_replay.time_graphs(std::min(request_.launch.iterations, kTimedGraphReplays),
-                                         resources_.stream, watchdog, result_.graphs));
+      ENGINE_TRY(step_replay.time_graphs(
+          std::min(request_.launch.iterations, kTimedGraphReplays), resources_.stream, watchdog,
+          [&] { return context_.progress.cancel.load(); }, result_.graphs));
     }
     ENGINE_TRY(meter_observer(graphs, watchdog));
     if (watchdog_) result_.watch = watchdog_->facts();

@@ -121,6 +121,40 @@ class MicroBatchesTest : public ::testing::Test {
     return std::move(captured.value().graphs);
   }
 
+  /// Yt, dXt and dp of a layer of a micro-batch.
+  using TokenBytes = std::vector<std::vector<std::uint8_t>>;
+  template <class Visit>
+  void for_each_of_tokens(DeviceStep& step, Visit&& visit) {
+    for (int number = 0; number < step.micro_batches(); ++number) {
+      const auto& batch = dynamic_cast<ExpertLayerStep&>(step.micro_batch(number));
+      const TokenPermutation& tokens = *batch.tokens();
+      const StepConfig& up = batch.config().up;
+      const std::int64_t bytes = tokens.routing().tokens() * up.k * up.output_bytes();
+      for (int layer = 0; layer < up.layers; ++layer) {
+        visit(number, tokens.y_tokens(layer), bytes);
+        visit(number, tokens.dx_tokens(layer), bytes);
+        visit(number, tokens.probability_gradients(layer),
+              up.capacity_rows * std::int64_t{sizeof(float)});
+      }
+    }
+  }
+  std::vector<TokenBytes> token_bytes(DeviceStep& step) {
+    std::vector<TokenBytes> all(static_cast<std::size_t>(step.micro_batches()));
+    for_each_of_tokens(step, [&](int number, const void* values, std::int64_t bytes) {
+      std::vector<std::uint8_t> copy(static_cast<std::size_t>(bytes));
+      EXPECT_TRUE(copy_to_host(std::span<std::uint8_t>(copy), values, stream_.get()).ok());
+      all[static_cast<std::size_t>(number)].push_back(std::move(copy));
+    });
+    return all;
+  }
+  void poison_tokens(DeviceStep& step) {
+    for_each_of_tokens(step, [&](int, const void* values, std::int64_t bytes) {
+      EXPECT_EQ(cudaMemsetAsync(const_cast<void*>(values), 0xFF, static_cast<std::size_t>(bytes),
+                                stream_.get()),
+                cudaSuccess);
+    });
+  }
+
   BackendSlot slot_;
   std::shared_ptr<const CublasLt> library_;
   DeviceCapability capability_;
@@ -403,6 +437,19 @@ TEST_F(MicroBatchesTest, OfTokensPermuteInTheirGraphs) {
       ASSERT_TRUE(made.ok()) << made.error().message;
       expect_right(made.value());
       ASSERT_THAT(made.value().graphs, SizeIs(4));
+
+      const BuiltStep built = build(request);
+      ASSERT_TRUE(built.step->launch(stream_.get(), observer_).ok());
+      const std::vector<TokenBytes> eager = token_bytes(*built.step);
+      const std::vector<Graph> graphs = capture_all(*built.step);
+      const Result<StepReplay> replay = StepReplay::create(graphs);
+      ASSERT_TRUE(replay.ok()) << replay.error().message;
+      for (int i = 0; i < 3; ++i) {
+        poison_tokens(*built.step);
+        ASSERT_NE(token_bytes(*built.step), eager);
+        ASSERT_TRUE(replay.value().launch(stream_.get()).ok());
+        EXPECT_EQ(token_bytes(*built.step), eager) << "replay " << i + 1;
+      }
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/input/routing.h"
+#include "engine/input/token_routing.h"
 #include "tests/support/npy_text.h"
 #include "tests/unit/input/temporary_file.h"
 
@@ -230,6 +231,38 @@ TEST(RecordedRouting, AStepTakesItsSizesFromTheFile) {
   EXPECT_EQ(fitted.shape.preset, "");
   EXPECT_EQ(fitted.launch.iterations, 2) << "every step once";
   EXPECT_TRUE(resolve_routing(fitted).ok());
+}
+
+TEST(RecordedRouting, ALayerOfTokensHasRoomForDroppedChoices) {
+  const TemporaryFile file("ids.json", "[[0, 1], [-1, -1], [-1, -1]]");
+  RunRequest request;
+  request.step = StepKind::ExpertLayer;
+  request.expert_layer.top_k = 2;
+  request.linear.micro_batches = 3;
+  request.routing = spec_of(file);
+  request.routing.numbers = RoutingNumbers::Vllm;
+  const RunRequest fitted = fitted_to_recording(request, inspect_routing(request.routing).value());
+  EXPECT_EQ(fitted.shape.tokens, 6) << "three tokens with two choices each";
+  EXPECT_TRUE(resolve_routing(fitted).ok());
+  EXPECT_TRUE(resolve_token_routing(fitted).ok());
+  RunRequest narrow = fitted;
+  narrow.shape.tokens = 4;
+  EXPECT_THAT(resolve_routing(narrow).error().message, HasSubstr("set the tokens to 6"));
+}
+
+TEST(RecordedRouting, RecordedChoicesHaveALimit) {
+  std::string steps = "[0, 1]";
+  for (int i = 1; i < 40; ++i) steps += ", [0, 1]";
+  const TemporaryFile file("ids.json", "[" + steps + "]");
+  RunRequest request = request_of(spec_of(file), 2, kMaxDimension / 2 * 2);
+  request.step = StepKind::ExpertLayer;
+  request.expert_layer.top_k = 2;
+  request.routing.numbers = RoutingNumbers::Vllm;
+  request.routing.tokens_per_step = 1;
+  const auto refused = resolve_token_routing(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("40 steps with room for"));
+  EXPECT_THAT(refused.error().message, HasSubstr("routing.steps to at most 16"));
 }
 
 struct BadRecording {

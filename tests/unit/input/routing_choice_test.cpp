@@ -108,6 +108,7 @@ TEST(RoutingChoice, CountsInNarrowTypesAreNotTakenForExperts) {
   EXPECT_EQ(named_kind("<i2", "100, 128", wide), "counts") << "no token has 128 experts";
   EXPECT_EQ(named_kind("|u1", "100, 128", wide), "counts");
   EXPECT_EQ(named_kind("<i2", "2, 4", {3, 3, 0, 2, 5, 1, 1, 1}), "counts") << "an expert twice";
+  EXPECT_EQ(named_kind("<i2", "2, 2", {64, 64, 64, 64}), "counts") << "every expert the same rows";
   EXPECT_EQ(named_kind("<i2", "2, 2, 2", {3, 3, 0, 2, 1, 2, 5, 5}), "vllm") << "placeholders";
   EXPECT_EQ(named_kind("<i2", "2, 2, 3", {3, 3, 0, 2, 5, 1, 1, 1, 1, 2, 0, 0}), "counts");
   EXPECT_EQ(named_kind("<i2", "2, 2", {1, 7, 2, 6}), "vllm") << "the type of vLLM";
