@@ -50,7 +50,7 @@ bool looks_like_ids(const IntegerTable& table) {
     }
   }
   // All steps route as many tokens; different sets of experts hardly have the same sum.
-  return looked && (negative || is_narrow(table.type) || !same_sums);
+  return (looked || rows == 0) && (negative || is_narrow(table.type) || !same_sums);
 }
 
 RoutingNumbers detect(const IntegerTable& table, bool json) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/common/group_tables.cuh"
@@ -44,14 +43,10 @@ struct LaunchShape {
 };
 
 /// Kernels launched here begin with wait_for_predecessor(). The error is taken, not peeked at: a
-/// rejected launch must not be blamed on the next launcher. Bytes between the members of arguments
-/// are cleared: a graph keeps them, and whoever compares two captures cannot tell them from values.
+/// rejected launch must not be blamed on the next launcher.
 template <typename... Parameters>
 cudaError_t launch_dependent(void (*kernel)(Parameters...), const LaunchShape& shape,
-                             const LaunchStream& on,
-                             std::type_identity_t<Parameters>... arguments) {
-  (__builtin_clear_padding(&arguments), ...);
-  void* pointers[] = {&arguments...};
+                             const LaunchStream& on, const Parameters&... arguments) {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -62,8 +57,7 @@ cudaError_t launch_dependent(void (*kernel)(Parameters...), const LaunchShape& s
   config.stream = on.stream;
   config.attrs = &attribute;
   config.numAttrs = on.programmatic ? 1U : 0U;
-  const cudaError_t launched =
-      cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), pointers);
+  const cudaError_t launched = cudaLaunchKernelEx(&config, kernel, arguments...);
   const cudaError_t noted = cudaGetLastError();
   return launched != cudaSuccess ? launched : noted;
 }

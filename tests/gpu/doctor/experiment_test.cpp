@@ -164,6 +164,9 @@ TEST_F(ExperimentTest, NothingIsFoundInHealthyGraphsThatShareAPool) {
                   testing::ElementsAre("forward 1", "forward 2", "backward 1", "backward 2"));
       EXPECT_FALSE(snapshot.pools.empty());
       for (const Finding& finding : diagnose(snapshot, shipped_facts())) {
+        // Bytes between the members of an argument may differ from capture to capture: the rule
+        // cannot tell them from values, and says so.
+        if (finding.rule == "baked-scalar" && finding.confidence == Confidence::Possible) continue;
         ADD_FAILURE() << finding.rule << ": " << finding.title;
       }
     }
