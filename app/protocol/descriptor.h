@@ -1,7 +1,5 @@
-// File descriptors: their owner, writes that cannot complete, and lines out of a stream of bytes.
+// File descriptors: writes that cannot complete, and lines out of a stream of bytes.
 #pragma once
-
-#include <unistd.h>
 
 #include <cstddef>
 #include <string>
@@ -9,29 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/model/unique_fd.h"
+
 namespace app {
 
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int descriptor) : descriptor_(descriptor) {}
-  UniqueFd(UniqueFd&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    reset(std::exchange(other.descriptor_, -1));
-    return *this;
-  }
-  ~UniqueFd() { reset(); }
-
-  int get() const { return descriptor_; }
-  bool valid() const { return descriptor_ >= 0; }
-  void reset(int descriptor = -1) {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = descriptor;
-  }
-
- private:
-  int descriptor_ = -1;
-};
+using engine::UniqueFd;
 
 /// What a write to a closed pipe does.
 enum class ClosedPipe {

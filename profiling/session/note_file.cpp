@@ -1,18 +1,31 @@
 // Changes the notes and the name of a run in an existing recording, the only parts of a written run
 // that may change.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
 
-#include "engine/input/regular_file.h"
+#include "profiling/session/database_vfs.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
+#include "profiling/session/recording_file.h"
+#include "profiling/session/recording_source.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/table_writer.h"
 
 namespace profiling {
 namespace {
+
+// Larger than any change, so that the log is merged once, at the end.
+constexpr std::int64_t kMaxChangeBytes = std::int64_t{64} << 20;
 
 constexpr const char* kNotKept = "the change is not kept";
 
@@ -72,29 +85,90 @@ engine::Status replace_run_name(const Target& to, std::size_t run, const std::st
 
 namespace {
 
+engine::Error not_kept(const engine::Error& why) {
+  return {why.code, fmt::format("{}: {}", kNotKept, why.message)};
+}
+
+/// An existing recording, open for writing and locked; closed as one file without a log.
+class ChangedRecording {
+ public:
+  static engine::Result<std::unique_ptr<ChangedRecording>> open(const std::string& path) {
+    const auto refuse = [&](engine::ErrorCode code, const std::string& why) {
+      return engine::Error{code, fmt::format("{}: {}: {}", path, kNotKept, why)};
+    };
+    engine::Result<RecordingSource> found =
+        RecordingSource::open(path, SessionLimits{}.max_file_bytes);
+    if (!found.ok()) return not_kept(found.error());
+    const RecordingSource& source = found.value();
+    FileHeader header{};
+    const std::string doubt = source.read_header(header) ? source.doubt(header) : "";
+    if (!doubt.empty()) return refuse(engine::ErrorCode::InvalidArgument, doubt);
+    std::unique_ptr<ChangedRecording> changed(new ChangedRecording);
+    changed->log_path_ = source.log_path();
+    engine::UniqueFd file(::open(source.resolved_path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    if (!file.valid()) return not_kept(io_error(path, "cannot be written", errno));
+    if (!lock(file.get())) {
+      return refuse(engine::ErrorCode::Io,
+                    "another program is using the file; try again when it is done");
+    }
+    // Whoever had the lock may have replaced the file, or removed the log.
+    const std::optional<FileIdentity> identity = identity_of(file.get());
+    if (identity != identity_of(source.resolved_path())) {
+      return refuse(engine::ErrorCode::Io, "it was replaced meanwhile; open it again");
+    }
+    engine::UniqueFd log(::open(changed->log_path_.c_str(),
+                                O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+    if (!log.valid()) return not_kept(io_error(path, "its log cannot be written", errno));
+    changed->log_identity_ = identity_of(log.get());
+    changed->file_ = StoredFile(std::move(file));
+    changed->log_ = StoredFile(std::move(log));
+    ENGINE_ASSIGN(changed->database_, changed->vfs_.open(path));
+    set_guards(changed->database());
+    return changed;
+  }
+  ~ChangedRecording() {
+    sqlite3_exec(database(), "PRAGMA journal_mode=MEMORY", nullptr, nullptr, nullptr);
+    database_.reset();
+    if (log_.size() == 0) remove_log();
+  }
+  ChangedRecording(const ChangedRecording&) = delete;
+  ChangedRecording& operator=(const ChangedRecording&) = delete;
+
+  sqlite3* database() const { return database_.get(); }
+
+ private:
+  ChangedRecording() = default;
+  /// Another window needs milliseconds for its change, a writer keeps the lock.
+  static bool lock(int file) {
+    constexpr auto kPatience = std::chrono::seconds(5);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!lock_for_writing(file)) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+  void remove_log() {
+    if (log_identity_ && identity_of(log_path_) == log_identity_) ::unlink(log_path_.c_str());
+  }
+
+  StoredFile file_;
+  StoredFile log_;
+  std::string log_path_;
+  std::optional<FileIdentity> log_identity_;
+  DatabaseVfs vfs_{file_, log_, DatabaseVfs::Access::Write, [this] { remove_log(); }};
+  Database database_;
+};
+
 /// `change` in one transaction of a file that may have been replaced since it was opened.
 engine::Status change_run(const std::string& path, std::size_t run,
                           const std::function<engine::Status(const Target&)>& change) {
-  // It may be a FIFO now, for which SQLite would wait.
-  if (const engine::Status regular = engine::check_regular_file(path); !regular.ok()) {
-    return engine::Error{regular.error().code,
-                         fmt::format("{}: {}: {}", path, kNotKept, regular.error().message)};
-  }
-  ENGINE_ASSIGN(const Database database,
-                open_database(path, SQLITE_OPEN_READWRITE, path + ": " + kNotKept));
-  sqlite3* const raw = database.get();
-  set_guards(raw);
-  constexpr int kBusyMilliseconds = 5000;
-  sqlite3_busy_timeout(raw, kBusyMilliseconds);
+  ENGINE_ASSIGN(const std::unique_ptr<ChangedRecording> opened, ChangedRecording::open(path));
+  sqlite3* const raw = opened->database();
   ENGINE_TRY(check_still_ours(raw, path, run));
-  // With a log, readers need not wait, and a crash leaves a readable file.
-  ENGINE_TRY(use_log(raw, path));
-  engine::Status status =
-      in_transaction(raw, path, [&] { return change({.database = raw, .path = path}); });
-  // Back to one file without a log, unless another process has it open: then that one merges it.
-  sqlite3_busy_timeout(raw, 0);
-  sqlite3_exec(raw, "PRAGMA journal_mode=MEMORY", nullptr, nullptr, nullptr);
-  return status;
+  // With a log, a crash leaves a readable file.
+  ENGINE_TRY(use_log(raw, path, kMaxChangeBytes));
+  return in_transaction(raw, path, [&] { return change({.database = raw, .path = path}); });
 }
 
 }  // namespace

@@ -24,32 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kUnpublished = ".unpublished";
 
-engine::Error io_error(const std::string& path, std::string_view doing, int error) {
-  std::string words = fmt::format("{}: {}: {}", path, doing, std::strerror(error));
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) words += "; " + storage_advice(path);
-  return {engine::ErrorCode::Io, std::move(words)};
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  bool valid() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = fs::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 /// ".run.session.<process>-<number>.unpublished": hidden, and names the process that writes it.
 std::string unpublished_prefix(const std::string& destination) {
   return fmt::format(".{}.", fs::path(destination).filename().string());
@@ -89,67 +63,125 @@ int rename_without_replacing(const std::string& from, const std::string& to) {
   return 0;
 }
 
-}  // namespace
+/// A file without a name in this folder; invalid, with errno, where there can be none.
+engine::UniqueFd open_unnamed(const std::string& folder) {
+  return engine::UniqueFd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644));
+}
 
-std::optional<FileIdentity> identity_of(const std::string& path) {
-  struct stat found{};
-  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+/// Gives a file without a name this one unless it is taken; 0 or errno.
+int name_without_replacing(int descriptor, const std::string& to) {
+  // The other way, AT_EMPTY_PATH, needs a capability.
+  const std::string from = fmt::format("/proc/self/fd/{}", descriptor);
+  return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+std::optional<FileIdentity> identity_in(const struct stat& found, int failed) {
+  if (failed != 0) return std::nullopt;
   return FileIdentity{.device = found.st_dev, .inode = found.st_ino};
 }
 
-engine::Result<UnpublishedFile> UnpublishedFile::create(const std::string& destination) {
+}  // namespace
+
+engine::Error io_error(const std::string& path, std::string_view doing, int error) {
+  std::string words = fmt::format("{}: {}: {}", path, doing, std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) words += "; " + storage_advice(path);
+  return {engine::ErrorCode::Io, std::move(words)};
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+std::optional<FileIdentity> identity_of(const std::string& path) {
+  struct stat found{};
+  const int failed = ::stat(path.c_str(), &found);
+  return identity_in(found, failed);
+}
+
+std::optional<FileIdentity> identity_of(int descriptor) {
+  struct stat found{};
+  const int failed = ::fstat(descriptor, &found);
+  return identity_in(found, failed);
+}
+
+engine::Result<UnpublishedFile> UnpublishedFile::create(const std::string& destination,
+                                                        Naming naming) {
   static std::atomic<unsigned> serial{0};
   remove_leftovers(destination);
+  if (naming == Naming::NoneIfPossible) {
+    engine::UniqueFd unnamed = open_unnamed(folder_of(destination));
+    if (unnamed.valid()) return UnpublishedFile(destination, "", std::move(unnamed));
+  }
   const std::string name =
       fmt::format("{}/{}{}-{}{}", folder_of(destination), unpublished_prefix(destination),
                   ::getpid(), serial++, kUnpublished);
   // Left by an earlier process with the same id.
   ::unlink(name.c_str());
-  const Descriptor file(::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644));
+  engine::UniqueFd file(::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644));
   if (!file.valid()) return io_error(destination, "cannot be created", errno);
-  return UnpublishedFile(destination, name);
+  return UnpublishedFile(destination, name, std::move(file));
 }
 
 UnpublishedFile::UnpublishedFile(UnpublishedFile&& other) noexcept
-    : destination_(std::move(other.destination_)), name_(std::exchange(other.name_, {})) {}
+    : destination_(std::move(other.destination_)),
+      name_(std::exchange(other.name_, {})),
+      file_(std::move(other.file_)) {}
 
 UnpublishedFile::~UnpublishedFile() {
   if (!name_.empty()) ::unlink(name_.c_str());
 }
 
-engine::Status UnpublishedFile::write(std::span<const std::byte> bytes) {
-  const Descriptor file(::open(name_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  while (file.valid() && !bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return io_error(destination_, "cannot be written", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  if (!file.valid()) return io_error(destination_, "cannot be written", errno);
-  return {};
+engine::UniqueFd UnpublishedFile::duplicate() const {
+  return engine::UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
 }
 
 engine::Status UnpublishedFile::publish() {
-  {
-    const Descriptor file(::open(name_.c_str(), O_RDWR | O_CLOEXEC));
-    if (!file.valid() || ::fsync(file.get()) != 0) {
-      return io_error(destination_, "cannot be written", errno);
-    }
-  }
-  if (const int error = rename_without_replacing(name_, destination_); error == EEXIST) {
+  if (::fsync(file_.get()) != 0) return io_error(destination_, "cannot be written", errno);
+  const int error = name_.empty() ? name_without_replacing(file_.get(), destination_)
+                                  : rename_without_replacing(name_, destination_);
+  if (error == EEXIST) {
     return engine::Error{engine::ErrorCode::Io,
                          fmt::format("{}: exists already and is not overwritten; choose another "
                                      "name",
                                      destination_)};
-  } else if (error != 0) {
-    return io_error(destination_, "cannot be created", error);
   }
+  if (error != 0) return io_error(destination_, "cannot be created", error);
   name_.clear();
-  // So that the name survives a power loss too. Not every file system supports this.
-  const Descriptor folder(
-      ::open(folder_of(destination_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.valid()) ::fsync(folder.get());
+  flush_folder_of(destination_);
   return {};
+}
+
+engine::Result<engine::UniqueFd> create_unnamed(const std::string& folder) {
+  std::error_code ignored;
+  const fs::path temporary = fs::temp_directory_path(ignored);
+  for (const std::string& place : {folder, temporary.string()}) {
+    engine::UniqueFd file = open_unnamed(place);
+    if (file.valid()) return file;
+  }
+  std::string name = (temporary / "expertscope-XXXXXX").string();
+  engine::UniqueFd file(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file.valid()) return io_error(name, "cannot be created", errno);
+  ::unlink(name.c_str());
+  return file;
+}
+
+void flush_folder_of(const std::string& path) {
+  const engine::UniqueFd folder(
+      ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.valid()) ::fsync(folder.get());
+}
+
+bool lock_for_writing(int descriptor) {
+  // The bytes that SQLite locks (sqlite.org/fileformat.html, section 1.3.1: the lock-byte page).
+  // Locks of the opened file, not of the process: any other descriptor of the same file that this
+  // process closes would release those.
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0x40000000;
+  lock.l_len = 512;
+  return ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 std::string free_name_beside(const std::string& path) {
@@ -159,7 +191,7 @@ std::string free_name_beside(const std::string& path) {
     name.replace_filename(
         fmt::format("{}-{}{}", original.stem().string(), i, original.extension().string()));
     // A stale log next to a new file would be taken for its own.
-    const std::string log = name.string() + "-wal";
+    const std::string log = name.string() + std::string(kLogSuffix);
     if (!identity_of(name.string()) && !identity_of(log)) return name.string();
   }
 }

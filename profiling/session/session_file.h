@@ -145,7 +145,6 @@ using CountOf = std::size_t;
 
 /// One thread at a time.
 class SessionWriter {
-  class File;
   struct State;
 
  public:
@@ -169,14 +168,15 @@ class SessionWriter {
   engine::Status set_run_name(std::size_t run, const std::string& name);
   engine::Status set_note(const std::string& key, const std::string& value);  // title, comment, ...
 
-  /// Checks that the file still has its name. If it was deleted, moved or replaced, everything
-  /// recorded so far is copied to a file of another name, where recording continues. Every append
-  /// does this too; an error means that the copy failed.
+  /// Checks that the file is still what was written. If it was deleted, moved, replaced, or changed
+  /// in place, everything recorded so far is copied to a file of another name, where recording
+  /// continues. Every append does this too; an error means that the copy failed.
   engine::Status keep_in_place();
   /// Copies the recording to this path, which must be free, and continues there. The old file
   /// stays.
   engine::Status move_to(const std::string& path);
-  /// keep_in_place(), then merges the log into the file. No calls may follow.
+  /// keep_in_place(), then merges the log into the file and compares every byte with what was
+  /// recorded. No calls may follow.
   engine::Status close();
   /// Where the recording is now.
   const std::string& path() const;
@@ -185,6 +185,9 @@ class SessionWriter {
 
  private:
   engine::Status check_appended(std::size_t run) const;
+  engine::Status continue_elsewhere(
+      const std::string& displacement, std::string_view and_then,
+      const std::function<engine::Status(const std::string& free_path)>& copy);
   engine::Status in_transaction(const std::function<engine::Status()>& work);
   template <class Recorded>
   engine::Status rehearse(const Recorded& recorded);
@@ -202,6 +205,9 @@ struct SessionLimits {
 /// Everything that a session file holds.
 struct Session : Records<ListOf> {
   std::string path;
+  /// Sentences that say why runs may be missing although the file is valid, and what to do; empty =
+  /// it is complete, or as complete as its writer has left it until now.
+  std::string doubt;
   std::vector<std::pair<std::string, std::string>> notes;
 };
 

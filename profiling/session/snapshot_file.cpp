@@ -14,7 +14,7 @@
 #include "engine/model/text.h"
 #include "profiling/hazards/snapshot/dot_import.h"
 #include "profiling/hazards/snapshot/dot_label.h"
-#include "profiling/session/sqlite_handle.h"
+#include "profiling/session/recording_source.h"
 
 namespace profiling {
 namespace {
@@ -66,15 +66,10 @@ bool begins_like_dot(std::string_view text) {
 }  // namespace
 
 engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path) {
-  // Through SQLite: it may be this program's own recording, and closing any descriptor of a file
-  // drops all of the process's locks on it.
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored) && is_database(path)) {
-    return from_session(path);
-  }
   engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
   if (!file.ok()) return file.error();
   ENGINE_ASSIGN(std::string text, file.value().read(4096));
+  if (text.starts_with(kDatabaseMagic)) return from_session(path);
   if (!begins_like_dot(text)) {
     const std::string kind = engine::kind_of_file(text);
     return refuse_snapshots(path,

@@ -34,10 +34,10 @@ std::string cause_text(sqlite3* database, const std::string& path) {
 
 }  // namespace
 
-engine::Result<Database> open_database(const std::string& name, int flags,
-                                       const std::string& path) {
+engine::Result<Database> open_database(const std::string& name, int flags, const std::string& path,
+                                       const char* vfs) {
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &raw, flags, vfs);
   Database database(raw);
   if (code == SQLITE_OK) return database;
   return engine::Error{
@@ -81,13 +81,6 @@ engine::Status in_transaction(sqlite3* database, const std::string& path,
   // A failed COMMIT may leave the transaction open, which would swallow every later one.
   if (!status.ok()) sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
   return status;
-}
-
-bool read_file_start(sqlite3* database, std::span<unsigned char> bytes) {
-  sqlite3_file* file = nullptr;
-  const int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr &&
-         file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0) == SQLITE_OK;
 }
 
 engine::Result<Statement> Statement::prepare(sqlite3* database, std::string path,
@@ -152,26 +145,20 @@ engine::Result<bool> Statement::next() {
   return database_error(sqlite3_db_handle(get()), path_, "reading");
 }
 
-bool is_database(const std::string& path) {
-  constexpr std::string_view kMagic = "SQLite format 3";
-  const engine::Result<Database> database = open_database(path, SQLITE_OPEN_READONLY, path);
-  std::array<unsigned char, kMagic.size()> start{};
-  return database.ok() && read_file_start(database.value().get(), start) &&
-         std::equal(kMagic.begin(), kMagic.end(), start.begin());
-}
-
-engine::Status use_log(sqlite3* database, const std::string& path) {
-  std::string mode;
-  {
-    ENGINE_ASSIGN(Statement statement, Statement::prepare(database, path, "PRAGMA journal_mode"));
+engine::Status use_log(sqlite3* database, const std::string& path, std::int64_t merge_bytes) {
+  const auto number = [&](const char* pragma) -> engine::Result<std::string> {
+    ENGINE_ASSIGN(Statement statement, Statement::prepare(database, path, pragma));
     ENGINE_TRY(statement.next());
-    mode = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
-  }
+    return std::string(reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0)));
+  };
+  ENGINE_ASSIGN(const std::string mode, number("PRAGMA journal_mode"));
   if (mode != "wal") {
     // In memory first: a kill then leaves no journal. OFF would do, but a defensive connection
     // silently refuses it.
     ENGINE_TRY(execute_sql(database, path, "PRAGMA journal_mode=MEMORY; PRAGMA journal_mode=WAL"));
   }
+  ENGINE_ASSIGN(const std::string page_bytes, number("PRAGMA page_size"));
+  sqlite3_wal_autocheckpoint(database, static_cast<int>(merge_bytes / std::stoi(page_bytes)));
   return execute_sql(database, path, "PRAGMA synchronous=FULL");
 }
 

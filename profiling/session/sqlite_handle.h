@@ -20,8 +20,10 @@ struct DatabaseClose {
 };
 using Database = std::unique_ptr<sqlite3, DatabaseClose>;
 
-/// `name`: a path, an SQLite URI or ":memory:"; `flags`: SQLITE_OPEN_*. `path` begins the message.
-engine::Result<Database> open_database(const std::string& name, int flags, const std::string& path);
+/// `name`: a name that `vfs` knows, or ":memory:"; `flags`: SQLITE_OPEN_*; `vfs`: null = SQLite's
+/// own. `path` begins the message.
+engine::Result<Database> open_database(const std::string& name, int flags, const std::string& path,
+                                       const char* vfs = nullptr);
 
 /// "<path>: <doing>: <SQLite's own sentence>".
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing);
@@ -37,16 +39,10 @@ engine::Status execute_sql(sqlite3* database, const std::string& path, const std
 engine::Status in_transaction(sqlite3* database, const std::string& path,
                               const std::function<engine::Status()>& work);
 
-/// The file's first bytes as they are on the disk, through SQLite's own descriptor: closing another
-/// one would drop the locks that a writer in this process holds. False: it has fewer.
-bool read_file_start(sqlite3* database, std::span<unsigned char> bytes);
-
-/// Whether the file is an SQLite database; read as by read_file_start().
-bool is_database(const std::string& path);
-
-/// Write-ahead log, flushed with every commit. A kill during the switch leaves no rollback journal,
-/// which would make the file unreadable without write access.
-engine::Status use_log(sqlite3* database, const std::string& path);
+/// Write-ahead log, flushed with every commit and merged into the file when it has grown to
+/// `merge_bytes`. A kill during the switch leaves no rollback journal, which would make the file
+/// unreadable without write access.
+engine::Status use_log(sqlite3* database, const std::string& path, std::int64_t merge_bytes);
 
 class Statement {
  public:

@@ -664,7 +664,7 @@ class Book {
     if (lost > 0) complain(fmt::format("{} of {} finished runs are lost", lost, kept_.size()));
     if (again > 0) complain(fmt::format("{} finished runs are recorded more than once", again));
     std::error_code ignored;
-    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + end, ignored);
+    for (const char* end : {"", "-wal"}) std::filesystem::remove(path_ + end, ignored);
     return kept_.size();
   }
 

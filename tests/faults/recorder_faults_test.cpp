@@ -13,13 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <random>
+#include <string_view>
 #include <thread>
 
 #include "app/controllers/recorder.h"
@@ -98,6 +101,20 @@ std::size_t runs_in(const std::string& path) {
   return session.ok() ? session.value().runs.size() : 0;
 }
 
+std::vector<std::string> files_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 /// Soft limit on file sizes (ulimit -f) while it lives.
 class FileSizeLimit {
  public:
@@ -153,7 +170,10 @@ TEST_F(RecorderFaults, TwoHundredKillsLoseNoRunAndBlockNoName) {
       ++nothing_there;
       ASSERT_NE(writer_of(path_), nullptr) << "the name is blocked after round " << round;
     }
-    for (const char* part : {"", "-wal", "-shm"}) fs::remove(path_ + part);
+    ASSERT_THAT(files_in(folder_.file("")),
+                testing::Each(testing::AnyOf("a.session", "a.session-wal")))
+        << "round " << round << " left another file";
+    for (const char* part : {"", "-wal"}) fs::remove(path_ + part);
   }
   fmt::print("{} kills, {} before the file had its name, {} runs reported, none lost\n", kRounds,
              nothing_there, reported);
@@ -259,27 +279,23 @@ TEST_F(RecorderFaults, ReadOnlyFoldersOpenWithAndWithoutALog) {
   {
     ASSERT_TRUE(writer_of(folder_.file("closed"))->append(sample_run(0)).ok());
   }
-  for (const char* name : {"killed", "killed-without-index"}) {
-    Child child([&](int report) { record_forever(folder_.file(name), report); });
-    ASSERT_TRUE(child.one_more());
-    child.kill_now();
-  }
-  fs::remove(folder_.file("killed-without-index") + "-shm");
+  Child child([&](int report) { record_forever(folder_.file("killed"), report); });
+  ASSERT_TRUE(child.one_more());
+  child.kill_now();
   const fs::path folder = fs::path(path_).parent_path();
   for (const auto& entry : fs::directory_iterator(folder)) ::chmod(entry.path().c_str(), 0444);
   ::chmod(folder.c_str(), 0555);
   Child reader([&](int report) {
     drop_permission_overrides();
     if (::access(folder.c_str(), W_OK) == 0) ::_exit(101);
-    for (const char* name : {"closed", "killed", "killed-without-index"}) {
+    for (const char* name : {"closed", "killed"}) {
       const auto session = open_session(folder_.file(name));
       if (!session.ok()) fmt::print(stderr, "{}\n", session.error().message);
       if (session.ok() && !session.value().runs.empty()) report_one(report);
     }
   });
-  EXPECT_EQ(reader.wait_for_end(), 3);
-  EXPECT_FALSE(fs::exists(folder_.file("closed-wal")));
-  EXPECT_FALSE(fs::exists(folder_.file("killed-without-index-shm")));
+  EXPECT_EQ(reader.wait_for_end(), 2);
+  EXPECT_EQ(files_in(folder), (std::vector<std::string>{"closed", "killed", "killed-wal"}));
   ::chmod(folder.c_str(), 0755);
 }
 
@@ -339,6 +355,232 @@ TEST_F(RecorderFaults, TheFolderIsTakenAway) {
   EXPECT_EQ(runs_in(writer->path()), 2U);
   fs::remove(writer->path());
   injected("folder-taken-away", 1);
+}
+
+// --- changed in place ---------------------------------------------------------------------------
+
+/// A change of the same file, as opposed to another file under its name.
+struct ChangeInPlace {
+  const char* name;
+  const char* suffix;  // of the file that is changed
+  std::function<void(const std::string& file)> change;
+};
+
+void overwrite(const std::string& file, std::string_view bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// Without a trace in size or time of modification.
+void change_one_byte(const std::string& file, std::uintmax_t at) {
+  const auto modified = fs::last_write_time(file);
+  {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    const char byte = static_cast<char>(stream.get() ^ 1);
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(byte);
+  }
+  fs::last_write_time(file, modified);
+}
+
+std::vector<ChangeInPlace> changes_in_place(const std::string& other_recording) {
+  const auto empty = [](const std::string& file) { fs::resize_file(file, 0); };
+  const auto half = [](const std::string& file) { fs::resize_file(file, fs::file_size(file) / 2); };
+  const auto byte = [](const std::string& file) { change_one_byte(file, fs::file_size(file) / 2); };
+  const auto other = [=](const std::string& file) { overwrite(file, other_recording); };
+  const auto longer = [](const std::string& file) {
+    std::ofstream(file, std::ios::binary | std::ios::app) << "more";
+  };
+  std::vector<ChangeInPlace> changes;
+  for (const char* suffix : {"", "-wal"}) {
+    changes.push_back({"emptied", suffix, empty});
+    changes.push_back({"halved", suffix, half});
+    changes.push_back({"one byte", suffix, byte});
+    changes.push_back({"overwritten with another recording", suffix, other});
+    changes.push_back({"appended to", suffix, longer});
+  }
+  return changes;
+}
+
+class ChangedInPlace : public RecorderFaults {
+ protected:
+  void SetUp() override {
+    RecorderFaults::SetUp();
+    const std::string other = folder_.file("other");
+    ASSERT_TRUE(writer_of(other)->append(sample_run(5)).ok());
+    changes_ = changes_in_place(bytes_of(other));
+  }
+  /// Every run that was reported as recorded is where the writer says.
+  void expect_all_there(SessionWriter& writer, int runs, const std::string& fault) {
+    const engine::Status closed = writer.close();
+    ASSERT_TRUE(closed.ok()) << fault << ": " << closed.error().message;
+    const auto session = open_session(writer.path());
+    ASSERT_TRUE(session.ok()) << fault << ": " << session.error().message;
+    EXPECT_EQ(session.value().doubt, "") << fault;
+    ASSERT_EQ(std::ssize(session.value().runs), runs) << fault;
+    for (int i = 0; i < runs; ++i) {
+      EXPECT_EQ(describe(session.value().runs[static_cast<std::size_t>(i)]),
+                describe(sample_run(i)))
+          << fault;
+    }
+  }
+  std::vector<ChangeInPlace> changes_;
+};
+
+TEST_F(ChangedInPlace, TheRecordingGoesOnUnderAnotherNameWithEveryRun) {
+  int number = 0;
+  for (const ChangeInPlace& change : changes_) {
+    // Detected by the next append, and by close() when no append follows.
+    for (const bool at_close : {false, true}) {
+      const std::string path = folder_.file(fmt::format("n{}.session", number++));
+      const auto writer = writer_of(path);
+      ASSERT_TRUE(writer->append(sample_run(0)).ok());
+      ASSERT_TRUE(writer->append(sample_run(1)).ok());
+      change.change(path + change.suffix);
+      const std::string changed = bytes_of(path);
+      if (!at_close) {
+        ASSERT_TRUE(writer->append(sample_run(2)).ok());
+      }
+      const std::string fault =
+          fmt::format("{}{}, at close: {}", change.name, change.suffix, at_close);
+      expect_all_there(*writer, at_close ? 2 : 3, fault);
+      EXPECT_THAT(writer->take_notice(),
+                  testing::AllOf(HasSubstr("by another program"), HasSubstr("-2.session")))
+          << fault;
+      EXPECT_NE(writer->path(), path) << fault;
+      EXPECT_EQ(bytes_of(path), changed) << fault << ": the other program's file was written to";
+      EXPECT_FALSE(fs::exists(path + "-wal")) << "it would be taken for another file's log";
+    }
+  }
+  injected("changed-in-place", number);
+}
+
+TEST_F(ChangedInPlace, WhatOnlyLooksChangedStays) {
+  const auto writer = writer_of(path_);
+  ASSERT_TRUE(writer->append(sample_run(0)).ok());
+  fs::last_write_time(path_, fs::file_time_type::clock::now());
+  fs::create_hard_link(path_, folder_.file("backup"));
+  ::chmod((path_ + "-wal").c_str(), 0600);
+  ASSERT_TRUE(writer->append(sample_run(1)).ok());
+  expect_all_there(*writer, 2, "touched");
+  EXPECT_EQ(writer->path(), path_);
+  EXPECT_EQ(writer->take_notice(), "");
+}
+
+/// At random moments of appends and of closing, from another process, until the writer is done.
+TEST_F(ChangedInPlace, AtRandomMomentsNoRunIsLost) {
+  constexpr int kRounds = 150;
+  std::mt19937 random(20261125);
+  int moved = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string path = folder_.file(fmt::format("r{}.session", round));
+    const ChangeInPlace& change = changes_[random() % changes_.size()];
+    const auto pause = static_cast<useconds_t>(random() % 12'000);
+    const auto writer = writer_of(path);
+    Child other([&](int) {
+      ::usleep(pause);
+      std::error_code gone;
+      if (fs::exists(path + change.suffix, gone)) {
+        try {
+          change.change(path + change.suffix);
+        } catch (const fs::filesystem_error&) {  // removed meanwhile
+        }
+      }
+    });
+    constexpr int kRuns = 4;
+    for (int i = 0; i < kRuns; ++i) {
+      const engine::Status status = writer->append(sample_run(i));
+      ASSERT_TRUE(status.ok()) << status.error().message;
+    }
+    const engine::Status closed = writer->close();
+    ASSERT_TRUE(closed.ok()) << closed.error().message;
+    // A change that comes after close() is another program's own business.
+    const bool was_moved = writer->path() != path;
+    moved += was_moved ? 1 : 0;
+    const bool intact_at_close = was_moved || writer->take_notice().empty();
+    EXPECT_TRUE(intact_at_close);
+    other.wait_for_end();
+    if (was_moved) {
+      EXPECT_EQ(runs_in(writer->path()), static_cast<std::size_t>(kRuns)) << change.name;
+    }
+    for (const std::string& name : files_in(folder_.file(""))) {
+      if (name.starts_with("r")) fs::remove(folder_.file(name));
+    }
+  }
+  fmt::print("{} changes in place at random moments, {} recordings moved\n", kRounds, moved);
+  EXPECT_GT(moved, 0);
+  injected("changed-in-place-at-random", kRounds);
+}
+
+/// What lies beside a recording under SQLite's name for shared memory is not this program's.
+TEST_F(ChangedInPlace, NoIndexFileIsReadWrittenOrCreated) {
+  const std::string precious = folder_.file("precious");
+  overwrite(precious, "mine");
+  const auto writer = writer_of(path_);
+  fs::create_hard_link(precious, path_ + "-shm");
+  ASSERT_TRUE(writer->append(sample_run(0)).ok());
+  EXPECT_EQ(runs_in(path_), 1U);
+  ASSERT_TRUE(writer->close().ok());
+  ASSERT_TRUE(store_run_name(path_, 0, "named").ok());
+  EXPECT_EQ(runs_in(path_), 1U);
+  EXPECT_EQ(bytes_of(precious), "mine");
+  fs::remove(path_ + "-shm");
+  ASSERT_EQ(::mkfifo((path_ + "-shm").c_str(), 0600), 0);
+  EXPECT_EQ(runs_in(path_), 1U);
+  ASSERT_TRUE(store_run_name(path_, 0, "again").ok());
+}
+
+// --- links --------------------------------------------------------------------------------------
+
+TEST_F(RecorderFaults, ALiveAndACrashedRecordingOpenThroughASymbolicLink) {
+  const std::string link = folder_.file("link");
+  fs::create_directory(folder_.file("elsewhere"));
+  const std::string far_link = folder_.file("elsewhere/link");
+  fs::create_symlink("a.session", link);
+  fs::create_symlink(path_, far_link);
+  Child child([&](int report) { record_forever(path_, report, 1000); });
+  int reported = 0;
+  for (int i = 0; i < 5; ++i) reported += child.one_more() ? 1 : 0;
+  EXPECT_GE(runs_in(link), 5U) << "live";
+  reported += child.kill_now();
+  for (const std::string& name : {link, far_link}) {
+    const auto session = open_session(name);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_GE(std::ssize(session.value().runs), reported) << name;
+    EXPECT_EQ(session.value().doubt, "");
+    EXPECT_EQ(session.value().path, name) << "what the user has opened keeps its name";
+  }
+  ASSERT_TRUE(store_run_name(link, 0, "named").ok());
+  EXPECT_GE(static_cast<int>(runs_in(path_)), reported) << "the log was merged, not dropped";
+}
+
+TEST_F(RecorderFaults, AHardLinkToAnUnclosedRecordingIsNotCalledComplete) {
+  const std::string link = folder_.file("link");
+  Child child([&](int report) { record_forever(path_, report); });
+  ASSERT_TRUE(child.one_more());
+  child.kill_now();
+  fs::create_hard_link(path_, link);
+  for (const std::string& name : {path_, link}) {
+    const auto session = open_session(name);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_THAT(session.value().doubt,
+                testing::AllOf(HasSubstr("2 names (hard links)"), HasSubstr("was not closed")));
+  }
+  const engine::Status named = store_run_name(link, 0, "named");
+  ASSERT_FALSE(named.ok()) << "merging no log into the file would make the real one useless";
+  EXPECT_THAT(named.error().message, HasSubstr("hard links"));
+  fs::remove(link);
+  EXPECT_EQ(open_session(path_).value().doubt, "");
+  fs::rename(path_ + "-wal", folder_.file("gone"));
+  EXPECT_THAT(open_session(path_).value().doubt, HasSubstr("its log a.session-wal is missing"));
+}
+
+TEST_F(RecorderFaults, AClosedRecordingWithTwoNamesIsComplete) {
+  {
+    ASSERT_TRUE(writer_of(path_)->append(sample_run(0)).ok());
+  }
+  fs::create_hard_link(path_, folder_.file("link"));
+  EXPECT_EQ(open_session(folder_.file("link")).value().doubt, "");
 }
 
 // --- full disks ---------------------------------------------------------------------------------
@@ -435,28 +677,45 @@ TEST_F(RecorderFaults, ASecondWriterIsRefused) {
   EXPECT_EQ(runs_in(path_), 1U);
 }
 
-TEST_F(RecorderFaults, NotesOfAnotherProgramAndRunsOfThisOneAreBothKept) {
+TEST_F(RecorderFaults, ARecordingIsNotChangedByOthersUntilItIsClosed) {
   const auto writer = writer_of(path_);
   ASSERT_TRUE(writer->append(sample_run(0)).ok());
+  const auto note = [&] { return store_time_notes(path_, 0, {{.begin_ns = 1, .end_ns = 2}}); };
+  // From this process, whose locks would be its own, and from another one.
+  EXPECT_THAT(note().error().message, HasSubstr("another program is using the file"));
   Child other([&](int report) {
-    for (int i = 0; i < 40; ++i) {
-      const engine::Status kept =
-          store_time_notes(path_, 0, {{.begin_ns = i, .end_ns = i, .text = "seen"}});
-      if (kept.ok()) report_one(report);
-    }
+    if (!note().ok()) report_one(report);
   });
-  for (int i = 0; i < 40; ++i) {
-    const engine::Status status = writer->append(sample_run(0));
-    ASSERT_TRUE(status.ok()) << status.error().message;
-  }
-  EXPECT_EQ(other.wait_for_end(), 40);
+  EXPECT_EQ(other.wait_for_end(), 1);
+  ASSERT_TRUE(writer->append(sample_run(1)).ok());
   ASSERT_TRUE(writer->close().ok());
+  EXPECT_EQ(writer->path(), path_);
+  const engine::Status kept = note();
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
   const auto session = open_session(path_);
   ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_EQ(session.value().runs.size(), 41U);
-  ASSERT_EQ(session.value().runs[0].notes.size(), 1U);
-  EXPECT_EQ(session.value().runs[0].notes[0].begin_ns, 39);
-  injected("two-writers", 40);
+  EXPECT_EQ(session.value().runs.size(), 2U);
+  EXPECT_EQ(session.value().runs[0].notes.size(), 1U);
+  injected("two-writers", 2);
+}
+
+TEST_F(RecorderFaults, NotesOfTwoProgramsWaitForEachOther) {
+  {
+    ASSERT_TRUE(writer_of(path_)->append(sample_run(0)).ok());
+  }
+  const auto keep_notes = [&](int report) {
+    for (int i = 0; i < 40; ++i) {
+      if (store_time_notes(path_, 0, {{.begin_ns = i, .end_ns = i, .text = "seen"}}).ok()) {
+        report_one(report);
+      }
+    }
+  };
+  Child one(keep_notes);
+  Child two(keep_notes);
+  EXPECT_EQ(one.wait_for_end(), 40);
+  EXPECT_EQ(two.wait_for_end(), 40);
+  EXPECT_EQ(runs_in(path_), 1U);
+  EXPECT_EQ(files_in(folder_.file("")), (std::vector<std::string>{"a.session"}));
 }
 
 // --- the window's recorder ----------------------------------------------------------------------

@@ -1,0 +1,66 @@
+// A recording that is being written. Its content is in files without names, which no other program
+// can reach; the file and the log that people see mirror them. Whatever happens to those is
+// noticed, and the content can be copied to another name.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/model/error.h"
+#include "profiling/session/database_vfs.h"
+#include "profiling/session/sqlite_handle.h"
+#include "profiling/session/stored_file.h"
+
+namespace profiling {
+
+/// One thread at a time.
+class LiveRecording {
+ public:
+  /// What is in the file when it gets its name.
+  using Fill = std::function<engine::Status(sqlite3* empty)>;
+  /// `path` must be free.
+  static engine::Result<std::unique_ptr<LiveRecording>> create(const std::string& path,
+                                                               const Fill& fill);
+  LiveRecording(const LiveRecording&) = delete;
+  LiveRecording& operator=(const LiveRecording&) = delete;
+
+  sqlite3* database() const { return database_.get(); }  // null once closed
+  const std::string& path() const { return path_; }
+
+  /// Commits what `work` has written, or nothing if it fails.
+  engine::Status in_transaction(const std::function<engine::Status()>& work);
+
+  /// What another program did to the file or its log: "was deleted or moved away". Empty = nothing,
+  /// as far as `check` looks.
+  std::string displacement(StoredFile::Check check = StoredFile::Check::IfTouched);
+
+  /// The whole content, for the `fill` of another one.
+  engine::Status copy_into(sqlite3* empty) const;
+
+  /// Merges the log and closes it as one file, which is what people copy. If a step fails, the log
+  /// stays beside the file, and both together are a complete recording.
+  void close();
+  /// Closes a displaced one: only a log that is still its own is removed.
+  void abandon();
+  /// The same bytes under another name, which must be free; after close().
+  engine::Status copy_closed_to(const std::string& path);
+  /// Lets go of the file and of its lock; nothing is noticed any more.
+  void release();
+
+ private:
+  explicit LiveRecording(std::string path) : path_(std::move(path)) {}
+  engine::Status open(const Fill& fill);
+  engine::Status publish();
+  void remove_log();
+
+  std::string path_;
+  StoredFile main_;
+  StoredFile log_;
+  std::unique_ptr<DatabaseVfs> vfs_;
+  Database database_;
+};
+
+}  // namespace profiling
