@@ -169,6 +169,7 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
 int examine_file(const DoctorOptions& options) {
   auto snapshots = profiling::open_snapshot(options.snapshot);
   if (!snapshots.ok()) return could_not_run(snapshots.error());
+  warn_if_incomplete(options.snapshot, snapshots.value().front().doubt);
   const bool one_file = !options.report.empty() || !options.record.empty();
   if (one_file && snapshots.value().size() > 1) {
     return could_not_run({engine::ErrorCode::InvalidArgument,

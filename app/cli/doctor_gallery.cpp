@@ -105,6 +105,7 @@ engine::Result<std::map<std::string, RecordedVisit>> take_visits(const GalleryOp
     }
     const std::string path = word.substr(equals + 1);
     ENGINE_ASSIGN(profiling::Session session, profiling::open_session(path));
+    warn_if_incomplete(path, session.doubt);
     const auto found = std::ranges::find_if(session.visits, [one](const RecordedVisit& visit) {
       return proves_case(visit.report, *one);
     });

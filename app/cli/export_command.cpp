@@ -86,6 +86,7 @@ int export_session(const ExportOptions& options) {
   }
   const engine::Result<profiling::Session> session = profiling::open_session(options.session);
   if (!session.ok()) return report(session.error());
+  warn_if_incomplete(options.session, session.value().doubt);
   for (const std::string& file : {options.chrome, options.page}) {
     if (file.empty()) continue;
     if (const engine::Status free = engine::require_new_file(file); !free.ok()) {

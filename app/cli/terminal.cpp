@@ -57,6 +57,11 @@ nlohmann::ordered_json text_or_null(const std::string& text) {
   return text;
 }
 
+void warn_if_incomplete(const std::string& path, const std::string& doubt) {
+  if (doubt.empty()) return;
+  print(stderr, "expertscope: warning: {} may be incomplete. {}\n", path, doubt);
+}
+
 std::string date_text() {
   const auto now = std::chrono::system_clock::now();
   return engine::utc_time(std::chrono::system_clock::to_time_t(now), "%Y-%m-%dT%H:%M:%SZ");

@@ -40,6 +40,9 @@ std::string decibels(double value, const char* unit = "");
 /// infinity.
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json text_or_null(const std::string& text);
+/// A warning on stderr if runs may be missing in this recording; `doubt`:
+/// profiling::Session::doubt.
+void warn_if_incomplete(const std::string& path, const std::string& doubt);
 /// Of now: UTC, ISO 8601.
 std::string date_text();
 

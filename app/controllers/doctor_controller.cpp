@@ -139,14 +139,16 @@ void DoctorController::examine(const std::shared_ptr<const profiling::RecordedRu
 
 void DoctorController::open(const std::string& path) {
   state_.file_error.clear();
-  file_task_.start([path]() -> Examined {
+  file_task_.start([path]() -> engine::Result<ExaminedFile> {
     auto opened = profiling::open_snapshot(path);
     if (!opened.ok()) return opened.error();
     const Facts facts = shipped_facts();
     if (!facts.ok()) return facts.error();
     profiling::OpenedSnapshot& shown = opened.value()[most_certain(opened.value())];
-    return std::make_shared<const profiling::DoctorReport>(
-        report_of(std::move(shown), facts.value()));
+    const std::string doubt = shown.doubt;
+    return ExaminedFile{.report = std::make_shared<const profiling::DoctorReport>(
+                            report_of(std::move(shown), facts.value())),
+                        .doubt = doubt};
   });
 }
 
@@ -201,13 +203,14 @@ bool DoctorController::tick() {
     if (report->ok()) state_.run_report = std::move(*report).value();
     if (!report->ok()) state_.error = report->error().message;
   }
-  if (auto report = file_task_.take()) {
+  if (auto file = file_task_.take()) {
     changed = true;
-    if (report->ok()) {
-      state_.file_report = std::move(*report).value();
+    if (file->ok()) {
+      state_.file_report = file->value().report;
+      state_.file_doubt = file->value().doubt;
       ++state_.files_opened;
     } else {
-      state_.file_error = report->error().message;
+      state_.file_error = file->error().message;
     }
   }
   if (auto gallery = gallery_task_.take()) {

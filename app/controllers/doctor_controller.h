@@ -55,6 +55,10 @@ class DoctorController {
   };
   using VisitResult = engine::Result<profiling::RecordedVisit>;
   using Examined = engine::Result<DoctorState::Report>;
+  struct ExaminedFile {
+    DoctorState::Report report;
+    std::string doubt;
+  };
 
   void show_wanted_case();
 
@@ -67,7 +71,7 @@ class DoctorController {
   BackgroundTask<VisitResult> visit_task_;
   BackgroundTask<VisitResult> stall_task_;
   BackgroundTask<Examined> run_task_;
-  BackgroundTask<Examined> file_task_;
+  BackgroundTask<engine::Result<ExaminedFile>> file_task_;
   BackgroundTask<engine::Result<RecordedGallery>> gallery_task_;
   std::optional<RecordedGallery> gallery_;
   std::string wanted_case_;  // of the gallery; empty = none

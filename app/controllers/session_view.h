@@ -72,6 +72,7 @@ struct DoctorState {
   Report file_report;      // of the newest opened file
   int files_opened = 0;
   std::string file_error;
+  std::string file_doubt;  // of the newest opened recording: profiling::Session::doubt
   /// A visit to a case of the gallery that was recorded elsewhere; null = none was asked for.
   std::shared_ptr<const profiling::RecordedVisit> recorded_case;
   int recorded_shown = 0;  // how often one was asked for and is there

@@ -1,6 +1,8 @@
 #include "app/controllers/workbench.h"
 
+#include <fmt/format.h>
 #include <algorithm>
+
 #include <filesystem>
 #include <utility>
 
@@ -363,6 +365,13 @@ SessionView Workbench::view() const {
   return now;
 }
 
+void Workbench::warn_if_incomplete(const std::string& path, const std::string& doubt) {
+  if (doubt.empty()) return;
+  const std::string name = std::filesystem::path(path).filename().string();
+  notices.add(Severity::Bad, fmt::format("{} may be incomplete. {}",
+                                         name.empty() ? "This recording" : name, doubt));
+}
+
 bool Workbench::take_recordings() {
   bool changed = false;
   if (auto loaded = files.take_recording()) {
@@ -371,6 +380,7 @@ bool Workbench::take_recordings() {
     if (loaded->ok()) {
       profiling::Session session = std::move(*loaded).value();
       libraries.note(session);
+      warn_if_incomplete(session.path, session.doubt);
       runs.state.file_error.clear();
       const bool returns = back_to && back_to->path == session.path;
       runs.state.open_recording(std::move(session), returns ? back_to->run : 0);
@@ -390,6 +400,7 @@ bool Workbench::take_recordings() {
       notices.add(Severity::Warn, loaded->value().path + " holds no run to compare with");
     } else {
       libraries.note(loaded->value());
+      warn_if_incomplete(loaded->value().path, loaded->value().doubt);
       runs.state.open_second(std::move(*loaded).value());
     }
   }
@@ -409,7 +420,9 @@ bool Workbench::tick_doctor() {
   }
   doctor.examine(runs.state.shown());
   const std::string error = doctor.state().file_error;
+  const int opened = doctor.state().files_opened;
   const bool changed = doctor.tick();
+  if (doctor.state().files_opened != opened) warn_if_incomplete("", doctor.state().file_doubt);
   if (const std::string& now = doctor.state().file_error; !now.empty() && now != error) {
     notices.add(Severity::Bad, "Not opened: " + now);
   }

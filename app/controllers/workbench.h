@@ -91,6 +91,8 @@ class Workbench {
   void choose_pace(const engine::RunRequest& request);
   void undo(bool back);
   bool take_recordings();
+  /// `doubt`: profiling::Session::doubt; the message stays until it is dismissed.
+  void warn_if_incomplete(const std::string& path, const std::string& doubt);
   bool tick_doctor();
   void show_doctor();
 

@@ -230,6 +230,7 @@ struct OpenedSnapshot {
   engine::RunRequest request = {};  // what was captured; of a dot file or a gallery case: defaults
   int run = -1;                     // index into Session::runs, -1 = not of a run
   int visit = -1;                   // index into Session::visits, -1 = not of a visit
+  std::string doubt = {};           // Session::doubt of its recording
 };
 
 /// Never empty: a recording gives the snapshots of its runs, then its visits, a dot file gives one,

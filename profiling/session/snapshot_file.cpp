@@ -35,6 +35,7 @@ engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path
     if (snapshot.graphs.empty()) return;
     found.title = fmt::format("{} {}", kind, index + 1);
     if (!snapshot.subject.empty()) found.title += ": " + snapshot.subject;
+    found.doubt = session.doubt;
     snapshots.push_back(std::move(found));
   };
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
