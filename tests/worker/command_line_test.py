@@ -61,6 +61,18 @@ class Run(CommandLine):
                                10 * np.log10((exact[kept] ** 2).sum() / (error ** 2).sum()), delta=0.1)
         self.assertRegex(self.ok(*run), rf"lost\n +0 +64 .* {exact.size - kept.sum()}\n")
 
+    def test_mixed_recipes_keep_the_settings_of_the_down_projection(self):
+        run = ["run", *CPU, *SMALL, "--step", "expert-layer", "--recipe", "bf16", "--mixed-recipes", "true",
+               "--down-scaling", "fp8-block"]
+        of_a = []
+        for values in ("e4m3", "e5m2"):
+            result = json.loads(self.ok(*run, "--activation-format", values, "--json"))["result"]
+            self.assertEqual(result["effective"]["recipe"]["activation_format"], values)
+            self.assertEqual([one["field"] for one in result["deviations"]], [])
+            of_a.append(result["activated"]["snr_db"])
+        # Two bits of mantissa, not three.
+        self.assertLess(of_a[1], of_a[0] - 4)
+
     def test_a_recorded_routing_is_replayed_step_by_step(self):
         random = np.random.default_rng(3)
         ids = np.stack([random.permutation(6)[:2] for _ in range(40)]).astype(np.int16).reshape(40, 1, 2)

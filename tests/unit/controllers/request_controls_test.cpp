@@ -109,6 +109,12 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
     }
     EXPECT_GT(changes, 30);
   }
+  RunRequest mixed = layer;
+  mixed.recipe.scaling = engine::Scaling::None;
+  mixed.expert_layer.down_scaling = engine::Scaling::Block;
+  EXPECT_THAT(summary_of(mixed), ::testing::HasSubstr("up BF16, down FP8 block E4M3"));
+  mixed.recipe.activation_format = engine::Fp8Format::E5m2;
+  EXPECT_THAT(summary_of(mixed), ::testing::HasSubstr("up BF16, down FP8 block E5M2"));
   RunRequest file = base;
   file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
   EXPECT_THAT(summary_of(file), ::testing::StartsWith("X acts.safetensors:mlp.x · "));
