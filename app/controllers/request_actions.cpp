@@ -127,7 +127,7 @@ std::string setting_text(const RequestControl& control, const RunRequest& reques
     case ControlKind::Switch:
       return control_number(control, request) != 0 ? label : label + " off";
     case ControlKind::Number:
-      return fmt::format("{} {}", label, control_number(control, request));
+      return fmt::format("{} {}", label, control_value(control, request));  // 2.5 s stays 2.5
     case ControlKind::Decades:
       return fmt::format("{} {:.3g}", label, control_value(control, request));
     case ControlKind::Segments:

@@ -157,6 +157,24 @@ std::string no_recording(const RunRequest& request) {
   return "The routing follows a rule, not a recording: choose a file";
 }
 
+std::string host_weights(const RunRequest& request) {
+  if (on_device(request)) return {};
+  return "The CPU backend reads the weights expert by expert, however they are stored: choose a "
+         "cuBLASLt backend";
+}
+
+std::string no_trace(const RunRequest& request) {
+  if (std::string blocked = host_spans(request); !blocked.empty()) return blocked;
+  if (request.measure.trace != TraceLevel::Off) return {};
+  return "Nothing is traced: choose a trace of nodes or graphs";
+}
+
+std::string fixed_number(const RunRequest& request) {
+  if (request.launch.median_within != 0) return {};
+  return "A fixed number of iterations runs, however long they take: choose how well the median "
+         "must be known (median_within)";
+}
+
 std::string no_library(const RunRequest& request) {
   if (on_device(request)) return {};
   return "The CPU backend multiplies with OpenBLAS and loads no cuBLASLt; choose a cuBLASLt "
@@ -294,6 +312,8 @@ constexpr Setting kSettings[] = {
     {"linear.wgrad_type", no_backward},
     {"linear.accumulate_wgrad", no_backward},
     {"linear.delayed_wgrad", no_backward},
+    {"linear.weight_storage", host_weights},
+    {"linear.micro_batches", no_quantization},
     {"expert_layer", no_layer},
     {"expert_layer.fused_activation", no_fused_kernel, nullptr, true},
     {"expert_layer.recompute_activation", no_backward},
@@ -304,6 +324,7 @@ constexpr Setting kSettings[] = {
     {"try_algorithms", no_algorithms},
     {"programmatic_launch", no_programmatic},
     {"int32_splits", host_splits},
+    {"launch.time_limit_s", fixed_number},
     {"launch.deadline_factor", no_replays},
     {"launch.markers", no_markers},
     {"launch.graphs", no_apart},
@@ -329,6 +350,7 @@ constexpr Setting kSettings[] = {
     {"measure.isolated", host_spans},
     {"measure.observer", host_spans},
     {"measure.trace", host_spans},
+    {"measure.traced_iterations", no_trace},
     {"cublaslt_library", no_library},
 };
 

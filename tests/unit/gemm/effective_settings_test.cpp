@@ -191,6 +191,37 @@ TEST(EffectiveSettings, WhatABackendDoesNotReadIsNotReported) {
   EXPECT_EQ(forced_settings(request).effective, request);
 }
 
+/// Set, read by nothing, and until then reported as effective.
+TEST(EffectiveSettings, WhatNothingReadsIsADeviation) {
+  const auto expect = [](std::string_view path, std::string_view value, RunRequest without,
+                         RunRequest with) {
+    SCOPED_TRACE(path);
+    ASSERT_TRUE(set_leaf(kType<RunRequest>, &without, path, value));
+    ASSERT_TRUE(set_leaf(kType<RunRequest>, &with, path, value));
+    EXPECT_EQ(only_deviation(without).field, path);
+    EXPECT_EQ(only_deviation(without).requested, value);
+    EXPECT_EQ(only_deviation(without).reason, inapplicable_reason(path, without));
+    EXPECT_EQ(only_deviation(with).field, "");
+    EXPECT_EQ(forced_settings(with).effective, with);
+  };
+  const RunRequest cpu = run_of(Scaling::Block, GemmBackend::CpuReference);
+  const RunRequest grouped = run_of(Scaling::Block);
+  expect("linear.weight_storage", "list", cpu, grouped);
+  expect("measure.traced_iterations", "7", cpu, grouped);
+  RunRequest untraced = grouped;
+  untraced.measure.trace = TraceLevel::Off;
+  expect("measure.traced_iterations", "7", untraced, grouped);
+  expect("linear.micro_batches", "4", run_of(Scaling::None), grouped);
+  RunRequest until_known = grouped;
+  until_known.launch.median_within = 1.0;
+  expect("launch.time_limit_s", "2.5", grouped, until_known);
+  RunRequest mixed = run_of(Scaling::None);
+  mixed.step = StepKind::ExpertLayer;
+  mixed.expert_layer.mixed_recipes = true;
+  mixed.expert_layer.down_scaling = Scaling::Block;
+  expect("linear.micro_batches", "4", run_of(Scaling::None), mixed);
+}
+
 TEST(EffectiveSettings, ADefaultRequestRunsAsItIs) {
   for (const GemmBackend backend :
        {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert, GemmBackend::CpuReference}) {
