@@ -183,7 +183,7 @@ Flaw AmaxHistory::flaw() const {
   for (const std::int64_t size :
        {std::ssize(rows), std::ssize(amax), std::ssize(history_amax), std::ssize(scale_used),
         std::ssize(scale_wanted), std::ssize(saturated), std::ssize(underflowed),
-        std::ssize(snr_db)}) {
+        std::ssize(snr_db), std::ssize(left_out)}) {
     if (size == cells) continue;
     return {"steps",
             fmt::format("is {}; {} values are not that times {} experts", steps, size, experts)};
