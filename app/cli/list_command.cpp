@@ -19,6 +19,7 @@
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
 #include "engine/model/text.h"
+#include "engine/model/values.h"
 
 namespace app::cli {
 namespace {
@@ -119,7 +120,9 @@ Json list_values(const std::string& name) {
   for (const RequestOption& option : request_options()) {
     if (std::ranges::find(option.names, word, engine::plain_word) == option.names.end()) continue;
     Json values = Json::array();
-    for (const engine::EnumName& one : option.type->names) values.push_back(one.name);
+    for (const engine::EnumName& one : engine::choices_of(*option.type, option.rules)) {
+      values.push_back(one.name);
+    }
     if (values.empty()) values.push_back(option.expected);
     return {{option.path, std::move(values)}};
   }

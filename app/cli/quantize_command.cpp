@@ -147,9 +147,8 @@ int quantize(const QuantizeOptions& options) {
   if (!done.ok()) return report(done.error());
   for (const std::string& file : done.value().files) print("{}\n", file);
   for (const QuantizationLoss& loss : done.value().losses) {
-    print("{:<12}{}, {} lost (finite values that decode to inf or NaN)\n",
-          loss.columnwise ? "columnwise" : "rowwise",
-          loss_text(loss.snr_db, loss.saturated, loss.underflowed, loss.elements), loss.lost);
+    print("{:<12}{} (finite values that decode to inf or NaN)\n",
+          loss.columnwise ? "columnwise" : "rowwise", loss_text(loss));
   }
   return kExitOk;
 }

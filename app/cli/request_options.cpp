@@ -60,8 +60,8 @@ std::vector<RequestOption> request_options() {
   for (const engine::Leaf& leaf : leaves) ++last_words[last_word(leaf.path)];
   std::vector<RequestOption> options;
   for (const engine::Leaf& leaf : leaves) {
-    RequestOption& option =
-        options.emplace_back(RequestOption{.path = leaf.path, .type = &leaf.type});
+    RequestOption& option = options.emplace_back(
+        RequestOption{.path = leaf.path, .type = &leaf.type, .rules = leaf.field.rules});
     option.expected = engine::expected_text(leaf.type, leaf.field.rules);
     option.names.push_back(leaf.path);
     const std::string last = last_word(leaf.path);

@@ -26,6 +26,7 @@ struct RequestOption {
   std::vector<std::string> names = {};  // without the dashes before them; the first is the path
   std::string expected = {};            // its values, in words
   const engine::Type* type = nullptr;
+  engine::FieldRules rules = {};
 };
 /// In the order of the request's fields.
 std::vector<RequestOption> request_options();

@@ -20,20 +20,19 @@
 
 namespace app::cli {
 
-std::string loss_text(double snr_db, std::uint64_t saturated, std::uint64_t underflowed,
-                      std::uint64_t elements) {
-  return fmt::format("SNR {}, {} of {} saturated, {} underflowed", decibels(snr_db, " dB"),
-                     saturated, elements, underflowed);
-}
-
 namespace {
 
 constexpr std::size_t kShownExperts = 32;  // a screenful; --json has all of them
 constexpr std::size_t kSlowestSteps = 5;   // likewise
 
-void print_operand(const char* name, const engine::OperandStatistics& operand) {
-  print("{:<12}{}\n", name,
-        loss_text(operand.snr_db, operand.saturated, operand.underflowed, operand.elements));
+/// What quantizing each operand did to it, whatever the tensors before it had lost already.
+void print_operands(const engine::RunResult& result) {
+  for (const engine::LayerTensor tensor : engine::operands_of(result)) {
+    const engine::OperandStatistics& operand = *engine::statistics_of(result, tensor);
+    if (operand.elements == 0) continue;
+    print("{:<12}{} {}\n", "quantizing", engine::tensor_symbol(result.effective.step, tensor),
+          loss_text(operand));
+  }
 }
 
 void print_algorithms(const engine::RunResult& result) {
@@ -94,11 +93,10 @@ void print_experts(const engine::RunResult& result) {
   for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
     const engine::ExpertResult& expert = result.experts[e];
     const double error = expert.fprop.max_abs_error;
-    print("{:>6} {:>9} {:>12} {:>12} {:>9}", e, expert.rows, decibels(expert.fprop.snr_db, " dB"),
+    print("{:>6} {:>9} {:>12} {:>12} {:>9}", e, expert.rows, engine::snr_text(expert.fprop),
           std::isnan(error) ? "none" : fmt::format("{:.4g}", error), expert.fprop.lost);
     if (result.backward) {
-      print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db, " dB"),
-            decibels(expert.wgrad.snr_db, " dB"));
+      print(" {:>12} {:>12}", engine::snr_text(expert.dgrad), engine::snr_text(expert.wgrad));
     }
     print("\n");
   }
@@ -107,23 +105,27 @@ void print_experts(const engine::RunResult& result) {
 void print_layer(const engine::RunResult& result) {
   if (!result.expert_layer) return;
   const engine::LayerResult& layer = *result.expert_layer;
-  print("\n{:>7} {:>9} {:>9} {:>12} {:>10} {:>10} {:>9}\n", "tensor", "rows", "columns", "SNR",
-        "bytes", "kept", "lost");
+  // Two errors: of all that came before in this step, and of quantizing this tensor alone.
+  print("\n{:>7} {:>9} {:>9} {:>14} {:>14} {:>10} {:>10} {:>9}\n", "tensor", "rows", "columns",
+        "SNR in layer", "of quantizing", "bytes", "kept", "lost");
   for (const engine::LayerTensorResult& one : layer.tensors) {
     const auto bytes = [](std::int64_t count) {
       return count == 0 ? "none" : plot::bytes_text(static_cast<std::uint64_t>(count));
     };
-    print("{:>7} {:>9} {:>9} {:>12} {:>10} {:>10} {:>9}\n", engine::traits_of(one.tensor).symbol,
-          one.rows, one.columns, decibels(one.error.snr_db, " dB"), bytes(one.bytes),
-          bytes(one.saved_bytes), one.error.lost);
+    const engine::OperandStatistics* own = engine::statistics_of(result, one.tensor);
+    const bool operand = own != nullptr && own->elements > 0;
+    print("{:>7} {:>9} {:>9} {:>14} {:>14} {:>10} {:>10} {:>9}\n",
+          engine::traits_of(one.tensor).symbol, one.rows, one.columns, engine::snr_text(one.error),
+          operand ? engine::snr_text(*own) : "", bytes(one.bytes), bytes(one.saved_bytes),
+          one.error.lost);
   }
   const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
   if (y == nullptr || layer.error_sources.empty()) return;
-  print("\nSNR of Y: {}; all unquantized: {}\n", decibels(y->error.snr_db, " dB"),
-        decibels(layer.unquantized_snr_db, " dB"));
+  print("\nSNR of Y: {}; all unquantized: {}\n", engine::snr_text(y->error),
+        engine::snr_text(layer.unquantized_snr_db, layer.unquantized_left_out));
   for (const engine::ErrorSource& source : layer.error_sources) {
     print("{:>7} left unquantized: {} ({:+.1f} dB)\n", engine::traits_of(source.tensor).symbol,
-          decibels(source.snr_db, " dB"), source.snr_db - y->error.snr_db);
+          engine::snr_text(source.snr_db, source.left_out), source.snr_db - y->error.snr_db);
   }
 }
 
@@ -173,7 +175,7 @@ void print_recording(const engine::RunResult& result) {
             ? ""
             : fmt::format(", {} choice{} without an expert", dropped, dropped == 1 ? "" : "s"));
   const std::vector<std::size_t> slowest = engine::slowest_steps(recording, kSlowestSteps);
-  if (steps.size() < 2 || slowest.empty()) return;
+  if (steps.size() < 2) return;
   const auto reached = std::ranges::count_if(
       steps, [](const engine::RecordedStep& step) { return step.visits > 0; });
   if (std::cmp_less(reached, steps.size())) {
@@ -187,7 +189,9 @@ void print_recording(const engine::RunResult& result) {
           step.step, step.median_ns / 1e6,
           step.visits > 1 ? fmt::format(" (median of {})", step.visits) : std::string(), step.rows,
           step.imbalance,
-          std::isnan(step.y_snr_db) ? "not measured" : decibels(step.y_snr_db, " dB"));
+          std::isnan(step.y_snr_db) && step.y_left_out == 0
+              ? "not measured"
+              : engine::snr_text(step.y_snr_db, step.y_left_out));
   }
 }
 
@@ -293,9 +297,7 @@ void print_summary(const profiling::RecordedRun& run) {
   }
   print_times(run);
   print_recording(result);
-  print_operand("activations", result.activations);
-  print_operand("weights", result.weights);
-  if (result.backward) print_operand("gradients", result.gradients);
+  print_operands(result);
   print_algorithms(result);
   print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
         result.activity_method, result.dropped_records);

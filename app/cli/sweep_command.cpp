@@ -93,12 +93,12 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
 void print_table(const Batch& batch, const std::vector<std::string>& varied,
                  const std::vector<SweepPoint>& points) {
   print("{:<12}{}\n\n", "varied", fmt::format("{}", fmt::join(varied, ", ")));
-  print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9}\n", "settings", "median ms", "p5", "p95",
-        "n", "worst dB", "median dB");
+  print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9} {:>9}\n", "settings", "median ms", "p5",
+        "p95", "n", "worst dB", "median dB", "left out");
   for (const SweepPoint& point : points) {
-    print("{:<44} {:>11.4f} {:>10.4f} {:>10.4f} {:>4} {:>9} {:>9}{}\n", point.label,
+    print("{:<44} {:>11.4f} {:>10.4f} {:>10.4f} {:>4} {:>9} {:>9} {:>9}{}\n", point.label,
           point.time.median / 1e6, point.time.p5 / 1e6, point.time.p95 / 1e6, point.time.n,
-          decibels(point.worst_snr_db), decibels(point.median_snr_db),
+          decibels(point.worst_snr_db), decibels(point.median_snr_db), point.left_out,
           point.on_frontier ? "  frontier" : "");
   }
   for (const BatchRow& row : batch.rows()) {
@@ -134,6 +134,7 @@ void print_json(const Batch& batch, const std::vector<std::string>& varied,
       entry["p95_ns"] = json_number(point.time.p95);
       entry["worst_snr_db"] = json_number(point.worst_snr_db);
       entry["median_snr_db"] = json_number(point.median_snr_db);
+      entry["left_out"] = point.left_out;
       entry["on_frontier"] = point.on_frontier;
     }
     document["runs"].push_back(std::move(entry));

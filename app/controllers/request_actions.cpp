@@ -113,6 +113,8 @@ constexpr std::string_view kSummarized[] = {"shape.num_experts",
                                             "recipe.scaling",
                                             "recipe.activation_format",
                                             "recipe.pow2_scales",
+                                            "expert_layer.mixed_recipes",
+                                            "expert_layer.down_scaling",
                                             "routing.distribution",
                                             "launch.kind",
                                             "launch.iterations",
@@ -125,7 +127,7 @@ std::string setting_text(const RequestControl& control, const RunRequest& reques
     case ControlKind::Switch:
       return control_number(control, request) != 0 ? label : label + " off";
     case ControlKind::Number:
-      return fmt::format("{} {}", label, control_number(control, request));
+      return fmt::format("{} {}", label, control_value(control, request));  // 2.5 s stays 2.5
     case ControlKind::Decades:
       return fmt::format("{} {:.3g}", label, control_value(control, request));
     case ControlKind::Segments:
@@ -176,25 +178,38 @@ std::vector<std::string> other_settings(const RunRequest& request) {
   return all;
 }
 
+/// "FP8 block E5M2, power-of-two scales"
+std::string recipe_words(const engine::Recipe& recipe) {
+  const engine::RecipeTraits& traits = engine::traits_of(recipe);
+  std::string words(traits.label);
+  if (traits.chooses_format()) {
+    words += " ";
+    words += choice_label("recipe.format", static_cast<std::int64_t>(recipe.activation_format));
+  }
+  if (traits.chooses_pow2()) {
+    words += fmt::format(", {}", engine::scales_label(recipe.pow2_scales));
+  }
+  return words;
+}
+
+/// Of both projections, where they differ.
+std::string recipe_words(const RunRequest& request) {
+  if (!engine::is_expert_layer(request) || !request.expert_layer.mixed_recipes) {
+    return recipe_words(request.recipe);
+  }
+  return fmt::format("up {}, down {}", recipe_words(request.recipe),
+                     recipe_words(engine::projection_of(request, engine::Projection::Down).recipe));
+}
+
 /// Preset or sizes, recipe, routing, launch.
 std::string first_words(const RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
   const std::string what = shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
                                                               shape.tokens, shape.n, shape.k)
                                                 : shape.preset;
-  const engine::RecipeTraits& traits = engine::traits_of(request.recipe);
-  std::string recipe(traits.label);
-  if (traits.chooses_format()) {
-    recipe += " ";
-    recipe +=
-        choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
-  }
-  if (traits.chooses_pow2()) {
-    recipe += fmt::format(", {}", engine::scales_label(request.recipe.pow2_scales));
-  }
   const engine::LaunchMode& launch = request.launch;
   return fmt::format(
-      "{} · {} · {} · {} {}", what, recipe,
+      "{} · {} · {} · {} {}", what, recipe_words(request),
       choice_label("routing.distribution", static_cast<std::int64_t>(request.routing.distribution)),
       launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
       launch.median_within == 0 ? fmt::format("×{}", launch.iterations)
@@ -256,13 +271,18 @@ std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests
   std::vector<std::string> names;
   for (const RunRequest* request : requests) {
     // The recipe is always part of the name.
-    const engine::RecipeTraits& traits = engine::traits_of(request->recipe);
-    std::string name(traits.label);
+    std::string name(engine::traits_of(request->recipe).label);
+    if (engine::is_expert_layer(*request) && request->expert_layer.mixed_recipes) {
+      name +=
+          fmt::format(" up, {} down", engine::traits_of(request->expert_layer.down_scaling).label);
+    }
     const auto add = [&name](std::string_view part) {
       name += ", ";
       name += part;
     };
-    if (traits.chooses_pow2()) add(engine::scales_label(request->recipe.pow2_scales));
+    if (engine::inapplicable_reason("recipe.pow2_scales", *request).empty()) {
+      add(engine::scales_label(request->recipe.pow2_scales));
+    }
     if (backends) add(engine::traits_of(request->backend).label);
     if (workspaces) add(fmt::format("workspace {}", engine::traits_of(request->workspace).label));
     if (routings) {

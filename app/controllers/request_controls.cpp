@@ -139,9 +139,11 @@ engine::Verdict control_support(const RequestControl& control, const engine::Run
     const engine::RunRequest down = engine::projection_of(changed, engine::Projection::Down);
     return engine::recipe_support(down.recipe, changed.backend, device, changed.linear);
   }
-  if (field.starts_with("recipe.")) {
+  // The step's own recipe, whatever the down projection has instead.
+  if (field == "recipe.scaling") {
     return engine::recipe_support(changed.recipe, changed.backend, device, changed.linear);
   }
+  if (field.starts_with("recipe.")) return engine::recipe_support(changed, device);
   if (field == "workspace") return engine::workspace_support(changed.workspace, changed, device);
   if (field.starts_with("launch.")) {
     return engine::launch_support(changed.launch, changed.backend, device);

@@ -16,6 +16,7 @@
 #include "engine/input/value_json.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
+#include "engine/model/snr_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/roofline.h"
@@ -51,13 +52,15 @@ std::string date_of(std::int64_t unix_ms) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", parts);
 }
 
-/// Of Y, the lowest of the experts that have one.
-double worst_snr(const RecordedRun& run) {
+/// Of Y, the lowest of the experts that have one, with what all of theirs leave out.
+std::string worst_snr(const RecordedRun& run) {
   double worst = std::numeric_limits<double>::quiet_NaN();
+  std::uint64_t left_out = 0;
   for (const engine::ExpertResult& expert : run.result.experts) {
     if (expert.rows > 0) worst = std::fmin(worst, expert.fprop.snr_db);
+    left_out += expert.fprop.left_out();
   }
-  return worst;
+  return engine::snr_text(worst, left_out);
 }
 
 std::uint64_t lost_outputs(const RecordedRun& run) {
@@ -97,7 +100,7 @@ class Writer {
                       fmt::to_string(time.n),
                       times.throttled.empty() ? "–" : fmt::to_string(times.throttled_count),
                       rated ? fmt::format("{:.4g}", 1e-3 * run.result.flop / time.median) : "–",
-                      decibels(worst_snr(run)), fmt::to_string(lost_outputs(run))});
+                      worst_snr(run), fmt::to_string(lost_outputs(run))});
     }
     page_.table({"run", "step, median", "95 % interval", "n", "throttled", "TFLOP/s",
                  "SNR of Y, worst expert", "outputs lost"},
@@ -162,7 +165,7 @@ class Writer {
       std::vector<double> times(report.times_ns.begin(), report.times_ns.end());
       rows.push_back({engine::recipe_name(report.recipe, comparison.request.weights),
                       report.columnwise ? "columnwise" : "rowwise",
-                      report.refused.empty() ? decibels(statistics.snr_db) : report.refused,
+                      report.refused.empty() ? engine::snr_text(statistics) : report.refused,
                       fmt::to_string(statistics.saturated), fmt::to_string(statistics.underflowed),
                       milliseconds(profiling::summarize(std::move(times)).median)});
     }
@@ -221,17 +224,26 @@ class Writer {
     page_.paragraph(fmt::format("Recorded routing: {}. {} of {} steps replayed. SNR {}.",
                                 recording.source, recording.steps.size(), recording.file_steps,
                                 recording.numerics));
-    page_.chart(bar_chart(time, "ns"), "Time of every recorded step, median of its iterations");
+    const std::vector<std::size_t> slowest = engine::slowest_steps(recording, kSlowestSteps);
+    if (slowest.empty()) {
+      page_.paragraph(
+          "No step has a time of its own: none ran, or several micro-batches were in flight and "
+          "share the time of their iteration.");
+    } else {
+      page_.chart(bar_chart(time, "ns"), "Time of every recorded step, median of its iterations");
+    }
     page_.chart(bar_chart(imbalance, ""),
                 "Imbalance of every recorded step: the largest split over the mean split");
     page_.chart(bar_chart(snr, "dB"), "SNR of Y in every recorded step that was measured");
     std::vector<Row> rows;
-    for (const std::size_t index : engine::slowest_steps(recording, kSlowestSteps)) {
+    for (const std::size_t index : slowest) {
       const engine::RecordedStep& step = recording.steps[index];
       rows.push_back({fmt::to_string(step.step), milliseconds(step.median_ns),
                       fmt::to_string(step.visits), fmt::to_string(step.rows),
-                      fmt::format("{:.2f}", step.imbalance), decibels(step.y_snr_db)});
+                      fmt::format("{:.2f}", step.imbalance),
+                      engine::snr_text(step.y_snr_db, step.y_left_out)});
     }
+    if (slowest.empty()) return;
     page_.paragraph("The slowest steps:");
     page_.table({"step", "time", "iterations", "rows", "imbalance", "SNR of Y"}, rows);
   }
@@ -246,24 +258,33 @@ class Writer {
     std::vector<Row> rows;
     for (const engine::LayerTensorResult& one : layer.tensors) {
       const engine::LayerTensorTraits& traits = engine::traits_of(one.tensor);
+      const engine::OperandStatistics* own = engine::statistics_of(run.result, one.tensor);
       rows.push_back({std::string(traits.symbol), std::string(traits.meaning),
-                      fmt::format("{} x {}", one.rows, one.columns), decibels(one.error.snr_db),
+                      fmt::format("{} x {}", one.rows, one.columns), engine::snr_text(one.error),
+                      own == nullptr || own->elements == 0 ? "" : engine::snr_text(*own),
                       fmt::to_string(one.error.lost), memory(one.bytes), memory(one.saved_bytes)});
     }
     page_.paragraph("The expert layer, tensor by tensor:");
-    page_.table({"tensor", "is", "rows x columns", "SNR", "lost", "memory", "kept for backward"},
+    page_.table({"tensor", "is", "rows x columns", "SNR in the layer", "SNR of quantizing it",
+                 "lost", "memory", "kept for backward"},
                 rows);
+    page_.paragraph(
+        "SNR in the layer: against the same tensor of a layer that computes in FP32 from the "
+        "unquantized operands, so everything before it counts. SNR of quantizing it: against the "
+        "tensor that this step quantized.");
     const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
     if (y == nullptr || layer.error_sources.empty()) return;
     rows.clear();
     for (const engine::ErrorSource& source : layer.error_sources) {
-      rows.push_back({std::string(engine::traits_of(source.tensor).symbol), decibels(source.snr_db),
+      rows.push_back({std::string(engine::traits_of(source.tensor).symbol),
+                      engine::snr_text(source.snr_db, source.left_out),
                       decibels(source.snr_db - y->error.snr_db)});
     }
     page_.paragraph(
         fmt::format("Y has an SNR of {}, and {} with every operand unquantized. With "
                     "one of them unquantized:",
-                    decibels(y->error.snr_db), decibels(layer.unquantized_snr_db)));
+                    engine::snr_text(y->error),
+                    engine::snr_text(layer.unquantized_snr_db, layer.unquantized_left_out)));
     page_.table({"unquantized", "SNR of Y", "gain"}, rows);
   }
 
@@ -291,7 +312,8 @@ class Writer {
     for (std::size_t i = 0; i < std::min(experts.size(), kExperts); ++i) {
       const engine::ExpertResult& expert = experts[i];
       rows.push_back({fmt::to_string(i), fmt::to_string(expert.rows), milliseconds(time[i]),
-                      decibels(snr[i]), fmt::format("{:.4g}", expert.fprop.max_abs_error),
+                      expert.rows > 0 ? engine::snr_text(expert.fprop) : "–",
+                      fmt::format("{:.4g}", expert.fprop.max_abs_error),
                       fmt::to_string(expert.fprop.lost), fmt::to_string(expert.saturated),
                       fmt::to_string(expert.underflowed)});
     }
@@ -307,13 +329,9 @@ class Writer {
 
   /// All that the run has, in the layer's order.
   void operands(const engine::RunResult& result) {
-    for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
-      const auto tensor = static_cast<engine::LayerTensor>(i);
-      const engine::OperandStatistics* statistics = engine::statistics_of(result, tensor);
-      if (statistics == nullptr) continue;
-      const bool linear_weights = tensor == engine::LayerTensor::WUp && !result.expert_layer;
-      operand(linear_weights ? engine::LinearSymbols{}.w : engine::traits_of(tensor).symbol,
-              *statistics);
+    for (const engine::LayerTensor tensor : engine::operands_of(result)) {
+      operand(engine::tensor_symbol(result.effective.step, tensor),
+              *engine::statistics_of(result, tensor));
     }
   }
 
@@ -329,10 +347,10 @@ class Writer {
     page_.chart(
         histogram_chart(histogram(statistics.before, before), histogram(statistics.after, after),
                         4),
-        fmt::format("{}: magnitudes before (grey) and after quantization (blue). SNR {}, {} of {} "
-                    "saturated, {} underflowed",
-                    name, decibels(statistics.snr_db), statistics.saturated, statistics.elements,
-                    statistics.underflowed));
+        fmt::format("{}: magnitudes before (grey) and after quantization (blue). SNR of quantizing "
+                    "it {}, {} of {} saturated, {} underflowed, {} lost",
+                    name, engine::snr_text(statistics), statistics.saturated, statistics.elements,
+                    statistics.underflowed, statistics.lost));
   }
 
   /// What is counted of a step's stages, such as the permutation's bytes, beside their time.

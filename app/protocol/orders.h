@@ -96,7 +96,9 @@ struct QuantizationLoss {
   std::uint64_t saturated = 0;    // |x * scale| above the format's largest finite value
   std::uint64_t underflowed = 0;  // x != 0 became 0
   std::uint64_t lost = 0;         // finite x whose code decodes to inf or NaN; not in the SNR
+  std::uint64_t undefined = 0;    // x is inf or NaN itself; not in the SNR
   double snr_db = 0;              // of the others; +inf if exact, NaN if there are none
+  std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&QuantizationLoss::columnwise>(),
@@ -104,6 +106,7 @@ struct QuantizationLoss {
                       engine::field<&QuantizationLoss::saturated>(engine::kCount),
                       engine::field<&QuantizationLoss::underflowed>(engine::kCount),
                       engine::field<&QuantizationLoss::lost>(engine::kCount),
+                      engine::field<&QuantizationLoss::undefined>(engine::kCount),
                       engine::field<&QuantizationLoss::snr_db>()};
   }
 };

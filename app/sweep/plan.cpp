@@ -9,7 +9,7 @@
 
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
-#include "engine/model/recipe_traits.h"
+#include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
 #include "profiling/export/setting_names.h"
 
@@ -27,7 +27,10 @@ std::vector<Enum> every() {
   return values;
 }
 
-bool has_pow2(Scaling scaling) { return engine::traits_of(scaling).chooses_pow2(); }
+/// Rounding scales down to powers of two is a choice: of any projection, where recipes are mixed.
+bool has_pow2(const engine::RunRequest& request) {
+  return engine::inapplicable_reason("recipe.pow2_scales", request).empty();
+}
 
 /// The axis' values, or the base request's value.
 template <class T>
@@ -38,7 +41,10 @@ std::vector<T> values_of(const std::vector<T>& axis, T base) {
 std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
   // The recipe is always part of the label: it names the point.
   std::string label(engine::name_of(request.recipe.scaling));
-  if (has_pow2(request.recipe.scaling)) {
+  if (engine::is_expert_layer(request) && request.expert_layer.mixed_recipes) {
+    label += fmt::format(" up, {} down", engine::name_of(request.expert_layer.down_scaling));
+  }
+  if (has_pow2(request)) {
     label += fmt::format(", {}", engine::scales_label(request.recipe.pow2_scales));
   }
   if (axes.backends.size() > 1) {
@@ -58,7 +64,7 @@ void vary_recipe(const engine::RunRequest& base, const SweepAxes& axes,
   for (const Scaling scaling : values_of(axes.recipes, base.recipe.scaling)) {
     engine::RunRequest request = base;
     request.recipe.scaling = scaling;
-    if (!axes.pow2 || !has_pow2(scaling)) {
+    if (!axes.pow2 || !has_pow2(request)) {
       requests.push_back(std::move(request));
       continue;
     }
@@ -95,8 +101,7 @@ std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hel
                : fmt::format("The worker has no backend {}", engine::name_of(request.backend));
   }
   const engine::DeviceCapability device = capability_of(*offer);
-  const engine::Verdict recipe =
-      engine::recipe_support(request.recipe, request.backend, device, request.linear);
+  const engine::Verdict recipe = engine::recipe_support(request, device);
   if (recipe.support == engine::Support::Refused) return recipe.sentence;
   // Without CUDA the worker runs eagerly and without a workspace, and says so in its result.
   if (!engine::traits_of(request.backend).device) return {};

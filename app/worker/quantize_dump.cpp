@@ -226,7 +226,8 @@ QuantizationLoss measure_loss(const Operand& operand, const engine::CpuQuantizer
           .elements = report.statistics.elements,
           .saturated = report.statistics.saturated,
           .underflowed = report.statistics.underflowed,
-          .lost = engine::lost_elements(operand.input, unpacked),
+          .lost = report.statistics.lost,
+          .undefined = report.statistics.undefined,
           .snr_db = report.statistics.snr_db};
 }
 

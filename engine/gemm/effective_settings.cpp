@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 #include "engine/gemm/same_step.h"
 #include "engine/gemm/support.h"
@@ -141,9 +143,36 @@ std::string host_spans(const RunRequest& request) {
          "cuBLASLt backend";
 }
 
+std::string no_stamps(const RunRequest& request) {
+  // Stamps are of X.
+  if (!traits_of(request.recipe).quantizes()) {
+    return "BF16 quantizes nothing, and only quantize kernels leave stamps: choose another recipe";
+  }
+  if (request.recipe.high_precision == ElementType::Bf16) return {};
+  return "Only quantize kernels that read BF16 leave stamps: choose BF16 as high precision";
+}
+
 std::string no_recording(const RunRequest& request) {
   if (request.routing.distribution == RoutingDistribution::File) return {};
   return "The routing follows a rule, not a recording: choose a file";
+}
+
+std::string host_weights(const RunRequest& request) {
+  if (on_device(request)) return {};
+  return "The CPU backend reads the weights expert by expert, however they are stored: choose a "
+         "cuBLASLt backend";
+}
+
+std::string no_trace(const RunRequest& request) {
+  if (std::string blocked = host_spans(request); !blocked.empty()) return blocked;
+  if (request.measure.trace != TraceLevel::Off) return {};
+  return "Nothing is traced: choose a trace of nodes or graphs";
+}
+
+std::string fixed_number(const RunRequest& request) {
+  if (request.launch.median_within != 0) return {};
+  return "A fixed number of iterations runs, however long they take: choose how well the median "
+         "must be known (median_within)";
 }
 
 std::string no_library(const RunRequest& request) {
@@ -153,28 +182,32 @@ std::string no_library(const RunRequest& request) {
          "to compare libraries";
 }
 
-std::string no_quantization(const RunRequest& request) {
-  if (traits_of(request.recipe).quantizes()) return {};
+// What a recipe reads is asked of every linear step of the request: the projections of an expert
+// layer can have different recipes.
+
+std::string no_quantization(const StepPart& part) {
+  if (traits_of(part.request.recipe).quantizes()) return {};
   return "BF16 quantizes nothing: choose another recipe";
 }
 
-std::string one_format(const RunRequest& request) {
-  const RecipeTraits& recipe = traits_of(request.recipe);
-  if (!recipe.quantizes()) return no_quantization(request);
+std::string one_format(const StepPart& part) {
+  const RecipeTraits& recipe = traits_of(part.request.recipe);
+  if (!recipe.quantizes()) return no_quantization(part);
   if (recipe.chooses_format()) return {};
   return fmt::format("{} has one element format, E2M1", recipe.title);
 }
 
-std::string no_pow2(const RunRequest& request) {
-  const RecipeTraits& recipe = traits_of(request.recipe);
-  if (!recipe.quantizes() || recipe.chooses_pow2()) return {};
+std::string no_pow2(const StepPart& part) {
+  const RecipeTraits& recipe = traits_of(part.request.recipe);
+  if (!recipe.quantizes()) return no_quantization(part);
+  if (recipe.chooses_pow2()) return {};
   if (recipe.pow2_scales(false)) return "The scale is a power of two already";
   return fmt::format("The scale of {} elements is an E4M3 number", recipe.block);
 }
 
-std::string no_epsilon(const RunRequest& request) {
-  const RecipeTraits& recipe = traits_of(request.recipe);
-  if (!recipe.quantizes()) return no_quantization(request);
+std::string no_epsilon(const StepPart& part) {
+  const RecipeTraits& recipe = traits_of(part.request.recipe);
+  if (!recipe.quantizes()) return no_quantization(part);
   if (recipe.amax_epsilon) return {};
   if (recipe.remembers_amax()) {
     return "Delayed scaling takes its scale from the amax of earlier steps, which has no smallest "
@@ -185,50 +218,82 @@ std::string no_epsilon(const RunRequest& request) {
              : fmt::format("{} has no smallest amax: a zero block is zero", recipe.title);
 }
 
-std::string always_promoted(const RunRequest& request) {
-  const RecipeTraits& recipe = traits_of(request.recipe);
-  if (!recipe.quantizes()) return no_quantization(request);
+std::string always_promoted(const StepPart& part) {
+  const RecipeTraits& recipe = traits_of(part.request.recipe);
+  if (!recipe.quantizes()) return no_quantization(part);
   if (!recipe.split_accumulator) {
     return "Block scales change along the reduction, so partial sums must be promoted to FP32; "
            "cuBLASLt has no block-scaled algorithm with fast accumulation";
   }
-  if (on_device(request)) return {};
+  if (on_device(part.request)) return {};
   return "The CPU product sums in FP32 throughout; fast accumulation exists on the cuBLASLt "
          "backends with FP8 per tensor only";
 }
 
-std::string no_history(const RunRequest& request) {
-  if (traits_of(request.recipe).remembers_amax()) return {};
+std::string no_history(const StepPart& part) {
+  if (traits_of(part.request.recipe).remembers_amax()) return {};
   return "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed";
 }
 
-std::string one_weight_block(const RunRequest& request) {
-  if (traits_of(request.recipe).square_weights) return {};
+std::string one_weight_block(const StepPart& part) {
+  if (traits_of(part.request.recipe).square_weights) return {};
   return fmt::format("Only {} have a choice of weight blocks: choose one",
                      recipes_with([](const RecipeTraits& one) { return one.square_weights; }));
 }
 
-std::string one_block(const RunRequest& request) {
-  if (traits_of(request.recipe).square_activations) return {};
+std::string one_block(const StepPart& part) {
+  if (traits_of(part.request.recipe).square_activations) return {};
   return fmt::format("Only {} scaling has a choice of blocks for this operand: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.square_activations; }));
 }
 
-std::string no_hadamard(const RunRequest& request) {
-  if (traits_of(request.recipe).hadamard) return {};
+std::string no_hadamard(const StepPart& part) {
+  if (traits_of(part.request.recipe).hadamard) return {};
   return fmt::format("Part of {} only: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.hadamard; }));
 }
 
-std::string no_stochastic_rounding(const RunRequest& request) {
-  if (traits_of(request.recipe).stochastic_rounding) return {};
+std::string no_stochastic_rounding(const StepPart& part) {
+  if (traits_of(part.request.recipe).stochastic_rounding) return {};
   return fmt::format("Part of {} only: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.stochastic_rounding; }));
 }
 
+/// What the scales are where none of the recipes has a choice.
+void describe_scales(RunRequest& request) {
+  std::optional<bool> pow2;
+  bool alike = true;
+  for (const StepPart& part : step_parts(request)) {
+    const RecipeTraits& recipe = traits_of(part.request.recipe);
+    if (!recipe.quantizes()) continue;
+    const bool scales = recipe.pow2_scales(false);
+    alike = alike && pow2.value_or(scales) == scales;
+    pow2 = scales;
+  }
+  // No scales, or of both kinds: there is nothing to say about them.
+  request.recipe.pow2_scales = pow2 && alike ? *pow2 : Recipe().pow2_scales;
+}
+
+using WhyOfStep = std::string (*)(const RunRequest&);
+using WhyOfPart = std::string (*)(const StepPart&);
+
+/// "BF16 quantizes nothing: choose another recipe"; if the reasons of two projections differ, both.
+std::string without_effect(const std::variant<WhyOfStep, WhyOfPart>& why,
+                           const RunRequest& request) {
+  if (const auto* of_step = std::get_if<WhyOfStep>(&why)) return (*of_step)(request);
+  std::vector<std::string> reasons;
+  for (const StepPart& part : step_parts(request)) {
+    reasons.push_back(std::get<WhyOfPart>(why)(part));
+    if (reasons.back().empty()) return {};
+  }
+  if (reasons.front() == reasons.back()) return reasons.front();
+  return fmt::format("Up projection: {}. Down projection: {}", reasons.front(), reasons.back());
+}
+
 struct Setting {
   std::string_view path;  // of a field of RunRequest, with all that is below it
-  std::string (*no_effect)(const RunRequest&);  // why; empty: it has one
+  /// Why; empty: it has one. A setting has an effect if it has one in any part of the step.
+  std::variant<WhyOfStep, WhyOfPart> no_effect;
   /// Gives it the value of what happens instead. Null: a switch is off, any other setting has its
   /// default.
   void (*settle)(RunRequest&) = nullptr;
@@ -247,6 +312,8 @@ constexpr Setting kSettings[] = {
     {"linear.wgrad_type", no_backward},
     {"linear.accumulate_wgrad", no_backward},
     {"linear.delayed_wgrad", no_backward},
+    {"linear.weight_storage", host_weights},
+    {"linear.micro_batches", no_quantization},
     {"expert_layer", no_layer},
     {"expert_layer.fused_activation", no_fused_kernel, nullptr, true},
     {"expert_layer.recompute_activation", no_backward},
@@ -257,6 +324,7 @@ constexpr Setting kSettings[] = {
     {"try_algorithms", no_algorithms},
     {"programmatic_launch", no_programmatic},
     {"int32_splits", host_splits},
+    {"launch.time_limit_s", fixed_number},
     {"launch.deadline_factor", no_replays},
     {"launch.markers", no_markers},
     {"launch.graphs", no_apart},
@@ -265,12 +333,7 @@ constexpr Setting kSettings[] = {
     {"recipe.activation_format", one_format},
     {"recipe.gradient_format", no_backward},
     {"recipe.gradient_format", one_format},
-    {"recipe.pow2_scales", no_quantization},
-    {"recipe.pow2_scales", no_pow2,
-     [](RunRequest& r) {
-       r.recipe.pow2_scales = traits_of(r.recipe).pow2_scales(r.recipe.pow2_scales);
-     },
-     true},
+    {"recipe.pow2_scales", no_pow2, describe_scales, true},
     {"recipe.amax_epsilon", no_epsilon},
     {"recipe.split_accumulator", always_promoted,
      [](RunRequest& r) { r.recipe.split_accumulator = true; }},
@@ -283,9 +346,11 @@ constexpr Setting kSettings[] = {
     {"recipe.stochastic_rounding", no_stochastic_rounding},
     {"measure.recorded_steps", no_recording},
     {"measure.stamps", host_spans},
+    {"measure.stamps", no_stamps},
     {"measure.isolated", host_spans},
     {"measure.observer", host_spans},
     {"measure.trace", host_spans},
+    {"measure.traced_iterations", no_trace},
     {"cublaslt_library", no_library},
 };
 
@@ -324,7 +389,8 @@ LeafTexts texts_below(std::string_view root, const RunRequest& request) {
 std::string inapplicable_reason(std::string_view path, const RunRequest& request) {
   for (const Setting& setting : kSettings) {
     if (!is_below(path, setting.path)) continue;
-    if (std::string reason = setting.no_effect(request); !reason.empty()) return reason;
+    if (std::string reason = without_effect(setting.no_effect, request); !reason.empty())
+      return reason;
   }
   return {};
 }
@@ -332,7 +398,7 @@ std::string inapplicable_reason(std::string_view path, const RunRequest& request
 ForcedSettings forced_settings(const RunRequest& request) {
   ForcedSettings forced{.effective = request, .deviations = {}};
   for (const Setting& setting : kSettings) {
-    const std::string reason = setting.no_effect(request);
+    const std::string reason = without_effect(setting.no_effect, request);
     if (reason.empty()) continue;
     const LeafTexts defaults = texts_below(setting.path, RunRequest());
     const LeafTexts before = texts_below(setting.path, forced.effective);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "engine/model/backend_traits.h"
 #include "engine/model/projections.h"
@@ -205,6 +206,16 @@ Verdict answer(Aspect aspect, const Question& question) {
   return {};
 }
 
+/// The first one if both are equally severe.
+Verdict worse(Verdict a, Verdict b) {
+  const auto severity = [](const Verdict& verdict) {
+    constexpr std::array kRising = {Support::Supported, Support::Fallback, Support::Hazardous,
+                                    Support::Refused};
+    return std::ranges::find(kRising, verdict.support) - kRising.begin();
+  };
+  return severity(b) > severity(a) ? std::move(b) : std::move(a);
+}
+
 /// Three numbers with dots in between; missing ones are 0. From a worker or a file: bounded.
 std::array<int, 3> version_numbers(const std::string& version) {
   constexpr int kMost = 9999;
@@ -229,15 +240,29 @@ Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCa
                 {.recipe = recipe, .backend = backend, .device = device, .linear = linear});
 }
 
+Verdict recipe_support(const RunRequest& request, const DeviceCapability& device) {
+  Verdict worst;
+  for (const StepPart& part : step_parts(request)) {
+    worst = worse(std::move(worst), recipe_support(part.request.recipe, part.request.backend,
+                                                   device, part.request.linear));
+  }
+  return worst;
+}
+
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                           const DeviceCapability& device) {
-  return answer(Aspect::Workspace, {.recipe = request.recipe,
-                                    .workspace = strategy,
-                                    .launch = request.launch,
-                                    .backend = request.backend,
-                                    .layers = static_cast<int>(linear_layers(request)),
-                                    .device = device,
-                                    .linear = request.linear});
+  Verdict worst;
+  for (const StepPart& part : step_parts(request)) {
+    worst = worse(std::move(worst),
+                  answer(Aspect::Workspace, {.recipe = part.request.recipe,
+                                             .workspace = strategy,
+                                             .launch = request.launch,
+                                             .backend = request.backend,
+                                             .layers = static_cast<int>(linear_layers(request)),
+                                             .device = device,
+                                             .linear = request.linear}));
+  }
+  return worst;
 }
 
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,

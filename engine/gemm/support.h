@@ -31,6 +31,9 @@ struct Verdict {
 /// `linear` says which products the step has: some refusals concern only one.
 Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
                        const LinearOptions& linear = {});
+/// Of the recipes of all linear steps of the request: the most severe verdict.
+Verdict recipe_support(const RunRequest& request, const DeviceCapability& device);
+/// Products of both projections of an expert layer share: the more severe verdict counts.
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                           const DeviceCapability& device);
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,

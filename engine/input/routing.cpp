@@ -174,17 +174,21 @@ double mean_rows(std::span<const std::int64_t> splits,
 }
 
 StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
-                                int iterations) {
+                                int iterations, int in_flight) {
   const auto all = static_cast<int>(recording.steps.size());
   if (all == 1) return {0, "the numerics of the run are those of its one step"};
-  const int replayed = std::min(all, iterations);
+  const auto replayed =
+      static_cast<int>(std::min(std::int64_t{all}, std::int64_t{iterations} * in_flight));
   const int steps = std::min(measure.recorded_steps, replayed);
   if (steps == 0) return {0, "not measured: measure.recorded_steps is 0"};
   if (steps == all) return {steps, fmt::format("measured for all {} steps", all)};
-  return {steps,
-          fmt::format("measured for the first {} of {} steps; {}", steps, all,
-                      steps == replayed ? fmt::format("{} iterations reached no more", iterations)
-                                        : std::string("measure.recorded_steps asks for no more"))};
+  return {steps, fmt::format("measured for the first {} of {} steps; {}", steps, all,
+                             steps == replayed
+                                 ? fmt::format("{} iterations{} reached no more", iterations,
+                                               in_flight == 1
+                                                   ? std::string()
+                                                   : fmt::format(" of {} micro-batches", in_flight))
+                                 : std::string("measure.recorded_steps asks for no more"))};
 }
 
 Result<ResolvedRouting> resolve_routing(const RunRequest& request) {

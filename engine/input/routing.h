@@ -32,7 +32,7 @@ struct StepsToMeasure {
   std::string words;  // for RecordedRouting::numerics
 };
 StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
-                                int iterations);
+                                int iterations, int in_flight = 1);
 
 /// Deterministic in (routing, shape, seed). Splits are [num_experts], each >= 0, and sum to exactly
 /// request.shape.tokens; only of a recording of several steps a sum may be less, and X then has

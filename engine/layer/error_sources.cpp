@@ -37,10 +37,15 @@ class SourceTrials {
     if (config_.down.quantized()) sources.push_back(LayerTensor::A);
     std::ranges::sort(sources);
     for (const LayerTensor source : sources) {
-      ENGINE_ASSIGN(const double snr_db, snr_of_y([&](LayerTensor one) { return one == source; }));
-      result.error_sources.push_back({.tensor = source, .snr_db = snr_db});
+      ENGINE_ASSIGN(const ProductAccuracy y,
+                    accuracy_of_y([&](LayerTensor one) { return one == source; }));
+      result.error_sources.push_back(
+          {.tensor = source, .snr_db = y.snr_db, .left_out = y.left_out()});
     }
-    ENGINE_ASSIGN(result.unquantized_snr_db, snr_of_y([](LayerTensor) { return true; }));
+    ENGINE_ASSIGN(const ProductAccuracy unquantized,
+                  accuracy_of_y([](LayerTensor) { return true; }));
+    result.unquantized_snr_db = unquantized.snr_db;
+    result.unquantized_left_out = unquantized.left_out();
     return {};
   }
 
@@ -144,7 +149,7 @@ class SourceTrials {
 
   /// With these operands unquantized.
   template <class Exact>
-  Result<double> snr_of_y(Exact&& exact) {
+  Result<ProductAccuracy> accuracy_of_y(Exact&& exact) {
     for (const ForwardOperand& operand : operands_) {
       ENGINE_TRY(load(operand, exact(operand.tensor)));
     }
@@ -169,7 +174,7 @@ class SourceTrials {
         copy_to_host(std::span<kernels::GroupProductError>(errors), errors_.data(), stream_));
     kernels::GroupProductError all{};
     for (const kernels::GroupProductError& one : errors) kernels::add_errors(one, all);
-    return product_accuracy(all).snr_db;
+    return product_accuracy(all);
   }
 
   const ExpertLayerStep& step_;

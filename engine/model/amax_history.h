@@ -68,6 +68,8 @@ struct AmaxHistory {
   std::vector<std::uint64_t> saturated;  // [steps, experts] elements
   std::vector<std::uint64_t> underflowed;
   std::vector<double> snr_db;  // [steps, experts]; NaN without tokens
+  /// [steps, experts] elements that the SNR leaves out, because they or their codes are inf or NaN.
+  std::vector<std::uint64_t> left_out;
   /// [steps, ring_rows, experts] after the step's cast: row 0 holds the step's own amax, the last
   /// row the newest of earlier steps. Rows that no step can have filled are left out before row 1.
   int ring_rows = 0;
@@ -91,6 +93,8 @@ struct AmaxHistory {
         engine::field<&AmaxHistory::underflowed>(
             {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
         engine::field<&AmaxHistory::snr_db>({.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::left_out>(
+            {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
         engine::field<&AmaxHistory::ring_rows>({.low = 0, .high = kMaxHistorySteps}),
         engine::field<&AmaxHistory::ring>({.most = kMaxRingFloats}),
         engine::field<&AmaxHistory::wall_ns>(kDuration_ns)};

@@ -57,11 +57,18 @@ struct FieldRules {
   bool allow_zero = false;  // 0 is allowed in addition to the range, and means none
   std::size_t most = std::numeric_limits<std::size_t>::max();  // elements of a list
   std::string_view unit = {};
-  bool sparse = false;  // left out of a message if equal to its default
+  bool sparse = false;        // left out of a message if equal to its default
+  std::uint32_t without = 0;  // of an enumerator: those that this field does not take, see bit_of()
   /// What people call it, where that is not the field's own name: another name of its option on the
   /// command line.
   std::string_view also = {};
 };
+
+/// Of FieldRules::without.
+template <class Enum>
+constexpr std::uint32_t bit_of(Enum value) {
+  return std::uint32_t{1} << static_cast<unsigned>(value);
+}
 
 /// Usual rules.
 inline constexpr FieldRules kCount = {.low = 0, .high = kMaxCount};
@@ -368,7 +375,8 @@ template <auto kMember>
 constexpr Field field(FieldRules rules = {}) {
   using Member = detail::Member<kMember>;
   const FieldRules any;
-  const bool limited = rules.low != any.low || rules.high != any.high || rules.most != any.most;
+  const bool limited = rules.low != any.low || rules.high != any.high || rules.most != any.most ||
+                       rules.without != 0;
   return {detail::name_of_member<kMember>(), &kType<typename Member::Value>, &Member::at, rules,
           limited || kType<typename Member::Value>.checked};
 }

@@ -36,10 +36,12 @@ struct LayerTensorResult {
 /// Y with this tensor left unquantized and all others quantized: what its quantization costs.
 struct ErrorSource {
   LayerTensor tensor = LayerTensor::X;
-  double snr_db = 0.0;  // of Y; +inf if nothing else is lost
+  double snr_db = 0.0;         // of Y; +inf if nothing else is lost
+  std::uint64_t left_out = 0;  // elements of Y that it leaves out: not finite, or their reference
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&ErrorSource::tensor, &ErrorSource::snr_db>();
+    return std::array{engine::field<&ErrorSource::tensor>(), engine::field<&ErrorSource::snr_db>(),
+                      engine::field<&ErrorSource::left_out>(kCount)};
   }
 };
 
@@ -49,6 +51,7 @@ struct LayerResult {
   /// The SNR of Y with all of them unquantized: rounding to high precision is what is left. NaN
   /// without a forward pass.
   double unquantized_snr_db = std::numeric_limits<double>::quiet_NaN();
+  std::uint64_t unquantized_left_out = 0;
   /// Null if the run had no such tensor.
   const LayerTensorResult* find(LayerTensor tensor) const {
     for (const LayerTensorResult& one : tensors) {
@@ -60,7 +63,8 @@ struct LayerResult {
   static constexpr auto fields() {
     return std::array{engine::field<&LayerResult::tensors>({.most = kLayerTensors.size()}),
                       engine::field<&LayerResult::error_sources>({.most = kLayerTensors.size()}),
-                      engine::field<&LayerResult::unquantized_snr_db>()};
+                      engine::field<&LayerResult::unquantized_snr_db>(),
+                      engine::field<&LayerResult::unquantized_left_out>(kCount)};
   }
 };
 

@@ -102,6 +102,30 @@ struct ScaleMap {
 /// Neighbours in a row whose error is measured together (kernels::kErrorBlock).
 inline constexpr int kErrorBlock = 16;
 
+/// Quantization of one expert's part of an operand.
+struct OperandExpert {
+  std::int64_t rows = 0;
+  double snr_db = std::numeric_limits<double>::quiet_NaN();  // as OperandStatistics::snr_db
+  /// Largest error in units in the last place of the codes: 0.5 is correct rounding. NaN where
+  /// nothing was quantized.
+  double max_ulp = std::numeric_limits<double>::quiet_NaN();
+  std::uint64_t saturated = 0;
+  std::uint64_t underflowed = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t undefined = 0;
+  std::uint64_t left_out() const { return lost + undefined; }
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&OperandExpert::rows>({.low = 0, .high = kMaxDimension}),
+                      engine::field<&OperandExpert::snr_db>(),
+                      engine::field<&OperandExpert::max_ulp>(),
+                      engine::field<&OperandExpert::saturated>(kCount),
+                      engine::field<&OperandExpert::underflowed>(kCount),
+                      engine::field<&OperandExpert::lost>(kCount),
+                      engine::field<&OperandExpert::undefined>(kCount)};
+  }
+};
+
 /// Quantization of one operand of layer 0, all experts together.
 struct OperandStatistics {
   MagnitudeHistogram before;  // |x|
@@ -113,12 +137,18 @@ struct OperandStatistics {
   std::uint64_t elements = 0;
   std::uint64_t saturated = 0;    // |x * scale| above the format's largest finite value
   std::uint64_t underflowed = 0;  // x != 0 became 0
-  double snr_db =
-      0.0;  // 10 log10(sum x^2 / sum (x - dequantized)^2) over finite elements; +inf if exact
+  std::uint64_t lost = 0;         // finite x whose code decodes to inf or NaN
+  std::uint64_t undefined = 0;    // x itself is inf or NaN
+  /// 10 log10(sum x^2 / sum (x - dequantized)^2) over all but left_out(): +inf if they are exact,
+  /// NaN if there are none.
+  double snr_db = 0.0;
   /// Error of the typical element, which a few large ones do not decide, as they decide snr_db:
   /// median over blocks of kErrorBlock neighbours in a row of a block's own SNR, blocks of
   /// zeros left out. NaN: no such block, or a recording that does not have it.
   double median_block_snr_db = std::numeric_limits<double>::quiet_NaN();
+  /// Of a run, by number; empty in a comparison, whose reports have their own.
+  std::vector<OperandExpert> experts = {};
+  std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&OperandStatistics::before>(),
@@ -129,8 +159,11 @@ struct OperandStatistics {
                       engine::field<&OperandStatistics::elements>(kCount),
                       engine::field<&OperandStatistics::saturated>(kCount),
                       engine::field<&OperandStatistics::underflowed>(kCount),
+                      engine::field<&OperandStatistics::lost>(kCount),
+                      engine::field<&OperandStatistics::undefined>(kCount),
                       engine::field<&OperandStatistics::snr_db>(),
-                      engine::field<&OperandStatistics::median_block_snr_db>()};
+                      engine::field<&OperandStatistics::median_block_snr_db>(),
+                      engine::field<&OperandStatistics::experts>({.most = kMaxExperts})};
   }
 };
 
@@ -144,12 +177,16 @@ struct ProductAccuracy {
   /// Elements that overflowed: infinite or NaN although the reference is finite. The numbers above
   /// leave them out.
   std::uint64_t lost = 0;
+  /// Elements whose reference is infinite or NaN, likewise left out.
+  std::uint64_t undefined = 0;
+  std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&ProductAccuracy::snr_db>(),
                       engine::field<&ProductAccuracy::max_abs_error>(),
                       engine::field<&ProductAccuracy::reference_rms>(),
-                      engine::field<&ProductAccuracy::lost>(kCount)};
+                      engine::field<&ProductAccuracy::lost>(kCount),
+                      engine::field<&ProductAccuracy::undefined>(kCount)};
   }
 };
 

@@ -92,6 +92,24 @@ double flop_of_row(const RunRequest& request) {
   return flop * request.layers * products;
 }
 
+std::vector<LayerTensor> operands_of(const RunResult& result) {
+  std::vector<LayerTensor> operands;
+  for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
+    const auto tensor = static_cast<LayerTensor>(i);
+    const LayerTensorTraits& traits = traits_of(tensor);
+    if (!traits.operand || (traits.backward && !result.backward)) continue;
+    const bool linear =
+        tensor == LayerTensor::X || tensor == LayerTensor::WUp || tensor == LayerTensor::DY;
+    if (result.expert_layer || linear) operands.push_back(tensor);
+  }
+  return operands;
+}
+
+std::string_view tensor_symbol(StepKind step, LayerTensor tensor) {
+  const bool weights = step == StepKind::Linear && tensor == LayerTensor::WUp;
+  return weights ? std::string_view(LinearSymbols{}.w) : traits_of(tensor).symbol;
+}
+
 std::string layer_number(StepKind step, int linear_layer) {
   if (step == StepKind::Linear) return std::to_string(linear_layer);
   return fmt::format("{}, {}", linear_layer / 2,

@@ -90,13 +90,18 @@ struct ExpertQuantization {
   double snr_db = 0.0;
   std::uint64_t saturated = 0;
   std::uint64_t underflowed = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t undefined = 0;
   RangeWaste waste = {};
+  std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&ExpertQuantization::rows>({.low = 0, .high = kMaxDimension}),
                       engine::field<&ExpertQuantization::snr_db>(),
                       engine::field<&ExpertQuantization::saturated>(kCount),
                       engine::field<&ExpertQuantization::underflowed>(kCount),
+                      engine::field<&ExpertQuantization::lost>(kCount),
+                      engine::field<&ExpertQuantization::undefined>(kCount),
                       engine::field<&ExpertQuantization::waste>()};
   }
 };

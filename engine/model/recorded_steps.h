@@ -33,6 +33,10 @@ struct RecordedStep {
   double y_snr_db = std::numeric_limits<double>::quiet_NaN();
   double dx_snr_db = std::numeric_limits<double>::quiet_NaN();
   double dw_snr_db = std::numeric_limits<double>::quiet_NaN();
+  // Elements that they leave out.
+  std::uint64_t y_left_out = 0;
+  std::uint64_t dx_left_out = 0;
+  std::uint64_t dw_left_out = 0;
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&RecordedStep::step>(kCount),
@@ -47,7 +51,10 @@ struct RecordedStep {
                       engine::field<&RecordedStep::p95_ns>(),
                       engine::field<&RecordedStep::y_snr_db>(),
                       engine::field<&RecordedStep::dx_snr_db>(),
-                      engine::field<&RecordedStep::dw_snr_db>()};
+                      engine::field<&RecordedStep::dw_snr_db>(),
+                      engine::field<&RecordedStep::y_left_out>(kCount),
+                      engine::field<&RecordedStep::dx_left_out>(kCount),
+                      engine::field<&RecordedStep::dw_left_out>(kCount)};
   }
 };
 

@@ -172,21 +172,21 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Recipe::scaling>({.also = "recipe"}),
-                      engine::field<&Recipe::high_precision>(),
-                      engine::field<&Recipe::activation_format>(),
-                      engine::field<&Recipe::gradient_format>(),
-                      engine::field<&Recipe::pow2_scales>(),
-                      engine::field<&Recipe::amax_epsilon>({.low = 0}),
-                      engine::field<&Recipe::split_accumulator>(),
-                      engine::field<&Recipe::delayed>(),
-                      engine::field<&Recipe::square_weight_blocks>(),
-                      engine::field<&Recipe::square_activation_blocks>(),
-                      engine::field<&Recipe::square_gradient_blocks>(),
-                      engine::field<&Recipe::hadamard>(),
-                      engine::field<&Recipe::stochastic_rounding>()};
+    return std::array{
+        engine::field<&Recipe::scaling>({.also = "recipe"}),
+        engine::field<&Recipe::high_precision>({.without = bit_of(ElementType::Fp32)}),
+        engine::field<&Recipe::activation_format>(),
+        engine::field<&Recipe::gradient_format>(),
+        engine::field<&Recipe::pow2_scales>(),
+        engine::field<&Recipe::amax_epsilon>({.low = 0}),
+        engine::field<&Recipe::split_accumulator>(),
+        engine::field<&Recipe::delayed>(),
+        engine::field<&Recipe::square_weight_blocks>(),
+        engine::field<&Recipe::square_activation_blocks>(),
+        engine::field<&Recipe::square_gradient_blocks>(),
+        engine::field<&Recipe::hadamard>(),
+        engine::field<&Recipe::stochastic_rounding>()};
   }
-  Flaw flaw() const;
 };
 
 constexpr const RecipeTraits& traits_of(const Recipe& recipe) { return traits_of(recipe.scaling); }
@@ -301,12 +301,11 @@ struct LinearOptions {
         engine::field<&LinearOptions::gradients>(),
         engine::field<&LinearOptions::bias>(),
         engine::field<&LinearOptions::weight_storage>(),
-        engine::field<&LinearOptions::wgrad_type>(),
+        engine::field<&LinearOptions::wgrad_type>({.without = bit_of(ElementType::Fp16)}),
         engine::field<&LinearOptions::accumulate_wgrad>(),
         engine::field<&LinearOptions::delayed_wgrad>(),
         engine::field<&LinearOptions::micro_batches>({.low = 1, .high = kMaxMicroBatches})};
   }
-  Flaw flaw() const;
 };
 
 /// The expert layer (engine/model/expert_layer.h). Its up projection is the linear step of the same

@@ -46,16 +46,6 @@ Flaw RoutingSpec::flaw() const {
   return flaw_of_name("tensor", tensor);
 }
 
-Flaw Recipe::flaw() const {
-  if (high_precision != ElementType::Fp32) return {};
-  return {"high_precision", "is FP32; grouped products give BF16 or FP16: choose one of them"};
-}
-
-Flaw LinearOptions::flaw() const {
-  if (wgrad_type != ElementType::Fp16) return {};
-  return {"wgrad_type", "is FP16; weight gradients are BF16 or FP32: choose one of them"};
-}
-
 Flaw RunRequest::flaw() const {
   const ActivationTraits& activation = traits_of(expert_layer.activation);
   const std::int64_t unit = 16 * std::int64_t{activation.halves()};
@@ -193,7 +183,7 @@ Flaw AmaxHistory::flaw() const {
   for (const std::int64_t size :
        {std::ssize(rows), std::ssize(amax), std::ssize(history_amax), std::ssize(scale_used),
         std::ssize(scale_wanted), std::ssize(saturated), std::ssize(underflowed),
-        std::ssize(snr_db)}) {
+        std::ssize(snr_db), std::ssize(left_out)}) {
     if (size == cells) continue;
     return {"steps",
             fmt::format("is {}; {} values are not that times {} experts", steps, size, experts)};

@@ -38,6 +38,10 @@ bool has_limits(const FieldRules& rules) {
   return !std::isinf(rules.low) || !std::isinf(rules.high);
 }
 
+bool is_left_out(const FieldRules& rules, std::int64_t enumerator) {
+  return enumerator >= 0 && enumerator < 32 && (rules.without >> enumerator & 1U) != 0;
+}
+
 /// Walks a value up to its first flaw.
 class Validator {
  public:
@@ -86,7 +90,7 @@ class Validator {
       flaw = {path.text(), fmt::format("has {} entries; it takes at most {}", size, rules.most)};
       return;
     }
-    if (!type.element->checked && !has_limits(rules)) return;
+    if (!type.element->checked && !has_limits(rules) && rules.without == 0) return;
     for (std::size_t i = 0; i < size && flaw.empty(); ++i) {
       member(*type.element, element_at(type, value, i), rules,
              {.above = path.above, .name = path.name, .index = i});
@@ -165,6 +169,10 @@ std::string FieldPath::text() const {
 }
 
 std::string number_flaw(const Type& type, const void* value, const FieldRules& rules) {
+  if (type.kind == Kind::Enum && is_left_out(rules, signed_number(type, value))) {
+    return fmt::format("is {}, which it does not take; choose one of {}", text_of(type, value),
+                       expected_text(type, rules));
+  }
   if (!has_limits(rules)) return {};
   const double number = real_number(type, value);
   if (number >= rules.low && number <= rules.high && std::isfinite(number)) return {};
@@ -362,6 +370,14 @@ bool parse(const Type& type, void* value, std::string_view text) {
   }
 }
 
+std::vector<EnumName> choices_of(const Type& type, const FieldRules& rules) {
+  std::vector<EnumName> choices;
+  for (const EnumName& entry : type.names) {
+    if (!is_left_out(rules, entry.value)) choices.push_back(entry);
+  }
+  return choices;
+}
+
 std::string expected_text(const Type& type, const FieldRules& rules) {
   std::string text;
   switch (type.kind) {
@@ -370,7 +386,7 @@ std::string expected_text(const Type& type, const FieldRules& rules) {
     case Kind::Text:
       return "text";
     case Kind::Enum:
-      for (const EnumName& entry : type.names) {
+      for (const EnumName& entry : choices_of(type, rules)) {
         text += fmt::format("{}{}", text.empty() ? "" : ", ", entry.name);
       }
       return text;

@@ -53,6 +53,8 @@ bool parse(const Type& type, void* value, std::string_view text);
 std::string number_flaw(const Type& type, const void* value, const FieldRules& rules);
 /// What parse() takes: "bf16, fp8-block, ...", "an integer from 1 to 1024".
 std::string expected_text(const Type& type, const FieldRules& rules);
+/// The enumerators that such a field takes.
+std::vector<EnumName> choices_of(const Type& type, const FieldRules& rules);
 /// " (did you mean 'nvfp4'?)" if the text is nearly the name of an enumerator, else empty.
 std::string nearest_name(const Type& type, std::string_view text);
 

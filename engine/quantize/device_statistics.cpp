@@ -143,6 +143,7 @@ Result<OperandNumbers> measure(const kernels::GroupedInput& input,
   ENGINE_TRY(on_device.to_host(counts, stream));
   OperandStatistics statistics = fold_statistics(counts, arrays);
   ENGINE_ASSIGN(statistics.median_block_snr_db, median_block_snr_db(input, quantizer, stream));
+  statistics.experts = operand_experts(counts, splits, quantizer != nullptr);
   return OperandNumbers{std::move(statistics), std::move(counts.sums)};
 }
 

@@ -59,6 +59,9 @@ struct GroupErrors {
   double steps = 0;
   std::uint64_t saturated = 0;
   std::uint64_t underflowed = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t undefined = 0;
   std::array<std::uint64_t, 256> counts{};
 
   void add(const GroupErrors& more) {
@@ -68,6 +71,9 @@ struct GroupErrors {
     steps = std::max(steps, more.steps);
     saturated += more.saturated;
     underflowed += more.underflowed;
+    elements += more.elements;
+    lost += more.lost;
+    undefined += more.undefined;
     for (std::size_t code = 0; code < counts.size(); ++code) counts[code] += more.counts[code];
   }
 };
@@ -118,7 +124,10 @@ class Measure {
     const double factor = operand_.factors.get()[i];
     ++errors.counts[operand_.codes.get()[i]];
     if (!layout_.hadamard) grid_position(x, i, losses, errors);
+    errors.undefined += std::isfinite(x) ? 0 : 1;
+    errors.lost += std::isfinite(x) && !std::isfinite(decoded) ? 1 : 0;
     if (!std::isfinite(x) || !std::isfinite(decoded)) return;
+    ++errors.elements;
     const double error = std::abs(x - decoded);
     errors.signal += x * x;
     errors.noise += error * error;
@@ -216,6 +225,9 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
                           .noise = of_group.noise,
                           .saturated = of_group.saturated,
                           .underflowed = of_group.underflowed,
+                          .elements = of_group.elements,
+                          .lost = of_group.lost,
+                          .undefined = of_group.undefined,
                           .max_ulp = static_cast<float>(of_group.steps)};
     errors.relative = std::max(errors.relative, of_group.relative);
     errors.steps = std::max(errors.steps, of_group.steps);
@@ -224,17 +236,6 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
     }
   }
   return errors;
-}
-
-std::uint64_t lost_elements(const kernels::GroupedInput& input, const UnpackedOperand& operand) {
-  const std::int64_t elements = input.row_offsets[input.num_groups] * input.columns;
-  const float* decoded = operand.decoded.get();
-  std::uint64_t lost = 0;
-#pragma omp parallel for reduction(+ : lost)
-  for (std::int64_t i = 0; i < elements; ++i) {
-    lost += std::isfinite(element_value(input, i)) && !std::isfinite(decoded[i]) ? 1 : 0;
-  }
-  return lost;
 }
 
 void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
@@ -261,13 +262,14 @@ void measure_report(const kernels::GroupedInput& input, const OperandLayout& lay
   const std::vector<RangeWaste> waste = range_waste(input, arrays, report.recipe.amax_epsilon);
   for (std::size_t group = 0; group < splits.size(); ++group) {
     const kernels::GroupQuantizationSums& sums = errors.counts.sums[group];
-    report.experts.push_back({.rows = splits[group],
-                              .snr_db = splits[group] == 0
-                                            ? std::numeric_limits<double>::quiet_NaN()
-                                            : snr_db(sums.signal, sums.noise),
-                              .saturated = sums.saturated,
-                              .underflowed = sums.underflowed,
-                              .waste = waste[group]});
+    report.experts.push_back(
+        {.rows = splits[group],
+         .snr_db = splits[group] == 0 ? std::numeric_limits<double>::quiet_NaN() : snr_db(sums),
+         .saturated = sums.saturated,
+         .underflowed = sums.underflowed,
+         .lost = sums.lost,
+         .undefined = sums.undefined,
+         .waste = waste[group]});
   }
   report.waste = total_waste(waste);
 }

@@ -50,9 +50,6 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
                                std::span<const std::int64_t> splits,
                                const UnpackedOperand& operand);
 
-/// Finite elements whose codes decode to inf or NaN: the scale of their block was.
-std::uint64_t lost_elements(const kernels::GroupedInput& input, const UnpackedOperand& operand);
-
 /// Fills statistics, errors, code counts and the experts' rows of the report, whose recipe is set.
 /// `amax` as in ScaleArrays.
 void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,

@@ -21,6 +21,9 @@ struct OutputErrors {
     step.y_snr_db = product_accuracy(y).snr_db;
     step.dx_snr_db = product_accuracy(dx).snr_db;
     step.dw_snr_db = product_accuracy(dw).snr_db;
+    step.y_left_out = product_accuracy(y).left_out();
+    step.dx_left_out = product_accuracy(dx).left_out();
+    step.dw_left_out = product_accuracy(dw).left_out();
   }
 };
 

@@ -202,15 +202,13 @@ OperandStatistics fold_statistics(const OperandCounts& counts, const ScaleArrays
   for (const std::int64_t rows : arrays.splits) {
     statistics.elements += static_cast<std::uint64_t>(rows * arrays.columns);
   }
-  double signal = 0.0;
-  double noise = 0.0;
-  for (const kernels::GroupQuantizationSums& group : counts.sums) {
-    signal += group.signal;
-    noise += group.noise;
-    statistics.saturated += group.saturated;
-    statistics.underflowed += group.underflowed;
-  }
-  statistics.snr_db = snr_db(signal, noise);
+  kernels::GroupQuantizationSums all{};
+  for (const kernels::GroupQuantizationSums& group : counts.sums) kernels::add_sums(group, all);
+  statistics.saturated = all.saturated;
+  statistics.underflowed = all.underflowed;
+  statistics.lost = all.lost;
+  statistics.undefined = all.undefined;
+  statistics.snr_db = snr_db(all);
   if (arrays.scales != nullptr) fold_scales(counts, arrays, statistics);
   return statistics;
 }
@@ -235,22 +233,46 @@ double snr_db(double signal, double noise) {
   return 10.0 * std::log10(signal / noise);
 }
 
+double snr_db(const kernels::GroupQuantizationSums& sums) {
+  if (sums.elements == 0) return std::numeric_limits<double>::quiet_NaN();
+  return snr_db(sums.signal, sums.noise);
+}
+
+std::vector<OperandExpert> operand_experts(const OperandCounts& counts,
+                                           std::span<const std::int64_t> splits, bool quantized) {
+  std::vector<OperandExpert> experts;
+  for (std::size_t expert = 0; expert < std::min(splits.size(), counts.sums.size()); ++expert) {
+    const kernels::GroupQuantizationSums& sums = counts.sums[expert];
+    OperandExpert& one = experts.emplace_back();
+    one.rows = splits[expert];
+    if (one.rows == 0) continue;
+    one.snr_db = snr_db(sums);
+    if (quantized) one.max_ulp = sums.max_ulp;
+    one.saturated = sums.saturated;
+    one.underflowed = sums.underflowed;
+    one.lost = sums.lost;
+    one.undefined = sums.undefined;
+  }
+  return experts;
+}
+
 ExpertResult expert_result(std::int64_t rows, const kernels::GroupQuantizationSums& x,
                            bool quantized) {
   ExpertResult expert{.rows = rows, .saturated = x.saturated, .underflowed = x.underflowed};
   expert.x_snr_db = std::numeric_limits<double>::quiet_NaN();
   if (rows == 0) return expert;
-  expert.x_snr_db = snr_db(x.signal, x.noise);
+  expert.x_snr_db = snr_db(x);
   if (quantized) expert.x_max_ulp = x.max_ulp;
   return expert;
 }
 
 ProductAccuracy product_accuracy(const kernels::GroupProductError& error) {
-  if (error.elements == 0) return {.lost = error.lost};
+  if (error.elements == 0) return {.lost = error.lost, .undefined = error.undefined};
   return {.snr_db = snr_db(error.reference_squares, error.error_squares),
           .max_abs_error = error.max_abs_error,
           .reference_rms = std::sqrt(error.reference_squares / static_cast<double>(error.elements)),
-          .lost = error.lost};
+          .lost = error.lost,
+          .undefined = error.undefined};
 }
 
 }  // namespace engine

@@ -51,6 +51,12 @@ MagnitudeHistogram to_histogram(const kernels::MagnitudeCounts& counts);
 
 /// 10 log10(signal / noise): +inf when the noise is 0.
 double snr_db(double signal, double noise);
+/// NaN when no element is left.
+double snr_db(const kernels::GroupQuantizationSums& sums);
+
+/// Every expert's part of an operand of a run.
+std::vector<OperandExpert> operand_experts(const OperandCounts& counts,
+                                           std::span<const std::int64_t> splits, bool quantized);
 
 /// What quantizing its X did to an expert; the products' errors are not yet measured.
 ExpertResult expert_result(std::int64_t rows, const kernels::GroupQuantizationSums& x,

@@ -44,7 +44,8 @@ template <class Element, class Read>
           .error_squares = error_squares,
           .max_abs_error = largest,
           .elements = elements,
-          .lost = references - elements};
+          .lost = references - elements,
+          .undefined = static_cast<std::uint64_t>(count) - references};
 }
 
 KERNELS_VECTOR_CLONES
@@ -95,12 +96,7 @@ void product_error_cpu(const ProductErrorArgs& args) {
   }
   // In task order, so that the sums do not depend on the number of threads.
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    GroupProductError& group = args.errors[tasks[t].group];
-    group.reference_squares += parts[t].reference_squares;
-    group.error_squares += parts[t].error_squares;
-    group.max_abs_error = std::max(group.max_abs_error, parts[t].max_abs_error);
-    group.elements += parts[t].elements;
-    group.lost += parts[t].lost;
+    add_errors(parts[t], args.errors[tasks[t].group]);
   }
 }
 

@@ -29,6 +29,7 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
   double largest = 0.0;
   unsigned long long elements = 0;
   unsigned long long lost = 0;
+  unsigned long long undefined = 0;
 
   const auto enter = [](int, std::int64_t) {};
   const auto visit = [&](const WalkPosition& position) {
@@ -38,7 +39,10 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
     step_values(load_step<InputType::Fp32>(args.reference, position.element / kStep), reference);
 #pragma unroll
     for (int i = 0; i < kStep; ++i) {
-      if (!isfinite(reference[i])) continue;
+      if (!isfinite(reference[i])) {
+        ++undefined;
+        continue;
+      }
       if (!isfinite(product[i])) {
         ++lost;
         continue;
@@ -57,6 +61,7 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
     const double error_sum = block_sum(error_squares);
     const unsigned long long element_sum = block_sum(elements);
     const unsigned long long lost_sum = block_sum(lost);
+    const unsigned long long undefined_sum = block_sum(undefined);
     const double warp_largest = warp_max(largest);
     if (threadIdx.x % 32 == 0) atomic_max_non_negative(&sums.max_abs_error, warp_largest);
     if (threadIdx.x == 0) {
@@ -64,9 +69,10 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
       atomicAdd(&sums.error_squares, error_sum);
       atomicAdd(reinterpret_cast<unsigned long long*>(&sums.elements), element_sum);
       atomicAdd(reinterpret_cast<unsigned long long*>(&sums.lost), lost_sum);
+      atomicAdd(reinterpret_cast<unsigned long long*>(&sums.undefined), undefined_sum);
     }
     reference_squares = error_squares = largest = 0.0;
-    elements = lost = 0;
+    elements = lost = undefined = 0;
   };
   walk_groups(rows_of(args), enter, visit, leave);
 }

@@ -30,6 +30,9 @@ struct SpanSums {
   double noise = 0.0;
   std::uint32_t saturated = 0;
   std::uint32_t underflowed = 0;
+  std::uint32_t elements = 0;
+  std::uint32_t finite = 0;  // x
+  std::uint32_t all = 0;
   float max_ulp = 0.0F;
 };
 
@@ -44,15 +47,22 @@ struct Span {
 
 bool is_finite_bits(std::uint32_t bits) { return (bits & 0x7F800000U) != 0x7F800000U; }
 
+/// Of elements that are not quantized.
 KERNELS_VECTOR_CLONES
-double sum_of_squares(const float* x, std::int64_t count) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
+SpanSums plain_sums(const float* x, std::int64_t count) {
+  double signal = 0.0;
+  std::uint32_t finite = 0;
+#pragma omp simd reduction(+ : signal, finite)
   for (std::int64_t i = 0; i < count; ++i) {
-    const double value = is_finite_bits(std::bit_cast<std::uint32_t>(x[i])) ? x[i] : 0.0F;
-    sum += value * value;
+    const bool counts = is_finite_bits(std::bit_cast<std::uint32_t>(x[i]));
+    const double value = counts ? x[i] : 0.0F;
+    signal += value * value;
+    finite += counts ? 1U : 0U;
   }
-  return sum;
+  return {.signal = signal,
+          .elements = finite,
+          .finite = finite,
+          .all = static_cast<std::uint32_t>(count)};
 }
 
 /// `values`: of every code.
@@ -67,8 +77,11 @@ SpanSums quantized_sums(const Span& span, const float* values, const SaturationR
   double noise = 0.0;
   std::uint32_t saturated = 0;
   std::uint32_t underflowed = 0;
+  std::uint32_t elements = 0;
+  std::uint32_t finite = 0;
   float max_ulp = 0.0F;
-#pragma omp simd reduction(+ : signal, noise, saturated, underflowed) reduction(max : max_ulp)
+#pragma omp simd reduction(+ : signal, noise, saturated, underflowed, elements, finite) \
+    reduction(max : max_ulp)
   for (std::int64_t i = 0; i < span.count; ++i) {
     const std::uint32_t x_bits = std::bit_cast<std::uint32_t>(x[i]);
     const std::uint32_t y_bits = std::bit_cast<std::uint32_t>(y[i]);
@@ -83,11 +96,16 @@ SpanSums quantized_sums(const Span& span, const float* values, const SaturationR
     saturated += is_saturated(x[i], saturation) ? 1U : 0U;
     const bool became_zero = ((y_bits & 0x7FFFFFFFU) == 0) & ((x_bits & 0x7FFFFFFFU) != 0);
     underflowed += became_zero & counts ? 1U : 0U;
+    elements += counts ? 1U : 0U;
+    finite += is_finite_bits(x_bits) ? 1U : 0U;
   }
   return {.signal = signal,
           .noise = noise,
           .saturated = saturated,
           .underflowed = underflowed,
+          .elements = elements,
+          .finite = finite,
+          .all = static_cast<std::uint32_t>(span.count),
           .max_ulp = max_ulp};
 }
 
@@ -134,7 +152,7 @@ class OperandScan {
               state.x.data());
     state.before.add(x, place.columns);
     if (!quantized()) {
-      sums.signal += sum_of_squares(x, place.columns);
+      add(plain_sums(x, place.columns), sums);
       return;
     }
     const GroupView& group = groups_[static_cast<std::size_t>(place.group)];
@@ -151,13 +169,20 @@ class OperandScan {
       const SpanSums part = quantized_sums(span, code_values(args_.quantized).data(),
                                            saturation_rule(args_.quantized, span.factor),
                                            code_grid_bits(args_.quantized));
-      sums.signal += part.signal;
-      sums.noise += part.noise;
-      sums.saturated += part.saturated;
-      sums.underflowed += part.underflowed;
-      sums.max_ulp = std::max(sums.max_ulp, part.max_ulp);
+      add(part, sums);
       add_losses(scale_index(args_.quantized, group, place.row, place.column + at), part);
     }
+  }
+
+  static void add(const SpanSums& part, GroupQuantizationSums& sums) {
+    sums.signal += part.signal;
+    sums.noise += part.noise;
+    sums.saturated += part.saturated;
+    sums.underflowed += part.underflowed;
+    sums.elements += part.elements;
+    sums.lost += part.finite - part.elements;
+    sums.undefined += part.all - part.finite;
+    sums.max_ulp = std::max(sums.max_ulp, part.max_ulp);
   }
 
   void add_losses(std::int64_t scale, const SpanSums& part) const {
@@ -204,12 +229,7 @@ void quantization_statistics_cpu(const QuantizationStatisticsArgs& args) {
     }
   }
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    GroupQuantizationSums& group = args.sums[tasks[t].group];
-    group.signal += sums[t].signal;
-    group.noise += sums[t].noise;
-    group.saturated += sums[t].saturated;
-    group.underflowed += sums[t].underflowed;
-    group.max_ulp = std::max(group.max_ulp, sums[t].max_ulp);
+    add_sums(sums[t], args.sums[tasks[t].group]);
   }
 }
 

@@ -22,6 +22,9 @@ struct ThreadSums {
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
+  unsigned long long elements = 0;
+  unsigned long long lost = 0;
+  unsigned long long undefined = 0;
   float max_ulp = 0.0F;
 };
 
@@ -31,11 +34,17 @@ __device__ void leave_group(ThreadSums& mine, GroupQuantizationSums* sums) {
   const double noise = block_sum(mine.noise);
   const unsigned long long saturated = block_sum(mine.saturated);
   const unsigned long long underflowed = block_sum(mine.underflowed);
+  const unsigned long long elements = block_sum(mine.elements);
+  const unsigned long long lost = block_sum(mine.lost);
+  const unsigned long long undefined = block_sum(mine.undefined);
   if (threadIdx.x == 0) {
     atomicAdd(&sums->signal, signal);
     atomicAdd(&sums->noise, noise);
     atomicAdd(reinterpret_cast<unsigned long long*>(&sums->saturated), saturated);
     atomicAdd(reinterpret_cast<unsigned long long*>(&sums->underflowed), underflowed);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&sums->elements), elements);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&sums->lost), lost);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&sums->undefined), undefined);
   }
   raise_to_warp_max(sums->max_ulp, mine.max_ulp);
   mine = {};
@@ -96,6 +105,8 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
         const float decoded = __fmul_rn(values[i], factor);
         count_magnitude(after, decoded);
         if (is_saturated(original, saturation)) ++losses;
+        if (isfinite(original) && !isfinite(decoded)) ++mine.lost;
+        if (!isfinite(original)) ++mine.undefined;
         if (!isfinite(original) || !isfinite(decoded)) continue;
         if (original != 0.0F && decoded == 0.0F) losses += 0x10000U;
         const double error = exact - static_cast<double>(decoded);
@@ -103,7 +114,14 @@ __global__ __launch_bounds__(kViewThreads) void quantization_statistics_kernel(
         mine.max_ulp = fmaxf(mine.max_ulp, code_ulps(static_cast<float>(fabs(error)),
                                                      __float_as_uint(values[i]), factor, grid));
       }
-      if (isfinite(original)) mine.signal += exact * exact;
+      if constexpr (!kQuantized) {
+        if (!isfinite(original)) {
+          ++mine.undefined;
+          continue;
+        }
+      }
+      mine.signal += exact * exact;
+      ++mine.elements;
     }
     mine.saturated += losses & 0xFFFFU;
     mine.underflowed += losses >> 16;

@@ -35,9 +35,23 @@ struct GroupQuantizationSums {
   double noise;               // sum of (x - decoded)^2
   std::uint64_t saturated;    // finite or infinite x that is_saturated(); NaN is not counted
   std::uint64_t underflowed;  // x is finite and not 0, decoded to 0
+  std::uint64_t elements;     // included in the sums
+  std::uint64_t lost;         // x is finite, decoded is not
+  std::uint64_t undefined;    // x is not finite
   float max_ulp = 0.0F;       // largest |x - decoded|, in units in the last place of the code;
                               // 0 without codes. Accumulated as a maximum
 };
+
+inline void add_sums(const GroupQuantizationSums& more, GroupQuantizationSums& sum) {
+  sum.signal += more.signal;
+  sum.noise += more.noise;
+  sum.saturated += more.saturated;
+  sum.underflowed += more.underflowed;
+  sum.elements += more.elements;
+  sum.lost += more.lost;
+  sum.undefined += more.undefined;
+  sum.max_ulp = more.max_ulp > sum.max_ulp ? more.max_ulp : sum.max_ulp;
+}
 
 /// Losses among the elements that share one FP32 scale.
 struct BlockLosses {
@@ -69,8 +83,9 @@ struct GroupProductError {
   double reference_squares;
   double error_squares;
   double max_abs_error;
-  std::uint64_t elements;  // included in the sums
-  std::uint64_t lost;      // the reference is finite, the product is not
+  std::uint64_t elements;   // included in the sums
+  std::uint64_t lost;       // the reference is finite, the product is not
+  std::uint64_t undefined;  // the reference is not finite
 };
 
 inline void add_errors(const GroupProductError& more, GroupProductError& sum) {
@@ -80,6 +95,7 @@ inline void add_errors(const GroupProductError& more, GroupProductError& sum) {
       more.max_abs_error > sum.max_abs_error ? more.max_abs_error : sum.max_abs_error;
   sum.elements += more.elements;
   sum.lost += more.lost;
+  sum.undefined += more.undefined;
 }
 
 struct ProductErrorArgs {

@@ -66,14 +66,14 @@ std::string comparison_csv(const RunComparison& comparison, const SettingsDiffer
 }
 
 std::string sweep_csv(std::span<const SweepPoint> points) {
-  CsvTable table("label,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,on_frontier");
+  CsvTable table("label,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,left_out,on_frontier");
   for (const SweepPoint& point : points) {
     table.cell(point.label).cell(point.time.n);
     for (const double value : {point.time.median, point.time.p5, point.time.p95, point.worst_snr_db,
                                point.median_snr_db}) {
       write_number(value, table);
     }
-    table.cell(point.on_frontier ? 1 : 0).end_row();
+    table.cell(point.left_out).cell(point.on_frontier ? 1 : 0).end_row();
   }
   return table.take();
 }

@@ -276,11 +276,11 @@ TimeSamples step_samples(const RunSide& side) {
   return samples;
 }
 
-double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product) {
-  if (expert >= run.result.experts.size()) return kNaN;
-  const engine::ExpertResult& result = run.result.experts[expert];
-  if (product != engine::Product::Fprop && !run.result.backward) return kNaN;
-  return result.of(product).snr_db;
+engine::ProductAccuracy expert_accuracy(const RecordedRun& run, std::size_t expert,
+                                        engine::Product product) {
+  if (expert >= run.result.experts.size()) return {};
+  if (product != engine::Product::Fprop && !run.result.backward) return {};
+  return run.result.experts[expert].of(product);
 }
 
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product) {
@@ -334,8 +334,12 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     row.expert = static_cast<int>(e);
     row.tokens_a = tokens(splits_a, e);
     row.tokens_b = tokens(splits_b, e);
-    row.snr_a_db = expert_snr(first_a, e, product);
-    row.snr_b_db = expert_snr(first_b, e, product);
+    const engine::ProductAccuracy of_a = expert_accuracy(first_a, e, product);
+    const engine::ProductAccuracy of_b = expert_accuracy(first_b, e, product);
+    row.snr_a_db = of_a.snr_db;
+    row.snr_b_db = of_b.snr_db;
+    row.left_out_a = of_a.left_out();
+    row.left_out_b = of_b.left_out();
     if (comparison.no_expert_time.empty()) {
       row.time = common == nullptr
                      ? difference_of(in_a.experts, in_b.experts, row.expert, timed_experts)

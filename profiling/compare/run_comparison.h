@@ -55,6 +55,8 @@ struct ExpertRow {
   int expert = 0;
   std::int64_t tokens_a = 0;
   std::int64_t tokens_b = 0;
+  std::uint64_t left_out_a = 0;  // by the SNR
+  std::uint64_t left_out_b = 0;
   double snr_a_db = 0.0;  // of the product; NaN if a side has none
   double snr_b_db = 0.0;
   TimeDifference time;  // see RunComparison::expert_method; n = 0 if none
@@ -79,6 +81,7 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
 /// Iterations of a side, with its blocks if it has several.
 TimeSamples step_samples(const RunSide& side);
 /// SNR of one expert's product; NaN if the run has none.
-double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product);
+engine::ProductAccuracy expert_accuracy(const RecordedRun& run, std::size_t expert,
+                                        engine::Product product);
 
 }  // namespace profiling

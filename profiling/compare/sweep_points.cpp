@@ -36,8 +36,9 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   point.time = summarize(step_samples({&run}).durations_ns);
   std::vector<double> snr;
   for (std::size_t e = 0; e < run.result.experts.size(); ++e) {
-    const double one = expert_snr(run, e, product);
-    if (!std::isnan(one)) snr.push_back(one);
+    const engine::ProductAccuracy one = expert_accuracy(run, e, product);
+    point.left_out += one.left_out();
+    if (!std::isnan(one.snr_db)) snr.push_back(one.snr_db);
   }
   std::ranges::sort(snr);
   point.worst_snr_db = snr.empty() ? kNaN : snr.front();

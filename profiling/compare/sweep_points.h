@@ -29,6 +29,7 @@ struct SweepPoint {
   Distribution time;           // of a step, ns; n = 0 without iterations
   double worst_snr_db = 0.0;   // of any expert; +inf if all are exact, NaN if none has one
   double median_snr_db = 0.0;  // over experts that have one
+  std::uint64_t left_out = 0;  // elements of all experts that their SNRs leave out
   bool on_frontier = false;    // set by mark_frontier()
 };
 /// Several runs of one label (the blocks of a side) are not joined: one point per run.

@@ -28,13 +28,40 @@ CsvColumns pool_columns() {
 }
 CsvColumns expert_columns() { return CsvColumns(engine::kType<engine::ExpertResult>); }
 
-constexpr std::string_view kOperandColumns =
-    "activations_snr_db,activations_saturated,activations_underflowed,"
-    "weights_snr_db,weights_saturated,weights_underflowed,"
-    "gradients_snr_db,gradients_saturated,gradients_underflowed";
+/// Calls `use` with the name of every operand that a step can have, and its statistics in `result`:
+/// null where it has no such operand.
+template <class Use>
+void each_operand(const engine::RunResult& result, const Use& use) {
+  const std::vector<engine::LayerTensor> present = engine::operands_of(result);
+  for (const engine::Field& field : engine::kType<engine::RunResult>.fields) {
+    if (field.type != &engine::kType<engine::OperandStatistics>) continue;
+    const auto* const own =
+        static_cast<const engine::OperandStatistics*>(field.in(static_cast<const void*>(&result)));
+    const bool has = std::ranges::any_of(present, [&](engine::LayerTensor tensor) {
+      return engine::statistics_of(result, tensor) == own;
+    });
+    use(field.name, has ? own : nullptr);
+  }
+}
 
-void write_operand(const engine::OperandStatistics& operand, CsvTable& table) {
-  table.cell(operand.snr_db).cell(operand.saturated).cell(operand.underflowed);
+std::string operand_columns() {
+  std::string header;
+  each_operand({}, [&](std::string_view name, const engine::OperandStatistics*) {
+    header += fmt::format("{1}{0}_snr_db,{0}_saturated,{0}_underflowed,{0}_lost,{0}_undefined",
+                          name, header.empty() ? "" : ",");
+  });
+  return header;
+}
+
+void write_operands(const engine::RunResult& result, CsvTable& table) {
+  each_operand(result, [&](std::string_view, const engine::OperandStatistics* operand) {
+    if (operand == nullptr) {
+      table.empty(5);
+      return;
+    }
+    table.cell(operand->snr_db).cell(operand->saturated).cell(operand->underflowed);
+    table.cell(operand->lost).cell(operand->undefined);
+  });
 }
 
 void write_runs(const Session& session, CsvTable& table) {
@@ -55,13 +82,7 @@ void write_runs(const Session& session, CsvTable& table) {
     table.cell(result.iteration_method).cell(result.activity_method).cell(result.dropped_records);
     table.cell(result.flop).cell(result.wall_ns).cells(device.cells(&result.device));
     table.cells(pool.cells(&result.graph_memory));
-    write_operand(result.activations, table);
-    write_operand(result.weights, table);
-    if (result.backward) {
-      write_operand(result.gradients, table);
-    } else {
-      table.empty(3);
-    }
+    write_operands(result, table);
     table.cell(result.deviations.size());
     if (run.group.kind == GroupKind::None) {
       table.empty(4);
@@ -173,7 +194,7 @@ void write_histories(const Session& session, CsvTable& table) {
       table.cell(history.amax[cell]).cell(history.history_amax[cell]);
       table.cell(history.scale_used[cell]).cell(history.scale_wanted[cell]);
       table.cell(history.saturated[cell]).cell(history.underflowed[cell]);
-      table.cell(history.snr_db[cell]);
+      table.cell(history.snr_db[cell]).cell(history.left_out[cell]);
       table.end_row();
     }
   }
@@ -193,14 +214,16 @@ void write_comparisons(const Session& session, CsvTable& table) {
       table.cell(recipe_title(report.recipe)).cell(engine::name_of(report.recipe.scaling));
       table.cell(report.columnwise ? "columnwise" : "rowwise").cell(report.refused);
       if (!report.refused.empty()) {
-        table.empty(13).end_row();
+        table.empty(15).end_row();
         continue;
       }
       table.cell(statistics.elements).cell(statistics.snr_db).cell(statistics.median_block_snr_db);
       table.cell(report.max_relative_error)
           .cell(report.max_ulp)
           .cell(statistics.saturated)
-          .cell(statistics.underflowed);
+          .cell(statistics.underflowed)
+          .cell(statistics.lost)
+          .cell(statistics.undefined);
       table.cell(report.code_bytes).cell(report.scale_bytes).cell(report.moved_bytes);
       report.times_ns.empty() ? table.empty() : table.cell(engine::median_of(report.times_ns));
       comparison.copy_times_ns.empty() ? table.empty()
@@ -236,7 +259,7 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
                             "dropped_records,flop,wall_ns,{},{},{},deviations,"
                             "group_kind,group_id,group_position,group_label",
                             request_columns().header(), device_columns().header(),
-                            pool_columns().header(), kOperandColumns),
+                            pool_columns().header(), operand_columns()),
                 session, write_runs);
   if (!runs.ok()) return runs;
   ENGINE_TRY(export_records_csv(session, (base / "records.csv").string()));
@@ -262,14 +285,14 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   if (!session.histories.empty()) {
     ENGINE_TRY(write_csv(base / "amax_histories.csv",
                          "history,step,expert,tokens,amax,history_amax,scale_used,"
-                         "scale_wanted,saturated,underflowed,snr_db",
+                         "scale_wanted,saturated,underflowed,snr_db,left_out",
                          session, write_histories));
   }
   if (session.comparisons.empty()) return graphs;
   return write_csv(base / "comparisons.csv",
                    "comparison,wall_clock_ms,operand,device,recipe,scaling,direction,refused,"
                    "elements,snr_db,median_block_snr_db,max_relative_error,max_ulp,saturated,"
-                   "underflowed,code_bytes,"
+                   "underflowed,lost,undefined,code_bytes,"
                    "scale_bytes,moved_bytes,median_ns,copy_median_ns,copy_bytes",
                    session, write_comparisons);
 }

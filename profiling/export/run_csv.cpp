@@ -163,6 +163,41 @@ CsvColumns accuracy_columns() {
   return CsvColumns(engine::kType<engine::ProductAccuracy>, "error.");
 }
 
+CsvColumns operand_expert_columns() { return CsvColumns(engine::kType<engine::OperandExpert>); }
+
+/// Calls `use` with the run's number, the operand's symbol and its statistics.
+template <class Use>
+void each_operand(const Session& session, const Use& use) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const engine::RunResult& result = session.runs[i].result;
+    for (const engine::LayerTensor tensor : engine::operands_of(result)) {
+      use(i + 1, engine::tensor_symbol(result.effective.step, tensor),
+          *engine::statistics_of(result, tensor));
+    }
+  }
+}
+
+/// The error of quantizing each operand alone; layer_tensors.csv has that of the whole layer.
+void write_operands(const Session& session, CsvTable& table) {
+  each_operand(session, [&](std::size_t run, std::string_view symbol,
+                            const engine::OperandStatistics& operand) {
+    table.cell(run).cell(symbol).cell(operand.elements).cell(operand.snr_db);
+    table.cell(operand.median_block_snr_db).cell(operand.saturated).cell(operand.underflowed);
+    table.cell(operand.lost).cell(operand.undefined).end_row();
+  });
+}
+
+void write_operand_experts(const Session& session, CsvTable& table) {
+  const CsvColumns columns = operand_expert_columns();
+  each_operand(session, [&](std::size_t run, std::string_view symbol,
+                            const engine::OperandStatistics& operand) {
+    for (std::size_t expert = 0; expert < operand.experts.size(); ++expert) {
+      table.cell(run).cell(symbol).cell(expert);
+      table.cells(columns.cells(&operand.experts[expert])).end_row();
+    }
+  });
+}
+
 void write_layer_tensors(const Session& session, CsvTable& table) {
   const CsvColumns columns = accuracy_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
@@ -171,6 +206,9 @@ void write_layer_tensors(const Session& session, CsvTable& table) {
     for (const engine::LayerTensorResult& one : layer->tensors) {
       table.cell(i + 1).cell(engine::name_of(one.tensor)).cell(one.rows).cell(one.columns);
       table.cell(one.bytes).cell(one.saved_bytes).cells(columns.cells(&one.error));
+      const engine::OperandStatistics* own =
+          engine::statistics_of(session.runs[i].result, one.tensor);
+      own == nullptr || own->elements == 0 ? table.empty() : table.cell(own->snr_db);
       table.end_row();
     }
   }
@@ -188,7 +226,7 @@ void write_error_sources(const Session& session, CsvTable& table) {
       } else {
         table.cell(y->error.snr_db);
       }
-      table.cell(layer->unquantized_snr_db);
+      table.cell(layer->unquantized_snr_db).cell(source.left_out);
       table.end_row();
     }
   }
@@ -197,13 +235,9 @@ void write_error_sources(const Session& session, CsvTable& table) {
 void write_histograms(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const engine::RunResult& result = session.runs[i].result;
-    for (std::size_t o = 0; o < engine::kLayerTensors.size(); ++o) {
-      const auto tensor = static_cast<engine::LayerTensor>(o);
+    for (const engine::LayerTensor tensor : engine::operands_of(result)) {
       const engine::OperandStatistics* statistics = engine::statistics_of(result, tensor);
-      if (statistics == nullptr) continue;
-      const bool linear = result.effective.step == engine::StepKind::Linear;
-      const std::string_view operand =
-          linear && tensor == engine::LayerTensor::WUp ? "W" : engine::traits_of(tensor).symbol;
+      const std::string_view operand = engine::tensor_symbol(result.effective.step, tensor);
       const std::array<const engine::MagnitudeHistogram*, 4> kinds = {
           &statistics->before, &statistics->after, &statistics->amax, &statistics->scale};
       constexpr std::string_view kKinds[] = {"before", "after", "amax", "scale"};
@@ -242,10 +276,17 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
       {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
       {"step_graphs.csv", "run," + step_graph_columns().header(), write_step_graphs},
       {"replay_checks.csv", "run," + replay_check_columns().header(), write_replay_checks},
+      {"operands.csv",
+       "run,operand,elements,snr_db,median_block_snr_db,saturated,underflowed,lost,undefined",
+       write_operands},
+      {"operand_experts.csv", "run,operand,expert," + operand_expert_columns().header(),
+       write_operand_experts},
       {"layer_tensors.csv",
-       "run,tensor,rows,columns,bytes,saved_bytes," + accuracy_columns().header(),
+       fmt::format("run,tensor,rows,columns,bytes,saved_bytes,{},quantization.snr_db",
+                   accuracy_columns().header()),
        write_layer_tensors},
-      {"error_sources.csv", "run,tensor,snr_db,run_snr_db,unquantized_snr_db", write_error_sources},
+      {"error_sources.csv", "run,tensor,snr_db,run_snr_db,unquantized_snr_db,left_out",
+       write_error_sources},
       {"histograms.csv", "run,operand,kind,bin,count", write_histograms},
   };
   for (const Table& table : tables) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 
 namespace profiling {
@@ -25,7 +26,11 @@ std::string recipe_title(const engine::Recipe& recipe) {
 
 std::string run_title(const engine::RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
-  const std::string recipe = recipe_title(request.recipe);
+  std::string recipe = recipe_title(request.recipe);
+  if (engine::is_expert_layer(request) && request.expert_layer.mixed_recipes) {
+    const engine::RunRequest down = engine::projection_of(request, engine::Projection::Down);
+    recipe += fmt::format(" up, {} down", recipe_title(down.recipe));
+  }
   return fmt::format("{}, {}{} experts, {} tokens, n {}, k {}, {} routing, {}, {}", recipe,
                      shape.preset.empty() ? std::string() : shape.preset + ": ", shape.num_experts,
                      shape.tokens, shape.n, shape.k, engine::name_of(request.routing.distribution),

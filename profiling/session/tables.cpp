@@ -148,6 +148,8 @@ constexpr MemberLayout kMembers[] = {
      .table = "histogram_bins",
      .column = "count",
      .derived = kBinColumns},
+    list<engine::OperandStatistics>("experts", "operand_experts", "expert"),
+    column<engine::OperandExpert>("rows", "tokens"),
     list<engine::ScaleMap>("expert_first_row", "scale_map_experts", "position", "first_row"),
 
     // Comparisons.
@@ -185,6 +187,7 @@ constexpr MemberLayout kMembers[] = {
     history_step("saturated", "saturated"),
     history_step("underflowed", "underflowed"),
     history_step("snr_db", "snr_db"),
+    history_step("left_out", "left_out"),
 
     // Visits.
     flat<RecordedVisit>("report"),

@@ -216,14 +216,14 @@ TEST(LayerModel, TheSentenceNamesTheLargest) {
 TEST(NumericsModel, ShowsEveryOperandOfALayer) {
   using enum LayerTensor;
   profiling::RecordedRun run = layer_run(true);
-  EXPECT_THAT(app::operands_of(run.result), ElementsAre(X, WUp, A, WDown, DY, DH));
+  EXPECT_THAT(engine::operands_of(run.result), ElementsAre(X, WUp, A, WDown, DY, DH));
   run.result.backward = false;
-  EXPECT_THAT(app::operands_of(run.result), ElementsAre(X, WUp, A, WDown));
+  EXPECT_THAT(engine::operands_of(run.result), ElementsAre(X, WUp, A, WDown));
   engine::RunResult linear;
   linear.backward = true;
-  EXPECT_THAT(app::operands_of(linear), ElementsAre(X, WUp, DY));
-  EXPECT_EQ(app::operand_name(WUp, engine::StepKind::Linear), "W");
-  EXPECT_EQ(app::operand_name(WUp, engine::StepKind::ExpertLayer), "Wup");
+  EXPECT_THAT(engine::operands_of(linear), ElementsAre(X, WUp, DY));
+  EXPECT_EQ(engine::tensor_symbol(engine::StepKind::Linear, WUp), "W");
+  EXPECT_EQ(engine::tensor_symbol(engine::StepKind::ExpertLayer, WUp), "Wup");
 
   run.result.effective.recipe.scaling = engine::Scaling::Block;
   run.result.effective.expert_layer.mixed_recipes = true;

@@ -71,11 +71,11 @@ def test_a_click_on_an_operand_shows_its_numbers(open_window):
     window.click("layer.tensor.a")
     window.wait("This run", there("numerics.scale_map"))
     window.settle()
-    assert window.control("numerics.snr")["label"] == "SNR of A"
+    assert window.control("numerics.snr")["label"] == "SNR of quantizing A"
     assert window.control("numerics.operand.2")["value"] == "true"
     elements = fields(window.control("numerics.value_histogram"))["elements"]
     window.click("numerics.operand.1")
-    window.wait("Wup", there("numerics.snr", lambda c: c["label"] == "SNR of Wup"))
+    window.wait("Wup", there("numerics.snr", lambda c: c["label"] == "SNR of quantizing Wup"))
     assert fields(window.control("numerics.value_histogram"))["elements"] != elements
     # H is no operand: a click on it leads nowhere.
     window.click("numerics.part.4")
@@ -197,7 +197,7 @@ def test_tokens_have_boxes_and_so_has_what_permutes_them(open_window):
     window.settle()
     assert window.control("layer.picture")["value"] == "tensors=17;kernels=10;arrows=28"
     window.click("layer.tensor.x")
-    window.wait("This run", there("numerics.snr", lambda c: c["label"] == "SNR of X"))
+    window.wait("This run", there("numerics.snr", lambda c: c["label"] == "SNR of quantizing X"))
     # Without tokens their boxes are gone again.
     window.click("numerics.part.4")
     window.type_number("step.top_k", "0")

@@ -126,6 +126,7 @@ std::shared_ptr<const engine::AmaxHistory> small_history() {
   history->saturated = {0, 0, 5, 0};
   history->underflowed = {1, 0, 0, 0};
   history->snr_db = {30.0, std::numeric_limits<double>::quiet_NaN(), 12.0, 25.0};
+  history->left_out = {0, 0, 2, 0};
   history->ring_rows = 2;
   history->ring = {2.0F, 0.0F, 0.0F, 0.0F, 8.0F, 1.0F, 2.0F, 0.0F};
   return history;

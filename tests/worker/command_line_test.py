@@ -3,6 +3,7 @@
 Usage: command_line_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
+import csv
 import json
 import os
 import sqlite3
@@ -60,6 +61,74 @@ class Run(CommandLine):
         self.assertAlmostEqual(expert["fprop"]["snr_db"],
                                10 * np.log10((exact[kept] ** 2).sum() / (error ** 2).sum()), delta=0.1)
         self.assertRegex(self.ok(*run), rf"lost\n +0 +64 .* {exact.size - kept.sum()}\n")
+
+    def test_mixed_recipes_keep_the_settings_of_the_down_projection(self):
+        run = ["run", *CPU, *SMALL, "--step", "expert-layer", "--recipe", "bf16", "--mixed-recipes", "true",
+               "--down-scaling", "fp8-block"]
+        of_a = []
+        for values in ("e4m3", "e5m2"):
+            result = json.loads(self.ok(*run, "--activation-format", values, "--json"))["result"]
+            self.assertEqual(result["effective"]["recipe"]["activation_format"], values)
+            self.assertEqual([one["field"] for one in result["deviations"]], [])
+            of_a.append(result["activated"]["snr_db"])
+        # Two bits of mantissa, not three.
+        self.assertLess(of_a[1], of_a[0] - 4)
+
+    def test_lost_elements_are_counted_and_stand_beside_every_snr(self):
+        """One infinity: with NVFP4 its amax is every element's, with a scale per block its block's."""
+        x = np.random.default_rng(5).standard_normal((8, 128)).astype(np.float32)
+        x[3, 7] = np.inf
+        np.save(self.path("x.npy"), x)
+        run = ["run", *CPU, "--num_experts", 1, "--tokens", 8, "--n", 32, "--k", 128, "--iterations", 1,
+               "--activations.file.path", self.path("x.npy"), "--passes", "both"]
+        for recipe in ("bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"):
+            with self.subTest(recipe):
+                result = json.loads(self.ok(*run, "--recipe", recipe, "--json"))["result"]
+                own = result["activations"]
+                after = own["after"]
+                lost = int(own["lost"])
+                self.assertEqual(int(own["undefined"]), 1)
+                self.assertLessEqual(abs(lost - int(after["infinities"]) - int(after["nans"])), 1)
+                self.assertEqual(int(own["experts"][0]["lost"]), lost)
+                text = self.ok(*run, "--recipe", recipe)
+                self.assertRegex(text, rf"quantizing  X SNR .* \({lost + 1} left out\), .* {lost} lost\n")
+        self.assertGreater(lost, 1000)
+        self.assertNotEqual(own["snr_db"], "Infinity")
+        self.assertNotIn("X SNR exact", text)
+        recording = self.path("lost.session")
+        self.ok(*run, "--recipe", "nvfp4", "--record", recording)
+        self.ok("export", recording, "--csv", self.path("tables"), "--html", self.path("page.html"))
+        with open(self.path("tables/operands.csv")) as file:
+            rows = {row["operand"]: row for row in csv.DictReader(file)}
+        self.assertEqual(int(rows["X"]["lost"]), lost)
+        with open(self.path("page.html")) as file:
+            self.assertIn(f"({lost + 1} left out)", file.read())
+        database = sqlite3.connect(recording)
+        self.assertEqual(database.execute("SELECT lost FROM operand_experts WHERE operand = 'activations'").fetchall(),
+                         [(lost,)])
+
+    def test_every_operand_of_a_layer_is_in_the_summary(self):
+        run = ["run", *CPU, *SMALL, "--step", "expert-layer", "--passes", "both"]
+        text = self.ok(*run)
+        for symbol in ("X", "Wup", "A", "Wdown", "dY", "dH"):
+            self.assertRegex(text, rf"\nquantizing  {symbol} SNR [0-9.]+ dB, [0-9]+ of [0-9]+ saturated")
+        self.assertRegex(text, r"tensor +rows +columns +SNR in layer +of quantizing")
+        result = json.loads(self.ok(*run, "--json"))["result"]
+        in_layer = {one["tensor"]: one["error"]["snr_db"] for one in result["expert_layer"]["tensors"]
+                    if one.get("error")}
+        # What came before A counts in the layer.
+        self.assertLess(in_layer["a"], result["activated"]["snr_db"] - 3)
+        self.assertRegex(text, rf"\n +A .* {in_layer['a']:.2f} dB +{result['activated']['snr_db']:.2f} dB")
+        self.assertEqual(len(result["inner_gradients"]["experts"]), 4)
+
+    def test_the_help_offers_what_is_taken(self):
+        for option, taken, refused in (("wgrad-type", "bf16, fp32", "fp16"), ("high-precision", "bf16, fp16", "fp32")):
+            with self.subTest(option):
+                self.assertRegex(self.ok("run", "--help"), rf"--{option}[^\n]*\n? +[^\n]*{taken}\n")
+                values = json.loads(self.ok("list", option, "--json"))
+                self.assertEqual(list(values.values())[0], taken.split(", "))
+                said = self.refused(1, "run", *CPU, *SMALL, f"--{option}", refused)
+                self.assertIn(f"is {refused}, which it does not take; choose one of {taken}", said)
 
     def test_a_recorded_routing_is_replayed_step_by_step(self):
         random = np.random.default_rng(3)

@@ -9,6 +9,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/snr_words.h"
 
 namespace app {
 namespace {
@@ -116,10 +117,11 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   const auto tokens = [](std::int64_t count) {
     return plot::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
   };
-  const auto decibels = [](double snr) { return plot::decibels(snr).text(); };
+  const std::string snr_a = engine::snr_text(row.snr_a_db, row.left_out_a, plot::kSnrDecimals);
+  const std::string snr_b = engine::snr_text(row.snr_b_db, row.left_out_b, plot::kSnrDecimals);
   std::vector<plot::ReadOutLine> lines = {
       {"tokens, A \u2192 B", tokens(row.tokens_a) + " \u2192 " + tokens(row.tokens_b)},
-      {"SNR, A \u2192 B", decibels(row.snr_a_db) + " \u2192 " + decibels(row.snr_b_db)}};
+      {"SNR, A \u2192 B", snr_a + " \u2192 " + snr_b}};
   if (row.time.n_a + row.time.n_b > 0) {
     lines.push_back({"time, A \u2192 B", plot::duration_text(row.time.median_a) + " \u2192 " +
                                              plot::duration_text(row.time.median_b)});

@@ -7,6 +7,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/panels/history_view.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/snr_words.h"
 
 namespace app {
 namespace {
@@ -124,7 +125,7 @@ std::vector<HistoryView::PointLine> HistoryView::point_lines() const {
        too_large > 1.0},
       {"saturated", plot::count_text(p.saturated), p.saturated > 0},
       {"underflowed", plot::count_text(p.underflowed), false},
-      {"SNR", tokens ? plot::decibel_text(p.snr_db) + " dB" : "none", false},
+      {"SNR", tokens ? engine::snr_text(p.snr_db, p.left_out, plot::kSnrDecimals) : "none", false},
   };
 }
 
@@ -256,7 +257,8 @@ void HistoryView::draw_experts(const PanelContext& context, ImVec2 size) {
   if (hover.inside) {
     const HistoryPoint p = model_.at(hover.column, hover.row);
     plot::read_out(context, fmt::format("step {}, expert {}", hover.column, hover.row),
-                   {{"SNR", p.rows > 0 ? plot::decibel_text(p.snr_db) : "no tokens"},
+                   {{"SNR", p.rows > 0 ? engine::snr_text(p.snr_db, p.left_out, plot::kSnrDecimals)
+                                       : "no tokens"},
                     {"saturated", plot::count_text(p.saturated)},
                     {"underflowed", plot::count_text(p.underflowed)}});
   }

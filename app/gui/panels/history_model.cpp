@@ -32,7 +32,8 @@ HistoryPoint HistoryModel::at(int step, int expert) const {
           .scale_wanted = static_cast<double>(history_->scale_wanted[i]),
           .saturated = history_->saturated[i],
           .underflowed = history_->underflowed[i],
-          .snr_db = history_->snr_db[i]};
+          .snr_db = history_->snr_db[i],
+          .left_out = history_->left_out[i]};
 }
 
 std::vector<double> HistoryModel::ring(int step, int expert) const {
@@ -59,13 +60,13 @@ std::vector<double> HistoryModel::log2_of(Figure figure, int expert) const {
 std::string HistoryModel::list() const {
   std::string text =
       "step\texpert\trows\tamax\thistory_amax\tscale_used\tscale_wanted\tsaturated\t"
-      "underflowed\tsnr_db\n";
+      "underflowed\tsnr_db\tleft_out\n";
   for (int step = 0; step < history_->steps; ++step) {
     for (int expert = 0; expert < history_->experts; ++expert) {
       const HistoryPoint p = at(step, expert);
-      text += fmt::format("{}\t{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{}\t{}\t{:.4f}\n", step,
+      text += fmt::format("{}\t{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{}\t{}\t{:.4f}\t{}\n", step,
                           expert, p.rows, p.amax, p.history_amax, p.scale_used, p.scale_wanted,
-                          p.saturated, p.underflowed, p.snr_db);
+                          p.saturated, p.underflowed, p.snr_db, p.left_out);
     }
   }
   return text;

@@ -21,6 +21,7 @@ struct HistoryPoint {
   std::uint64_t saturated = 0;
   std::uint64_t underflowed = 0;
   double snr_db = 0.0;  // NaN without tokens
+  std::uint64_t left_out = 0;
 };
 
 class HistoryModel {

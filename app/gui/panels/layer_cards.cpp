@@ -8,6 +8,7 @@
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/sorted_table.h"
+#include "engine/model/snr_words.h"
 
 namespace app {
 namespace {
@@ -99,9 +100,13 @@ void LayerView::draw_errors(const PanelContext& context, const Area& room) const
   if (hovered < 0) return;
   const ErrorBar& error = model_.errors()[static_cast<std::size_t>(hovered)];
   const engine::LayerTensorTraits& traits = engine::traits_of(error.tensor);
+  const engine::LayerTensorResult* y =
+      model_.run().result.expert_layer->find(engine::LayerTensor::Y);
   plot::read_out(context, fmt::format("{}: {}", traits.symbol, traits.meaning),
-                 {{"SNR of Y with it unquantized", plot::decibels(error.snr_db).text()},
-                  {"SNR of Y in the run", plot::decibels(model_.own_snr_db()).text()},
+                 {{"SNR of Y with it unquantized",
+                   engine::snr_text(error.snr_db, error.left_out, plot::kSnrDecimals)},
+                  {"SNR of Y in the run",
+                   y == nullptr ? "n/a" : engine::snr_text(y->error, plot::kSnrDecimals)},
                   {"gain", gain_text(error.gain_db) + " dB", theme.colors.accent}});
 }
 

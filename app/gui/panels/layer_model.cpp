@@ -208,7 +208,10 @@ void LayerModel::derive_errors(const engine::LayerResult& layer) {
   for (const engine::ErrorSource& source : layer.error_sources) {
     // Two exact results differ by nothing.
     const double gain = source.snr_db == own_snr_db_ ? 0.0 : source.snr_db - own_snr_db_;
-    errors_.push_back({.tensor = source.tensor, .snr_db = source.snr_db, .gain_db = gain});
+    errors_.push_back({.tensor = source.tensor,
+                       .snr_db = source.snr_db,
+                       .left_out = source.left_out,
+                       .gain_db = gain});
   }
   std::ranges::stable_sort(errors_, [](const ErrorBar& a, const ErrorBar& b) {
     return std::isnan(b.gain_db) ? !std::isnan(a.gain_db) : a.gain_db > b.gain_db;

@@ -63,7 +63,8 @@ struct LayerArrow {
 
 struct ErrorBar {
   engine::LayerTensor tensor = engine::LayerTensor::X;
-  double snr_db = 0.0;   // of Y with this tensor left unquantized
+  double snr_db = 0.0;  // of Y with this tensor left unquantized
+  std::uint64_t left_out = 0;
   double gain_db = 0.0;  // over the run's own; NaN where that is not known
 };
 

@@ -12,6 +12,7 @@
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/sorted_table.h"
+#include "engine/model/snr_words.h"
 
 namespace app {
 namespace {
@@ -19,7 +20,8 @@ namespace {
 /// Empty where it was not compared.
 std::string snr_of(const engine::LayerTensorResult& result) {
   return std::isnan(result.error.snr_db) ? std::string()
-                                         : plot::decibels(result.error.snr_db).text();
+                                         : plot::decibels(result.error.snr_db).text() +
+                                               (result.error.left_out() > 0 ? "*" : "");
 }
 
 float line_height(const Theme& theme) { return theme.fonts.label->FontSize + theme.px(3); }
@@ -277,8 +279,16 @@ void LayerView::draw_tensor(const PanelContext& context, const LayerTensorBox& b
   std::vector<plot::ReadOutLine> lines = {
       {"shape", fmt::format("{} x {}", plot::count_text(static_cast<std::uint64_t>(result.rows)),
                             plot::count_text(static_cast<std::uint64_t>(result.columns)))},
-      {"SNR", std::isnan(result.error.snr_db) ? "not compared" : snr_of(result),
+      {"SNR in the layer",
+       std::isnan(result.error.snr_db) && result.error.left_out() == 0
+           ? "not compared"
+           : engine::snr_text(result.error, plot::kSnrDecimals),
        theme.colors.accent}};
+  if (const engine::OperandStatistics* own =
+          engine::statistics_of(model_.run().result, result.tensor);
+      own != nullptr && own->elements > 0) {
+    lines.push_back({"SNR of quantizing it", engine::snr_text(*own, plot::kSnrDecimals)});
+  }
   if (!std::isnan(result.error.snr_db)) {
     lines.push_back({"max error", plot::number_text(result.error.max_abs_error)});
     lines.push_back({"rms of reference", plot::number_text(result.error.reference_rms)});

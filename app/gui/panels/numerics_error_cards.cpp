@@ -6,6 +6,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/numerics_panel.h"
+#include "engine/model/snr_words.h"
 
 namespace app {
 
@@ -13,9 +14,9 @@ std::string NumericsPanel::selected_note(int expert) const {
   const std::vector<engine::ExpertResult>& experts = model_.run().result.experts;
   if (expert < 0 || std::cmp_greater_equal(expert, experts.size())) return {};
   const engine::ExpertResult& one = experts[static_cast<std::size_t>(expert)];
-  const double snr = one.of(model_.product()).snr_db;
-  return fmt::format("expert {}: {} \u00b7 ", expert,
-                     one.rows == 0 ? "no rows" : plot::decibels(snr).text());
+  return fmt::format(
+      "expert {}: {} \u00b7 ", expert,
+      one.rows == 0 ? "no rows" : engine::snr_text(one.of(model_.product()), plot::kSnrDecimals));
 }
 
 CardSpec NumericsPanel::snr_card(const PanelContext& context) {
@@ -76,15 +77,18 @@ void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
     const engine::ExpertResult& expert =
         model_.run().result.experts[static_cast<std::size_t>(hovered)];
     const engine::ProductAccuracy& error = expert.of(model_.product());
-    const auto snr_text = [&expert](double snr) {
-      return expert.rows == 0 ? "no rows" : plot::decibels(snr).text();
+    const auto snr_text = [&expert](const auto& measured) {
+      return expert.rows == 0 ? "no rows" : engine::snr_text(measured, plot::kSnrDecimals);
     };
+    const engine::OperandExpert operand = model_.operand_expert(static_cast<std::size_t>(hovered));
     plot::read_out(
         context, fmt::format("expert {}", hovered),
         {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows))},
-         {std::string("SNR of ") + engine::output_name(model_.product()), snr_text(error.snr_db),
+         {std::string("SNR of ") + engine::output_name(model_.product()), snr_text(error),
           theme.colors.accent},
-         {"SNR of X", snr_text(expert.x_snr_db)},
+         {"SNR of quantizing " + model_.operand_name(), snr_text(operand)},
+         {"lost in quantizing it", plot::count_text(operand.lost),
+          operand.lost > 0 ? theme.colors.bad : 0},
          {"max error", plot::number_text(error.max_abs_error)},
          {"lost to overflow", plot::count_text(error.lost), error.lost > 0 ? theme.colors.bad : 0},
          {"rms of reference", plot::number_text(error.reference_rms)},
@@ -104,7 +108,8 @@ CardSpec NumericsPanel::errors_card(const PanelContext& context) {
   CardSpec spec{
       .id = "numerics.errors_card",
       .title = elements ? std::string("Elements")
-                        : fmt::format("Experts: {} and X", engine::output_name(model_.product())),
+                        : fmt::format("Experts: {} and operand {}",
+                                      engine::output_name(model_.product()), model_.operand_name()),
       .question = elements ? "What happens to a single number under this run's recipe?"
                            : "Error, saturation and underflow of every expert; a click on a "
                              "column sorts.",
@@ -124,8 +129,8 @@ CardSpec NumericsPanel::errors_card(const PanelContext& context) {
     return spec;
   }
   spec.measured =
-      "The chosen product of layer 0 against that of the unquantized operands; saturated and "
-      "underflowed count elements of X.";
+      "The chosen product of layer 0 against that of the unquantized operands; the SNR and the "
+      "counts of the chosen operand are of its quantization alone.";
   // Rows are in the order of experts: a row and its bar share one selection.
   table_.selected = context.view.expert;
   spec.table = {

@@ -70,7 +70,7 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
   const auto [column_first, column_last] = extent(hover.column, map.columns, map.source_columns);
   const bool folded = row_last - row_first > 1 || column_last - column_first > 1;
   const int expert = expert_at(map, static_cast<double>(row_first));
-  const bool per_tensor = engine::traits_of(model_.run().result.effective.recipe).per_tensor();
+  const bool per_tensor = engine::traits_of(model_.recipe()).per_tensor();
   std::vector<plot::ReadOutLine> lines;
   lines.push_back({"expert", expert < 0 ? "n/a" : std::to_string(expert)});
   const auto range_text = [](std::int64_t first, std::int64_t last, std::int64_t block) {

@@ -16,8 +16,10 @@ namespace app {
 
 namespace {
 
-/// The table's columns name the product. Only a product that lost elements has a column for them.
-std::vector<plot::Column> expert_error_columns(engine::Product product, bool lost) {
+/// The columns name the product; those of the operand, whose symbol the card's title has, do not.
+/// Only what lost elements has a column for them.
+std::vector<plot::Column> expert_error_columns(engine::Product product, bool lost,
+                                               bool operand_lost) {
   struct Titles {
     const char* snr;
     const char* tooltip;
@@ -32,12 +34,19 @@ std::vector<plot::Column> expert_error_columns(engine::Product product, bool los
       {"exp.", 26, true, "Number of the expert"},
       {"rows", 0, true, "Tokens routed to it"},
       {titles.snr, 38, true, titles.tooltip},
-      {"X dB", 38, true, "SNR of X in dB: dequantized X against X"},
+      {"op. dB", 38, true,
+       "SNR of quantizing the operand in dB: dequantized elements against themselves. * leaves out "
+       "elements that are or became infinite or NaN"},
       {"max err.", 50, true, "Largest absolute error of an element of the product"},
-      {"X ulp", 38, true,
-       "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
-      {"satur.", 38, true, "Elements of X above the format's largest value"},
-      {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
+      {"op. ulp", 38, true,
+       "Largest error of the operand in units in the last place of its codes: 0.5 is correct "
+       "rounding"},
+      {"satur.", 38, true, "Elements of the operand above the format's largest value"},
+      {"underfl.", 44, true, "Elements of the operand that were not zero and became zero"}};
+  if (operand_lost) {
+    columns.push_back({"op. lost", 44, true,
+                       "Finite elements of the operand whose codes decode to infinity or NaN"});
+  }
   if (lost) {
     columns.push_back({"lost", 34, true,
                        "Elements of the product that overflowed: infinite or NaN although the "
@@ -68,23 +77,6 @@ std::string recipe_text(const engine::Recipe& recipe) {
 bool is_linear_operand(engine::LayerTensor tensor) {
   return tensor == engine::LayerTensor::X || tensor == engine::LayerTensor::WUp ||
          tensor == engine::LayerTensor::DY;
-}
-
-std::string operand_name(engine::LayerTensor operand, engine::StepKind step) {
-  if (step == engine::StepKind::Linear && operand == engine::LayerTensor::WUp) return "W";
-  return std::string(engine::traits_of(operand).symbol);
-}
-
-std::vector<engine::LayerTensor> operands_of(const engine::RunResult& result) {
-  std::vector<engine::LayerTensor> operands;
-  for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
-    const auto tensor = static_cast<engine::LayerTensor>(i);
-    const engine::LayerTensorTraits& traits = engine::traits_of(tensor);
-    if (!traits.operand || (traits.backward && !result.backward)) continue;
-    if (!result.expert_layer && !is_linear_operand(tensor)) continue;
-    operands.push_back(tensor);
-  }
-  return operands;
 }
 
 const engine::OperandStatistics& NumericsModel::statistics() const {
@@ -142,10 +134,32 @@ std::int64_t NumericsModel::operand_row(double source_row) const {
   });
 }
 
+const engine::LayerTensorResult* NumericsModel::in_layer() const {
+  const auto& layer = run_->result.expert_layer;
+  return layer ? layer->find(operand_) : nullptr;
+}
+
+engine::OperandExpert NumericsModel::operand_expert(std::size_t expert) const {
+  if (expert < statistics().experts.size()) return statistics().experts[expert];
+  engine::OperandExpert one;
+  if (operand_ != engine::LayerTensor::X || expert >= run_->result.experts.size()) return one;
+  // Of a recording that has them of X alone.
+  const engine::ExpertResult& x = run_->result.experts[expert];
+  if (x.rows == 0) return one;
+  one.rows = x.rows;
+  one.snr_db = x.x_snr_db;
+  one.max_ulp = x.x_max_ulp;
+  one.saturated = x.saturated;
+  one.underflowed = x.underflowed;
+  return one;
+}
+
 void NumericsModel::derive_experts(const Theme& theme) {
   snr_bars_.clear();
   expert_rows_.clear();
-  const auto decibel = [](double value) { return plot::Cell{plot::decibel_text(value), value}; };
+  const auto snr = [&theme](double db, std::uint64_t left_out) {
+    return plot::snr_cell(db, left_out, theme.colors.warn);
+  };
   const auto count = [&theme](std::uint64_t value) {
     return plot::Cell{plot::count_text(value), static_cast<double>(value),
                       value > 0 ? theme.colors.warn : theme.colors.dim_text};
@@ -153,10 +167,13 @@ void NumericsModel::derive_experts(const Theme& theme) {
   const std::vector<engine::ExpertResult>& experts = run_->result.experts;
   const bool lost = std::ranges::any_of(
       experts, [this](const auto& expert) { return expert.of(product_).lost > 0; });
-  expert_columns_ = expert_error_columns(product_, lost);
+  const bool operand_lost = std::ranges::any_of(
+      statistics().experts, [](const engine::OperandExpert& one) { return one.lost > 0; });
+  expert_columns_ = expert_error_columns(product_, lost, operand_lost);
   for (std::size_t i = 0; i < experts.size(); ++i) {
     const engine::ExpertResult& expert = experts[i];
     const engine::ProductAccuracy& error = expert.of(product_);
+    const engine::OperandExpert operand = operand_expert(i);
     snr_bars_.push_back({.value = error.snr_db,
                          .companion = static_cast<double>(expert.rows),
                          .color = theme.colors.accent,
@@ -165,13 +182,14 @@ void NumericsModel::derive_experts(const Theme& theme) {
         {.cells = {{std::to_string(i), static_cast<double>(i)},
                    {plot::count_text(static_cast<std::uint64_t>(expert.rows)),
                     static_cast<double>(expert.rows), expert.rows == 0 ? theme.colors.dim_text : 0},
-                   decibel(expert.rows == 0 ? std::nan("") : error.snr_db),
-                   decibel(expert.rows == 0 ? std::nan("") : expert.x_snr_db),
+                   snr(expert.rows == 0 ? std::nan("") : error.snr_db, error.left_out()),
+                   snr(operand.snr_db, operand.left_out()),
                    {plot::number_text(error.max_abs_error), error.max_abs_error},
-                   {std::isnan(expert.x_max_ulp) ? "" : plot::number_text(expert.x_max_ulp),
-                    expert.x_max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
-                   count(expert.saturated),
-                   count(expert.underflowed)}});
+                   {std::isnan(operand.max_ulp) ? "" : plot::number_text(operand.max_ulp),
+                    operand.max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
+                   count(operand.saturated),
+                   count(operand.underflowed)}});
+    if (operand_lost) expert_rows_.back().cells.push_back(count(operand.lost));
     if (lost) expert_rows_.back().cells.push_back(count(error.lost));
     if (expert.rows == 0) snr_bars_.back().value = std::nan("");
     if (expert.rows == 0) snr_bars_.back().outside = false;

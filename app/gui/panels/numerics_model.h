@@ -17,10 +17,6 @@ namespace app {
 
 /// A step reads these; of a linear step W is the Wup of an expert layer.
 bool is_linear_operand(engine::LayerTensor tensor);
-/// Its symbol, which names it in sentences.
-std::string operand_name(engine::LayerTensor operand, engine::StepKind step);
-/// Those of a run in the order of the step; the gradients only of one with a backward pass.
-std::vector<engine::LayerTensor> operands_of(const engine::RunResult& result);
 
 class NumericsModel {
  public:
@@ -31,12 +27,16 @@ class NumericsModel {
 
   const profiling::RecordedRun& run() const { return *run_; }
   const engine::OperandStatistics& statistics() const;
+  /// Of the operand on screen; NaN and zeros where the recording has no such numbers.
+  engine::OperandExpert operand_expert(std::size_t expert) const;
+  /// What the tensors of a layer that are quantized have besides: null for a linear step.
+  const engine::LayerTensorResult* in_layer() const;
   std::uint64_t run_generation() const { return run_generation_; }
   /// Identifies the content: changes with the run and the operand.
   std::uint64_t generation() const { return generation_; }
   engine::LayerTensor operand() const { return operand_; }
   std::string operand_name() const {
-    return app::operand_name(operand_, run_->result.effective.step);
+    return std::string(engine::tensor_symbol(run_->result.effective.step, operand_));
   }
   /// That quantized it: the projections of an expert layer may have different ones.
   const engine::Recipe& recipe() const { return recipe_; }

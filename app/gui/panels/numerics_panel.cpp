@@ -36,7 +36,7 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   // What a linear step or one without a backward pass lacks is hidden, and the choice is kept for
   // the next run that has it.
   const bool backward = view.run->result.backward;
-  const std::vector<engine::LayerTensor> operands = operands_of(view.run->result);
+  const std::vector<engine::LayerTensor> operands = engine::operands_of(view.run->result);
   const bool has = std::ranges::find(operands, operand_) != operands.end();
   const engine::LayerTensor operand = has ? operand_ : engine::LayerTensor::X;
   const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
@@ -62,13 +62,31 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
   const std::string name = model_.operand_name();
   std::vector<Figure> figures;
   const bool exact = std::isinf(statistics.snr_db) && statistics.snr_db > 0.0;
-  figures.push_back({.id = "numerics.snr",
-                     .label = fmt::format("SNR of {}", name),
-                     .value = plot::decibels(statistics.snr_db),
-                     .note = fmt::format("n {}", plot::si_text(elements)),
-                     .tooltip = exact ? "Every finite element came back exactly"
-                                      : "10 log10 of the sum of squares over the sum of squared "
-                                        "errors, finite elements"});
+  figures.push_back(
+      {.id = "numerics.snr",
+       .label = fmt::format("SNR of quantizing {}", name),
+       .value = plot::decibels(statistics.snr_db),
+       .note = statistics.left_out() == 0
+                   ? fmt::format("n {}", plot::si_text(elements))
+                   : fmt::format("{} left out of {}", plot::count_text(statistics.left_out()),
+                                 plot::si_text(elements)),
+       .tooltip = exact ? "Every finite element came back exactly"
+                        : "10 log10 of the sum of squares over the sum of squared "
+                          "errors of this quantization alone. Elements that are or "
+                          "became infinite or NaN are left out",
+       .color = statistics.left_out() > 0 ? theme.colors.warn : 0});
+  if (const engine::LayerTensorResult* layer = model_.in_layer();
+      layer != nullptr && !std::isnan(layer->error.snr_db)) {
+    figures.push_back(
+        {.id = "numerics.layer_snr",
+         .label = fmt::format("SNR of {} in the layer", name),
+         .value = plot::decibels(layer->error.snr_db),
+         .note = layer->error.left_out() == 0
+                     ? std::string()
+                     : fmt::format("{} left out", plot::count_text(layer->error.left_out())),
+         .tooltip = "Against the same tensor of a layer that computes in FP32 from the unquantized "
+                    "operands: what the step lost before this tensor counts too, as on Layer"});
+  }
   if (const double typical = statistics.median_block_snr_db; !std::isnan(typical)) {
     figures.push_back({.id = "numerics.typical_snr",
                        .label = "typical SNR",
@@ -89,6 +107,14 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
        .note = plot::share_text(static_cast<double>(statistics.underflowed), elements),
        .tooltip = "Elements that were not zero and became zero",
        .color = statistics.underflowed > 0 ? theme.colors.warn : 0});
+  if (statistics.lost > 0) {
+    figures.push_back({.id = "numerics.lost",
+                       .label = "lost",
+                       .value = {plot::count_text(statistics.lost), ""},
+                       .note = plot::share_text(static_cast<double>(statistics.lost), elements),
+                       .tooltip = "Finite elements whose codes decode to infinity or NaN",
+                       .color = theme.colors.bad});
+  }
   figures.push_back(
       {.id = "numerics.scales",
        .label = "scales",
@@ -116,13 +142,13 @@ void NumericsPanel::draw_operand_selector(const PanelContext& context, float wid
   engine::RunResult with_gradients;  // every operand that this step may have
   with_gradients.backward = true;
   if (result.expert_layer) with_gradients.expert_layer.emplace();
-  const std::vector<engine::LayerTensor> offered = operands_of(with_gradients);
+  const std::vector<engine::LayerTensor> offered = engine::operands_of(with_gradients);
   std::vector<std::string> items;
   std::vector<controls::Options> options;
   int index = 0;
   for (const engine::LayerTensor operand : offered) {
     if (operand == model_.operand()) index = static_cast<int>(items.size());
-    std::string item = operand_name(operand, step);
+    std::string item(engine::tensor_symbol(step, operand));
     if (step == engine::StepKind::Linear && operand == engine::LayerTensor::X) {
       item += " activations";
     }

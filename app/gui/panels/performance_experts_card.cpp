@@ -7,8 +7,8 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
-#include "engine/model/recipe_traits.h"
 
 namespace app {
 
@@ -127,7 +127,7 @@ EmptyState PerformancePanel::no_experts(const PanelContext& context) const {
     engine::RunRequest request = context.view.requested;
     request.measure.isolated = true;
     // Only quantize kernels leave stamps.
-    request.measure.stamps = engine::traits_of(request.recipe).quantizes();
+    request.measure.stamps = engine::inapplicable_reason("measure.stamps", request).empty();
     context.commands.push_back(EditRequest{request});
     context.commands.push_back(Action::Run);
   };

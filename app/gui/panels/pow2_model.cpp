@@ -22,7 +22,9 @@ double lost(double free, double pow2) {
   return std::isfinite(free) && std::isfinite(pow2) ? free - pow2 : profiling::kNaN;
 }
 
-plot::Cell decibel(double value) { return {plot::decibel_text(value), value}; }
+plot::Cell decibel(double value, std::uint64_t left_out = 0, ImU32 warning = 0) {
+  return plot::snr_cell(value, left_out, warning);
+}
 
 plot::Cell binades(const engine::RangeWaste* waste, double value) {
   if (waste == nullptr || waste->scales == 0) return {"n/a", profiling::kNaN};
@@ -121,14 +123,15 @@ void Pow2Model::set(Comparison comparison, Scaling scaling, const Theme& theme) 
                       .low = known ? pow2.waste.mean : 0.0,
                       .high = known ? pow2.waste.max : 0.0,
                       .color = theme.colors.warn});
-    rows_.push_back({.cells = {{std::to_string(i), static_cast<double>(i)},
-                               {plot::count_text(static_cast<std::uint64_t>(pow2.rows)),
-                                static_cast<double>(pow2.rows)},
-                               binades(&pow2.waste, pow2.waste.mean),
-                               binades(&pow2.waste, pow2.waste.max),
-                               decibel(free),
-                               decibel(snr),
-                               decibel(lost(free, snr))}});
+    rows_.push_back(
+        {.cells = {{std::to_string(i), static_cast<double>(i)},
+                   {plot::count_text(static_cast<std::uint64_t>(pow2.rows)),
+                    static_cast<double>(pow2.rows)},
+                   binades(&pow2.waste, pow2.waste.mean),
+                   binades(&pow2.waste, pow2.waste.max),
+                   decibel(free, twin ? pair_.free->experts[i].left_out() : 0, theme.colors.warn),
+                   decibel(snr, pow2.left_out(), theme.colors.warn),
+                   decibel(lost(free, snr))}});
   }
 }
 

@@ -98,6 +98,16 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   return bottom + theme.px(kGap);
 }
 
+namespace {
+
+/// What the SNR beside it does not count.
+std::string left_out_note(const engine::QuantizationReport* report) {
+  if (report == nullptr || report->statistics.left_out() == 0) return {};
+  return fmt::format("{} left out", plot::count_text(report->statistics.left_out()));
+}
+
+}  // namespace
+
 void Pow2View::draw_figures(const PanelContext& context, float width) {
   const Pow2Pair& pair = model_.pair();
   const engine::RangeWaste waste = pair.pow2 != nullptr ? pair.pow2->waste : engine::RangeWaste{};
@@ -125,12 +135,14 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                  {.id = "pow2.free_snr",
                   .label = "SNR, FP32 scales",
                   .value = plot::decibels(free_db),
+                  .note = left_out_note(pair.free),
                   .tooltip = recipe.chooses_pow2()
                                  ? std::string(kPairMethod)
                                  : fmt::format("{} scales are always powers of two", recipe.title)},
                  {.id = "pow2.pow2_snr",
                   .label = "SNR, power-of-two scales",
                   .value = plot::decibels(pow2_db),
+                  .note = left_out_note(pair.pow2),
                   .tooltip = kPairMethod},
                  {.id = "pow2.lost",
                   .label = "SNR lost",

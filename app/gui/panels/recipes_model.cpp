@@ -11,6 +11,7 @@
 #include "engine/model/median_interval.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
+#include "engine/model/snr_words.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -20,7 +21,10 @@ using engine::ScaleNumber;
 
 const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
-    {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
+    {"SNR dB", 52, true,
+     "10 log10 of the sum of squares over the sum of squared errors. * leaves out elements that "
+     "are "
+     "or became infinite or NaN"},
     {"typical dB", 62, true, kTypicalError},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
@@ -115,7 +119,8 @@ void RecipesModel::derive_rows(const Theme& theme) {
     const double median = engine::median_of(report->times_ns);
     const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
     const bool timed = std::isfinite(of_copy);
-    row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db});
+    row.cells.push_back(
+        plot::snr_cell(statistics.snr_db, statistics.left_out(), theme.colors.warn));
     row.cells.push_back(
         {plot::decibel_text(statistics.median_block_snr_db), statistics.median_block_snr_db});
     row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
@@ -127,7 +132,9 @@ void RecipesModel::derive_rows(const Theme& theme) {
     row.cells.push_back({plot::duration_text(median), median});
     row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy});
     row.tooltip = fmt::format(
-        "{}\n{} codes and {} bytes of scales for {} elements\nlargest relative error {}\n{}", name,
+        "{}\nSNR {}\n{} codes and {} bytes of scales for {} elements\nlargest relative error "
+        "{}\n{}",
+        name, engine::snr_text(statistics, plot::kSnrDecimals),
         plot::count_text(static_cast<std::uint64_t>(report->code_bytes)),
         plot::count_text(static_cast<std::uint64_t>(report->scale_bytes)),
         plot::count_text(statistics.elements), plot::number_text(report->max_relative_error),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/snr_words.h"
 
 namespace app {
 namespace {
@@ -37,8 +38,17 @@ std::string figure_or(double value, const char* missing, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : std::string(missing);
 }
 
-std::string snr_text(double snr_db) {
-  return std::isnan(snr_db) ? "not measured" : plot::decibels(snr_db).text();
+/// "12.3 us (n 4)", "not run"; where micro-batches in flight share the time, none.
+std::string time_text(const engine::RecordedStep& step, bool with_number) {
+  if (step.visits == 0) return "not run";
+  const std::string time =
+      std::isfinite(step.median_ns) ? plot::duration_text(step.median_ns) : "not timed alone";
+  return with_number ? fmt::format("{} (n {})", time, step.visits) : time;
+}
+
+std::string snr_text(double snr_db, std::uint64_t left_out) {
+  if (std::isnan(snr_db) && left_out == 0) return "not measured";
+  return engine::snr_text(snr_db, left_out, plot::kSnrDecimals);
 }
 
 /// What a line of the strip shows of a step.
@@ -138,7 +148,7 @@ void RecordedStepsCards::fill_rows(const Theme& theme) {
     row.tooltip = slow ? "One of the slowest" : "";
     row.cells = {
         cell(fmt::to_string(step.step), static_cast<double>(step.step)),
-        cell(step.visits > 0 ? plot::duration_text(step.median_ns) : "not run", step.median_ns),
+        cell(time_text(step, false), step.median_ns),
         cell(plot::count_text(static_cast<std::uint64_t>(step.rows)),
              static_cast<double>(step.rows)),
         cell(figure_or(step.imbalance, "no rows", 2), step.imbalance),
@@ -209,7 +219,9 @@ CardSpec RecordedStepsCards::strip(const PanelContext& context) {
                   ". Iteration i had the splits of step i, counted round the end; a step's time "
                   "is the median of its iterations. Imbalance: the largest split over the mean "
                   "split. SNR of Y: " +
-                  recording_->numerics + ". Hatched: not run.",
+                  recording_->numerics +
+                  ". Hatched: not run. A line at the foot: it ran, in flight with other "
+                  "micro-batches, so that it has no time of its own.",
       .list = [this] { return list(); },
       .empty = [this] { return nothing(); },
       .draw = [this, &context](const Area& room) { draw_strip(context, room); },
@@ -259,7 +271,12 @@ void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& roo
     const engine::RecordedStep& step = steps()[static_cast<std::size_t>(i)];
     const float left = frame.x().to_pixel(i - 0.5 + gap);
     const float right = std::max(frame.x().to_pixel(i + 0.5 - gap), left + 1.0F);
-    if (step.visits == 0 || !std::isfinite(step.median_ns)) {
+    if (step.visits > 0 && !std::isfinite(step.median_ns)) {
+      draw->AddRectFilled(ImVec2(left, frame.max().y - theme.px(3)), ImVec2(right, frame.max().y),
+                          plot::faded(theme.colors.accent, 0.55F));
+      continue;
+    }
+    if (step.visits == 0) {
       plot::draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, frame.max().y),
                        theme.colors.line, theme.px(5));
       continue;
@@ -286,13 +303,10 @@ void RecordedStepsCards::draw_strip_read_out(const PanelContext& context, int in
   const engine::RecordedStep& step = steps()[static_cast<std::size_t>(index)];
   const Theme& theme = context.theme;
   std::vector<plot::ReadOutLine> lines = {
-      {"time",
-       step.visits > 0 ? fmt::format("{} (n {})", plot::duration_text(step.median_ns), step.visits)
-                       : std::string("not run"),
-       theme.colors.accent, step.median_ns},
+      {"time", time_text(step, true), theme.colors.accent, step.median_ns},
       {"rows", plot::count_text(static_cast<std::uint64_t>(step.rows))},
       {"imbalance", figure_or(step.imbalance, "no rows", 2), theme.colors.warn, step.imbalance},
-      {"SNR of Y", snr_text(step.y_snr_db), theme.colors.good, step.y_snr_db}};
+      {"SNR of Y", snr_text(step.y_snr_db, step.y_left_out), theme.colors.good, step.y_snr_db}};
   if (step.dropped > 0) {
     lines.push_back(
         {"without an expert", plot::count_text(static_cast<std::uint64_t>(step.dropped))});
@@ -305,7 +319,8 @@ CardSpec RecordedStepsCards::table() {
       .id = "performance.step_table_card",
       .title = "Slowest steps",
       .question = "Which steps take longest? A click on a row chooses the step.",
-      .note = fmt::format("the slowest {} are marked", slowest_),
+      .note = slowest_ == 0 ? std::string("no step has a time of its own")
+                            : fmt::format("the slowest {} are marked", slowest_),
       .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
       .table = {.id = "##performance.step_table",
                 .columns = kStepColumns,
@@ -324,15 +339,14 @@ CardSpec RecordedStepsCards::table() {
 
 std::string RecordedStepsCards::step_note() const {
   const engine::RecordedStep& step = chosen();
-  std::string note = fmt::format(
-      "{} rows, imbalance {}, {}", plot::count_text(static_cast<std::uint64_t>(step.rows)),
-      figure_or(step.imbalance, "none", 2),
-      step.visits > 0 ? fmt::format("{} (n {})", plot::duration_text(step.median_ns), step.visits)
-                      : std::string("not run"));
+  std::string note = fmt::format("{} rows, imbalance {}, {}",
+                                 plot::count_text(static_cast<std::uint64_t>(step.rows)),
+                                 figure_or(step.imbalance, "none", 2), time_text(step, true));
   if (count() == 1) return note;  // its numerics are those of the run
-  note += ", SNR of Y " + snr_text(step.y_snr_db);
+  note += ", SNR of Y " + snr_text(step.y_snr_db, step.y_left_out);
   if (backward_) {
-    note += fmt::format(", dX {}, dW {}", snr_text(step.dx_snr_db), snr_text(step.dw_snr_db));
+    note += fmt::format(", dX {}, dW {}", snr_text(step.dx_snr_db, step.dx_left_out),
+                        snr_text(step.dw_snr_db, step.dw_left_out));
   }
   return note;
 }

@@ -39,6 +39,7 @@ std::string count_text(std::uint64_t value);
 std::string bytes_text(std::uint64_t bytes);
 /// "132", "132 x 2", "132 x 2 x 4": a grid of blocks, or a block of threads.
 std::string extent_text(std::uint32_t x, std::uint32_t y, std::uint32_t z);
+inline constexpr int kSnrDecimals = 1;  // for engine::snr_text()
 /// A ratio of powers: "41.2" and "dB"; without the unit where decibel_text() is a word.
 Quantity decibels(double decibel);
 /// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.

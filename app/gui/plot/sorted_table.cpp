@@ -8,10 +8,18 @@
 #include <numeric>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/snr_words.h"
 
 namespace app::plot {
+
+Cell snr_cell(double snr_db, std::uint64_t left_out, ImU32 warning) {
+  if (left_out == 0) return {decibel_text(snr_db), snr_db};
+  return {decibel_text(snr_db) + "*", snr_db, warning,
+          engine::snr_text(snr_db, left_out, kSnrDecimals)};
+}
 namespace {
 
 std::string csv_quoted(std::string_view field) {

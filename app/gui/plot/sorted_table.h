@@ -30,6 +30,9 @@ struct Cell {
   ImU32 color = 0;     // 0 = the default
   std::string full{};  // in text and CSV; empty = as shown
 };
+/// "20.9"; one that leaves elements out is "20.9*" in this colour, and says how many where it is
+/// copied.
+Cell snr_cell(double snr_db, std::uint64_t left_out, ImU32 warning);
 
 struct TableRow {
   std::vector<Cell> cells;

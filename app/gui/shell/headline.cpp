@@ -115,12 +115,16 @@ std::vector<HeadlineFigure> figures(const engine::RunResult& result,
     }
   }
   if (const int worst = worst_expert(result.experts); worst >= 0) {
-    const double snr = result.experts[static_cast<std::size_t>(worst)].fprop.snr_db;
+    const engine::ProductAccuracy& error = result.experts[static_cast<std::size_t>(worst)].fprop;
+    const double snr = error.snr_db;
     list.push_back(
         {.id = "headline.snr",
          .value = snr == std::numeric_limits<double>::infinity() ? "exact" : three_digits(snr),
          .unit = snr == std::numeric_limits<double>::infinity() ? "" : "dB",
-         .label = fmt::format("SNR of Y, worst expert ({})", worst),
+         .label =
+             fmt::format("SNR of Y, worst expert ({}){}", worst,
+                         error.left_out() == 0 ? std::string()
+                                               : fmt::format(", {} left out", error.left_out())),
          .tooltip = "Product of layer 0 against the product of the unquantized operands: "
                     "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",
          .color = snr < 15 ? colors.warn : colors.text,

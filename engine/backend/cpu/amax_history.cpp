@@ -179,8 +179,8 @@ class HistorySteps {
       out_.scale_wanted.push_back(tokens ? wanted_scale(history_[expert]) : kNone);
       out_.saturated.push_back(sums[expert].saturated);
       out_.underflowed.push_back(sums[expert].underflowed);
-      out_.snr_db.push_back(tokens ? snr_db(sums[expert].signal, sums[expert].noise)
-                                   : static_cast<double>(kNone));
+      out_.snr_db.push_back(tokens ? snr_db(sums[expert]) : static_cast<double>(kNone));
+      out_.left_out.push_back(sums[expert].lost + sums[expert].undefined);
     }
     const int length = recipe_.delayed.history_length;
     for (int row = 0; row < out_.ring_rows; ++row) {

@@ -114,10 +114,13 @@ class Statistics {
           folds_[index_of(tensor)].statistics(rowwise(tensor).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const ProductAccuracy y = product_accuracy(source_errors_[i]);
       own.error_sources.push_back(
-          {.tensor = sources_[i], .snr_db = product_accuracy(source_errors_[i]).snr_db});
+          {.tensor = sources_[i], .snr_db = y.snr_db, .left_out = y.left_out()});
     }
-    own.unquantized_snr_db = product_accuracy(unquantized_error_).snr_db;
+    const ProductAccuracy unquantized = product_accuracy(unquantized_error_);
+    own.unquantized_snr_db = unquantized.snr_db;
+    own.unquantized_left_out = unquantized.left_out();
   }
 
  private:

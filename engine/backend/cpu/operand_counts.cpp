@@ -17,9 +17,13 @@ GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertEleme
   for (std::int64_t i = 0; i < expert.rows * stage.plan().columns; ++i) {
     const double x = element_value(stage.plan().element, expert.elements, i);
     const double y = value_of(stage.plan().recipe.high_precision, rounded[i]);
-    if (std::isfinite(x)) sums.saturated += std::isfinite(y) ? 0 : 1;
+    const bool lost = std::isfinite(x) && !std::isfinite(y);
+    sums.saturated += lost ? 1 : 0;
+    sums.lost += lost ? 1 : 0;
+    sums.undefined += std::isfinite(x) ? 0 : 1;
     sums.underflowed += x != 0.0 && y == 0.0 ? 1 : 0;
     if (!std::isfinite(x) || !std::isfinite(y)) continue;
+    ++sums.elements;
     sums.signal += x * x;
     sums.noise += (x - y) * (x - y);
   }
@@ -31,6 +35,7 @@ GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertEleme
 OperandStatistics OperandFold::statistics(const ScaleArrays& scales) const {
   OperandStatistics folded = fold_statistics(counts, scales);
   folded.median_block_snr_db = blocks.median_db();
+  folded.experts = operand_experts(counts, scales.splits, scales.scales != nullptr);
   return folded;
 }
 

@@ -419,8 +419,8 @@ class CudaRun {
   Status measure_steps() {
     if (!result_.recording) return {};
     RecordedRouting& recording = *result_.recording;
-    const StepsToMeasure wanted =
-        steps_to_measure(request_.measure, recording, static_cast<int>(result_.iterations.size()));
+    const StepsToMeasure wanted = steps_to_measure(
+        request_.measure, recording, static_cast<int>(result_.iterations.size()), in_flight());
     recording.numerics = wanted.words;
     if (wanted.steps == 0) return {};
     enter(Stage::Check, kMeasuredShare);

@@ -178,17 +178,14 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
                .effective = "as requested, hazardous",
                .reason = recipe.sentence});
     }
-    // Products of both projections share.
-    RunRequest sharing = effective;
-    sharing.recipe = linear.recipe;
-    const Verdict workspace = workspace_support(effective.workspace, sharing, capability);
-    // Run as requested: the user may want to see it fail. The replay checks will report it.
-    if (workspace.support == Support::Hazardous) {
-      deviate({.field = "workspace",
-               .requested = "several products per workspace",
-               .effective = "as requested, hazardous",
-               .reason = workspace.sentence});
-    }
+  }
+  const Verdict workspace = workspace_support(effective.workspace, effective, capability);
+  // Run as requested: the user may want to see it fail. The replay checks will report it.
+  if (workspace.support == Support::Hazardous) {
+    deviate({.field = "workspace",
+             .requested = "several products per workspace",
+             .effective = "as requested, hazardous",
+             .reason = workspace.sentence});
   }
   if (launch.support == Support::Hazardous) {
     deviate({.field = "launch",
@@ -276,6 +273,7 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
     for (StepConfig* config : {&plan.layer->up, &plan.layer->down}) {
       RunRequest part = request;
       part.recipe = config->recipe;
+      part.expert_layer.mixed_recipes = false;  // each projection's own products decide
       config->captured_apart = apart;
       config->pooled_workspaces = apart && workspaces_may_be_shared(part, capability);
     }

@@ -115,6 +115,9 @@ TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
             expect_close(gpu.sums[g].noise, cpu.sums[g].noise);
             EXPECT_EQ(gpu.sums[g].saturated, cpu.sums[g].saturated) << g;
             EXPECT_EQ(gpu.sums[g].underflowed, cpu.sums[g].underflowed) << g;
+            EXPECT_EQ(gpu.sums[g].elements, cpu.sums[g].elements) << g;
+            EXPECT_EQ(gpu.sums[g].lost, cpu.sums[g].lost) << g;
+            EXPECT_EQ(gpu.sums[g].undefined, cpu.sums[g].undefined) << g;
             EXPECT_EQ(gpu.sums[g].max_ulp, cpu.sums[g].max_ulp) << g;
           }
           ASSERT_EQ(gpu.losses.size(), cpu.losses.size());
@@ -160,6 +163,7 @@ TEST_F(DiagnosticsGpu, ProductErrorEqualsTheTwin) {
       EXPECT_EQ(gpu[g].max_abs_error, cpu[g].max_abs_error) << g;
       EXPECT_EQ(gpu[g].elements, cpu[g].elements) << g;
       EXPECT_EQ(gpu[g].lost, cpu[g].lost) << g;
+      EXPECT_EQ(gpu[g].undefined, cpu[g].undefined) << g;
     }
   }
 }

@@ -145,6 +145,9 @@ void compare(const Case& tested) {
     EXPECT_NEAR(gpu.sums[g].noise, cpu.sums[g].noise, std::fabs(cpu.sums[g].noise) * 1e-9);
     EXPECT_EQ(gpu.sums[g].saturated, cpu.sums[g].saturated) << g;
     EXPECT_EQ(gpu.sums[g].underflowed, cpu.sums[g].underflowed) << g;
+    EXPECT_EQ(gpu.sums[g].elements, cpu.sums[g].elements) << g;
+    EXPECT_EQ(gpu.sums[g].lost, cpu.sums[g].lost) << g;
+    EXPECT_EQ(gpu.sums[g].undefined, cpu.sums[g].undefined) << g;
     EXPECT_EQ(gpu.sums[g].max_ulp, cpu.sums[g].max_ulp) << g;
   }
   for (std::size_t i = 0; i < cpu.losses.size(); ++i) {

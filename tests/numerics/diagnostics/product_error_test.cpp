@@ -25,6 +25,7 @@ TEST(ProductError, AgreesWithPlainLoopsAndSkipsNonFiniteValuesOfEitherSide) {
     const double exact = tests::input_value(reference, element);
     kernels::GroupProductError& sums = expected[static_cast<std::size_t>(g)];
     if (!std::isfinite(y) && std::isfinite(exact)) ++sums.lost;
+    if (!std::isfinite(exact)) ++sums.undefined;
     if (!std::isfinite(y) || !std::isfinite(exact)) return;
     sums.reference_squares += exact * exact;
     sums.error_squares += (y - exact) * (y - exact);
@@ -43,6 +44,7 @@ TEST(ProductError, AgreesWithPlainLoopsAndSkipsNonFiniteValuesOfEitherSide) {
     EXPECT_EQ(errors[g].max_abs_error, expected[g].max_abs_error);
     EXPECT_EQ(errors[g].elements, expected[g].elements);
     EXPECT_EQ(errors[g].lost, expected[g].lost);
+    EXPECT_EQ(errors[g].undefined, expected[g].undefined);
   }
 }
 
@@ -54,7 +56,8 @@ TEST(ProductError, Accumulates) {
                                   .error_squares = 2.0,
                                   .max_abs_error = 9.0,
                                   .elements = 4,
-                                  .lost = 7};
+                                  .lost = 7,
+                                  .undefined = 3};
   kernels::product_error_cpu({.product = product.data(),
                               .reference = reference.data(),
                               .row_offsets = offsets.data(),
@@ -67,6 +70,7 @@ TEST(ProductError, Accumulates) {
   EXPECT_EQ(sums.max_abs_error, 9.0);
   EXPECT_EQ(sums.elements, 20U);
   EXPECT_EQ(sums.lost, 7U);
+  EXPECT_EQ(sums.undefined, 3U);
 }
 
 }  // namespace

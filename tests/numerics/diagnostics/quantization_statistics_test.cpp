@@ -52,6 +52,7 @@ Statistics naive(const tests::Operand& operand, bool quantized) {
         const double y = quantized ? tests::dequantized_value(operand, g, row, column) : x;
         count_naively(x, result.before);
         count_naively(y, result.after);
+        ++(!std::isfinite(x) ? sums.undefined : !std::isfinite(y) ? sums.lost : sums.elements);
         if (std::isfinite(x) && std::isfinite(y)) {
           sums.signal += x * x;
           sums.noise += (x - y) * (x - y);
@@ -106,6 +107,9 @@ void expect_equal(const Statistics& actual, const Statistics& expected) {
     EXPECT_NEAR(actual.sums[g].noise, expected.sums[g].noise, expected.sums[g].noise * 1e-11);
     EXPECT_EQ(actual.sums[g].saturated, expected.sums[g].saturated);
     EXPECT_EQ(actual.sums[g].underflowed, expected.sums[g].underflowed);
+    EXPECT_EQ(actual.sums[g].elements, expected.sums[g].elements);
+    EXPECT_EQ(actual.sums[g].lost, expected.sums[g].lost);
+    EXPECT_EQ(actual.sums[g].undefined, expected.sums[g].undefined);
     EXPECT_FLOAT_EQ(actual.sums[g].max_ulp, expected.sums[g].max_ulp);
   }
 }

@@ -109,6 +109,16 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
     }
     EXPECT_GT(changes, 30);
   }
+  RunRequest mixed = layer;
+  mixed.recipe.scaling = engine::Scaling::None;
+  mixed.expert_layer.down_scaling = engine::Scaling::Block;
+  EXPECT_THAT(summary_of(mixed), ::testing::HasSubstr("up BF16, down FP8 block E4M3"));
+  mixed.recipe.activation_format = engine::Fp8Format::E5m2;
+  EXPECT_THAT(summary_of(mixed), ::testing::HasSubstr("up BF16, down FP8 block E5M2"));
+  RunRequest timed = base;
+  timed.launch.median_within = 1.0;
+  timed.launch.time_limit_s = 2.5;
+  EXPECT_THAT(summary_of(timed), ::testing::HasSubstr("Time limit, s 2.5"));
   RunRequest file = base;
   file.activations = engine::FileInput{.path = "/data/acts.safetensors", .tensor = "mlp.x"};
   EXPECT_THAT(summary_of(file), ::testing::StartsWith("X acts.safetensors:mlp.x · "));

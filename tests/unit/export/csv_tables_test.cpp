@@ -111,7 +111,15 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
                    {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
   layer.tensors[0].saved_bytes = 512;
   layer.tensors[0].error.snr_db = 31.5;
-  session.runs[1].result.activated.before = {.first_bin = 500, .counts = {3, 4}};
+  engine::OperandStatistics& a = session.runs[1].result.activated;
+  a.before = {.first_bin = 500, .counts = {3, 4}};
+  a.elements = 6144;
+  a.snr_db = 20.5;
+  a.saturated = 3;
+  a.underflowed = 4;
+  a.lost = 5;
+  a.undefined = 6;
+  a.experts = {{.rows = 64, .snr_db = 21.0, .lost = 5}, {.rows = 32, .snr_db = 20.0}};
   layer.tensors[1].error.snr_db = 28.25;
   layer.error_sources = {{engine::LayerTensor::A, 33.0}};
   layer.unquantized_snr_db = 50.5;
@@ -128,6 +136,31 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   EXPECT_EQ(at(sources, 1, "snr_db"), "33");
   EXPECT_EQ(at(sources, 1, "run_snr_db"), "28.25");
   EXPECT_EQ(at(sources, 1, "unquantized_snr_db"), "50.5");
+  EXPECT_EQ(at(tensors, 1, "quantization.snr_db"), "20.5") << "another error than the layer's";
+  EXPECT_EQ(at(tensors, 2, "quantization.snr_db"), "") << "Y is no operand";
+  const auto runs = read_csv(folder_ / "runs.csv");
+  EXPECT_EQ(at(runs, 2, "activated_snr_db"), "20.5");
+  EXPECT_EQ(at(runs, 2, "activated_lost"), "5");
+  EXPECT_EQ(at(runs, 2, "down_weights_saturated"), "0");
+  EXPECT_EQ(at(runs, 2, "inner_gradients_snr_db"), "") << "forward alone";
+  EXPECT_EQ(at(runs, 1, "activated_snr_db"), "") << "a linear step";
+  const auto operands = read_csv(folder_ / "operands.csv");
+  const auto row_of = [](const auto& table, std::string_view run, std::string_view operand) {
+    return static_cast<std::size_t>(
+        std::ranges::find_if(table,
+                             [&](const auto& row) { return row[0] == run && row[1] == operand; }) -
+        table.begin());
+  };
+  ASSERT_LT(row_of(operands, "2", "A"), operands.size());
+  EXPECT_EQ(at(operands, row_of(operands, "2", "A"), "snr_db"), "20.5");
+  EXPECT_EQ(at(operands, row_of(operands, "2", "A"), "underflowed"), "4");
+  EXPECT_EQ(at(operands, row_of(operands, "2", "A"), "undefined"), "6");
+  EXPECT_LT(row_of(operands, "2", "Wdown"), operands.size());
+  EXPECT_LT(row_of(operands, "1", "W"), operands.size());
+  const auto experts = read_csv(folder_ / "operand_experts.csv");
+  ASSERT_LT(row_of(experts, "2", "A") + 1, experts.size());
+  EXPECT_EQ(at(experts, row_of(experts, "2", "A"), "lost"), "5");
+  EXPECT_EQ(at(experts, row_of(experts, "2", "A") + 1, "snr_db"), "20");
   const auto bins = read_csv(folder_ / "histograms.csv");
   EXPECT_EQ(std::ranges::count_if(bins, [](const auto& row) { return row[1] == "A"; }), 2);
 }

@@ -5,6 +5,8 @@
 
 #include "engine/gemm/same_step.h"
 #include "engine/gemm/support.h"
+#include "engine/model/leaves.h"
+#include "engine/model/values.h"
 #include "tests/unit/gemm/asked.h"
 
 namespace engine {
@@ -40,6 +42,18 @@ RunRequest run_of(Scaling scaling, GemmBackend backend = GemmBackend::CublasLtGr
   request.recipe = recipe(scaling);
   request.backend = backend;
   return request;
+}
+
+/// A value of this leaf that is not its default, as text.
+std::string another_value(const Leaf& leaf) {
+  const std::string text = text_of(leaf.type, leaf.value);
+  if (leaf.type.kind == Kind::Bool) return text == "true" ? "false" : "true";
+  if (leaf.type.kind == Kind::Enum) {
+    for (const EnumName& name : leaf.type.names) {
+      if (name.name != text) return std::string(name.name);
+    }
+  }
+  return text == "3" ? "4" : "3";
 }
 
 /// The one deviation of a request; an empty one if there is none.
@@ -177,6 +191,37 @@ TEST(EffectiveSettings, WhatABackendDoesNotReadIsNotReported) {
   EXPECT_EQ(forced_settings(request).effective, request);
 }
 
+/// Set, read by nothing, and until then reported as effective.
+TEST(EffectiveSettings, WhatNothingReadsIsADeviation) {
+  const auto expect = [](std::string_view path, std::string_view value, RunRequest without,
+                         RunRequest with) {
+    SCOPED_TRACE(path);
+    ASSERT_TRUE(set_leaf(kType<RunRequest>, &without, path, value));
+    ASSERT_TRUE(set_leaf(kType<RunRequest>, &with, path, value));
+    EXPECT_EQ(only_deviation(without).field, path);
+    EXPECT_EQ(only_deviation(without).requested, value);
+    EXPECT_EQ(only_deviation(without).reason, inapplicable_reason(path, without));
+    EXPECT_EQ(only_deviation(with).field, "");
+    EXPECT_EQ(forced_settings(with).effective, with);
+  };
+  const RunRequest cpu = run_of(Scaling::Block, GemmBackend::CpuReference);
+  const RunRequest grouped = run_of(Scaling::Block);
+  expect("linear.weight_storage", "list", cpu, grouped);
+  expect("measure.traced_iterations", "7", cpu, grouped);
+  RunRequest untraced = grouped;
+  untraced.measure.trace = TraceLevel::Off;
+  expect("measure.traced_iterations", "7", untraced, grouped);
+  expect("linear.micro_batches", "4", run_of(Scaling::None), grouped);
+  RunRequest until_known = grouped;
+  until_known.launch.median_within = 1.0;
+  expect("launch.time_limit_s", "2.5", grouped, until_known);
+  RunRequest mixed = run_of(Scaling::None);
+  mixed.step = StepKind::ExpertLayer;
+  mixed.expert_layer.mixed_recipes = true;
+  mixed.expert_layer.down_scaling = Scaling::Block;
+  expect("linear.micro_batches", "4", run_of(Scaling::None), mixed);
+}
+
 TEST(EffectiveSettings, ADefaultRequestRunsAsItIs) {
   for (const GemmBackend backend :
        {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert, GemmBackend::CpuReference}) {
@@ -287,6 +332,83 @@ TEST(Inapplicable, OptionsOfTheExpertLayer) {
   request.expert_layer.mixed_recipes = true;
   request.expert_layer.down_scaling = Scaling::Block;
   EXPECT_THAT(inapplicable_reason("expert_layer.fused_activation", request), IsEmpty());
+}
+
+/// Every setting of the recipe, for every pair of recipes on every backend: it has an effect in the
+/// layer if it has one in a linear step of either recipe, and is then neither changed nor reported.
+TEST(EffectiveSettings, MixedRecipesKeepTheSettingsOfBothProjections) {
+  int kept = 0;
+  int forced_away = 0;
+  const RunRequest defaults;
+  for (const GemmBackend backend :
+       {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert, GemmBackend::CpuReference}) {
+    for_each_leaf(kType<Recipe>, &defaults.recipe, [&](const Leaf& leaf) {
+      if (leaf.path == "scaling") return;
+      const std::string path = "recipe." + leaf.path;
+      for (const Scaling up : kScalings) {
+        for (const Scaling down : kScalings) {
+          SCOPED_TRACE(path + ", " + std::string(name_of(up)) + ", " + std::string(name_of(down)));
+          RunRequest request = run_of(up, backend);
+          request.linear.passes = StepPasses::ForwardBackward;
+          ASSERT_TRUE(set_leaf(kType<RunRequest>, &request, path, another_value(leaf)));
+          RunRequest of_down = request;
+          of_down.recipe.scaling = down;
+          const bool used = inapplicable_reason(path, request).empty() ||
+                            inapplicable_reason(path, of_down).empty();
+          request.step = StepKind::ExpertLayer;
+          request.expert_layer.mixed_recipes = true;
+          request.expert_layer.down_scaling = down;
+          const std::string reason = inapplicable_reason(path, request);
+          EXPECT_EQ(reason.empty(), used) << reason;
+          const ForcedSettings forced = forced_settings(request);
+          const auto text = [&](const RunRequest& one) { return leaf_texts(one).at(path); };
+          if (used) {
+            EXPECT_EQ(text(forced.effective), text(request));
+          }
+          for (const Deviation& deviation : forced.deviations) {
+            if (deviation.field != path) continue;
+            EXPECT_FALSE(used);
+            EXPECT_EQ(deviation.reason, reason);
+          }
+          ++(used ? kept : forced_away);
+        }
+      }
+    });
+  }
+  EXPECT_GT(kept, 500);
+  EXPECT_GT(forced_away, 300);
+}
+
+TEST(EffectiveSettings, TwoRecipesWithoutASettingHaveAReasonEach) {
+  RunRequest request = run_of(Scaling::None);
+  request.step = StepKind::ExpertLayer;
+  request.recipe.activation_format = Fp8Format::E5m2;
+  request.expert_layer.mixed_recipes = true;
+  request.expert_layer.down_scaling = Scaling::Nvfp4;
+  const std::string reason = only_deviation(request).reason;
+  EXPECT_THAT(reason, HasSubstr("Up projection: BF16 quantizes nothing"));
+  EXPECT_THAT(reason, HasSubstr("Down projection: NVFP4 has one element format"));
+  request.expert_layer.down_scaling = Scaling::None;
+  EXPECT_EQ(only_deviation(request).reason, "BF16 quantizes nothing: choose another recipe");
+}
+
+TEST(Support, OfARequestIsThatOfItsWorseProjection) {
+  RunRequest request = shared_block_graph();
+  request.step = StepKind::ExpertLayer;
+  request.recipe.activation_format = Fp8Format::E5m2;
+  request.recipe.scaling = Scaling::None;
+  request.expert_layer.mixed_recipes = true;
+  request.expert_layer.down_scaling = Scaling::Block;
+  for (const bool swapped : {false, true}) {
+    if (swapped) std::swap(request.recipe.scaling, request.expert_layer.down_scaling);
+    EXPECT_EQ(recipe_support(request, hopper(131000)).support, Support::Refused) << "block E5M2";
+    EXPECT_EQ(workspace_support(request.workspace, request, hopper(130500)).support,
+              Support::Hazardous);
+  }
+  request.recipe.scaling = request.expert_layer.down_scaling = Scaling::None;
+  EXPECT_EQ(recipe_support(request, hopper(131000)).support, Support::Supported);
+  EXPECT_EQ(workspace_support(request.workspace, request, hopper(130500)).support,
+            Support::Supported);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/model/run_result.h"
+#include "engine/model/snr_words.h"
 #include "engine/model/weight_reuse.h"
 
 namespace engine {
@@ -54,6 +55,16 @@ TEST(RecordedSteps, AWholePassQuantizesWeightsOrKeepsThem) {
   }
   EXPECT_TRUE(quantizes_weights(4, 2, 0)) << "no recording: every second iteration";
   EXPECT_FALSE(quantizes_weights(5, 2, 1));
+}
+
+TEST(SnrWords, SayWhatTheNumberLeavesOut) {
+  EXPECT_EQ(snr_text(20.94, 0), "20.94 dB");
+  EXPECT_EQ(snr_text(20.94, 12, 1), "20.9 dB (12 left out)");
+  EXPECT_EQ(snr_text(INFINITY, 0), "exact");
+  EXPECT_EQ(snr_text(INFINITY, 3), "exact (3 left out)");
+  EXPECT_EQ(snr_text(NAN, 1024), "n/a (1024 left out)");
+  EXPECT_EQ(snr_text(ProductAccuracy{.snr_db = 3.5, .lost = 2, .undefined = 1}),
+            "3.50 dB (3 left out)");
 }
 
 TEST(RecordedSteps, MicroBatchesVisitStepsThatHaveNoTimeOfTheirOwn) {

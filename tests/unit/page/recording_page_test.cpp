@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -67,6 +70,7 @@ TEST(RecordingPage, AStageHasItsTimeAndTheBytesThatAreCounted) {
 TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
   profiling::RecordedRun layer = profiling::sample_run(3);
   layer.result.expert_layer.emplace();
+  layer.result.effective.step = engine::StepKind::ExpertLayer;
   for (const engine::LayerTensor tensor :
        {engine::LayerTensor::X, engine::LayerTensor::WUp, engine::LayerTensor::A,
         engine::LayerTensor::WDown, engine::LayerTensor::DY, engine::LayerTensor::DH}) {
@@ -77,6 +81,7 @@ TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
   }
   profiling::RecordedRun linear = layer;
   linear.result.expert_layer.reset();
+  linear.result.effective.step = engine::StepKind::Linear;
   const auto page_of = [](const profiling::RecordedRun& run) {
     return recording_page({.runs = {{&run, "run"}}}, "a recording", false);
   };
@@ -105,6 +110,29 @@ TEST(RecordingPage, ARecordedRoutingHasItsSteps) {
   const auto slowest = page.find("The slowest steps");
   ASSERT_NE(slowest, std::string::npos);
   EXPECT_LT(page.find("3 ms", slowest), page.find("2 ms", slowest)) << "slowest first";
+  // In flight, steps have no time of their own.
+  for (engine::RecordedStep& step : recording.steps) step.median_ns = std::nan("");
+  const std::string shared = recording_page({.runs = {{&run, "recorded"}}}, "a recording", false);
+  EXPECT_THAT(shared, Not(HasSubstr("The slowest steps")));
+  EXPECT_THAT(shared, HasSubstr("No step has a time of its own"));
+}
+
+TEST(RecordingPage, AnSnrSaysWhatItLeavesOut) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  engine::OperandStatistics& a = run.result.activated;
+  a.elements = 64;
+  a.before.counts = {64};
+  a.snr_db = std::numeric_limits<double>::infinity();
+  a.lost = 5;
+  a.undefined = 1;
+  engine::LayerResult& layer = run.result.expert_layer.emplace();
+  layer.tensors = {{.tensor = engine::LayerTensor::A, .rows = 8, .columns = 8}};
+  layer.tensors[0].error = {.snr_db = 12.9, .lost = 7};
+  const std::string page = recording_page({.runs = {{&run, "lost"}}}, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("exact (6 left out)"));
+  EXPECT_THAT(page, HasSubstr("12.90 dB (7 left out)"));
+  EXPECT_THAT(page, HasSubstr("SNR of quantizing it"));
+  EXPECT_THAT(page, HasSubstr("SNR in the layer"));
 }
 
 TEST(RecordingPage, AnEmptyOneSaysSo) {

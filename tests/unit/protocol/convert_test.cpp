@@ -74,6 +74,7 @@ testing::RandomValue random_value(unsigned seed) {
     history.saturated.resize(cells);
     history.underflowed.resize(cells);
     history.snr_db.resize(cells);
+    history.left_out.resize(cells);
     history.ring.assign(3 * cells, 0.25F);
   });
   random.settle<engine::BenchShape>([](auto& shape) {

@@ -223,25 +223,58 @@ TEST(Histograms, CountEveryScaleOnceAndNoPadding) {
 }
 
 TEST(Accuracy, TotalsAndRatios) {
-  const std::vector<kernels::GroupQuantizationSums> sums = {
-      {.signal = 90.0, .noise = 0.5, .saturated = 1, .underflowed = 2},
-      {.signal = 10.0, .noise = 0.5, .saturated = 3, .underflowed = 4}};
+  const std::vector<kernels::GroupQuantizationSums> sums = {{.signal = 90.0,
+                                                             .noise = 0.5,
+                                                             .saturated = 1,
+                                                             .underflowed = 2,
+                                                             .elements = 8,
+                                                             .lost = 5,
+                                                             .undefined = 1},
+                                                            {.signal = 10.0,
+                                                             .noise = 0.5,
+                                                             .saturated = 3,
+                                                             .underflowed = 4,
+                                                             .elements = 1,
+                                                             .lost = 2,
+                                                             .undefined = 0}};
   const OperandStatistics totals = fold_statistics({.sums = sums}, {});
   EXPECT_DOUBLE_EQ(totals.snr_db, 20.0);
   EXPECT_EQ(totals.saturated, 4U);
   EXPECT_EQ(totals.underflowed, 6U);
+  EXPECT_EQ(totals.lost, 7U);
+  EXPECT_EQ(totals.left_out(), 8U);
   EXPECT_EQ(snr_db(1.0, 0.0), std::numeric_limits<double>::infinity());
 
   const ProductAccuracy accuracy = product_accuracy({.reference_squares = 400.0,
                                                      .error_squares = 4.0,
                                                      .max_abs_error = 1.5,
                                                      .elements = 100,
-                                                     .lost = 3});
+                                                     .lost = 3,
+                                                     .undefined = 2});
   EXPECT_EQ(accuracy.lost, 3U);
+  EXPECT_EQ(accuracy.left_out(), 5U);
   EXPECT_DOUBLE_EQ(accuracy.snr_db, 20.0);
   EXPECT_DOUBLE_EQ(accuracy.reference_rms, 2.0);
   EXPECT_EQ(accuracy.max_abs_error, 1.5);
   EXPECT_TRUE(std::isnan(product_accuracy({}).snr_db));
+}
+
+/// "Exact" is a claim about elements: without any there is none.
+TEST(Accuracy, WhereEverythingIsLostThereIsNoSnr) {
+  std::vector<kernels::GroupQuantizationSums> sums(1);
+  sums[0].lost = 1023;
+  sums[0].undefined = 1;
+  const OperandStatistics totals = fold_statistics({.sums = sums}, {});
+  EXPECT_TRUE(std::isnan(totals.snr_db));
+  EXPECT_EQ(totals.left_out(), 1024U);
+  const std::vector<std::int64_t> splits = {8, 0};
+  const std::vector<OperandExpert> experts =
+      operand_experts({.sums = {sums[0], {}}}, splits, /*quantized=*/true);
+  ASSERT_EQ(experts.size(), 2U);
+  EXPECT_EQ(experts[0].rows, 8);
+  EXPECT_EQ(experts[0].lost, 1023U);
+  EXPECT_TRUE(std::isnan(experts[0].snr_db));
+  EXPECT_TRUE(std::isnan(experts[1].snr_db)) << "no rows";
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ RecordedHistory sample_history(int salt) {
                     salt + 0.25,
                     std::numeric_limits<double>::quiet_NaN(),
                     std::numeric_limits<double>::quiet_NaN()};
+  history.left_out = {0, count, 7, 0, 0, 1};
   history.ring_rows = 2;
   history.ring = {1.0F, 2.5F, 0.0F, 0.0F, 3.0F, 1e30F, 1.0F, 2.5F, 0.0F, 0.0F, 3.0F, base};
   history.wall_ns = 123'456'789 + salt;

@@ -40,6 +40,16 @@ TEST_F(SessionHistory, KeepsEveryField) {
   EXPECT_EQ(session.value().runs.size(), 1U);
 }
 
+TEST_F(SessionHistory, AFileThatDoesNotCountWhatAnSnrLeavesOutOpens) {
+  ASSERT_TRUE(append({sample_history(0)}).ok());
+  alter(path_, "ALTER TABLE amax_history_steps DROP COLUMN left_out; DROP TABLE operand_experts");
+  const auto session = open();
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  RecordedHistory expected = sample_history(0);
+  expected.history.left_out.assign(6, 0);
+  EXPECT_EQ(describe(session.value().histories.at(0)), describe(expected));
+}
+
 TEST_F(SessionHistory, RefusesIndicesThatTheWindowCannotUse) {
   RecordedHistory broken = sample_history(0);
   broken.history.amax.pop_back();
@@ -85,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "4 values are not that times"},
         HistoryAttack{
             "INSERT INTO amax_history_steps SELECT history_id, 6, tokens, amax, history_amax, "
-            "scale_used, scale_wanted, saturated, underflowed, snr_db, 3, 0 FROM "
+            "scale_used, scale_wanted, saturated, underflowed, snr_db, left_out, 3, 0 FROM "
             "amax_history_steps WHERE cell = 5",
             "7 values are not that times"},
         HistoryAttack{"UPDATE amax_history_steps SET saturated = -1", "saturated is -1"},

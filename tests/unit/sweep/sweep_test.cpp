@@ -60,6 +60,19 @@ TEST(SweepPlan, IsEveryCombinationOnce) {
   for (const PlannedRun& run : plan) EXPECT_EQ(run.refused, "");
 }
 
+TEST(SweepPlan, VariesTheScalesOfTheDownProjectionToo) {
+  engine::RunRequest base;
+  base.step = engine::StepKind::ExpertLayer;
+  base.expert_layer.mixed_recipes = true;
+  base.expert_layer.down_scaling = Scaling::Block;
+  const std::vector<PlannedRun> plan =
+      plan_sweep(base, {.recipes = {Scaling::None}, .pow2 = true}, cpu_only());
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_TRUE(plan[0].request.recipe.pow2_scales);
+  EXPECT_FALSE(plan[1].request.recipe.pow2_scales);
+  EXPECT_NE(plan[0].label, plan[1].label);
+}
+
 TEST(SweepPlan, WithoutAxesIsTheBaseOnly) {
   EXPECT_THAT(labels(plan_sweep({}, {}, cpu_only())),
               ElementsAre("fp8-block, power-of-two scales"));
