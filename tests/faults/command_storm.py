@@ -143,7 +143,7 @@ class Calls:
         # There is only one order: what comes after its answer may not be seen any more.
         if command[0] == "run" and kind.moment == "order" and code == 0 and kind.expect == "stalled":
             self.complain("succeeds although the worker fell silent")
-        if kind.expect == "lives" and kind.name not in ("answers-reversed", "owed-flood") and (
+        if kind.expect in ("lives", "shown") and kind.name not in ("answers-reversed", "owed-flood") and (
                 command[0] == "run") and code not in (0, None):
             self.complain(f"ends with {code} although the worker lives")
         if recorded:
