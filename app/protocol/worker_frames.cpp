@@ -146,6 +146,9 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
 }
 
 engine::Result<Arrival> WorkerFrames::read_answer(const wire::Answer& message) {
+  if (message.has_activity()) {
+    ENGINE_TRY(assembler_.admit(message.id(), message.activity()));
+  }
   ENGINE_ASSIGN(Answer read, from_wire(message));
   if (auto* chunk = std::get_if<profiling::Activity>(&read)) {
     ENGINE_TRY(assembler_.add(message.id(), std::move(*chunk)));
@@ -160,7 +163,10 @@ engine::Result<Arrival> WorkerFrames::read_answer(const wire::Answer& message) {
                                      checked.error().message)};
   }
   Arrival arrival;
-  if (is_last(message.result_case())) arrival.answered = message.id();
+  if (is_last(message.result_case())) {
+    arrival.answered = message.id();
+    assembler_.drop(message.id());  // of a run that failed: nobody will ask for its records
+  }
   std::visit(
       [&](auto& answer) {
         set_id(answer, message.id());

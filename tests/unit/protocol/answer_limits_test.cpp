@@ -110,5 +110,40 @@ TEST(AnswerLimits, AStallInAGraphThatWasNotCaptured) {
   EXPECT_THAT(refusal_of(late), HasSubstr("stall graph is"));
 }
 
+TEST(AnswerLimits, ListsOfAChunkAreMeasuredBeforeTheyAreRead) {
+  // One column is enough: read first, it would be refused for the others.
+  wire::Frame frame;
+  frame.mutable_answer()->set_id(kId);
+  frame.mutable_answer()->mutable_activity()->mutable_records()->mutable_start_ns()->Resize(65537,
+                                                                                            0);
+  WorkerFrames frames;
+  const auto wide = frames.read(frame);
+  ASSERT_FALSE(wide.ok());
+  EXPECT_THAT(wide.error().message,
+              HasSubstr("activity.records has 65537 entries in one frame; the limit is 65536"));
+}
+
+TEST(AnswerLimits, NamesOfARunHaveALimit) {
+  profiling::Activity half;
+  half.names.assign(profiling::kMaxNames / 2 + 1, "kernel");
+  WorkerFrames frames;
+  ASSERT_TRUE(frames.read(frame_of(half)).ok());
+  const auto more = frames.read(frame_of(half));
+  ASSERT_FALSE(more.ok());
+  EXPECT_THAT(more.error().message,
+              HasSubstr("activity.names has 1048578 entries; the limit is 1048576"));
+}
+
+TEST(AnswerLimits, RecordsOfAFailedRunAreDropped) {
+  const profiling::RecordedRun run = profiling::sample_run(1);
+  WorkerFrames frames;
+  ASSERT_TRUE(frames.read(frame_of(run.activity)).ok());
+  ASSERT_TRUE(frames.read(frame_of(RunError{.error = {engine::ErrorCode::Device, "lost"}})).ok());
+  const auto done = frames.read(frame_of(
+      RunDone{.result = run.result, .activity = {}, .snapshot = run.snapshot, .power = run.power}));
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_TRUE(std::get<RunDone>(*done.value().event).activity.records.empty());
+}
+
 }  // namespace
 }  // namespace app
