@@ -378,7 +378,7 @@ int main(int argc, char** argv) {
     if (order.has_doctor()) examine(mode, bad_library, id, order.doctor());
     if (order.has_run()) {
       running_id = id;
-      if (mode == "stuck" || mode == "moving" || mode == "breed") continue;
+      if (mode == "stuck" || mode == "moving" || mode == "breed" || mode == "kills-guard") continue;
       if (mode == "hostile-failure") {
         fail(id, engine::ErrorCode::Device, "");
         running_id = 0;
