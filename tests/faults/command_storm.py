@@ -58,7 +58,9 @@ class Calls:
     def worker(self, kind="none", orders_before=0):
         self.plan.write(kind, self.chance.getrandbits(62), orders_before)
         arguments = ["--worker", self.options.worker]
-        return arguments + ["--timeout", str(TIMEOUT)] if self.knows_timeout else arguments
+        # It looks for values that are let in before it answers, and reports no progress meanwhile.
+        seconds = 5 * TIMEOUT if kind == "hostile-result" else TIMEOUT
+        return arguments + ["--timeout", str(seconds)] if self.knows_timeout else arguments
 
     def start(self, *arguments, **kwargs):
         self.command = arguments
