@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -20,6 +19,7 @@
 #include "app/cli/terminal.h"
 #include "app/protocol/descriptor.h"
 #include "app/protocol/paths.h"
+#include "engine/model/guarded_thread.h"
 #include "engine/model/text.h"
 
 namespace app::cli {
@@ -307,8 +307,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     app::cli::print(stderr, "expertscope: {}\n", refusal(program, error, unknown));
     return failure();
-  } catch (const std::exception& error) {  // mostly from standard output: its disk may be full
-    app::cli::print(stderr, "expertscope: {}\n", error.what());
+  } catch (...) {  // mostly from standard output: its disk may be full
+    app::cli::print(stderr, "expertscope: {}\n", engine::caught_error().message);
     return failure();
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

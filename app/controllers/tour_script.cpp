@@ -33,8 +33,8 @@ std::optional<std::array<double, 2>> range_of(const json& select, const char* na
   return std::array<double, 2>{scale * ends[0], scale * ends[1]};
 }
 
-engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view text) {
-  auto logged = parse_request_log(text, path);
+engine::Result<TourScript> tour_of_log(const std::string& path) {
+  auto logged = read_request_log(path);
   if (!logged.ok()) return logged.error();
   TourScript script;
   script.path = path;
@@ -46,6 +46,7 @@ engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view
     step.title = fmt::format("Request {}", i + 1);
     step.caption = one.caption.empty() ? summary_of(one.request) : std::move(one.caption);
     step.request_patch = engine::to_json_text(one.request);
+    step.whole_request = true;
     script.steps.push_back(std::move(step));
   }
   return script;
@@ -91,11 +92,14 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
   };
-  ENGINE_ASSIGN(const std::string text, engine::read_file(path, kMaxRequestFileBytes));
+  const bool may_be_log = !path.ends_with(".json");
+  ENGINE_ASSIGN(engine::RegularFile file, engine::RegularFile::open(path));
+  if (may_be_log && file.size() > engine::JsonLimits{}.max_bytes) return tour_of_log(path);
+  ENGINE_ASSIGN(const std::string text, file.read_all(kMaxRequestFileBytes));
   const engine::Result<json> parsed = engine::parse_json(text);
   const bool one_object =
       parsed.ok() && parsed.value().is_object() && parsed.value().contains("steps");
-  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text);
+  if (!one_object && may_be_log) return tour_of_log(path);
   if (!parsed.ok()) return refuse(parsed.error().message);
   const json& document = parsed.value();
   TourScript script;
@@ -199,7 +203,9 @@ std::string tour_text(const TourScript& script) {
 engine::Result<engine::RunRequest> request_of_step(
     const TourScript& script, std::size_t index, const std::vector<engine::ShapePreset>& presets) {
   engine::RunRequest request;
-  for (std::size_t i = 0; i <= index; ++i) {
+  std::size_t first = index;
+  while (first > 0 && !script.steps[first].whole_request) --first;
+  for (std::size_t i = first; i <= index; ++i) {
     const TourStep& step = script.steps[i];
     if (step.request_patch.empty()) continue;
     const auto refuse = [&](const engine::Error& error) {

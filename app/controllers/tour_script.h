@@ -16,12 +16,13 @@ struct TourStep {
   std::string title;  // a few words; empty = the name
   std::string caption;
   Page page = Page::Performance;
-  std::string view;           // of the page: "recipes", "replays", "topology", "memory", "doctor"
-  std::string panel;          // the caption is about: "performance.timeline"; outlined
-  std::string preset;         // shape preset; empty = as it is
-  std::string request_patch;  // JSON: what differs from the step before; empty = nothing is run
-  bool open_sample = false;   // show the recording that ships
-  std::string recording;      // or this one: a path, or a name in assets/sessions
+  std::string view;            // of the page: "recipes", "replays", "topology", "memory", "doctor"
+  std::string panel;           // the caption is about: "performance.timeline"; outlined
+  std::string preset;          // shape preset; empty = as it is
+  std::string request_patch;   // JSON: what differs from the step before; empty = nothing is run
+  bool whole_request = false;  // it is one by itself: of a log, whose requests are not related
+  bool open_sample = false;    // show the recording that ships
+  std::string recording;       // or this one: a path, or a name in assets/sessions
   std::optional<Selection> selection{};  // made when the result is on screen
   int run = -1;                          // of the recording; -1 = its first
   double seconds = 60;                   // until the step counts as failed

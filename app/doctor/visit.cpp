@@ -12,6 +12,7 @@
 #include "app/doctor/isolation.h"
 #include "app/doctor/report_words.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/session/limits.h"
 
 namespace app {
 namespace {
@@ -201,6 +202,12 @@ engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
       record.outcome.message =
           fmt::format("this process captured a different graph: {} is not in it",
                       node_title(report().snapshot, *node));
+    } else if (const engine::Status fits = profiling::check(record.outcome, report().snapshot);
+               !fits.ok()) {
+      // Every process captures again; a report has one graph, and everything in it is of that one.
+      record.outcome = {};
+      record.outcome.message =
+          "what this process reported does not fit the captured graph: " + fits.error().message;
     }
   }
   report().experiments.push_back(record);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "app/protocol/descendants.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_guard.h"
 
@@ -36,6 +37,8 @@ bool open_pipe(Pipe& pipe) {
 }
 
 constexpr std::chrono::seconds kGuardExitLimit{1};  // for a guard that is told to kill and exit
+// For what a killed guard leaves: it has been sent SIGKILL, and ends unless a driver call holds it.
+constexpr std::chrono::seconds kOrphanLimit{1};
 
 void set_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
@@ -98,6 +101,7 @@ engine::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
   if (argv.empty() || argv.front().empty()) {
     return engine::Error{engine::ErrorCode::InvalidArgument, "no worker program was named"};
   }
+  adopt_orphans();
   Streams streams;
   int ends[2] = {-1, -1};
   if (!open_pipe(streams.in) || !open_pipe(streams.out) || !open_pipe(streams.err) ||
@@ -144,7 +148,7 @@ ChildProcess::~ChildProcess() {
   // pending, or follows when the guard ends.
   {
     const std::lock_guard lock(mutex_);
-    ::kill(guard_, SIGKILL);
+    if (!reaped_) ::kill(guard_, SIGKILL);
   }
   reaped_within(kGuardExitLimit);
 }
@@ -165,25 +169,34 @@ pid_t ChildProcess::pid() const {
 
 void ChildProcess::kill_all() {
   const std::lock_guard lock(mutex_);
-  if (end_) return;
+  if (reaped_) return;
   read_report();
   ::shutdown(channel_.get(), SHUT_RDWR);
   ::kill(guard_, SIGCONT);  // a hostile program may have stopped it
 }
 
 std::optional<std::string> ChildProcess::try_reap() {
-  const std::lock_guard lock(mutex_);
-  if (end_) return end_;
-  read_report();
-  siginfo_t ended{};
-  if (::waitid(P_PID, static_cast<id_t>(guard_), &ended, WEXITED | WNOHANG) != 0 ||
-      ended.si_pid == 0) {
-    return std::nullopt;
+  std::string end;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reaped_) return end_;
+    read_report();
+    siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<id_t>(guard_), &ended, WEXITED | WNOHANG) != 0 ||
+        ended.si_pid == 0) {
+      return std::nullopt;
+    }
+    reaped_ = true;
+    read_report();  // written before the guard ended, perhaps after the check above
+    end = failure_ != 0 ? fmt::format("cannot start '{}': {}", program_, std::strerror(failure_))
+          : ended.si_code == CLD_EXITED ? fmt::format("exited with code {}", ended.si_status)
+                                        : fmt::format("killed by signal {}", ended.si_status);
   }
-  read_report();  // written before the guard ended, perhaps after the check above
-  end_ = failure_ != 0 ? fmt::format("cannot start '{}': {}", program_, std::strerror(failure_))
-         : ended.si_code == CLD_EXITED ? fmt::format("exited with code {}", ended.si_status)
-                                       : fmt::format("killed by signal {}", ended.si_status);
+  // Nothing is left below a guard that ended by itself. Of one that was killed, the descendants are
+  // this process's children by now. Without the lock: nobody else may wait for them.
+  end_orphans(kOrphanLimit);
+  const std::lock_guard lock(mutex_);
+  end_ = std::move(end);
   return end_;
 }
 

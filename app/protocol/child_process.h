@@ -1,7 +1,8 @@
 // A child in its own process group with pipes on its three standard streams. Started from an
 // argument vector, never through a shell, and under a guard process (worker_guard.h): the child and
-// all its descendants end with this object, and with this process, however either ends. Only the
-// destructor may block its caller. Thread-safe.
+// all its descendants end with this object, and with this process, however either ends. The first
+// one makes this process a subreaper, which ends what a killed guard leaves. Only the destructor
+// may block its caller. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +36,7 @@ class ChildProcess {
   /// Sends SIGKILL to the program and all its descendants.
   void kill_all();
   /// "exited with code 3", "killed by signal 9" or "cannot start 'x': ..." once the child has
-  /// ended; any descendants it left have been ended first.
+  /// ended; any descendants it left have been ended first. By one thread at a time.
   std::optional<std::string> try_reap();
 
   // This process's ends of the pipes, non-blocking.
@@ -53,7 +54,8 @@ class ChildProcess {
   mutable std::mutex mutex_;
   mutable pid_t pid_ = 0;
   mutable int failure_ = 0;         // errno of a program that cannot be started
-  std::optional<std::string> end_;  // set when reaped
+  bool reaped_ = false;             // the guard: its pid may be another process's from then on
+  std::optional<std::string> end_;  // set once nothing of it is left either
 };
 
 }  // namespace app

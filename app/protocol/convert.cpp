@@ -35,22 +35,73 @@ void append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+/// Of the lists of an activity, or of a part of one.
+struct Lengths {
+  std::size_t names, records, nodes, host_events, memory_events, shapes, calls;
+};
+
+Lengths lengths_of(const Activity& activity) {
+  return {.names = activity.names.size(),
+          .records = activity.records.size(),
+          .nodes = activity.nodes.size(),
+          .host_events = activity.host_events.size(),
+          .memory_events = activity.memory_events.size(),
+          .shapes = activity.shapes.size(),
+          .calls = activity.calls.size()};
+}
+
+/// Columns of different lengths are refused when they are read.
+Lengths lengths_of(const wire::ActivityChunk& chunk) {
+  const auto size = [](int length) { return static_cast<std::size_t>(length); };
+  return {.names = size(chunk.names_size()),
+          .records = size(chunk.records().start_ns_size()),
+          .nodes = size(chunk.nodes_size()),
+          .host_events = size(chunk.host_events().start_ns_size()),
+          .memory_events = size(chunk.memory_events().time_ns_size()),
+          .shapes = size(chunk.shapes().grid_x_size()),
+          .calls = size(chunk.calls().start_ns_size())};
+}
+
+/// Which list of a chunk is too long, by itself or after what came before it; empty = none.
+std::string length_error(const Lengths& chunk, const Lengths& before) {
+  struct List {
+    std::string_view name;
+    std::size_t Lengths::* length;
+    std::size_t most;  // of all chunks
+    std::size_t most_a_chunk;
+  };
+  constexpr auto kAtOnce = SIZE_MAX;  // sent with the first chunk, all of them
+  const List lists[] = {
+      {"names", &Lengths::names, profiling::kMaxNames, kAtOnce},
+      {"records", &Lengths::records, kMaxActivityRecords, kMaxChunkRecords},
+      {"nodes", &Lengths::nodes, engine::kMaxGraphNodes, kAtOnce},
+      {"host_events", &Lengths::host_events, profiling::kMaxHostEvents, kMaxChunkRecords},
+      {"memory_events", &Lengths::memory_events, profiling::kMaxMemoryEvents, kMaxChunkRecords},
+      {"shapes", &Lengths::shapes, profiling::kMaxShapes, kAtOnce},
+      {"calls", &Lengths::calls, profiling::kMaxCalls, kAtOnce},
+  };
+  for (const List& list : lists) {
+    const std::size_t more = chunk.*list.length;
+    const std::size_t all = before.*list.length + more;
+    if (more > list.most_a_chunk) {
+      return fmt::format("{} has {} entries in one frame; the limit is {}", list.name, more,
+                         list.most_a_chunk);
+    }
+    if (all > list.most) {
+      return fmt::format("{} has {} entries; the limit is {}", list.name, all, list.most);
+    }
+  }
+  return {};
+}
+
+engine::Error broken_activity(const std::string& flaw) {
+  return {engine::ErrorCode::Protocol, "activity." + flaw};
+}
+
 /// What is wrong with a chunk, given what came before it; empty = nothing.
 std::string chunk_error(const Activity& chunk, const Activity& before) {
-  const auto too_many = [](std::string_view what, std::size_t have, std::size_t more,
-                           std::size_t most) {
-    if (have + more <= most) return std::string();
-    return fmt::format("{} has {} entries; the limit is {}", what, have + more, most);
-  };
-  for (std::string flaw :
-       {too_many("records", before.records.size(), chunk.records.size(), kMaxActivityRecords),
-        too_many("host_events", before.host_events.size(), chunk.host_events.size(),
-                 profiling::kMaxHostEvents),
-        too_many("memory_events", before.memory_events.size(), chunk.memory_events.size(),
-                 profiling::kMaxMemoryEvents),
-        too_many("shapes", before.shapes.size(), chunk.shapes.size(), profiling::kMaxShapes),
-        too_many("calls", before.calls.size(), chunk.calls.size(), profiling::kMaxCalls)}) {
-    if (!flaw.empty()) return flaw;
+  if (std::string flaw = length_error(lengths_of(chunk), lengths_of(before)); !flaw.empty()) {
+    return flaw;
   }
   const std::size_t names = before.names.size() + chunk.names.size();
   const auto beyond = [names](const auto& entry) { return entry.name >= names; };
@@ -128,6 +179,14 @@ Activity activity_chunk(const Activity& activity, std::size_t first) {
   return chunk;
 }
 
+engine::Status ActivityAssembler::admit(std::uint64_t id, const wire::ActivityChunk& chunk) const {
+  const Lengths before = id == id_ ? lengths_of(activity_) : Lengths{};
+  if (const std::string flaw = length_error(lengths_of(chunk), before); !flaw.empty()) {
+    return broken_activity(flaw);
+  }
+  return {};
+}
+
 engine::Status ActivityAssembler::add(std::uint64_t id, Activity chunk) {
   if (id != id_) {
     id_ = id;
@@ -135,7 +194,7 @@ engine::Status ActivityAssembler::add(std::uint64_t id, Activity chunk) {
   }
   if (std::string flaw = chunk_error(chunk, activity_); !flaw.empty()) {
     activity_ = {};
-    return engine::Error{engine::ErrorCode::Protocol, "activity." + std::move(flaw)};
+    return broken_activity(flaw);
   }
   append(activity_.names, chunk.names);
   append(activity_.records, chunk.records);

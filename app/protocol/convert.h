@@ -92,9 +92,15 @@ profiling::Activity activity_chunk(const profiling::Activity& activity, std::siz
 /// Reassembles the chunks of one run.
 class ActivityAssembler {
  public:
+  /// Whether the chunk may be added, by its lengths alone: before its values take any memory.
+  engine::Status admit(std::uint64_t id, const wire::ActivityChunk& chunk) const;
   engine::Status add(std::uint64_t id, profiling::Activity chunk);
   /// What has arrived for this run; empty if everything that arrived belongs to another run.
   profiling::Activity take(std::uint64_t id);
+  /// What has arrived for this run is not wanted.
+  void drop(std::uint64_t id) {
+    if (id == id_) activity_ = {};
+  }
 
  private:
   std::uint64_t id_ = 0;

@@ -35,6 +35,35 @@ constexpr int kMaxDepth = 100;  // the same as protobuf's own limit
 constexpr std::size_t kStringBytes = 48;
 constexpr std::size_t kGroupBytes = 64;
 
+/// Bytes that a packed field will take in memory. Numbers of variable length are counted, each by
+/// its last byte; the list of them may get twice as long as needed while it grows.
+std::size_t memory_of_packed(const google::protobuf::FieldDescriptor& field,
+                             std::string_view packed) {
+  using Wire = google::protobuf::FieldDescriptor;
+  switch (field.type()) {
+    case Wire::TYPE_FLOAT:
+    case Wire::TYPE_DOUBLE:
+    case Wire::TYPE_FIXED32:
+    case Wire::TYPE_FIXED64:
+    case Wire::TYPE_SFIXED32:
+    case Wire::TYPE_SFIXED64:
+      return packed.size();
+    default:
+      break;
+  }
+  const auto numbers = static_cast<std::size_t>(std::ranges::count_if(
+      packed, [](char byte) { return (static_cast<unsigned char>(byte) & 0x80U) == 0; }));
+  switch (field.cpp_type()) {
+    case Wire::CPPTYPE_BOOL:
+      return 2 * numbers;
+    case Wire::CPPTYPE_INT64:
+    case Wire::CPPTYPE_UINT64:
+      return 2 * numbers * sizeof(std::int64_t);
+    default:
+      return 2 * numbers * sizeof(std::int32_t);
+  }
+}
+
 /// Bytes that a message will take in memory, estimated from its wire form. Stops at bytes that are
 /// not a message; the parser will refuse them.
 std::size_t memory_of(const google::protobuf::Descriptor& type,
@@ -73,9 +102,13 @@ std::size_t memory_of(const google::protobuf::Descriptor& type,
       if (in.BytesUntilLimit() > 0) in.Skip(in.BytesUntilLimit());
       in.PopLimit(outer);
     } else {
-      // In packed form each byte may be one number.
+      const void* data = nullptr;
+      int left = 0;
+      if (length > 0 && !in.GetDirectBufferPointer(&data, &left)) return bytes;
+      const std::string_view content(static_cast<const char*>(data),
+                                     std::min<std::size_t>(length, static_cast<std::size_t>(left)));
       const bool packed = field != nullptr && field->is_packable();
-      bytes += kStringBytes + (packed ? 8 : 1) * static_cast<std::size_t>(length);
+      bytes += kStringBytes + (packed ? memory_of_packed(*field, content) : content.size());
       if (!in.Skip(static_cast<int>(length))) return bytes;
     }
   }
@@ -107,8 +140,6 @@ engine::Result<std::string> encode_frame(const wire::Frame& frame) {
 
 void FrameDecoder::append(std::string_view bytes) {
   if (consumed_ == buffer_.size()) {
-    // The memory of one large frame is not kept for the small ones that follow.
-    if (buffer_.capacity() > kKeptBytes) std::string().swap(buffer_);
     buffer_.clear();
     consumed_ = 0;
   } else if (consumed_ > buffer_.size() / 2) {
@@ -116,7 +147,27 @@ void FrameDecoder::append(std::string_view bytes) {
     buffer_.erase(0, consumed_);
     consumed_ = 0;
   }
+  const std::size_t needed = buffer_.size() + bytes.size();
+  const std::size_t whole = consumed_ + pending_frame_bytes();
+  if (needed > buffer_.capacity() && whole > needed) {
+    // A string doubles as it grows: no further than the frame is long.
+    buffer_.reserve(std::min(std::max(2 * buffer_.capacity(), needed), whole));
+  }
   buffer_.append(bytes);
+}
+
+std::size_t FrameDecoder::pending_frame_bytes() const {
+  const std::string_view rest = std::string_view(buffer_).substr(consumed_);
+  if (rest.size() < kFrameHeaderBytes) return 0;
+  return kFrameHeaderBytes + read_length(rest.data() + kFrameMagic.size());
+}
+
+/// The memory of a large frame is neither kept beside what was read from it nor for the small ones
+/// that follow.
+void FrameDecoder::drop_large() {
+  if (consumed_ < buffer_.size() || buffer_.capacity() <= kKeptBytes) return;
+  std::string().swap(buffer_);
+  consumed_ = 0;
 }
 
 engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
@@ -135,10 +186,11 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
   // Two bytes on the wire can become an element of a hundred bytes in memory.
   const std::size_t memory = memory_of_frame(rest.substr(kFrameHeaderBytes, length));
-  if (memory > kMemoryPerByte * limit_) {
+  const std::size_t most = std::min(kMemoryPerByte * limit_, kMaxFrameMemory);
+  if (memory > most) {
     return broken(
         fmt::format("a frame of {} bytes would take about {} MiB of memory; the limit is {}",
-                    length, memory >> 20, kMemoryPerByte * limit_ >> 20));
+                    length, memory >> 20, most >> 20));
   }
   wire::Frame frame;
   if (!frame.ParseFromArray(rest.data() + kFrameHeaderBytes, static_cast<int>(length))) {
@@ -146,6 +198,7 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
         "the {} bytes of a frame are not a message, or a text in them is not UTF-8", length));
   }
   consumed_ += kFrameHeaderBytes + length;
+  drop_large();
   if (frame.body_case() == wire::Frame::BODY_NOT_SET) {
     return broken(fmt::format("a frame of {} bytes has no body known to this version", length));
   }

@@ -24,6 +24,9 @@ inline constexpr std::size_t kFrameHeaderBytes = 8;
 inline constexpr std::uint32_t kMaxFrameBytes = 256U << 20;
 /// Memory allowed per byte of a frame: packed numbers take up to eight.
 inline constexpr std::size_t kMemoryPerByte = 8;
+/// And for the whole frame. A run of 20 million records comes in frames of about 10 MiB of memory;
+/// the snapshot of a graph of half a million nodes is the largest that fits.
+inline constexpr std::size_t kMaxFrameMemory = std::size_t{512} << 20;
 
 /// Header and body, ready to write.
 engine::Result<std::string> encode_frame(const wire::Frame& frame);
@@ -43,6 +46,10 @@ class FrameDecoder {
   engine::Status at_end() const;
 
  private:
+  /// Of the frame whose header has arrived, with the header; 0 = none has.
+  std::size_t pending_frame_bytes() const;
+  void drop_large();
+
   std::size_t limit_ = kMaxFrameBytes;
   std::string buffer_;
   std::size_t consumed_ = 0;  // bytes of buffer_ already given out, dropped on the next append

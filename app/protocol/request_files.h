@@ -13,6 +13,9 @@ namespace app {
 
 /// The maximum size of a request, a request log or a tour.
 inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
+/// Of a log: as many as a recording may have runs, and far more than one request needs.
+inline constexpr std::size_t kMaxLoggedRequests = 10'000;
+inline constexpr std::size_t kMaxLoggedRequestBytes = std::size_t{1} << 20;
 
 /// What is in a file of requests. A file that cannot be one is an error that says what it is.
 engine::Result<std::string> read_request_text(const std::string& path);
@@ -26,7 +29,8 @@ struct LoggedRequest {
   std::string caption;  // empty = none
 };
 
-/// Empty lines are skipped. An error names the file and the line.
+/// Read line by line: it takes the memory of its requests, whatever the size of the file. Empty
+/// lines are skipped. An error names the file and the line.
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path);
 /// The same for text that was read from the file `path`.
 engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/model/text.h"
+#include "profiling/session/limits.h"
 
 namespace app {
 namespace {
@@ -63,6 +64,28 @@ class TextFields {
 
   std::unordered_map<const Descriptor*, std::vector<const FieldDescriptor*>> fields_;
 };
+
+// The relations between an answer's members, which their ranges do not show: the same as are
+// checked of a recording, so that whatever is displayed may index into an answer without further
+// checks.
+
+engine::Status check(const RunDone& done) {
+  return profiling::check(done.result, done.activity, done.snapshot, done.power);
+}
+engine::Status check(const engine::RecipeComparison& comparison) {
+  return profiling::check(comparison);
+}
+engine::Status check(const engine::AmaxHistory& history) { return profiling::check(history); }
+engine::Status check(const DoctorDone& done) {
+  return profiling::check(done.outcome, done.snapshot);
+}
+engine::Status check(const RunError& failure) {
+  return failure.stalled == nullptr ? engine::Status{} : check(*failure.stalled);
+}
+template <class Other>
+engine::Status check(const Other& /*has no such relations*/) {
+  return {};
+}
 
 void set_id(RunDone& done, std::uint64_t id) { done.result.id = id; }
 void set_id(profiling::Activity& /*part of a RunDone*/, std::uint64_t /*id*/) {}
@@ -123,22 +146,33 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
 }
 
 engine::Result<Arrival> WorkerFrames::read_answer(const wire::Answer& message) {
+  if (message.has_activity()) {
+    ENGINE_TRY(assembler_.admit(message.id(), message.activity()));
+  }
   ENGINE_ASSIGN(Answer read, from_wire(message));
   if (auto* chunk = std::get_if<profiling::Activity>(&read)) {
     ENGINE_TRY(assembler_.add(message.id(), std::move(*chunk)));
     return Arrival{};
   }
+  if (auto* done = std::get_if<RunDone>(&read)) done->activity = assembler_.take(message.id());
+  if (const engine::Status checked =
+          std::visit([](const auto& answer) { return check(answer); }, read);
+      !checked.ok()) {
+    return engine::Error{engine::ErrorCode::Protocol,
+                         fmt::format("{}: {}", engine::ChoiceNames<Answer>::names[read.index()],
+                                     checked.error().message)};
+  }
   Arrival arrival;
-  if (is_last(message.result_case())) arrival.answered = message.id();
+  if (is_last(message.result_case())) {
+    arrival.answered = message.id();
+    assembler_.drop(message.id());  // of a run that failed: nobody will ask for its records
+  }
   std::visit(
       [&](auto& answer) {
         set_id(answer, message.id());
         arrival.event = std::move(answer);
       },
       read);
-  if (auto* done = std::get_if<RunDone>(&*arrival.event)) {
-    done->activity = assembler_.take(message.id());
-  }
   return arrival;
 }
 

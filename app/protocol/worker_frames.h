@@ -26,7 +26,8 @@ void show_texts(google::protobuf::Message& message);
 class WorkerFrames {
  public:
   /// Unsupported = the worker refused us or speaks another version; any other error = it broke the
-  /// protocol. Every text of the frame is made safe to show (engine::shown_text) before it is used.
+  /// protocol. Every text of the frame is made safe to show (engine::shown_text) before it is used,
+  /// and every result is checked as if it came from a recording (profiling/session/limits.h).
   engine::Result<Arrival> read(wire::Frame frame);
 
  private:

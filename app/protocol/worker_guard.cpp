@@ -3,7 +3,6 @@
 // exits with the program's status, so that its parent sees the same. worker_guard.h says why.
 #include "app/protocol/worker_guard.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -13,14 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <map>
-#include <string>
+
+#include "app/protocol/descendants.h"
 
 namespace {
 
@@ -37,6 +34,7 @@ void report(pid_t pid, int error) {
 /// Runs in the child of a fork.
 [[noreturn]] void become(char** argv, pid_t guard) {
   ::setpgid(0, 0);
+  app::mark_for_parent();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != guard) ::_exit(kExitWrongCall);  // the guard died before the line above
   report(::getpid(), 0);
@@ -68,45 +66,6 @@ bool has_ended(pid_t program) {
   }
 }
 
-std::map<pid_t, pid_t> parents_of_all() {
-  std::map<pid_t, pid_t> parents;
-  DIR* processes = ::opendir("/proc");
-  if (processes == nullptr) return parents;
-  while (const dirent* entry = ::readdir(processes)) {
-    const pid_t pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    if (pid <= 0) continue;
-    const int file =
-        ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) continue;
-    char line[512];
-    const ssize_t length = std::max<ssize_t>(::read(file, line, sizeof line - 1), 0);
-    ::close(file);
-    line[length] = '\0';
-    // "pid (name) state parent": the name may contain anything, even a parenthesis.
-    const char* rest = std::strrchr(line, ')');
-    int parent = 0;
-    if (rest != nullptr && std::sscanf(rest, ") %*c %d", &parent) == 1) parents[pid] = parent;
-  }
-  ::closedir(processes);
-  return parents;
-}
-
-void kill_descendants() {
-  const std::map<pid_t, pid_t> parents = parents_of_all();
-  const pid_t self = ::getpid();
-  for (const auto& [pid, parent] : parents) {
-    pid_t ancestor = parent;
-    // Read while processes came and went, so a cycle is possible: walk at most as many steps as
-    // entries.
-    for (std::size_t steps = 0; steps < parents.size() && ancestor > 1 && ancestor != self;
-         ++steps) {
-      const auto above = parents.find(ancestor);
-      ancestor = above == parents.end() ? 0 : above->second;
-    }
-    if (ancestor == self) ::kill(pid, SIGKILL);
-  }
-}
-
 /// Kills the program and everything below it until nothing is left; returns the program's wait
 /// status.
 int end_all(pid_t program) {
@@ -118,7 +77,7 @@ int end_all(pid_t program) {
     if (reaped == program) end = status;
     if (reaped > 0) continue;
     if (reaped < 0 && errno == ECHILD) return end;
-    kill_descendants();
+    app::kill_descendants();
     ::poll(nullptr, 0, kSweepMs);
   }
 }
@@ -145,7 +104,7 @@ int main(int argc, char** argv) {
   }
   // A descriptor that the parent forgot to mark close-on-exec must not reach the worker.
   ::close_range(kGuardChannel + 1, ~0U, 0);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  app::adopt_orphans();
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);

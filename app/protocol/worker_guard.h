@@ -6,8 +6,12 @@
 // started and all descendants of that. As a child subreaper it inherits every descendant whose
 // parent has gone, so none is out of its reach. It is a separate program instead of a fork that
 // stays: a fork of the window would keep its memory, and may not even allocate, since the window
-// has threads. It cannot stop a process of the same user that kills it first; then only the
-// parent-death signal is left.
+// has threads.
+//
+// It cannot stop a process of the same user that kills it first. Then its descendants become
+// children of the program that started it, which is a subreaper too, and which ends them: they are
+// marked (descendants.h), so that no other child of that program is hit. A process that runs as
+// root, or that kills both programs, can outlive them.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,5 @@
 #include "app/worker/engine_loop.h"
 
-#include <exception>
 #include <new>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "app/worker/handlers.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 namespace {
@@ -64,8 +64,8 @@ void EngineLoop::perform(Backends& backends, const Order& order) {
         engine::Error{engine::ErrorCode::OutOfMemory,
                       "the host does not have enough memory for this request; use fewer tokens, "
                       "experts or layers"};
-  } catch (const std::exception& exception) {
-    status = engine::Error{engine::ErrorCode::Internal, exception.what()};
+  } catch (...) {
+    status = engine::caught_error();
   }
   if (status.ok() || sender_.broken()) return;  // broken: the reader ends the worker
   static_cast<void>(sender_.answer(order.id, RunError{.error = status.error()}).ok());

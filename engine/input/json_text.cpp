@@ -20,6 +20,16 @@ std::size_t string_end(std::string_view text, std::size_t quote) {
   return std::min(at, text.size());
 }
 
+/// An escape counts as one byte, so that a text is as long as the value that it gives, or shorter.
+std::size_t text_bytes(std::string_view quoted) {
+  std::size_t bytes = 0;
+  for (std::size_t at = 0; at < quoted.size(); ++bytes) {
+    const bool escape = quoted[at] == '\\' && at + 1 < quoted.size();
+    at += !escape ? 1 : quoted[at + 1] == 'u' ? 6 : 2;
+  }
+  return bytes;
+}
+
 bool is_name(std::string_view text, std::size_t behind) {
   const std::size_t next = text.find_first_not_of(" \t\r\n", behind);
   return next != std::string_view::npos && text[next] == ':';
@@ -61,14 +71,16 @@ Status check_json(std::string_view text, const JsonLimits& limits) {
       --depth;
     } else if (c == '"') {
       const std::size_t end = string_end(text, at);
-      const std::size_t bytes = end - at - 1;
-      if (bytes > std::min(limits.max_name_bytes, limits.max_text_bytes)) {
+      std::size_t bytes = end - at - 1;
+      const std::size_t least = std::min(limits.max_name_bytes, limits.max_text_bytes);
+      if (bytes > least) bytes = text_bytes(text.substr(at + 1, bytes));
+      if (bytes > least) {
         const bool name = is_name(text, end + 1);
         const std::size_t limit = name ? limits.max_name_bytes : limits.max_text_bytes;
         if (bytes > limit) {
           // What is no text is not quoted: it is hardly JSON, and says nothing to anybody.
-          const std::string_view found = text.substr(at + 1, bytes);
-          const std::string quoted = is_shown_text(found, bytes)
+          const std::string_view found = text.substr(at + 1, end - at - 1);
+          const std::string quoted = is_shown_text(found, found.size())
                                          ? fmt::format(": '{}'", shown_text(found, kQuotedBytes))
                                          : ", which is not readable text";
           return refuse(

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <linux/limits.h>
 
 #include <charconv>
 #include <cmath>
@@ -230,7 +229,7 @@ Status read_json(const Type& type, void* record, std::string_view text, const Js
 }
 
 Result<RunRequest> request_from_json(std::string_view text, const RunRequest& base) {
-  constexpr JsonLimits kLimits{.max_name_bytes = 256, .max_text_bytes = PATH_MAX};
+  constexpr JsonLimits kLimits{.max_name_bytes = 256, .max_text_bytes = kMaxNameBytes};
   RunRequest request = base;
   ENGINE_TRY(read_json(request, text, kLimits));
   ENGINE_TRY(validate(request));

@@ -1,5 +1,6 @@
 #include "engine/model/guarded_thread.h"
 
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -9,7 +10,10 @@ Error caught_error() {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    return {ErrorCode::OutOfMemory, "there is not enough memory for it"};
+    return {ErrorCode::OutOfMemory,
+            "there is not enough memory for it on this machine: free some, or ask for less"};
+  } catch (const std::length_error&) {
+    return {ErrorCode::OutOfMemory, "it is larger than any memory could hold: ask for less"};
   } catch (const std::exception& thrown) {
     return {ErrorCode::Internal, thrown.what()};
   } catch (...) {

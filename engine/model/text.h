@@ -41,6 +41,10 @@ constexpr std::size_t utf8_sequence_length(std::string_view text) {
 /// Valid UTF-8 without NUL: what a recording may hold.
 bool is_clean_text(std::string_view text);
 
+/// Of a name or a path: as long as the longest path that Linux opens (PATH_MAX).
+inline constexpr std::size_t kMaxNameBytes = 4096;
+static_assert(kMaxNameBytes < kMaxTextBytes, "a name is never cut");
+
 /// For a record's flaw(): why this name of a file cannot go to a worker or into a recording; empty
 /// if it can. Replacing its invalid bytes would name another file.
 Flaw flaw_of_name(std::string_view field, std::string_view name);

@@ -15,6 +15,7 @@
 namespace engine {
 
 Flaw ShapeSpec::flaw() const {
+  if (Flaw flaw = flaw_of_name("preset", preset); !flaw.empty()) return flaw;
   for (const auto& [field, value] : {std::pair{"n", n}, std::pair{"k", k}}) {
     if (value % 16 == 0) continue;
     return {field,
@@ -36,14 +37,16 @@ Flaw FileInput::flaw() const {
 }
 
 Flaw RoutingSpec::flaw() const {
+  for (const auto& [field, name] : {std::pair{"path", &path}, std::pair{"tensor", &tensor}}) {
+    if (Flaw flaw = flaw_of_name(field, *name); !flaw.empty()) return flaw;
+  }
   if (distribution != RoutingDistribution::File) return {};
   if (path.empty()) {
     return {"path",
             "is empty, but routing is read from a file; name a .json, .npy or .safetensors file of "
             "splits or of recorded experts"};
   }
-  if (Flaw flaw = flaw_of_name("path", path); !flaw.empty()) return flaw;
-  return flaw_of_name("tensor", tensor);
+  return {};
 }
 
 Flaw RunRequest::flaw() const {

@@ -54,11 +54,12 @@ void check_notes(const std::vector<TimeNote>& notes, Limits& limits) {
   for (const TimeNote& note : notes) limits.ranges("time note", note);
 }
 
-void check_experts_of(const engine::ScaleMap& map, std::size_t experts, Limits& limits) {
+void check_experts_of(std::string_view operand, const engine::ScaleMap& map, std::size_t experts,
+                      Limits& limits) {
   const std::size_t named = map.expert_first_row.size();
   limits.require(named == 0 || named == experts + 1, [&] {
-    return fmt::format("the scale map has the rows of {} experts, but there are {}", named - 1,
-                       experts);
+    return fmt::format("the scale map of {} has the rows of {} experts, but there are {}", operand,
+                       named - 1, experts);
   });
 }
 
@@ -106,9 +107,10 @@ void check_result(const engine::RunResult& result, Limits& limits) {
       });
     }
   }
-  for (const engine::OperandStatistics* operand :
-       {&result.activations, &result.weights, &result.gradients}) {
-    check_experts_of(operand->scale_map, experts, limits);
+  for (const auto& [value, name] : engine::kType<engine::LayerTensor>.names) {
+    const engine::OperandStatistics* operand =
+        statistics_of(result, static_cast<engine::LayerTensor>(value));
+    if (operand != nullptr) check_experts_of(name, operand->scale_map, experts, limits);
   }
   // Without a backward pass there is no dY: statistics of it would be neither checked nor shown.
   limits.require(
@@ -295,30 +297,43 @@ engine::Status check_run_name(const std::string& name) {
 engine::Status check(const RecordedRun& run) {
   Limits limits;
   limits.ranges("request", run.request);
-  limits.ranges("result", run.result);
   limits.between("wall_clock_ms", run.wall_clock_ms, 0, kMaxTime_ns);
-  limits.ranges("power", run.power);
   limits.ranges("group", run.group);
   check_notes(run.notes, limits);
-  if (limits.ok()) check_result(run.result, limits);
-  if (limits.ok()) check_power(run.power, limits);
+  ENGINE_TRY(limits.take());
+  return check(run.result, run.activity, run.snapshot, run.power);
+}
+
+engine::Status check(const engine::RunResult& result, const Activity& activity,
+                     const Snapshot& snapshot, const PowerTrace& power) {
+  Limits limits;
+  limits.ranges("result", result);
+  limits.ranges("power", power);
+  if (limits.ok()) check_result(result, limits);
+  if (limits.ok()) check_power(power, limits);
   // Millions: their members are checked one by one here, or by the reader of their cells.
-  if (limits.ok()) check_nodes(run.activity, run.result, limits);
-  if (limits.ok()) check_records(run.activity, run.result, limits);
-  if (limits.ok()) check_calls(run.activity, limits);
-  if (limits.ok()) check_events(run.activity, run.result, limits);
-  limits.ranges("snapshot", run.snapshot);
+  if (limits.ok()) check_nodes(activity, result, limits);
+  if (limits.ok()) check_records(activity, result, limits);
+  if (limits.ok()) check_calls(activity, limits);
+  if (limits.ok()) check_events(activity, result, limits);
+  limits.ranges("snapshot", snapshot);
   return limits.take();
 }
 
 engine::Status check(const RecordedComparison& recorded) {
-  const engine::RecipeComparison& comparison = recorded.comparison;
   Limits limits;
-  limits.ranges("comparison", recorded);
+  limits.between("wall_clock_ms", recorded.wall_clock_ms, 0, kMaxTime_ns);
+  ENGINE_TRY(limits.take());
+  return check(recorded.comparison);
+}
+
+engine::Status check(const engine::RecipeComparison& comparison) {
+  Limits limits;
+  limits.ranges("comparison", comparison);
   if (!limits.ok()) return limits.take();
   const std::size_t experts = comparison.splits.size();
   for (const engine::QuantizationReport& report : comparison.reports) {
-    check_experts_of(report.statistics.scale_map, experts, limits);
+    check_experts_of("the operand", report.statistics.scale_map, experts, limits);
     limits.require(!(report.max_relative_error < 0.0), [&] {
       return fmt::format("max_relative_error is {}; it must be at least 0",
                          report.max_relative_error);
@@ -332,12 +347,25 @@ engine::Status check(const RecordedComparison& recorded) {
 }
 
 engine::Status check(const RecordedHistory& recorded) {
-  const engine::AmaxHistory& history = recorded.history;
   Limits limits;
-  limits.ranges("history", recorded);
+  limits.between("wall_clock_ms", recorded.wall_clock_ms, 0, kMaxTime_ns);
+  ENGINE_TRY(limits.take());
+  return check(recorded.history);
+}
+
+engine::Status check(const engine::AmaxHistory& history) {
+  Limits limits;
+  limits.ranges("history", history);
   limits.between("steps", history.steps, 1, history.request.steps);
   limits.between("experts", history.experts, 1, engine::kMaxExperts);
   limits.between("ring_rows", history.ring_rows, 1, engine::kMaxHistorySteps);
+  return limits.take();
+}
+
+engine::Status check(const Outcome& outcome, const Snapshot& snapshot) {
+  Limits limits;
+  limits.ranges("outcome", outcome);
+  if (limits.ok()) check_outcome(outcome, snapshot, limits);
   return limits.take();
 }
 

@@ -1,7 +1,8 @@
-// Checks of recorded values that let the window index into them without further checks: the range
-// of every member, as its descriptor says, and relations between members. Writer and reader apply
-// the same checks, so that no recording becomes unreadable. Errors name the member, the value and
-// the limit.
+// Checks of results that let the window index into them without further checks: the range of every
+// member, as its descriptor says, and relations between members. The same checks are applied to
+// what a worker answers (app/protocol/worker_frames), by the writer and by the reader of a
+// recording, so that no recording becomes unreadable. Errors name the member, the value and the
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,14 @@ engine::Status check(const RecordedRun& run);
 engine::Status check(const RecordedComparison& recorded);
 engine::Status check(const RecordedHistory& recorded);
 engine::Status check(const RecordedVisit& visit);
+
+// The parts of these that a worker answers.
+engine::Status check(const engine::RunResult& result, const Activity& activity,
+                     const Snapshot& snapshot, const PowerTrace& power);
+engine::Status check(const engine::RecipeComparison& comparison);
+engine::Status check(const engine::AmaxHistory& history);
+/// Of an experiment, against the graphs that it is said to have been made with.
+engine::Status check(const Outcome& outcome, const Snapshot& snapshot);
 
 /// Of notes alone, which may change after their run was written.
 engine::Status check(const std::vector<TimeNote>& notes);

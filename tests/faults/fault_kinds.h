@@ -17,9 +17,10 @@ enum class Expect {
   Lives,        // nothing: the next order is answered as if the fault had not happened
   LostOrLives,  // depends on what the bytes happen to mean; nothing in between
   Waits,        // an order without an answer: the caller stays free, and can give up
+  Shown,        // the answer arrives, and a window displays it; then as Lives
 };
-inline constexpr std::array<std::string_view, 5> kExpectNames = {"lost", "stalled", "lives",
-                                                                 "lost-or-lives", "waits"};
+inline constexpr std::array<std::string_view, 6> kExpectNames = {
+    "lost", "stalled", "lives", "lost-or-lives", "waits", "shown"};
 
 /// Who commits a fault, and when.
 enum class Moment {
@@ -81,6 +82,8 @@ inline constexpr FaultKind kFaultKinds[] = {
      "lists that should have equal length and do not"},
     {"hostile-text", Moment::Order, Expect::LostOrLives, 10,
      "texts of a megabyte, control characters, right-to-left marks"},
+    {"hostile-result", Moment::Order, Expect::Shown, 40,
+     "a result with the most extreme values that are let in, in every field"},
     // Floods, read or unread.
     {"flood-answers", Moment::Order, Expect::Lost, 6, "hundreds of unrequested answers"},
     {"flood-failures", Moment::Order, Expect::Lost, 6, "thousands of unrequested failures"},

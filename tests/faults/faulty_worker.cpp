@@ -9,6 +9,7 @@
 // file that $FAULTY_WORKER_TALLY names, else to stderr:
 //   started PID       a worker runs
 //   answered PID ID   a run was answered correctly and completely
+//   shown PID ID      an order was answered with hostile values that are displayed
 //   fault PID KIND    the fault begins
 //   child PID CHILD   a process was left behind
 #include <fcntl.h>
@@ -88,8 +89,10 @@ class FaultyWorker {
       case wire::Order::kRun:
         return take_run(order);
       case wire::Order::kCompare:
+        if (shows_hostile()) return hostile_result(order);
         return send(answer_frame(order.id(), profiling::sample_comparison(1).comparison));
       case wire::Order::kHistory:
+        if (shows_hostile()) return hostile_result(order);
         return send(answer_frame(order.id(), profiling::sample_history(1).history));
       case wire::Order::kBench:
         return take_bench(order.id());
@@ -307,6 +310,7 @@ class FaultyWorker {
         {"hostile-enums", &FaultyWorker::hostile_enums},
         {"hostile-lengths", &FaultyWorker::hostile_lengths},
         {"hostile-text", &FaultyWorker::hostile_text},
+        {"hostile-result", &FaultyWorker::hostile_result},
         {"flood-answers", &FaultyWorker::flood_answers},
         {"flood-failures", &FaultyWorker::flood_failures},
         {"flood-files", &FaultyWorker::flood_files},
@@ -459,6 +463,16 @@ class FaultyWorker {
   void hostile_enums(const wire::Order& c) { send_hostile(Hostility::Enums, c); }
   void hostile_lengths(const wire::Order& c) { send_hostile(Hostility::Lengths, c); }
   void hostile_text(const wire::Order& c) { send_hostile(Hostility::Text, c); }
+
+  /// After its fault, a worker that lives answers as it should: this one's other answers are
+  /// hostile too.
+  bool shows_hostile() const { return kind_.expect == Expect::Shown && orders_ > orders_before_; }
+  void hostile_result(const wire::Order& command) {
+    for (const wire::Frame& frame : hostile_.let_in(command.task_case(), command.id()).frames) {
+      send(frame);
+    }
+    tell(fmt::format("shown {} {}", ::getpid(), command.id()));
+  }
 
   void flood_answers(const wire::Order& command) {
     const wire::Frame one = result_of(command);

@@ -2,12 +2,16 @@
 
 #include <google/protobuf/message.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/worker_frames.h"
 #include "tests/unit/protocol/random_message.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
@@ -177,6 +181,62 @@ void make_extreme(const Place& place, std::mt19937_64& random) {
   }
 }
 
+template <class Value>
+std::function<void()> keep(const Place& place,
+                           Value (Reflection::*get)(const Message&, const FieldDescriptor*) const,
+                           void (Reflection::*set)(Message*, const FieldDescriptor*, Value) const,
+                           Value (Reflection::*get_one)(const Message&, const FieldDescriptor*, int)
+                               const,
+                           void (Reflection::*set_one)(Message*, const FieldDescriptor*, int, Value)
+                               const) {
+  const Reflection& access = *place.message->GetReflection();
+  if (place.index >= 0) {
+    const Value value = (access.*get_one)(*place.message, place.field, place.index);
+    return [=, &access] { (access.*set_one)(place.message, place.field, place.index, value); };
+  }
+  if (place.field->has_presence() && !access.HasField(*place.message, place.field)) {
+    return [=, &access] { access.ClearField(place.message, place.field); };
+  }
+  const Value value = (access.*get)(*place.message, place.field);
+  return [=, &access] { (access.*set)(place.message, place.field, value); };
+}
+
+/// Puts back what the place holds now.
+std::function<void()> kept_value(const Place& place) {
+  using R = Reflection;
+  switch (place.field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return keep<std::int32_t>(place, &R::GetInt32, &R::SetInt32, &R::GetRepeatedInt32,
+                                &R::SetRepeatedInt32);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return keep<std::int64_t>(place, &R::GetInt64, &R::SetInt64, &R::GetRepeatedInt64,
+                                &R::SetRepeatedInt64);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return keep<std::uint32_t>(place, &R::GetUInt32, &R::SetUInt32, &R::GetRepeatedUInt32,
+                                 &R::SetRepeatedUInt32);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return keep<std::uint64_t>(place, &R::GetUInt64, &R::SetUInt64, &R::GetRepeatedUInt64,
+                                 &R::SetRepeatedUInt64);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return keep<float>(place, &R::GetFloat, &R::SetFloat, &R::GetRepeatedFloat,
+                         &R::SetRepeatedFloat);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return keep<double>(place, &R::GetDouble, &R::SetDouble, &R::GetRepeatedDouble,
+                          &R::SetRepeatedDouble);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return keep<bool>(place, &R::GetBool, &R::SetBool, &R::GetRepeatedBool, &R::SetRepeatedBool);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return keep<int>(place, &R::GetEnumValue, &R::SetEnumValue, &R::GetRepeatedEnumValue,
+                       &R::SetRepeatedEnumValue);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return keep<std::string>(place, &R::GetString, &R::SetString, &R::GetRepeatedString,
+                               &R::SetRepeatedString);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
+  }
+  return [] {};
+}
+
 /// Cuts, empties or doubles a list.
 void change_length(const Place& list, std::mt19937_64& random) {
   Message& message = *list.message;
@@ -197,6 +257,8 @@ void change_length(const Place& list, std::mt19937_64& random) {
   }
   message.MergeFrom(*only);
 }
+
+constexpr std::string_view kIdOfAnswer = "expertscope.wire.Answer.id";
 
 void set_id(Message& body, std::uint64_t id) {
   const FieldDescriptor* field = body.GetDescriptor()->FindFieldByName("id");
@@ -323,6 +385,67 @@ wire::Frame HostileFrames::hostile(Hostility hostility, std::uint64_t id) {
   }
   set_id(body, id);
   return frame;
+}
+
+namespace {
+
+/// By the link's own reader.
+bool lets_in(const std::vector<wire::Frame>& frames) {
+  WorkerFrames reader;
+  return std::ranges::all_of(frames,
+                             [&](const wire::Frame& frame) { return reader.read(frame).ok(); });
+}
+
+std::vector<wire::Frame> frames_of(wire::Order::TaskCase kind, std::uint64_t id, int salt) {
+  switch (kind) {
+    case wire::Order::kCompare:
+      return {answer_frame(id, profiling::sample_comparison(salt).comparison)};
+    case wire::Order::kHistory:
+      return {answer_frame(id, profiling::sample_history(salt).history)};
+    default:
+      return {activity_of_run(id, salt), finished_run(id, salt)};
+  }
+}
+
+constexpr int kTriesPerPlace = 6;
+constexpr std::size_t kTriedLists = 12;
+constexpr std::size_t kTriedPlaces = 150;
+
+}  // namespace
+
+LetIn HostileFrames::let_in(wire::Order::TaskCase kind, std::uint64_t id) {
+  LetIn made{.frames = frames_of(kind, id, static_cast<int>(random_() % 50))};
+  // Lengths first: a place in a list is not valid any more once the list has been cut.
+  for (std::size_t n = 0; n < kTriedLists; ++n) {
+    const std::vector<wire::Frame> before = made.frames;
+    std::vector<Place> lists;
+    for (wire::Frame& frame : made.frames) collect_lists(body_of(frame), lists);
+    const Place list = lists[random_() % lists.size()];
+    change_length(list, random_);
+    if (lets_in(made.frames)) {
+      made.changed.emplace(list.field->full_name());
+    } else {
+      made.frames = before;
+    }
+  }
+  std::vector<Place> places;
+  for (wire::Frame& frame : made.frames) collect(body_of(frame), places);
+  std::erase_if(places, [](const Place& place) { return place.field->full_name() == kIdOfAnswer; });
+  std::ranges::shuffle(places, random_);
+  // One field at a time rather than one place: a list has thousands of places.
+  std::ranges::stable_sort(places, {}, [](const Place& place) { return place.index > 0; });
+  if (places.size() > kTriedPlaces) places.resize(kTriedPlaces);
+  for (const Place& place : places) {
+    const std::function<void()> put_back = kept_value(place);
+    bool let = false;
+    for (int n = 0; n < kTriesPerPlace && !let; ++n) {
+      make_extreme(place, random_);
+      let = lets_in(made.frames);
+    }
+    (let ? made.changed : made.refused).emplace(place.field->full_name());
+    if (!let) put_back();
+  }
+  return made;
 }
 
 wire::Frame HostileFrames::greeting() {

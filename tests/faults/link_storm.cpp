@@ -421,6 +421,12 @@ class Round {
         return expect_either(caller, id);
       case Expect::Waits:
         return expect_freedom(caller);
+      case Expect::Shown:
+        if (!caller.wait([&] { return caller.answered(id); }, kAnswerSeconds)) {
+          caller.complain(
+              fmt::format("a hostile result is not let in, the link is {}", words(caller)));
+        }
+        return expect_life(caller, 0);
     }
   }
 

@@ -27,6 +27,11 @@ KEYS = ("Tab", "Return", "Escape", "Left", "Right", "Up", "Down", "Prior", "Next
         "ctrl+equal", "ctrl+minus", "q", "a", "7", "minus", "period", "BackSpace", "Delete")
 
 
+# Views within a page, and the buttons in them that order a result of another kind: what they add to.
+VIEWS = ("numerics.part.", "numerics.operand.", "graphs.view.")
+ORDERS = {"recipes.compare_now": "comparisons", "history.step_now": "histories"}
+
+
 class LivingWindow:
     def __init__(self, options, folder, storm_of_it):
         self.options, self.storm = options, storm_of_it
@@ -39,6 +44,7 @@ class LivingWindow:
         self.shown_before = 0  # how often it had shown a run when the newest worker started
         self.recording = None
         self.recorded = 0
+        self.displayed = 0
         self.missed = 0  # faults that wait for an order, when the window in that state gives none
         self.nudge = 0
         self.lived_through = []
@@ -156,16 +162,7 @@ class LivingWindow:
         if line is None:
             return False
         pid, number = map(int, line)
-
-        def is_shown(s):
-            # Or one behind it: the window may take two between two frames.
-            return (s["shown_run_id"] >= number and s["worker_pid"] == pid
-                    and s["run_generation"] > self.shown_before)
-
-        # A lost worker answers nothing more: what it answered before is shown within the next frames.
-        self.wait("run", lambda s: is_shown(s) or s["link"] == "lost", ANSWER_SECONDS)
-        shown = self.wait("run", is_shown, WORD_SECONDS)
-        if shown is not None:
+        if self.is_displayed(pid, number):
             self.finished.append((pid, number))
             return True
         state = self.state()
@@ -177,6 +174,62 @@ class LivingWindow:
                       f"{state['runs']} runs)")
         return True
 
+    def is_displayed(self, pid, number):
+        """The run that this worker answered to this order, as soon as it can be."""
+        def shows_it(s):
+            # Or one behind it: the window may take two between two frames.
+            return (s["shown_run_id"] >= number and s["worker_pid"] == pid
+                    and s["run_generation"] > self.shown_before)
+
+        # A lost worker answers nothing more: what it answered before is shown within the next frames.
+        self.wait("run", lambda s: shows_it(s) or s["link"] == "lost", ANSWER_SECONDS)
+        return self.wait("run", shows_it, WORD_SECONDS) is not None
+
+    def expect_display(self):
+        """A hostile result is let in, displayed, and looked at on every page."""
+        if self.wait("answer", lambda s: self.plan.said("shown"), ANSWER_SECONDS) is None:
+            return self.complain("the worker does not answer with its hostile result")
+        pid, number = map(int, self.plan.said("shown")[0])
+        if not self.is_displayed(pid, number):
+            state = self.state()
+            return self.complain(f"the hostile result of order {number} is not displayed, but run "
+                                 f"{state['shown_run_id']}: {state['link']} ({state['link_reason']})")
+        self.displayed += 1
+        self.storm.most("hostile-results-displayed", self.displayed, "runs")
+
+    def look_everywhere(self, chance):
+        """Every page and view; comparisons and histories are ordered, whose answers are hostile too."""
+        for page in ("ctrl+1", "ctrl+2", "ctrl+3", "ctrl+4"):
+            self.window.key("Escape", page)
+            self.draws()
+            views = [c["id"] for c in self.visible() if c["id"].startswith(VIEWS)]
+            for view in views or [None]:
+                if view is not None:
+                    self.press_button(view)
+                    self.draws()
+                for order, count in ORDERS.items():
+                    if self.window.control(order) is None:
+                        continue
+                    before = self.state()[count]
+                    self.press_button(order)
+                    self.wait(count, lambda s: s[count] > before or s["link"] == "lost",
+                              ANSWER_SECONDS)
+                    self.storm.most(f"hostile-{count}-displayed", self.state()[count], count)
+                self.touch_plots(chance)
+
+    def visible(self):
+        return [c for c in self.window.map()["controls"] if c["visible"] and c["enabled"]]
+
+    def touch_plots(self, chance):
+        """The pointer over everything that reads out values, and a click on some of it."""
+        for control in [c for c in self.visible() if c["kind"] == "plot"][:8]:
+            x0, y0, x1, y1 = control["rect"]
+            x, y = x0 + (x1 - x0) * chance.random(), y0 + (y1 - y0) * chance.random()
+            self.window.xdotool("mousemove", round(x), round(y))
+            if chance.random() < 0.5:
+                self.window.xdotool("click", chance.choice([1, 1, 3, 4, 5]))
+        self.draws()
+
     def expect(self, kind):
         if kind.expect in ("lost", "stalled"):
             seen = self.wait(kind.expect, lambda s: s["link"] == kind.expect and s["link_reason"],
@@ -185,6 +238,8 @@ class LivingWindow:
                 state = self.state()
                 self.complain(f"the worker is {state['link']} ({state['link_reason']}), "
                               f"not {kind.expect}")
+        elif kind.expect == "shown":
+            self.expect_display()
         elif kind.expect == "lives":
             if kind.name != "answers-reversed" and not self.finished_run():
                 self.complain(f"no order is answered any more: {self.state()}")
@@ -220,6 +275,8 @@ class LivingWindow:
         self.storm.injected(kind.name)
         self.expect(kind)
         self.draws()
+        if kind.expect == "shown":
+            self.look_everywhere(chance)
         self.monkey(chance)
         self.draws()
         if self.state()["link"] == "lost":

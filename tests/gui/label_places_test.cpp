@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 namespace app::plot {
@@ -30,6 +31,15 @@ TEST(LabelPlaces, ANameOfTheWholePlotAvoidsTheCurve) {
   EXPECT_TRUE(place.clear);
   EXPECT_TRUE(inside(place.at));
   EXPECT_GT(place.at.x, 180);
+}
+
+TEST(LabelPlaces, ALineThatIsNowhereKeepsNothingFree) {
+  LabelPlaces places(kMin, kMax);
+  const float nowhere = std::numeric_limits<float>::quiet_NaN();
+  places.keep_free_line(ImVec2(100, nowhere), ImVec2(180, 140));
+  places.keep_free_line(ImVec2(nowhere, 60), ImVec2(180, nowhere));
+  places.keep_free(ImVec2(nowhere, nowhere), 3);
+  EXPECT_FLOAT_EQ(places.anywhere(kSize, 4).at.x, 104);
 }
 
 TEST(LabelPlaces, LabelsKeepClearOfEachOther) {

@@ -172,6 +172,7 @@ void bench(std::uint64_t id) {
 }
 
 void misbehave_after_hello(const std::string& mode) {
+  const pid_t guard = ::getppid();
   if (mode == "hello-then-garbage") send_bytes("Segmentation fault (core dumped)\n");
   if (mode == "huge-frame") send_bytes(std::string("XSC1\xFF\xFF\xFF\xFF", 8));
   if (mode == "unknown-body") send_bytes(std::string("XSC1\x03\x00\x00\x00\xC2\x0C\x00", 11));
@@ -212,8 +213,18 @@ void misbehave_after_hello(const std::string& mode) {
     static_cast<void>(app::write_all(STDERR_FILENO, lines).ok());
   }
   if (mode == "breed") breed();
+  if (mode == "kills-guard") {
+    // In a session of its own, so that no process group has it, and deaf to the end of its parent.
+    if (::fork() == 0) {
+      ::setsid();
+      if (::fork() == 0) hide();
+      std::this_thread::sleep_for(100ms);  // it should have said who it is
+      ::kill(guard, SIGKILL);
+      hide();
+    }
+  }
   if (mode == "stops-guard") {
-    std::thread([guard = ::getppid()] {
+    std::thread([guard] {
       while (::getppid() == guard) ::kill(guard, SIGSTOP);
     }).detach();
   }
@@ -367,7 +378,7 @@ int main(int argc, char** argv) {
     if (order.has_doctor()) examine(mode, bad_library, id, order.doctor());
     if (order.has_run()) {
       running_id = id;
-      if (mode == "stuck" || mode == "moving" || mode == "breed") continue;
+      if (mode == "stuck" || mode == "moving" || mode == "breed" || mode == "kills-guard") continue;
       if (mode == "hostile-failure") {
         fail(id, engine::ErrorCode::Device, "");
         running_id = 0;

@@ -170,6 +170,14 @@ class KilledProgram(Misbehaving):
         process.wait()
         self.gone(*self.pids("breed.pids"), *self.pids("hidden"))
 
+    def test_what_hides_below_a_killed_guard_ends_with_the_command(self):
+        process = self.start("run", *self.worker("kills-guard"), *SMALL,
+                             env={"FAKE_WORKER_PIDS": self.path("hidden")})
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, WORKER_FAILED)
+        self.assertTrue(self.pids("hidden"))
+        self.gone(*self.pids("kills-guard.pids"), *self.pids("hidden"))
+
     def test_an_experiment_and_all_below_it_end_with_a_killed_doctor(self):
         process = self.start("doctor", *self.worker("breed"), "--case", "shared-workspace",
                              env={"FAKE_WORKER_PIDS": self.path("hidden")})

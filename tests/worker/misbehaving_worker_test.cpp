@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -301,6 +303,57 @@ TEST(MisbehavingWorker, DescendantsThatHideEndWithTheirWorker) {
   ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_EQ(link->status().reason, "killed by signal 9");
   for (const int pid : pids_in(path)) EXPECT_FALSE(runs(pid)) << pid;
+  ::unlink(path.c_str());
+}
+
+/// A child that sleeps, as a program may have besides its workers; `leaves`: in place of it, a
+/// child of it that it has left to its next of kin.
+pid_t sleeping_child(bool leaves) {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const pid_t sleeper = leaves ? ::fork() : 0;
+    if (sleeper == 0) {
+      const pid_t self = ::getpid();
+      static_cast<void>(::write(ends[1], &self, sizeof self) < 0);
+      ::execlp("sleep", "sleep", "60", nullptr);
+    }
+    ::_exit(0);
+  }
+  pid_t sleeper = 0;
+  EXPECT_EQ(::read(ends[0], &sleeper, sizeof sleeper), static_cast<ssize_t>(sizeof sleeper));
+  if (leaves) ::waitpid(child, nullptr, 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return sleeper;
+}
+
+TEST(MisbehavingWorker, OneWhoseDescendantKillsItsGuardLeavesNothing) {
+  const std::string path = ::testing::TempDir() + "orphans." + std::to_string(::getpid());
+  ::setenv("FAKE_WORKER_PIDS", path.c_str(), 1);
+  LinkHarness other({FAKE_WORKER});
+  ASSERT_TRUE(other.wait([&] { return other.find_any<WorkerHello>() != nullptr; }));
+  const pid_t child = sleeping_child(false);
+  const pid_t left = sleeping_child(true);
+  {
+    LinkHarness link({FAKE_WORKER, "kills-guard"});
+    ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
+    EXPECT_EQ(link->status().reason, "killed by signal 9");
+  }
+  // Of the two, the second may have been ended before it could say who it is.
+  ASSERT_FALSE(pids_in(path).empty());
+  for (const int pid : pids_in(path)) EXPECT_FALSE(runs(pid)) << pid;
+  // What this program did not start under that guard lives on.
+  EXPECT_TRUE(runs(child));
+  EXPECT_TRUE(runs(left));
+  EXPECT_TRUE(runs(other->status().pid));
+  const std::uint64_t id = other->submit({});
+  EXPECT_TRUE(other.wait_for_answer(id));
+  for (const pid_t sleeper : {child, left}) {
+    ::kill(sleeper, SIGKILL);
+    ::waitpid(sleeper, nullptr, 0);
+  }
   ::unlink(path.c_str());
 }
 

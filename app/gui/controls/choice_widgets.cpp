@@ -121,7 +121,9 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
     ImGui::SetKeyboardFocusHere();
   }
   input_text(context, (std::string(id) + ".filter").c_str(), "##filter", list.filter,
-             {.hint = "Type to find", .width = ImGui::GetContentRegionAvail().x});
+             {.hint = "Type to find",
+              .most_bytes = kMaxSearchedBytes,
+              .width = ImGui::GetContentRegionAvail().x});
   // Enter in another field of the open list is that field's.
   const bool typing = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
   const bool entered = typing && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));

@@ -2,8 +2,6 @@
 // behaviour for integers (linear, faster for larger values) and positive reals (logarithmic).
 #include <fmt/format.h>
 #include <imgui.h>
-// After imgui.h: 1.86 does not include it itself.
-#include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -93,9 +91,9 @@ Gesture typing(const Field& field) {
   if (edit.focus_wanted) ImGui::SetKeyboardFocusHere();
   // ImGui would take Tab to the next text field, which is not the next number.
   const bool entered =
-      ImGui::InputText((field.row.item_id() + ".text").c_str(), &text,
-                       ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue |
-                           ImGuiInputTextFlags_AllowTabInput);
+      text_field((field.row.item_id() + ".text").c_str(), "", text,
+                 ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue |
+                     ImGuiInputTextFlags_AllowTabInput);
   const bool active = ImGui::IsItemActive();
   const bool double_clicked =
       ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
-// After imgui.h: 1.86 does not include it itself.
-#include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/scopes.h"
+#include "app/gui/controls/text_field.h"
 #include "app/gui/theme/text.h"
 
 namespace app::controls {
@@ -169,7 +168,8 @@ bool input_text(const PanelContext& context, const char* id, const char* label, 
                 const Options& options) {
   Row row(context, id, label, "input", options, true);
   ImGui::SetNextItemWidth(row.width());
-  const bool changed = ImGui::InputTextWithHint(row.item_id().c_str(), options.hint, &value);
+  const bool changed =
+      text_field(row.item_id().c_str(), options.hint, value, 0, options.most_bytes);
   row.set_value(value);
   return changed;
 }

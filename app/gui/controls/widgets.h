@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/controls/text_field.h"
 
 namespace app::controls {
 
@@ -21,7 +22,8 @@ struct Options {
   std::string reason{};  // shown as tooltip when disabled; as a warn mark's tooltip when hazardous
   bool hazardous = false;  // draws a warn mark next to the control
   std::string tooltip{};
-  const char* hint = "";  // placeholder of an empty text field
+  const char* hint = "";            // placeholder of an empty text field
+  int most_bytes = kMaxTypedBytes;  // of a text field
   /// 0 = fill for controls with a value, natural for buttons and checkboxes; < 0 = fill for those
   /// too. With a width the label is placed directly before the control instead of in the label
   /// column.

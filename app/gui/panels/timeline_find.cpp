@@ -2,7 +2,6 @@
 #include "app/gui/panels/timeline_find.h"
 
 #include <fmt/format.h>
-#include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -81,9 +80,10 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
   focus_ = false;
   ImGui::SetNextItemWidth(width);
   const std::string before = text_;
-  const bool entered = ImGui::InputTextWithHint(
-      "##performance.find", "find: name, stage, e5   /", &text_,
-      ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  const bool entered =
+      controls::text_field("##performance.find", "find: name, stage, e5   /", text_,
+                           ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll,
+                           controls::kMaxSearchedBytes);
   const bool typing = ImGui::IsItemActive();
   const ImVec2 low = ImGui::GetItemRectMin();
   const ImVec2 high = ImGui::GetItemRectMax();

@@ -23,6 +23,8 @@ LabelPlaces::LabelPlaces(ImVec2 min, ImVec2 max)
       used_(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_), 0) {}
 
 LabelPlaces::Cells LabelPlaces::cells_of(ImVec2 low, ImVec2 high) const {
+  if (std::isnan(low.x + low.y + high.x + high.y))
+    return {.left = 0, .top = 0, .right = -1, .bottom = -1};
   // Clamped before the cast: a point far outside must not leave the range of int.
   const auto cell = [](float at, float from, int count) {
     return static_cast<int>(
@@ -54,6 +56,8 @@ void LabelPlaces::keep_free(ImVec2 at, float radius) {
 }
 
 void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
+  // No cast holds what is not a number.
+  if (!std::isfinite(from.x + from.y + to.x + to.y)) return;
   if (from.x > to.x) std::swap(from, to);
   // In cells from here on. Clamped before the casts: a line may extend far outside the plot.
   const auto across = [this](float x) {

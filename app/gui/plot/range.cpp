@@ -2,6 +2,7 @@
 #include "app/gui/plot/range.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace app::plot {
 
@@ -40,6 +41,7 @@ float AxisMap::to_pixel(double value) const {
   const double low = std::min(first_pixel, last_pixel);
   const double high = std::max(first_pixel, last_pixel);
   constexpr double kOverhang = 64.0;
+  if (std::isnan(pixel)) return static_cast<float>(low - kOverhang);  // nowhere: not on screen
   return static_cast<float>(std::clamp(pixel, low - kOverhang, high + kOverhang));
 }
 

@@ -39,8 +39,17 @@ std::string label_of(AxisKind kind, double value, double step, double reach) {
   return fmt::format("{:.{}f}", value, decimals_of(step));
 }
 
+constexpr double kMostWholeNumber = 0x1p53;  // beyond it adding 1 changes nothing
+
+/// Values that no device measures, of a hostile worker for example, have no ticks: there would be
+/// no end of them.
+bool is_countable(Range view) {
+  return std::isfinite(view.min) && std::isfinite(view.max) && std::isfinite(view.span());
+}
+
 std::vector<Tick> ticks_within_a_decade(Range view, int most) {
   std::vector<Tick> result;
+  if (std::max(std::abs(view.min), std::abs(view.max)) >= kMostWholeNumber) return result;
   for (double power = std::floor(view.min); power <= view.max; power += 1.0) {
     for (const double multiple : {1.0, 2.0, 5.0}) {
       const double at = power + std::log10(multiple);
@@ -68,7 +77,7 @@ double nice_step(double span, int most) {
 
 std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   std::vector<Tick> result;
-  if (view.empty() || most < 1) return result;
+  if (view.empty() || most < 1 || !is_countable(view)) return result;
   // A single power of ten, or none, in view is too little: use 1, 2, 5 of each.
   if (kind == AxisKind::Log10Count && std::floor(view.max) - std::ceil(view.min) < 1.0) {
     return ticks_within_a_decade(view, most);
@@ -91,6 +100,8 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   }
   const double first = first_of(step);
   const double last = last_of(step);
+  // Of a view so narrow for its place that the multiples of its step are no longer apart.
+  if (!(std::max(std::abs(first), std::abs(last)) < kMostWholeNumber)) return result;
   for (double i = first; i <= last; i += 1.0) {
     // Adding zero turns the -0 of ceil() into 0.
     result.push_back({i * step + 0.0, label_of(kind, i * step + 0.0, step, reach)});
@@ -101,7 +112,7 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
 double tick_origin(Range view) {
   constexpr double kTiny = 5e-4;
   const double reach = std::max(std::abs(view.min), std::abs(view.max));
-  if (view.empty() || view.span() > kTiny * reach) return 0.0;
+  if (view.empty() || !is_countable(view) || view.span() > kTiny * reach) return 0.0;
   const double round = std::pow(10.0, std::ceil(std::log10(view.span())));
   return std::floor(view.min / round) * round;
 }

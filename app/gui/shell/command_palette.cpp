@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -53,6 +54,17 @@ bool draw_entry(const PanelContext& context, const PaletteEntry& entry, int inde
   if (hovered && !enabled) controls::tooltip(context, entry.refusal);
   ImGui::PopID();
   return clicked;
+}
+
+/// Changes with whatever the order of the matches depends on.
+std::size_t digest_of(const std::vector<PaletteEntry>& entries) {
+  std::size_t digest = entries.size();
+  for (const PaletteEntry& entry : entries) {
+    for (const std::string* text : {&entry.title, &entry.group, &entry.words, &entry.refusal}) {
+      digest = digest * 31 + std::hash<std::string>()(*text);
+    }
+  }
+  return digest;
 }
 
 constexpr int kNone = std::numeric_limits<int>::min() / 2;
@@ -143,12 +155,23 @@ void CommandPalette::move(int steps, int count) {
   scroll_ = true;
 }
 
+const std::vector<std::size_t>& CommandPalette::matches(const std::vector<PaletteEntry>& entries) {
+  const std::size_t digest = digest_of(entries);
+  if (digest != searched_entries_ || typed_ != searched_) {
+    matches_ = palette_matches(entries, typed_);
+    searched_ = typed_;
+    searched_entries_ = digest;
+  }
+  return matches_;
+}
+
 void CommandPalette::draw_field(const PanelContext& context) {
   const std::string before = typed_;
   if (focus_) ImGui::SetKeyboardFocusHere();
   focus_ = false;
   controls::input_text(context, "palette.filter", "##filter", typed_,
-                       {.hint = "Type what to do: run, zipf, dark, save"});
+                       {.hint = "Type what to do: run, zipf, dark, save",
+                        .most_bytes = controls::kMaxSearchedBytes});
   if (typed_ == before) return;
   selected_ = 0;
   scroll_ = true;
@@ -160,7 +183,7 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
   const ImGuiStyle& style = ImGui::GetStyle();
   const float row = theme.px(kRowHeight) + style.ItemSpacing.y;
   // As high as its list, up to a screenful.
-  const auto listed = static_cast<float>(palette_matches(entries, typed_).size());
+  const auto listed = static_cast<float>(matches(entries).size());
   const float wanted = row * (std::max(listed, 1.0F) + 1.0F) + 2 * style.WindowPadding.y;
   const ImVec2 size = {std::min(theme.px(620), display.x - theme.px(32)),
                        std::min({theme.px(440), display.y - theme.px(96), wanted})};
@@ -172,8 +195,8 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
     return;
   }
   draw_field(context);
-  const std::vector<std::size_t> matches = palette_matches(entries, typed_);
-  const int count = static_cast<int>(matches.size());
+  const std::vector<std::size_t>& found = matches(entries);
+  const int count = static_cast<int>(found.size());
   if (key_pressed(ImGuiKey_DownArrow)) move(1, count);
   if (key_pressed(ImGuiKey_UpArrow)) move(-1, count);
   if (key_pressed(ImGuiKey_PageDown)) move(8, count);
@@ -193,7 +216,7 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
     scroll_ = false;
   }
   for (int i = 0; i < count; ++i) {
-    const PaletteEntry& entry = entries[matches[static_cast<std::size_t>(i)]];
+    const PaletteEntry& entry = entries[found[static_cast<std::size_t>(i)]];
     const bool selected = i == selected_;
     const bool clicked = draw_entry(context, entry, i, selected);
     // The list stays open for an entry that is not possible now.

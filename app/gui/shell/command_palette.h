@@ -36,12 +36,17 @@ class CommandPalette {
  private:
   void draw_field(const PanelContext& context);
   void move(int steps, int count);
+  /// Of the entries and what is typed; searched again only where one of them has changed.
+  const std::vector<std::size_t>& matches(const std::vector<PaletteEntry>& entries);
 
   std::string typed_;
   int selected_ = 0;
   bool open_ = false;
   bool focus_ = false;
   bool scroll_ = false;
+  std::string searched_;              // what was typed at the last search
+  std::size_t searched_entries_ = 0;  // what the entries were then
+  std::vector<std::size_t> matches_;
 };
 
 /// How well the typed letters match a text: in order, each after the first beginning a word or

@@ -74,6 +74,24 @@ std::size_t count_plain(const ScriptedRunner& runner) {
   return static_cast<std::size_t>(std::ranges::count_if(runner.made, &Experiment::is_plain));
 }
 
+TEST(Visit, AStallInAGraphThatTheReportDoesNotHaveIsNoOutcome) {
+  ScriptedRunner runner(shared_workspace_step(2), [](const Experiment& experiment) {
+    Outcome made = outcome(Verdict::Right);
+    if (!experiment.is_plain()) return engine::Result<Outcome>(made);
+    made = outcome(Verdict::Hung);
+    made.stall.back().graph = 3;
+    return engine::Result<Outcome>(made);
+  });
+  const auto report = made(runner, options_with({shared_by(0, 1)}));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const auto plain = std::ranges::find_if(
+      report.value().experiments, [](const auto& one) { return one.experiment.is_plain(); });
+  ASSERT_NE(plain, report.value().experiments.end());
+  EXPECT_EQ(plain->outcome.verdict, Verdict::NotRun);
+  EXPECT_THAT(plain->outcome.message,
+              HasSubstr("does not fit the captured graph: stall graph is 3"));
+}
+
 TEST(Visit, AReportOfTheGalleryNamesItsCaseWhateverTheProgramCallsItself) {
   ScriptedRunner runner(shared_workspace_step(2),
                         replays([](const Experiment&) { return Verdict::Right; }));

@@ -265,6 +265,25 @@ TEST(RecordedRouting, RecordedChoicesHaveALimit) {
   EXPECT_THAT(refused.error().message, HasSubstr("routing.steps to at most 16"));
 }
 
+TEST(RecordedRouting, AStepWithoutTokensHasRoomForNoChoices) {
+  const TemporaryFile file("ids.json", "[[0, 1], [1, 0]]");
+  RunRequest request = request_of(spec_of(file), 2, 0);
+  request.step = StepKind::ExpertLayer;
+  request.expert_layer.top_k = 2;
+  request.routing.numbers = RoutingNumbers::Vllm;
+  const auto refused = resolve_token_routing(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("has 2 tokens, but the shape has room for 0"));
+
+  const TemporaryFile zeros("counts.json", "[0, 0]");
+  request.routing = spec_of(zeros);
+  request.routing.numbers = RoutingNumbers::Counts;
+  const auto none = resolve_token_routing(request);
+  if (none.ok()) {
+    EXPECT_EQ(none.value()->tokens(), 0);
+  }
+}
+
 struct BadRecording {
   const char* name;
   const char* extension;

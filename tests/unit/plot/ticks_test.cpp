@@ -25,6 +25,20 @@ TEST(Ticks, StepsAreOneTwoOrFive) {
   EXPECT_DOUBLE_EQ(nice_step(0.007, 5), 0.002);
 }
 
+TEST(Ticks, ThereIsAnEndOfThemInEveryView) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (const AxisKind kind : {AxisKind::Number, AxisKind::Integer, AxisKind::Log2,
+                              AxisKind::Log10Count, AxisKind::Decibel, AxisKind::Nanoseconds}) {
+    for (const Range view : {Range{0.0, kInf}, Range{-kInf, 0.0}, Range{-kMost, kMost},
+                             Range{0.0, kMost}, Range{1e300, std::nextafter(1e300, kInf)},
+                             Range{0x1p60, 0x1p60 + 1024.0}, Range{0.0, 5e-324}}) {
+      EXPECT_LE(ticks(kind, view, 6).size(), 12U) << static_cast<int>(kind) << " " << view.max;
+      EXPECT_TRUE(std::isfinite(tick_origin(view)));
+    }
+  }
+}
+
 TEST(Ticks, NeverMoreThanRequested) {
   for (double span = 0.001; span < 1e9; span *= 3.7) {
     EXPECT_LE(ticks(AxisKind::Number, {0.1 * span, 1.1 * span}, 6).size(), 7U) << span;

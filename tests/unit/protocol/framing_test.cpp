@@ -130,6 +130,16 @@ TEST(Framing, AGroupDoesNotHideWhatFollows) {
   EXPECT_THAT(read.error().message, HasSubstr("MiB of memory; the limit is 32"));
 }
 
+TEST(Framing, NoFrameTakesMoreThanTheMemoryOfOne) {
+  // Numbers of one byte each here, and of sixteen while a list of them grows.
+  wire::Frame frame;
+  auto& starts = *frame.mutable_answer()->mutable_activity()->mutable_records()->mutable_start_ns();
+  starts.Resize(40'000'000, 0);
+  const std::string said = verdict(encoded(frame));
+  EXPECT_THAT(said, HasSubstr("a frame of 40000"));
+  EXPECT_THAT(said, HasSubstr("MiB of memory; the limit is 512"));
+}
+
 TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
   wire::Frame frame;
   for (int i = 0; i < 65536; ++i) {

@@ -1,9 +1,16 @@
 // Files of requests, also those that earlier versions wrote.
 #include "app/protocol/request_files.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "app/protocol/convert.h"
 #include "engine/input/value_json.h"
@@ -61,6 +68,40 @@ TEST(RequestFiles, AnErrorOfALogNamesItsLine) {
   const auto empty = parse_request_log("\n", "requests.jsonl");
   ASSERT_FALSE(empty.ok());
   EXPECT_THAT(empty.error().message, HasSubstr("holds no request"));
+}
+
+engine::Result<std::vector<LoggedRequest>> read_log(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "log." + std::to_string(::getpid()) + ".jsonl";
+  std::ofstream(path, std::ios::binary) << text;
+  auto log = read_request_log(path);
+  std::filesystem::remove(path);
+  return log;
+}
+
+TEST(RequestFiles, ALogIsReadLineByLine) {
+  std::string text;
+  for (int i = 0; i < 9000; ++i)
+    text += fmt::format("{{\"seed\": {}}}{}\n", i, std::string(60, ' '));
+  text += "{\"seed\": 9000}";
+  const auto log = read_log(text);
+  ASSERT_TRUE(log.ok()) << log.error().message;
+  ASSERT_EQ(log.value().size(), 9001U);
+  for (std::size_t i = 0; i < 9001; ++i) ASSERT_EQ(log.value()[i].request.seed, i);
+}
+
+TEST(RequestFiles, ALogHasALimitOfRequestsAndOfOneRequest) {
+  std::string text;
+  for (std::size_t i = 0; i < 1'000'000; ++i) text += "{}\n";
+  const auto many = read_log(text);
+  ASSERT_FALSE(many.ok());
+  EXPECT_THAT(many.error().message,
+              HasSubstr("line 10001: a request log has at most 10000 requests: divide it"));
+  const auto wide = read_log("{}\n{" + std::string(kMaxLoggedRequestBytes, ' ') + "}\n");
+  ASSERT_FALSE(wide.ok());
+  EXPECT_THAT(wide.error().message, HasSubstr("line 2: it has more than 1048576 bytes"));
+  const auto endless = read_log(std::string(kMaxRequestFileBytes + 1, '\n'));
+  ASSERT_FALSE(endless.ok());
+  EXPECT_THAT(endless.error().message, HasSubstr("has more than 67108864 bytes"));
 }
 
 }  // namespace

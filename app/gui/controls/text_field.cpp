@@ -1,0 +1,27 @@
+#include "app/gui/controls/text_field.h"
+
+// After imgui.h: 1.86 does not include it itself.
+#include <imgui_stdlib.h>
+
+namespace app::controls {
+namespace {
+
+int cut(ImGuiInputTextCallbackData* data) {
+  const int most = *static_cast<const int*>(data->UserData);
+  if (data->BufTextLen <= most) return 0;
+  int end = most;
+  // Back to the first byte of a character.
+  while (end > 0 && (static_cast<unsigned char>(data->Buf[end]) & 0xC0U) == 0x80U) --end;
+  data->DeleteChars(end, data->BufTextLen - end);
+  return 0;
+}
+
+}  // namespace
+
+bool text_field(const char* label, const char* hint, std::string& text, ImGuiInputTextFlags flags,
+                int most_bytes) {
+  return ImGui::InputTextWithHint(label, hint, &text, flags | ImGuiInputTextFlags_CallbackEdit, cut,
+                                  &most_bytes);
+}
+
+}  // namespace app::controls

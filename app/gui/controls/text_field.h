@@ -1,0 +1,19 @@
+// Every text field of the window: ImGui's own over a string, bounded where it is typed or pasted,
+// so that no search and no layout ever gets a megabyte of it.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+
+namespace app::controls {
+
+inline constexpr int kMaxTypedBytes = 4096;    // as long as a path may be
+inline constexpr int kMaxSearchedBytes = 200;  // of what a list is searched for, as it is typed
+
+/// Keeps the first `most_bytes` of what was entered, whole characters only. Returns what
+/// ImGui::InputTextWithHint() returns.
+bool text_field(const char* label, const char* hint, std::string& text,
+                ImGuiInputTextFlags flags = 0, int most_bytes = kMaxTypedBytes);
+
+}  // namespace app::controls

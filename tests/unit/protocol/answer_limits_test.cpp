@@ -1,0 +1,149 @@
+// What a worker answers is checked as what a recording holds: each answer here has only values that
+// its members allow, and one relation between them that does not hold.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "app/protocol/worker_frames.h"
+#include "tests/unit/session/sample_recording.h"
+#include "tests/unit/session/sample_visit.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kId = 7;
+
+wire::Frame frame_of(const Answer& answer) {
+  wire::Frame frame;
+  *frame.mutable_answer() = to_wire(kId, answer);
+  return frame;
+}
+
+/// Empty = the link lets it in.
+std::string refusal_of(const Answer& answer) {
+  WorkerFrames frames;
+  const auto arrival = frames.read(frame_of(answer));
+  return arrival.ok() ? "" : arrival.error().message;
+}
+
+std::string refusal_of(const profiling::RecordedRun& run) {
+  WorkerFrames frames;
+  const auto records = frames.read(frame_of(run.activity));
+  if (!records.ok()) return records.error().message;
+  const auto arrival = frames.read(frame_of(
+      RunDone{.result = run.result, .activity = {}, .snapshot = run.snapshot, .power = run.power}));
+  return arrival.ok() ? "" : arrival.error().message;
+}
+
+std::vector<std::int64_t> one_expert_more(const profiling::RecordedRun& run) {
+  return std::vector<std::int64_t>(run.result.splits.size() + 2, 0);
+}
+
+TEST(AnswerLimits, WhatWorkersAnswerIsLetIn) {
+  for (int salt = 0; salt < 10; ++salt) {
+    EXPECT_EQ(refusal_of(profiling::sample_run(salt)), "");
+    EXPECT_EQ(refusal_of(profiling::sample_comparison(salt).comparison), "");
+    EXPECT_EQ(refusal_of(profiling::sample_history(salt).history), "");
+  }
+}
+
+TEST(AnswerLimits, IterationsOfRecordsAndEventsAreThoseOfTheRun) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  profiling::RecordedRun run = profiling::sample_run(1);
+  ASSERT_FALSE(run.activity.records.empty());
+  run.activity.records.back().iteration = kMost;
+  EXPECT_THAT(refusal_of(run), HasSubstr("record iteration is 2147483647"));
+
+  run = profiling::sample_run(1);
+  ASSERT_FALSE(run.activity.host_events.empty());
+  run.activity.host_events.back().iteration = kMost;
+  EXPECT_THAT(refusal_of(run), HasSubstr("event iteration is 2147483647"));
+
+  run = profiling::sample_run(1);
+  ASSERT_FALSE(run.activity.memory_events.empty());
+  run.activity.memory_events.back().iteration = kMost;
+  EXPECT_THAT(refusal_of(run), HasSubstr("event iteration is 2147483647"));
+}
+
+TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
+  int operands = 0;
+  for (const auto& [value, name] : engine::kType<engine::LayerTensor>.names) {
+    profiling::RecordedRun run = profiling::sample_run(1);
+    run.result.backward = true;
+    engine::OperandStatistics* operand =
+        statistics_of(run.result, static_cast<engine::LayerTensor>(value));
+    if (operand == nullptr) continue;
+    ++operands;
+    operand->scale_map = run.result.activations.scale_map;
+    operand->scale_map.expert_first_row = one_expert_more(run);
+    EXPECT_THAT(refusal_of(run),
+                HasSubstr(fmt::format("the scale map of {} has the rows of", name)));
+  }
+  EXPECT_EQ(operands, 6);
+
+  engine::RecipeComparison comparison = profiling::sample_comparison(1).comparison;
+  for (engine::QuantizationReport& report : comparison.reports) {
+    report.statistics.scale_map.expert_first_row.assign(comparison.splits.size() + 2, 0);
+  }
+  EXPECT_THAT(refusal_of(comparison), HasSubstr("comparison: the scale map of the operand"));
+}
+
+TEST(AnswerLimits, AHistoryWithoutSteps) {
+  engine::AmaxHistory history;
+  EXPECT_THAT(refusal_of(history), HasSubstr("history: steps is 0"));
+}
+
+TEST(AnswerLimits, AStallInAGraphThatWasNotCaptured) {
+  DoctorDone done{.snapshot = profiling::sample_visit(1).report.snapshot};
+  ASSERT_FALSE(done.snapshot.graphs.empty());
+  done.outcome.verdict = profiling::Verdict::Hung;
+  done.outcome.stall = {{.replay = 1, .graph = static_cast<int>(done.snapshot.graphs.size())}};
+  EXPECT_THAT(refusal_of(done), HasSubstr("stall graph is"));
+  const RunError late{.error = {engine::ErrorCode::Device, "late"},
+                      .stalled = std::make_shared<const DoctorDone>(done)};
+  EXPECT_THAT(refusal_of(late), HasSubstr("stall graph is"));
+}
+
+TEST(AnswerLimits, ListsOfAChunkAreMeasuredBeforeTheyAreRead) {
+  // One column is enough: read first, it would be refused for the others.
+  wire::Frame frame;
+  frame.mutable_answer()->set_id(kId);
+  frame.mutable_answer()->mutable_activity()->mutable_records()->mutable_start_ns()->Resize(65537,
+                                                                                            0);
+  WorkerFrames frames;
+  const auto wide = frames.read(frame);
+  ASSERT_FALSE(wide.ok());
+  EXPECT_THAT(wide.error().message,
+              HasSubstr("activity.records has 65537 entries in one frame; the limit is 65536"));
+}
+
+TEST(AnswerLimits, NamesOfARunHaveALimit) {
+  profiling::Activity half;
+  half.names.assign(profiling::kMaxNames / 2 + 1, "kernel");
+  WorkerFrames frames;
+  ASSERT_TRUE(frames.read(frame_of(half)).ok());
+  const auto more = frames.read(frame_of(half));
+  ASSERT_FALSE(more.ok());
+  EXPECT_THAT(more.error().message,
+              HasSubstr("activity.names has 1048578 entries; the limit is 1048576"));
+}
+
+TEST(AnswerLimits, RecordsOfAFailedRunAreDropped) {
+  const profiling::RecordedRun run = profiling::sample_run(1);
+  WorkerFrames frames;
+  ASSERT_TRUE(frames.read(frame_of(run.activity)).ok());
+  ASSERT_TRUE(frames.read(frame_of(RunError{.error = {engine::ErrorCode::Device, "lost"}})).ok());
+  const auto done = frames.read(frame_of(
+      RunDone{.result = run.result, .activity = {}, .snapshot = run.snapshot, .power = run.power}));
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_TRUE(std::get<RunDone>(*done.value().event).activity.records.empty());
+}
+
+}  // namespace
+}  // namespace app
