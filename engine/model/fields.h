@@ -61,11 +61,13 @@ struct FieldRules {
   /// What people call it, where that is not the field's own name: another name of its option on the
   /// command line.
   std::string_view also = {};
+  bool path = false;  // of a file: what is passed on to others leaves its folders out
 };
 
 /// Usual rules.
 inline constexpr FieldRules kCount = {.low = 0, .high = kMaxCount};
 inline constexpr FieldRules kDuration_ns = {.low = 0, .high = kMaxTime_ns};
+inline constexpr FieldRules kPath = {.path = true};
 
 struct Field {
   std::string_view name;  // of the wire, JSON, CSV and the command line alike
