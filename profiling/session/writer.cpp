@@ -372,6 +372,17 @@ engine::Status SessionWriter::close() {
   return status;
 }
 
+bool SessionWriter::discard_if_empty() {
+  bool empty = true;
+  for_each_kind(state_->counts,
+                [&empty]<class Recorded>(std::size_t count) { empty = empty && count == 0; });
+  const std::string at = path();
+  // Of a file that cannot be closed in its place it is not known whose it is.
+  if (!empty || !close().ok() || path() != at) return false;
+  for (const char* part : {"-wal", "-shm", ""}) ::unlink((at + part).c_str());
+  return true;
+}
+
 const std::string& SessionWriter::path() const { return state_->file.path(); }
 std::string SessionWriter::take_notice() { return std::exchange(state_->notice, {}); }
 

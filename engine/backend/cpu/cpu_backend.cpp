@@ -15,6 +15,7 @@
 #include "engine/backend/cpu/product.h"
 #include "engine/backend/cpu/recipe_comparison.h"
 #include "engine/gemm/support.h"
+#include "engine/input/operand_fit.h"
 #include "engine/input/routing.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/out_of_memory.h"
@@ -129,6 +130,7 @@ class CpuBackend final : public Backend {
       }
     }
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
+    ENGINE_TRY(check_operand_files(request));
     const GroupedShape& shape = routing.shape;
     if (routing.recording) visit_steps_equally(result, routing.recording->steps.size());
     result.splits = shape.splits;

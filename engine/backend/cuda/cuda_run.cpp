@@ -14,6 +14,7 @@
 #include "engine/backend/cuda/step_capture.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
+#include "engine/input/operand_fit.h"
 #include "engine/input/routing.h"
 #include "engine/layer/layer_numerics.h"
 #include "engine/linear/iteration_clock.h"
@@ -50,6 +51,7 @@ class CudaRun {
     context_.progress.iteration.store(-1);
     context_.progress.timed_since_ns.store(0);
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request_));
+    ENGINE_TRY(check_operand_files(request_));
     result_.splits = routing.shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
     result_.recording = std::move(routing.recording);
