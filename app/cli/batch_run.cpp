@@ -32,10 +32,16 @@ engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch
 
 }  // namespace
 
-engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
-    const std::string& path) {
-  if (path.empty()) return std::unique_ptr<profiling::SessionWriter>();
-  return profiling::SessionWriter::create(path);
+void KeepUnlessEmpty::operator()(profiling::SessionWriter* writer) const {
+  writer->discard_if_empty();
+  delete writer;
+}
+
+engine::Result<Recording> create_recording(const std::string& path) {
+  if (path.empty()) return Recording();
+  auto created = profiling::SessionWriter::create(path);
+  if (!created.ok()) return created.error();
+  return Recording(created.value().release());
 }
 
 void report_location(profiling::SessionWriter& writer) {

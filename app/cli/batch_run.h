@@ -17,8 +17,14 @@ namespace app::cli {
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer);
 
+/// A command that was refused, or whose run failed, leaves no file behind.
+struct KeepUnlessEmpty {
+  void operator()(profiling::SessionWriter* writer) const;
+};
+using Recording = std::unique_ptr<profiling::SessionWriter, KeepUnlessEmpty>;
+
 /// The recording to write, if one was requested; null if `path` is empty.
-engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(const std::string& path);
+engine::Result<Recording> create_recording(const std::string& path);
 
 /// Closes it (may be null). Notices about its location go to stderr, here and in keep().
 engine::Status close_recording(profiling::SessionWriter* writer);

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "engine/model/error.h"
 
@@ -25,6 +27,9 @@ void add_bench_command(CLI::App& program, Action& chosen);
 void add_doctor_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
+
+/// The command line as it was typed, with these words appended; quoted, so that a shell takes it.
+std::string typed_command(const std::vector<std::string>& more = {});
 
 /// Writes the error to stderr. A failed device or worker is not the user's mistake and gets the
 /// other exit code.

@@ -158,8 +158,7 @@ int record_gallery(const GalleryOptions& options) {
     return could_not_run(files.error());
   }
   const std::vector<const HazardCase*> cases = chosen_cases(options);
-  std::unique_ptr<profiling::SessionWriter>
-      writer;  // made by the first visit: else no file is left
+  Recording writer;  // made by the first visit: else no file is left
   std::vector<std::string> missing;
   int unproved = 0;
   const InterruptWatch interrupt;

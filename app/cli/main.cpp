@@ -20,9 +20,33 @@
 #include "app/protocol/descriptor.h"
 #include "app/protocol/paths.h"
 #include "engine/model/guarded_thread.h"
+#include "app/protocol/worker_command.h"
 #include "engine/model/text.h"
 
 namespace app::cli {
+namespace {
+
+// Set once, before a command begins.
+std::vector<std::string>& typed_words() {
+  static std::vector<std::string> words;
+  return words;
+}
+
+}  // namespace
+
+std::string typed_command(const std::vector<std::string>& more) {
+  // A word that needs no quotes is easier to read without.
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,+@%";
+  std::string text = "expertscope";
+  const auto add = [&](const std::string& word) {
+    const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+    text += " " + (plain ? word : shell_quoted(word));
+  };
+  for (const std::string& word : typed_words()) add(word);
+  for (const std::string& word : more) add(word);
+  return text;
+}
 
 int report(const engine::Error& error) {
   print(stderr, "expertscope: {}\n", error.message);
@@ -278,6 +302,7 @@ int main(int argc, char** argv) {
   app::cli::add_export_command(program, chosen);
 
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  app::cli::typed_words() = arguments;
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {

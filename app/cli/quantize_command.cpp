@@ -67,11 +67,16 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
   return engine::Error{engine::ErrorCode::NotFound, no_such_tensor(options, tensors)};
 }
 
+/// What --splits names holds rows per expert, never experts of tokens.
+engine::RoutingSpec routing_of_splits(const std::string& path) {
+  return {.distribution = engine::RoutingDistribution::File,
+          .path = path,
+          .numbers = engine::RoutingNumbers::Counts};
+}
+
 /// The number of experts in a file of splits. Its values are checked where they are used.
 engine::Result<int> count_splits(const std::string& path) {
-  engine::RoutingSpec routing;
-  routing.distribution = engine::RoutingDistribution::File;
-  routing.path = path;
+  const engine::RoutingSpec routing = routing_of_splits(path);
   ENGINE_ASSIGN(const engine::RoutingFacts facts, engine::inspect_routing(routing));
   if (facts.file_steps != 1) {
     return invalid_argument(fmt::format(
@@ -124,7 +129,7 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   }
   if (!options.splits.empty()) {
     ENGINE_ASSIGN(request.shape.num_experts, count_splits(options.splits));
-    request.routing = {.distribution = engine::RoutingDistribution::File, .path = options.splits};
+    request.routing = routing_of_splits(options.splits);
   }
   return request;
 }

@@ -7,9 +7,11 @@
 #include <map>
 
 #include "app/cli/arguments.h"
+#include "app/cli/command.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_files.h"
 #include "engine/input/presets.h"
+#include "engine/input/routing_kind.h"
 #include "engine/model/leaves.h"
 #include "engine/model/values.h"
 
@@ -41,6 +43,25 @@ std::string_view own_name(std::string_view field, std::string_view text) {
   const auto* const found = std::ranges::find_if(
       kOtherNames, [&](const OtherName& one) { return one.field == field && one.said == text; });
   return found == std::end(kOtherNames) ? text : found->name;
+}
+
+/// Where a recorded routing can be read in several ways, refuses it with a command for each.
+engine::Status check_readings(const engine::RoutingSpec& routing) {
+  if (routing.distribution != engine::RoutingDistribution::File ||
+      routing.numbers != engine::RoutingNumbers::Detect) {
+    return {};
+  }
+  // A file of another machine is read by its worker, which refuses it likewise.
+  const auto readings = engine::routing_readings(routing);
+  if (!readings.ok() || readings.value().size() < 2) return {};
+  std::string commands;
+  for (const engine::RoutingReading& one : readings.value()) {
+    commands +=
+        fmt::format("\n  {}:\n    {}", one.words,
+                    typed_command({"--numbers", std::string(engine::name_of(one.numbers))}));
+  }
+  return refuse(fmt::format("{} can be read in {} ways; choose one:{}", routing.path,
+                            readings.value().size(), commands));
 }
 
 }  // namespace
@@ -126,6 +147,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
     }
   }
   ENGINE_TRY(engine::validate(request));
+  ENGINE_TRY(check_readings(request.routing));
   return request;
 }
 

@@ -344,7 +344,13 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
   in_files_.merge(one->take_written());
   std::erase_if(in_files_, [](const auto& result) { return result.expired(); });
   if (&one == &saver_) save_failed_ = !progress.error.empty();
-  if (progress.error.empty()) {
+  bool nothing = true;
+  profiling::for_each_kind(progress.written, [&nothing]<class Recorded>(std::size_t count) {
+    nothing = nothing && count == 0;
+  });
+  if (progress.error.empty() && nothing) {
+    notices_.add(Severity::Warn, "Nothing was recorded: no file is kept");
+  } else if (progress.error.empty()) {
     notices_.add(Severity::Good,
                  fmt::format("{} {} {}", written_words(progress.written), done, progress.path));
   } else {

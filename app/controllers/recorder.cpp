@@ -247,6 +247,8 @@ void Recorder::write_all() {
   write_until_finished(writer);
   rescue(writer);
   const engine::Status closed = writer.close();
+  // Nothing came, as when every run was refused: a file without a run is of no use.
+  if (closed.ok()) writer.discard_if_empty();
   if (!closed.ok()) take_written();
   add_notice(writer.take_notice());
   const Progress last = progress();

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "engine/model/text.h"
@@ -42,16 +43,6 @@ summary { cursor: pointer; }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Of an absolute path of several parts at the beginning of `text`, which ends before `end` or, if
-/// that is 0, before a blank; 0 = there is none.
-std::size_t path_length(std::string_view text, char end) {
-  constexpr std::string_view kEnd = " \t\n'\":,;()[]{}<>|";
-  const std::size_t found = end != 0 ? text.find(end) : text.find_first_of(kEnd);
-  const std::size_t length = std::min(found, text.size());
-  const std::string_view path = text.substr(0, length);
-  return path.starts_with('/') && path.find('/', 1) != std::string_view::npos ? length : 0;
-}
-
 std::string base64(std::span<const std::byte> bytes) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -72,30 +63,52 @@ std::string base64(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-HtmlPage::HtmlPage(std::string_view title, bool with_paths) : with_paths_(with_paths) {
+std::vector<PrivateValue> private_names() {
+  std::vector<PrivateValue> names;
+  // A shorter one cannot be told from ordinary words.
+  const auto add = [&names](const char* name) {
+    const std::string value = name;
+    if (value.size() < 3 || value == "root" || value == "localhost") return;
+    names.push_back({.value = value, .shown = "…", .whole_word = true});
+  };
   std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) private_words_.emplace_back(host.data());
-  if (const passwd* user = ::getpwuid(::getuid())) private_words_.emplace_back(user->pw_name);
-  // Too short to be told apart from ordinary words, or one.
-  std::erase_if(private_words_, [](const std::string& word) {
-    return word.size() < 3 || word == "root" || word == "localhost";
+  if (::gethostname(host.data(), host.size() - 1) == 0) add(host.data());
+  if (const passwd* user = ::getpwuid(::getuid())) add(user->pw_name);
+  return names;
+}
+
+HtmlPage::HtmlPage(std::string_view title, std::vector<PrivateValue> private_values)
+    : private_values_(std::move(private_values)) {
+  std::erase_if(private_values_, [](const PrivateValue& one) {
+    return one.value.empty() || one.value == one.shown;
   });
+  // A folder of one file may be the whole path of another.
+  std::ranges::stable_sort(private_values_, std::ranges::greater{},
+                           [](const PrivateValue& one) { return one.value.size(); });
+  for (const PrivateValue& one : private_values_) {
+    first_bytes_.set(static_cast<unsigned char>(one.value.front()));
+  }
   title_ = text(title);
   heading(1, title);
 }
 
-std::string HtmlPage::without_private_words(std::string_view words) const {
+std::string HtmlPage::public_text(std::string_view words) const {
   std::string out;
   for (std::size_t at = 0; at < words.size();) {
+    if (!first_bytes_.test(static_cast<unsigned char>(words[at]))) {
+      out += words[at++];
+      continue;
+    }
     const std::string_view rest = words.substr(at);
-    const bool begins = at == 0 || !is_word(words[at - 1]);
-    const auto named = std::ranges::find_if(private_words_, [&](const std::string& word) {
-      return begins && rest.starts_with(word) &&
-             (rest.size() == word.size() || !is_word(rest[word.size()]));
+    const auto found = std::ranges::find_if(private_values_, [&](const PrivateValue& one) {
+      if (!rest.starts_with(one.value)) return false;
+      const bool begins = at == 0 || !is_word(words[at - 1]);
+      const bool ends = rest.size() == one.value.size() || !is_word(rest[one.value.size()]);
+      return !one.whole_word || (begins && ends);
     });
-    if (named != private_words_.end()) {
-      out += "…";
-      at += named->size();
+    if (found != private_values_.end()) {
+      out += found->shown;
+      at += found->value.size();
     } else {
       out += words[at++];
     }
@@ -103,30 +116,11 @@ std::string HtmlPage::without_private_words(std::string_view words) const {
   return out;
 }
 
-std::string HtmlPage::public_text(std::string_view words) const {
-  std::string out;
-  std::size_t plain = 0;  // where the text since the last path begins
-  for (std::size_t at = 0; at < words.size();) {
-    const char before = at == 0 ? ' ' : words[at - 1];
-    // In quotes a path may hold blanks.
-    const char quote = before == '"' || before == '\'' ? before : '\0';
-    const std::size_t length = is_word(before) ? 0 : path_length(words.substr(at), quote);
-    if (length == 0) {
-      ++at;
-      continue;
-    }
-    const std::string_view path = words.substr(at, length);
-    out += without_private_words(words.substr(plain, at - plain));
-    out += "…/" + without_private_words(path.substr(path.rfind('/') + 1));
-    at += length;
-    plain = at;
-  }
-  return out + without_private_words(words.substr(plain));
-}
+std::string HtmlPage::text(std::string_view words) const { return escaped(public_text(words)); }
 
-std::string HtmlPage::text(std::string_view words) const {
+std::string HtmlPage::escaped(std::string_view words) {
   std::string escaped;
-  for (const char c : engine::shown_text(with_paths_ ? std::string(words) : public_text(words))) {
+  for (const char c : engine::shown_text(words)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -168,7 +162,7 @@ void HtmlPage::paragraph(std::string_view words) {
 }
 
 void HtmlPage::code(std::string_view words) {
-  if (!words.empty()) append("<pre><code>" + text(words) + "</code></pre>\n");
+  if (!words.empty()) append("<pre><code>" + escaped(words) + "</code></pre>\n");
 }
 
 void HtmlPage::list(std::span<const std::string> items) {

@@ -2,6 +2,7 @@
 // policy in its head says so to the browser. All text is escaped here.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -14,16 +15,27 @@ namespace app {
 /// The largest page that is made; what would exceed it is left out, and the page says so.
 inline constexpr std::size_t kMaxPageBytes = 5 * 1000 * 1000;
 
+/// Something that is known to be private, because it comes from a field that says so.
+struct PrivateValue {
+  std::string value;
+  std::string shown;        // in its place
+  bool whole_word = false;  // only where no letter, digit or '_' is beside it
+};
+
+/// The names of this machine and of its user, unless they are ordinary words.
+std::vector<PrivateValue> private_names();
+
 class HtmlPage {
  public:
   using Row = std::vector<std::string>;
 
-  /// Without `with_paths`, folders of absolute paths, this machine's name and its user's are
-  /// replaced by "…" in every text: a page is made to be passed on.
-  HtmlPage(std::string_view title, bool with_paths);
+  /// A page is made to be passed on: wherever one of the private values occurs in a sentence, what
+  /// is shown for it stands instead. Nothing is guessed from the look of a text.
+  HtmlPage(std::string_view title, std::vector<PrivateValue> private_values);
 
   void heading(int level, std::string_view text);  // 1 to 4
   void paragraph(std::string_view text);
+  /// To be copied: nothing in it is replaced.
   void code(std::string_view text);
   void list(std::span<const std::string> items);
   /// The first column is left-aligned, the others are figures.
@@ -38,19 +50,19 @@ class HtmlPage {
   /// Whether this many more bytes fit.
   bool has_room(std::size_t bytes) const { return body_.size() + bytes < kMaxPageBytes; }
 
-  /// Escaped, valid UTF-8 without control characters, private words left out.
+  /// Escaped, valid UTF-8 without control characters, private values left out.
   std::string text(std::string_view words) const;
   std::string finish() const;
 
  private:
   std::string public_text(std::string_view words) const;
-  std::string without_private_words(std::string_view words) const;
+  static std::string escaped(std::string_view words);
   /// Nothing if the page has no room for it; room for the ends of what is open is kept.
   void append(std::string_view markup);
 
   std::string title_;
-  bool with_paths_;
-  std::vector<std::string> private_words_;
+  std::vector<PrivateValue> private_values_;  // the longest first
+  std::bitset<256> first_bytes_;              // of any of them
   std::string body_;
   std::size_t left_out_ = 0;  // pieces without room
 };

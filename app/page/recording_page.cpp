@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +15,12 @@
 #include "app/page/html_page.h"
 #include "app/page/svg_chart.h"
 #include "engine/input/value_json.h"
+#include "engine/model/leaves.h"
+#include "engine/model/paths.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
 #include "engine/model/snr_words.h"
+#include "engine/model/text.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/roofline.h"
@@ -86,7 +90,7 @@ profiling::StepTimes times_of(const RecordedRun& run) {
 
 class Writer {
  public:
-  explicit Writer(HtmlPage& page) : page_(page) {}
+  Writer(HtmlPage& page, bool with_paths) : page_(page), with_paths_(with_paths) {}
 
   void overview(const std::vector<PageContent::NamedRun>& runs) {
     std::vector<Row> rows;
@@ -136,7 +140,10 @@ class Writer {
     stages(run);
     kernels(run);
     deviations(run);
-    page_.details("The request", [&] { page_.code(engine::to_json_text(run.request, true)); });
+    page_.details("The request", [&] {
+      page_.code(engine::to_json_text(
+          with_paths_ ? run.request : engine::without_folders(run.request), true));
+    });
   }
 
   /// Of a step that was captured as several.
@@ -395,13 +402,47 @@ class Writer {
   }
 
   HtmlPage& page_;
+  bool with_paths_;
 };
+
+bool is_path(std::string_view field) {
+  const engine::RunRequest request;
+  const engine::FoundLeaf leaf =
+      engine::find_leaf(engine::kType<engine::RunRequest>, &request, field);
+  return leaf.field != nullptr && leaf.field->rules.path;
+}
+
+/// Every path of what is shown: sentences of workers and of the doctor quote them.
+std::vector<PrivateValue> private_values(const PageContent& content) {
+  std::set<std::string> paths;
+  const auto add = [&paths](const std::string& path) { paths.insert(path); };
+  for (const PageContent::NamedRun& named : content.runs) {
+    engine::for_each_path(*named.run, add);
+    for (const engine::Deviation& one : named.run->result.deviations) {
+      if (!is_path(one.field)) continue;
+      add(one.requested);
+      add(one.effective);
+    }
+  }
+  for (const profiling::RecordedComparison* one : content.comparisons) {
+    engine::for_each_path(*one, add);
+  }
+  for (const profiling::RecordedVisit* one : content.visits) engine::for_each_path(*one, add);
+  std::vector<PrivateValue> values = private_names();
+  for (const std::string& path : paths) {
+    const std::string shown = engine::without_folders(path);
+    values.push_back({.value = path, .shown = shown});
+    // As a sentence quotes what would not be safe to print.
+    values.push_back({.value = engine::shown_text(path), .shown = shown});
+  }
+  return values;
+}
 
 }  // namespace
 
 std::string recording_page(const PageContent& content, const std::string& title, bool with_paths) {
-  HtmlPage page(title, with_paths);
-  Writer writer(page);
+  HtmlPage page(title, with_paths ? std::vector<PrivateValue>() : private_values(content));
+  Writer writer(page, with_paths);
   const auto& runs = content.runs;
   const auto counted = [](std::size_t n, const char* one, const char* many) {
     return fmt::format("{} {}", n, n == 1 ? one : many);

@@ -20,7 +20,9 @@ struct PageContent {
   std::vector<const profiling::RecordedVisit*> visits{};
 };
 
-/// `with_paths`: also folders, this machine's name and its user's.
+/// `with_paths`: also folders, this machine's name and its user's. Otherwise every path that a
+/// field of the recording holds is shown without its folders, wherever it occurs; code is as
+/// recorded.
 std::string recording_page(const PageContent& content, const std::string& title, bool with_paths);
 
 }  // namespace app

@@ -9,7 +9,7 @@ namespace app {
 
 engine::Result<std::string> tour_page(const std::string& title,
                                       std::span<const TourPicture> pictures) {
-  HtmlPage page(title, /*with_paths=*/false);
+  HtmlPage page(title, private_names());
   int left_out = 0;
   for (const TourPicture& one : pictures) {
     constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20;

@@ -13,6 +13,7 @@
 
 #include "app/protocol/orders.h"
 #include "engine/input/recorded_routing.h"
+#include "engine/input/routing_kind.h"
 #include "engine/observe/step_observer.h"
 
 namespace app {
@@ -100,10 +101,13 @@ struct FileReport {
   std::optional<engine::RoutingFacts> routing = {};  // none: it is no recording, or see `error`
   /// A newer question about routing came before this one was answered: nothing else is said.
   bool superseded = false;
+  /// Two or more, with `error`: what its numbers may be. One is the user's to choose.
+  std::vector<engine::RoutingReading> readings = {};
   template <int = 0>
   static constexpr auto fields() {
     return engine::fields<&FileReport::path, &FileReport::error, &FileReport::tensors,
-                          &FileReport::asked, &FileReport::routing, &FileReport::superseded>();
+                          &FileReport::asked, &FileReport::routing, &FileReport::superseded,
+                          &FileReport::readings>();
   }
 };
 struct LogReport {

@@ -7,6 +7,7 @@
 
 #include "engine/input/recorded_routing.h"
 #include "engine/input/regular_file.h"
+#include "engine/input/routing_kind.h"
 
 namespace app {
 namespace {
@@ -26,8 +27,17 @@ FileReport superseded(const FileQuestion& question) {
 engine::Status describe(const FileQuestion& question, const std::atomic<bool>& cancel,
                         FileReport& report) {
   if (question.routing) {
-    ENGINE_ASSIGN(report.routing, engine::inspect_routing(*question.routing, &cancel));
-    return {};
+    engine::Result<engine::RoutingFacts> facts =
+        engine::inspect_routing(*question.routing, &cancel);
+    if (facts.ok()) {
+      report.routing = std::move(facts).value();
+      return {};
+    }
+    if (question.routing->numbers == engine::RoutingNumbers::Detect) {
+      const auto readings = engine::routing_readings(*question.routing);
+      if (readings.ok() && readings.value().size() > 1) report.readings = readings.value();
+    }
+    return facts.error();
   }
   ENGINE_ASSIGN(report.tensors, engine::inspect_file(question.path));
   if (std::ranges::any_of(report.tensors, &engine::TensorEntry::usable)) return {};

@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
+#include "engine/input/routing.h"
 #include "engine/input/token_routing.h"
 #include "engine/model/out_of_memory.h"
 

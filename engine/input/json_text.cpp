@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace engine {
 namespace {
@@ -98,7 +100,17 @@ Status check_json(std::string_view text, const JsonLimits& limits) {
 template <class Json>
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
   ENGINE_TRY(check_json(text, limits));
-  const auto cut = [](int, typename Json::parse_event_t event, Json& value) {
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  std::string twice;
+  const auto cut = [&](int, typename Json::parse_event_t event, Json& value) {
+    if (limits.unique_names) {
+      if (event == Json::parse_event_t::object_start) names.emplace_back();
+      if (event == Json::parse_event_t::object_end) names.pop_back();
+      if (event == Json::parse_event_t::key && twice.empty()) {
+        const auto& name = value.template get_ref<const std::string&>();
+        if (!names.back().insert(name).second) twice = name;
+      }
+    }
     if (event == Json::parse_event_t::value && value.is_string()) {
       auto& words = value.template get_ref<std::string&>();
       if (words.size() > kMaxTextBytes) words = cut_text(std::move(words));
@@ -106,7 +118,9 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
     return true;
   };
   try {
-    return Json::parse(text.begin(), text.end(), cut);
+    Json document = Json::parse(text.begin(), text.end(), cut);
+    if (twice.empty()) return document;
+    return refuse(fmt::format("JSON that names '{}' twice", shown_text(twice, kQuotedBytes)));
   } catch (const typename Json::parse_error& error) {
     const std::size_t at = std::min(error.byte, text.size());
     return refuse(fmt::format("not JSON: line {}, byte {}", line_of(text, at), at));

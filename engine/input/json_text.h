@@ -19,6 +19,7 @@ struct JsonLimits {
   int max_depth = 64;                          // of nested lists and objects
   std::size_t max_name_bytes = kMaxTextBytes;  // of a member
   std::size_t max_text_bytes = SIZE_MAX;       // of a value; parse_json() cuts at kMaxTextBytes
+  bool unique_names = false;                   // parse_json() refuses a name given twice
 };
 
 /// Checks the limits only; the parser checks whether it is JSON. The error names the limit, the
@@ -26,7 +27,8 @@ struct JsonLimits {
 Status check_json(std::string_view text, const JsonLimits& limits = {});
 
 /// One document. Values that are texts are cut at kMaxTextBytes, with "…". Of several members with
-/// one name the last one is used. Json is nlohmann::json or nlohmann::ordered_json.
+/// one name the last one is used, unless names have to be unique. Json is nlohmann::json or
+/// nlohmann::ordered_json.
 template <class Json = nlohmann::json>
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 

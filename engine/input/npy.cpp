@@ -197,7 +197,8 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
   }
   if (header->fortran_order) {
     tensor.type = StoredType::Unusable;
-    tensor.reason = "its order is Fortran's; save np.ascontiguousarray(x)";
+    tensor.column_major = true;
+    tensor.reason = "its order is Fortran's (column by column); save np.ascontiguousarray(x)";
     return tensor;
   }
   const Result<std::int64_t> elements = element_count(tensor.shape);

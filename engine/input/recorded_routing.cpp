@@ -65,6 +65,7 @@ class Reader {
       recording.top_k = static_cast<int>(layer_.pieces.front().columns);
       recording.token_experts.push_back(choices_of((spec_.first_step + i) % recording.file_steps));
     }
+    ENGINE_TRY(check_routed(recording));
     return recording;
   }
 
@@ -195,6 +196,20 @@ class Reader {
                            "routing.steps to {} or less{}",
                            chosen, experts_, most, most,
                            counts() ? "" : ", or routing.tokens_per_step to more"));
+  }
+
+  /// Without a row there is nothing to run or to compare.
+  Status check_routed(const RoutingRecording& recording) const {
+    if (recording.largest_step() > 0) return {};
+    const bool all = std::ssize(recording.steps) == recording.file_steps;
+    return refuse_recording(
+        spec_, fmt::format("{} of {} {}, so that no expert has a row: {}",
+                           counts() ? "all rows per expert" : "all choices",
+                           all ? fmt::format("layer {}", spec_.layer)
+                               : fmt::format("the {} chosen steps", recording.steps.size()),
+                           counts() ? "are 0" : "are dropped (negative, or placeholders)",
+                           all ? "choose another layer or file"
+                               : "choose others with routing.first_step and routing.steps"));
   }
 
   /// The piece of a step, and its number there.

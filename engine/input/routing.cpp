@@ -137,19 +137,16 @@ Status check_tokens(const RoutingRecording& recording, const RunRequest& request
                   largest->step, permuted ? "needs" : "has", needed, tokens, needed));
 }
 
-Result<RecordedRouting> resolve_recording(const RunRequest& request) {
-  ENGINE_ASSIGN(RoutingRecording recording,
-                read_recording(request.routing, request.shape.num_experts));
+Result<RoutingRecording> checked_recording(const RunRequest& request, bool with_choices) {
+  ENGINE_ASSIGN(
+      RoutingRecording recording,
+      read_recording(request.routing, request.shape.num_experts, {.with_choices = with_choices}));
   ENGINE_TRY(check_tokens(recording, request));
   const bool several = recording.steps.size() > 1;
   for (const RecordedStep& step : recording.steps) {
     ENGINE_TRY(check_alignment(step, several, request.routing));
   }
-  return RecordedRouting{.source = std::move(recording.source),
-                         .layers = recording.layers,
-                         .file_steps = recording.file_steps,
-                         .numerics = {},
-                         .steps = std::move(recording.steps)};
+  return recording;
 }
 
 }  // namespace
@@ -194,18 +191,64 @@ StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRou
 Result<ResolvedRouting> resolve_routing(const RunRequest& request) {
   ResolvedRouting routing{.shape = {.splits = {}, .n = request.shape.n, .k = request.shape.k},
                           .recording = std::nullopt};
-  if (request.routing.distribution == RoutingDistribution::File) {
-    ENGINE_ASSIGN(routing.recording, resolve_recording(request));
-    routing.shape.splits = routing.recording->steps.front().splits;
-  } else {
+  if (request.routing.distribution != RoutingDistribution::File) {
     routing.shape.splits = distribute(request);
+    ENGINE_ASSIGN(routing.tokens, make_token_routing(request, nullptr));
+    return routing;
   }
+  const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;
+  ENGINE_ASSIGN(RoutingRecording recording, checked_recording(request, permuted));
+  ENGINE_ASSIGN(routing.tokens, make_token_routing(request, &recording));
+  routing.recording = RecordedRouting{.source = std::move(recording.source),
+                                      .layers = recording.layers,
+                                      .file_steps = recording.file_steps,
+                                      .numerics = {},
+                                      .steps = std::move(recording.steps)};
+  routing.shape.splits = routing.recording->steps.front().splits;
   return routing;
 }
 
 Result<GroupedShape> resolve_shape(const RunRequest& request) {
+  GroupedShape shape{.splits = {}, .n = request.shape.n, .k = request.shape.k};
+  if (request.routing.distribution != RoutingDistribution::File) {
+    shape.splits = distribute(request);
+    return shape;
+  }
+  ENGINE_ASSIGN(RoutingRecording recording, checked_recording(request, false));
+  shape.splits = std::move(recording.steps.front().splits);
+  return shape;
+}
+
+Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request) {
   ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
-  return std::move(routing.shape);
+  return std::move(routing.tokens);
+}
+
+int cycle_of(const LaunchMode& launch, std::size_t steps) {
+  const auto all = static_cast<std::int64_t>(steps);
+  if (std::int64_t{launch.iterations} * launch.in_flight < all) return 1;
+  return static_cast<int>(all / std::gcd(all, std::int64_t{launch.in_flight}));
+}
+
+int whole_cycles(const LaunchMode& launch, std::size_t steps) {
+  const int cycle = cycle_of(launch, steps);
+  const int rounded = (launch.iterations + cycle - 1) / cycle * cycle;
+  // A cycle has at most kMaxRecordedSteps, fewer than kMaxIterations.
+  return rounded <= kMaxIterations ? rounded : kMaxIterations / cycle * cycle;
+}
+
+void visit_steps_equally(RunResult& result, std::size_t steps) {
+  LaunchMode& launch = result.effective.launch;
+  const int iterations = whole_cycles(launch, steps);
+  if (iterations == launch.iterations) return;
+  result.deviations.push_back(
+      {.field = "launch.iterations",
+       .requested = std::to_string(launch.iterations),
+       .effective = std::to_string(iterations),
+       .reason = fmt::format("The recording has {} steps: with a whole number of cycles every step "
+                             "runs as often as the others",
+                             steps)});
+  launch.iterations = iterations;
 }
 
 }  // namespace engine

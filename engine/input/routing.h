@@ -1,22 +1,27 @@
 // Routing: how many rows of X every expert gets, by a rule, or step by step as a file recorded it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "engine/input/token_routing.h"
 #include "engine/model/error.h"
 #include "engine/model/recorded_steps.h"
 #include "engine/model/run_request.h"
+#include "engine/model/run_result.h"
 #include "engine/model/shape.h"
 
 namespace engine {
 
 struct ResolvedRouting {
-  GroupedShape shape;                        // of the first step
-  std::optional<RecordedRouting> recording;  // only of RoutingDistribution::File
+  GroupedShape shape;                                    // of the first step
+  std::optional<RecordedRouting> recording;              // only of RoutingDistribution::File
+  std::shared_ptr<const TokenRouting> tokens = nullptr;  // only of a step that begins at tokens
 
   /// Rows of every step that iterations are to have, in turn. At least one.
   std::vector<std::vector<std::int64_t>> splits_of_steps() const;
@@ -34,12 +39,24 @@ struct StepsToMeasure {
 StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
                                 int iterations, int in_flight = 1);
 
+/// The launch's iterations, rounded up so that every one of `steps` recorded steps is visited as
+/// often as the others; unchanged where they do not reach every step.
+int whole_cycles(const LaunchMode& launch, std::size_t steps);
+/// Iterations of one such cycle; 1 where `launch` does not reach every step.
+int cycle_of(const LaunchMode& launch, std::size_t steps);
+/// Has the run's iterations visit every recorded step as often as the others: the mean of their
+/// times is then the recording's. A change is one of the run's deviations.
+void visit_steps_equally(RunResult& result, std::size_t steps);
+
 /// Deterministic in (routing, shape, seed). Splits are [num_experts], each >= 0, and sum to exactly
 /// request.shape.tokens; only of a recording of several steps a sum may be less, and X then has
-/// rows that a step does not use. A file that does not fit is refused with both numbers.
+/// rows that a step does not use. A file that does not fit is refused with both numbers. It is read
+/// once, so that splits and choices are of one state of it.
 Result<ResolvedRouting> resolve_routing(const RunRequest& request);
 
 /// Of the first step: for work that has no iterations.
 Result<GroupedShape> resolve_shape(const RunRequest& request);
+/// resolve_routing()'s tokens: for work that has its splits from elsewhere than a file.
+Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request);
 
 }  // namespace engine

@@ -18,51 +18,101 @@ constexpr std::size_t kNamesShown = 6;
 
 // ---- Which numbers these are -------------------------------------------------------------------
 
-/// vLLM and others save ids, which are small, in types that hardly hold counts.
-bool is_narrow(StoredType type) { return type == StoredType::I16 || type == StoredType::U8; }
+/// What the values allow. Experts of a token differ from each other and are few; rows per expert
+/// are not negative.
+struct AllowedKinds {
+  bool experts = false;
+  bool counts = true;
+};
 
-/// Whether values look like experts of tokens: every row names different ones.
-bool looks_like_ids(const IntegerTable& table) {
+AllowedKinds kinds_of_values(const IntegerTable& table) {
   const std::int64_t columns = table.shape.back();
-  if (columns == 0 || columns > kMaxTopK) return false;
+  AllowedKinds allowed{.experts = columns > 0 && columns <= kMaxTopK,
+                       .counts = columns <= kMaxExperts};
+  if (columns == 0) return allowed;
   const std::int64_t rows = std::min(table.size() / columns, kLookedAt);
+  if (rows == 0) return allowed;  // beside a dimension of 0 any other may be huge
   std::vector<std::int64_t> row(static_cast<std::size_t>(columns));
-  bool same_sums = rows > 1 && columns > 1;
-  std::int64_t sum_before = -1;
-  bool negative = false;
   bool looked = false;
+  bool repeated = false;
+  bool negative = false;
   for (std::int64_t r = 0; r < rows; ++r) {
-    std::int64_t sum = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
       const std::int64_t value = table.at(r * columns + c);
-      if (value >= kMaxExperts) return false;
+      allowed.experts = allowed.experts && value < kMaxExperts;
       negative = negative || value < 0;
       row[static_cast<std::size_t>(c)] = value;
-      sum += std::max<std::int64_t>(value, 0);
     }
     std::ranges::sort(row);
     if (row.front() == row.back() && columns > 1) continue;  // a placeholder, or no rows
     looked = true;
-    same_sums = same_sums && (sum_before < 0 || sum == sum_before);
-    sum_before = sum;
     for (std::size_t c = 1; c < row.size(); ++c) {
-      if (row[c] == row[c - 1] && row[c] >= 0 && !negative) return false;
+      repeated = repeated || (row[c] == row[c - 1] && row[c] >= 0);
     }
   }
-  // All steps route as many tokens; different sets of experts hardly have the same sum.
-  return (looked || rows == 0) && (negative || is_narrow(table.type) || !same_sums);
+  // Only experts have negative numbers, for choices that were dropped; then a router may repeat
+  // one.
+  allowed.experts = allowed.experts && (negative || (looked && !repeated));
+  allowed.counts = allowed.counts && !negative;
+  return allowed;
 }
 
-RoutingNumbers detect(const IntegerTable& table, bool json) {
-  const std::size_t dimensions = table.shape.size();
-  if (dimensions <= 1) return RoutingNumbers::Counts;
-  if (const RoutingNumbers named = numbers_by_name(table.name); named != RoutingNumbers::Detect) {
-    return named;
+bool are_layers(std::int64_t dimension) { return dimension > 0 && dimension <= kMaxRecordedLayers; }
+
+std::string counted(std::int64_t n, const char* one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
+/// The dimensions as `numbers` reads them.
+std::string reading_words(RoutingNumbers numbers, const std::vector<std::int64_t>& shape) {
+  const std::size_t n = shape.size();
+  const bool by_layer = numbers == RoutingNumbers::Megatron;
+  if (numbers == RoutingNumbers::Counts) {
+    return fmt::format("{}, {}{}", counted(shape[0], "step"),
+                       n > 2 ? counted(shape[1], "layer") + ", " : std::string(),
+                       counted(shape.back(), "expert"));
   }
-  // Lists of lists without a name: steps by experts.
-  if (json && dimensions == 2) return RoutingNumbers::Counts;
-  if (json && dimensions == 4) return RoutingNumbers::Megatron;
-  return dimensions > 3 || looks_like_ids(table) ? RoutingNumbers::Vllm : RoutingNumbers::Counts;
+  std::string words = n > 3 ? counted(shape[0], by_layer ? "step" : "sequence") + ", " : "";
+  const std::int64_t outer = n > 2 ? shape[n - 3] : 0;
+  const std::int64_t inner = shape[n - 2];
+  if (n == 2) {
+    words += counted(inner, "token");
+  } else {
+    words += by_layer ? counted(outer, "layer") + ", " + counted(inner, "token")
+                      : counted(outer, "token") + ", " + counted(inner, "layer");
+  }
+  return fmt::format("{}, {} of each token", words, counted(shape.back(), "expert"));
+}
+
+/// Where name, dimensions and values leave one reading, or where whatever is read will be refused,
+/// one; otherwise several.
+std::vector<RoutingNumbers> readings_of(const RoutingSpec& spec, const IntegerTable& table,
+                                        bool json) {
+  const std::vector<std::int64_t>& shape = table.shape;
+  const std::size_t dimensions = shape.size();
+  if (dimensions <= 1) return {RoutingNumbers::Counts};
+  const RoutingNumbers named =
+      table.name.empty() ? numbers_by_file_name(spec.path) : numbers_by_name(table.name);
+  if (named != RoutingNumbers::Detect) return {named};
+  // Lists of lists without a name are this program's own format of splits: steps by experts.
+  if (json && dimensions == 2) return {RoutingNumbers::Counts};
+  const AllowedKinds allowed = kinds_of_values(table);
+  // Rows per expert have their own steps.
+  const bool counts = allowed.counts && dimensions < 4 && spec.tokens_per_step == 0;
+  const std::int64_t inner = shape[dimensions - 2];
+  const std::int64_t outer = dimensions > 2 ? shape[dimensions - 3] : 0;
+  std::vector<RoutingNumbers> readings;
+  if (counts && (dimensions == 2 || are_layers(inner))) readings.push_back(RoutingNumbers::Counts);
+  if (allowed.experts && (dimensions == 2 || are_layers(inner))) {
+    readings.push_back(RoutingNumbers::Vllm);
+  }
+  // With two dimensions, or one token in one layer, both orders are the same.
+  if (allowed.experts && dimensions > 2 && are_layers(outer) && !(inner == 1 && outer == 1)) {
+    readings.push_back(RoutingNumbers::Megatron);
+  }
+  const bool readable = dimensions <= 4 && std::ranges::find(shape, 0) == shape.end();
+  if (!readings.empty() && readable) return readings;
+  return {dimensions > 3 || allowed.experts ? RoutingNumbers::Vllm : RoutingNumbers::Counts};
 }
 
 std::string source_words(RoutingNumbers numbers, const IntegerTable& table) {
@@ -143,7 +193,35 @@ Error name_one(const std::string& path, const RoutingFile& file) {
                                          file.json ? "lists" : "tensors", shown_names(file)));
 }
 
+std::vector<RoutingReading> described(const RoutingSpec& spec, const IntegerTable& table,
+                                      bool json) {
+  std::vector<RoutingReading> readings;
+  for (const RoutingNumbers one : readings_of(spec, table, json)) {
+    readings.push_back({one, table.shape.size() < 2 ? "" : reading_words(one, table.shape)});
+  }
+  return readings;
+}
+
+Error choose_one(const std::string& path, const IntegerTable& table,
+                 const std::vector<RoutingReading>& readings) {
+  std::vector<std::string> all;
+  for (const RoutingReading& one : readings) {
+    all.push_back(fmt::format("{} ({})", name_of(one.numbers), one.words));
+  }
+  return routing_error(path, fmt::format("{}{} can be read as {}: set routing.numbers to the one "
+                                         "that is meant",
+                                         table.name.empty() ? "" : "'" + table.name + "', ",
+                                         table.words(), fmt::join(all, " or as ")));
+}
+
 }  // namespace
+
+Result<std::vector<RoutingReading>> routing_readings(const RoutingSpec& spec) {
+  ENGINE_ASSIGN(const RoutingFile file, read_routing_file(spec.path));
+  ENGINE_ASSIGN(const MeantList list, meant_list(spec, file));
+  if (list.table == nullptr) return std::vector<RoutingReading>{};  // only experts by layer
+  return described(spec, *list.table, file.json);
+}
 
 Result<RoutedNumbers> meant_numbers(const RoutingSpec& spec, const RoutingFile& file) {
   RoutedNumbers meant{.path = spec.path,
@@ -153,20 +231,27 @@ Result<RoutedNumbers> meant_numbers(const RoutingSpec& spec, const RoutingFile& 
   ENGINE_ASSIGN(const MeantList list, meant_list(spec, file));
   const bool detects = spec.numbers == RoutingNumbers::Detect;
   if (list.table != nullptr) {
-    meant.numbers = detects ? detect(*list.table, file.json) : spec.numbers;
+    meant.numbers = spec.numbers;
+    if (detects) {
+      const std::vector<RoutingReading> readings = described(spec, *list.table, file.json);
+      if (readings.size() > 1) return choose_one(spec.path, *list.table, readings);
+      meant.numbers = readings.front().numbers;
+    }
     meant.source = source_words(meant.numbers, *list.table);
     meant.tables = *list.table;
     return meant;
   }
   if (list.ragged != nullptr) {
+    LayerTables lists = tables_of(*list.ragged);
+    ENGINE_TRY(check_tokens_of_layers(spec.path, lists));
     if (!detects && spec.numbers != RoutingNumbers::Megatron) {
-      return routing_error(spec.path,
-                           fmt::format("its lists differ in length, which only Megatron's do; "
-                                       "routing.numbers is {}: set it to detect",
-                                       name_of(spec.numbers)));
+      return routing_error(
+          spec.path, fmt::format("its steps have differing numbers of tokens, which can be read as "
+                                 "megatron only, but routing.numbers is {}: set it to megatron",
+                                 name_of(spec.numbers)));
     }
     meant.source += fmt::format(", {} lists of tokens", list.ragged->tokens.size());
-    meant.tables = tables_of(*list.ragged);
+    meant.tables = std::move(lists);
     return meant;
   }
   if (!file.ragged.empty()) return name_one(spec.path, file);
@@ -177,6 +262,7 @@ Result<RoutedNumbers> meant_numbers(const RoutingSpec& spec, const RoutingFile& 
                          "a tensor for each layer names experts of tokens, but routing.numbers is "
                          "counts: set it to detect, or name one tensor with routing.tensor");
   }
+  ENGINE_TRY(check_tokens_of_layers(spec.path, numbered->by_layer));
   meant.source += fmt::format(" '{}', {} tensors", numbered->pattern, file.tables.size());
   meant.tables = std::move(numbered->by_layer);
   return meant;

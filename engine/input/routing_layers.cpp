@@ -9,6 +9,7 @@
 #include <charconv>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 namespace engine {
 namespace {
@@ -286,6 +287,35 @@ Result<std::optional<NumberedTables>> numbered_tables(const std::string& path,
   }
   number_steps_and_layers(all.by_layer);
   return std::optional(std::move(all));
+}
+
+Status check_tokens_of_layers(const std::string& path, const LayerTables& all) {
+  const auto tokens_of = [](const IntegerTable& table) { return table.shape.front(); };
+  const auto width_of = [](const IntegerTable& table) { return table.shape.back(); };
+  const IntegerTable* of_step = nullptr;  // the first with this step
+  std::int64_t step = 0;
+  std::int64_t first_layer = 0;
+  std::map<std::int64_t, std::int64_t> widths;  // by layer
+  for (const auto& [at, table] : all.tables) {
+    if (table.shape.size() != 2) continue;  // refused where it is used
+    if (of_step == nullptr || at.first != step) {
+      of_step = &table;
+      std::tie(step, first_layer) = at;
+    }
+    if (tokens_of(table) != tokens_of(*of_step)) {
+      return routing_error(
+          path, fmt::format("step {} has {} tokens in layer {} but {} in layer {}; every token "
+                            "passes every layer: save as many for each",
+                            step, tokens_of(*of_step), first_layer, tokens_of(table), at.second));
+    }
+    if (tokens_of(table) == 0) continue;  // an empty list does not say how wide it is
+    const std::int64_t width = widths.emplace(at.second, width_of(table)).first->second;
+    if (width == width_of(table)) continue;
+    return routing_error(path, fmt::format("tokens of layer {} choose {} experts each, but {} in "
+                                           "step {}; a router chooses as many in every step",
+                                           at.second, width, width_of(table), step));
+  }
+  return {};
 }
 
 LayerTables tables_of(const RaggedList& list) {

@@ -57,6 +57,9 @@ struct NumberedTables {
 Result<std::optional<NumberedTables>> numbered_tables(const std::string& path,
                                                       const std::vector<IntegerTable>& tables);
 LayerTables tables_of(const RaggedList& list);
+/// Every token passes every layer, so those of one step have as many; and one router chooses as
+/// many experts of each.
+Status check_tokens_of_layers(const std::string& path, const LayerTables& all);
 
 /// The numbers of a routing file that are meant, and as what. They refer to the RoutingFile, which
 /// has to outlive them.

@@ -12,6 +12,7 @@ struct NameWord {
   std::string_view word;
   RoutingNumbers numbers;
   bool chooses = false;  // whoever writes this means the routing, whatever stands beside it
+  bool of_files = true;  // also says it in the name of a file
 };
 
 // The first that a name contains decides, so "split" of a "layer" is a count.
@@ -21,17 +22,21 @@ constexpr std::array kWords = {
     NameWord{"count", RoutingNumbers::Counts},
     NameWord{"split", RoutingNumbers::Counts},
     NameWord{"routed_experts", RoutingNumbers::Vllm, true},
-    NameWord{"router", RoutingNumbers::Megatron},
-    NameWord{"replay", RoutingNumbers::Megatron},
-    NameWord{"recorded", RoutingNumbers::Megatron},
-    NameWord{"layer", RoutingNumbers::Megatron},
+    NameWord{"sglang", RoutingNumbers::Counts},
+    NameWord{"vllm", RoutingNumbers::Vllm},
+    NameWord{"megatron", RoutingNumbers::Megatron},
+    NameWord{"router", RoutingNumbers::Megatron, false, false},
+    NameWord{"replay", RoutingNumbers::Megatron, false, false},
+    NameWord{"recorded", RoutingNumbers::Megatron, false, false},
+    NameWord{"layer", RoutingNumbers::Megatron, false, false},
 };
 
-const NameWord* word_of(std::string_view name) {
+const NameWord* word_of(std::string_view name, bool of_file = false) {
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto found = std::ranges::find_if(
-      kWords, [&](const NameWord& one) { return lower.find(one.word) != std::string::npos; });
+  const auto found = std::ranges::find_if(kWords, [&](const NameWord& one) {
+    return (one.of_files || !of_file) && lower.find(one.word) != std::string::npos;
+  });
   return found == kWords.end() ? nullptr : &*found;
 }
 
@@ -39,6 +44,13 @@ const NameWord* word_of(std::string_view name) {
 
 RoutingNumbers numbers_by_name(std::string_view name) {
   const NameWord* const word = word_of(name);
+  return word == nullptr ? RoutingNumbers::Detect : word->numbers;
+}
+
+RoutingNumbers numbers_by_file_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const NameWord* const word =
+      word_of(path.substr(slash == std::string_view::npos ? 0 : slash + 1), true);
   return word == nullptr ? RoutingNumbers::Detect : word->numbers;
 }
 

@@ -14,6 +14,10 @@ namespace engine {
 /// What the numbers under this name are; Detect = the name does not say.
 RoutingNumbers numbers_by_name(std::string_view name);
 
+/// Likewise, by the name of a file whose table has none. Fewer words count there: "layer_3.npy" may
+/// hold anything.
+RoutingNumbers numbers_by_file_name(std::string_view path);
+
 /// The one of several lists that its name says is meant, as an index: a program's own name for the
 /// routing it records. None if no name says so, or if two lists have that name.
 std::optional<std::size_t> meant_by_name(std::span<const std::string_view> names);

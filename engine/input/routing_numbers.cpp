@@ -33,6 +33,10 @@ Result<RoutingFile> read_tensors(const std::string& path) {
   RoutingFile file;
   file.tensors = std::make_shared<const TensorFile>(std::move(opened));
   for (const StoredTensor& tensor : file.tensors->tensors) {
+    if (tensor.column_major) {
+      file.unread.push_back({tensor.name, tensor.reason});
+      continue;
+    }
     if (!is_integer(tensor.type)) {
       file.unread.push_back(
           {tensor.name, fmt::format("its type '{}' is not uint8, int16, int32 or int64; save "

@@ -2,6 +2,7 @@
 // JSON is parsed without exceptions and never deeper than the format goes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -55,12 +56,6 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry,
   }
   tensor.dtype = dtype->get<std::string>();
   tensor.type = safetensors_type(tensor.dtype);
-  if (tensor.type == StoredType::Unusable) {
-    tensor.reason = fmt::format(
-        "its type {} is not one of F32, F16, BF16; convert it with tensor.float() before saving",
-        tensor.dtype);
-    return tensor;
-  }
   const auto begin = static_cast<std::uint64_t>(offsets[0]);
   const auto end = static_cast<std::uint64_t>(offsets[1]);
   if (begin > end || end > body.size()) {
@@ -68,6 +63,13 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry,
         fmt::format("bytes {} to {} lie outside the {} bytes of data: the file is "
                     "truncated or its header is wrong",
                     begin, end, body.size()));
+  }
+  tensor.bytes = body.subspan(begin, end - begin);
+  if (tensor.type == StoredType::Unusable) {
+    tensor.reason = fmt::format(
+        "its type {} is not one of F32, F16, BF16; convert it with tensor.float() before saving",
+        tensor.dtype);
+    return tensor;
   }
   const Result<std::int64_t> elements = element_count(tensor.shape);
   if (!elements.ok()) return refuse(elements.error().message);
@@ -79,8 +81,31 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry,
                     "{} bytes",
                     shape_text(tensor.shape), tensor.dtype, elements.value(), size, end - begin));
   }
-  tensor.bytes = body.subspan(begin, end - begin);
   return tensor;
+}
+
+/// No byte belongs to two tensors: a writer that stores one of them would change the other.
+Status check_ranges(const std::vector<StoredTensor>& tensors, std::span<const std::byte> body) {
+  std::vector<const StoredTensor*> order;
+  for (const StoredTensor& tensor : tensors) {
+    if (!tensor.bytes.empty()) order.push_back(&tensor);
+  }
+  const auto begin_of = [](const StoredTensor* tensor) { return tensor->bytes.data(); };
+  std::ranges::sort(order, {}, begin_of);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const StoredTensor& before = *order[i - 1];
+    const StoredTensor& after = *order[i];
+    const std::byte* const end = before.bytes.data() + before.bytes.size();
+    if (after.bytes.data() >= end) continue;
+    const auto place = [&](const std::byte* at) { return at - body.data(); };
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("tensors '{}' (bytes {} to {}) and '{}' (bytes {} to {}) share bytes: the "
+                    "header is wrong; save the file again",
+                    before.name, place(before.bytes.data()), place(end), after.name,
+                    place(after.bytes.data()), place(after.bytes.data() + after.bytes.size()))};
+  }
+  return {};
 }
 
 }  // namespace
@@ -106,18 +131,27 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
   const char* text = reinterpret_cast<const char*>(file.data()) + 8;
   // Tensors are selected by name, so a name too long to show is refused, not truncated.
   const Result<Json> document =
-      parse_json({text, header_bytes}, {.max_bytes = kMaxHeaderBytes, .max_depth = kMaxDepth});
+      parse_json({text, header_bytes},
+                 {.max_bytes = kMaxHeaderBytes, .max_depth = kMaxDepth, .unique_names = true});
   if (!document.ok()) return refuse("the header is " + document.error().message);
   const Json& header = document.value();
   if (!header.is_object()) return refuse("the header is not a JSON object");
+  const std::span<const std::byte> body = file.subspan(8 + header_bytes);
   std::vector<StoredTensor> tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    Result<StoredTensor> tensor = read_entry(name, entry, file.subspan(8 + header_bytes));
+    Result<StoredTensor> tensor = read_entry(name, entry, body);
     if (!tensor.ok()) return refuse(tensor.error().message);
     tensors.push_back(std::move(tensor).value());
   }
   if (tensors.empty()) return refuse("it contains no tensor");
+  if (const Status apart = check_ranges(tensors, body); !apart.ok()) {
+    return refuse(apart.error().message);
+  }
+  // Of what cannot be read no byte is handed out.
+  for (StoredTensor& tensor : tensors) {
+    if (tensor.type == StoredType::Unusable) tensor.bytes = {};
+  }
   return tensors;
 }
 

@@ -24,6 +24,7 @@ struct StoredTensor {
   std::vector<std::int64_t> shape;
   StoredType type = StoredType::Unusable;
   std::string reason;                // a sentence, when Unusable
+  bool column_major = false;         // Fortran's order, which is the reason
   std::span<const std::byte> bytes;  // empty when Unusable; else exactly elements * size
 };
 

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/input/recorded_routing.h"
 #include "engine/input/synthetic.h"
 #include "engine/model/projections.h"
 
@@ -51,14 +50,14 @@ TokenRouting::TokenRouting(std::int64_t tokens, int top_k, std::uint64_t seed,
   }
 }
 
-std::vector<std::int32_t> TokenRouting::experts_of(std::span<const std::int64_t> splits) const {
-  for (const Step& step : recorded_) {
-    if (!std::ranges::equal(step.splits, splits)) continue;
-    std::vector<std::int32_t> experts = step.experts;
-    experts.resize(copies(), -1);
-    return experts;
+std::vector<std::int32_t> TokenRouting::experts_of(std::span<const std::int64_t> splits,
+                                                   std::size_t step) const {
+  if (step >= recorded_.size() || !std::ranges::equal(recorded_[step].splits, splits)) {
+    return deal(splits);
   }
-  return deal(splits);
+  std::vector<std::int32_t> experts = recorded_[step].experts;
+  experts.resize(copies(), -1);
+  return experts;
 }
 
 /// One copy after the other, expert by expert, to the tokens in turn: a token gets two copies of an
@@ -76,16 +75,15 @@ std::vector<std::int32_t> TokenRouting::deal(std::span<const std::int64_t> split
   return experts;
 }
 
-Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request) {
+Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest& request,
+                                                               RoutingRecording* recorded) {
   using Made = std::shared_ptr<const TokenRouting>;
   const int top_k = request.expert_layer.top_k;
   if (!is_expert_layer(request) || top_k == 0) return Made();
   const std::int64_t tokens = tokens_of(request);
   std::vector<TokenRouting::Step> steps;
-  if (request.routing.distribution == RoutingDistribution::File) {
-    ENGINE_ASSIGN(
-        RoutingRecording recording,
-        read_recording(request.routing, request.shape.num_experts, {.with_choices = true}));
+  if (recorded != nullptr) {
+    RoutingRecording& recording = *recorded;
     const auto refuse = [&](std::string why) {
       return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
     };

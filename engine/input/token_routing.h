@@ -2,11 +2,13 @@
 // permutes by when it begins at tokens.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "engine/input/recorded_routing.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 
@@ -25,11 +27,13 @@ class TokenRouting {
   std::int64_t tokens() const { return tokens_; }
   int top_k() const { return top_k_; }
 
-  /// Experts of every token, [tokens, top_k], with exactly these splits: those of the first
-  /// recorded step that has them, else dealt out. Then a token's experts are distinct, unless a
-  /// split exceeds the number of tokens: only that expert is chosen by a token more than once. The
-  /// sum of the splits is at most tokens * top_k; choices beyond it are -1, as if dropped.
-  std::vector<std::int32_t> experts_of(std::span<const std::int64_t> splits) const;
+  /// Experts of every token, [tokens, top_k], with exactly these splits: those of recorded step
+  /// `step` if it has them, in the order of replay, else dealt out. Then a token's experts are
+  /// distinct, unless a split exceeds the number of tokens: only that expert is chosen by a token
+  /// more than once. The sum of the splits is at most tokens * top_k; choices beyond it are -1, as
+  /// if dropped.
+  std::vector<std::int32_t> experts_of(std::span<const std::int64_t> splits,
+                                       std::size_t step = 0) const;
 
   /// [tokens, top_k], of the places of a token's experts and whatever these are: the softmax of
   /// uniform logits in [-2, 2) that depend on (seed, token, place) alone.
@@ -49,9 +53,11 @@ class TokenRouting {
 /// 1 GiB: they are page-locked, so that a replay finds them.
 inline constexpr std::int64_t kMaxRecordedChoices = std::int64_t{1} << 28;
 
-/// Of a request's step; null where it begins at rows. A recording of experts of tokens has to have
-/// the request's top_k, and steps of at most its tokens; all steps together at most
+/// Of a request's step; null where it begins at rows. `recording`: with its choices, as read for
+/// the request's splits; null where no file gives the routing. Experts of tokens have to have the
+/// request's top_k, and steps of at most its tokens; all steps together at most
 /// kMaxRecordedChoices, with the room for each.
-Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request);
+Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest& request,
+                                                               RoutingRecording* recording);
 
 }  // namespace engine

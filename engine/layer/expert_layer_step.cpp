@@ -164,10 +164,11 @@ std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
          GroupedStep::bytes(connected.down) - shared + tokens;
 }
 
-Status ExpertLayerStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
-  if (tokens_) ENGINE_TRY(tokens_->write_splits(splits, stream));
-  ENGINE_TRY(up_->write_splits(splits, stream));
-  return down_->write_splits(splits, stream);
+Status ExpertLayerStep::write_step(std::span<const std::int64_t> splits, std::size_t step,
+                                   cudaStream_t stream) {
+  if (tokens_) ENGINE_TRY(tokens_->write_splits(splits, step, stream));
+  ENGINE_TRY(up_->write_step(splits, step, stream));
+  return down_->write_step(splits, step, stream);
 }
 
 Status ExpertLayerStep::enqueue_splits(const void* splits, cudaStream_t stream) {
@@ -180,10 +181,11 @@ Status ExpertLayerStep::enqueue_splits(const void* splits, cudaStream_t stream) 
   return down_->enqueue_splits(splits, stream);
 }
 
-Status ExpertLayerStep::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
-  if (tokens_) ENGINE_TRY(tokens_->write_splits(splits, stream));
-  ENGINE_TRY(up_->route(splits, stream));
-  return down_->route(splits, stream);
+Status ExpertLayerStep::route(std::span<const std::int64_t> splits, std::size_t step,
+                              cudaStream_t stream) {
+  if (tokens_) ENGINE_TRY(tokens_->write_splits(splits, step, stream));
+  ENGINE_TRY(up_->route(splits, step, stream));
+  return down_->route(splits, step, stream);
 }
 
 Status ExpertLayerStep::keep_weights(bool keep, cudaStream_t stream) const {

@@ -60,9 +60,11 @@ class ExpertLayerStep final : public DeviceStep {
                                                          Operands operands, cudaStream_t stream,
                                                          const ExpertLayerStep* first = nullptr);
 
-  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status write_step(std::span<const std::int64_t> splits, std::size_t step,
+                    cudaStream_t stream) override;
   Status enqueue_splits(const void* splits, cudaStream_t stream) override;
-  Status route(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status route(std::span<const std::int64_t> splits, std::size_t step,
+               cudaStream_t stream) override;
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;

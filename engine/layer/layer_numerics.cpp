@@ -82,8 +82,8 @@ class LayerNumerics final : public OutputReference {
     return config_.forward() ? measure_sources(own) : Status{};
   }
 
-  Result<OutputErrors> errors(std::span<const std::int64_t> splits) override {
-    ENGINE_TRY(reference_->route(splits, stream_));
+  Result<OutputErrors> errors(std::span<const std::int64_t> splits, std::size_t step) override {
+    ENGINE_TRY(reference_->route(splits, step, stream_));
     StepObserver unobserved;
     ENGINE_TRY(reference_->launch(stream_, unobserved));
     OutputErrors sums;

@@ -44,9 +44,10 @@ std::int64_t MicroBatches::bytes(const ExpertLayerConfig& config, int in_flight)
   return config.up.captured_apart ? all + all / GraphMemory::kSpareShare : all;
 }
 
-Status MicroBatches::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
+Status MicroBatches::write_step(std::span<const std::int64_t> splits, std::size_t step,
+                                cudaStream_t stream) {
   for (int number = 0; number < micro_batches(); ++number) {
-    ENGINE_TRY(micro_batch(number).write_splits(rotated_splits(splits, number), stream));
+    ENGINE_TRY(micro_batch(number).write_step(rotated_splits(splits, number), step, stream));
   }
   return {};
 }
@@ -56,9 +57,10 @@ Status MicroBatches::enqueue_splits(const void* splits, cudaStream_t stream) {
   return {};
 }
 
-Status MicroBatches::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
+Status MicroBatches::route(std::span<const std::int64_t> splits, std::size_t step,
+                           cudaStream_t stream) {
   for (int number = 0; number < micro_batches(); ++number) {
-    ENGINE_TRY(micro_batch(number).route(rotated_splits(splits, number), stream));
+    ENGINE_TRY(micro_batch(number).route(rotated_splits(splits, number), step, stream));
   }
   return {};
 }

@@ -32,10 +32,12 @@ class MicroBatches final : public DeviceStep {
                                                       const Options& options, cudaStream_t stream);
 
   /// Of the first micro-batch; the n-th one after it gets them rotated by n places.
-  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status write_step(std::span<const std::int64_t> splits, std::size_t step,
+                    cudaStream_t stream) override;
   /// The same for every micro-batch; with splits of its own each is asked by itself.
   Status enqueue_splits(const void* splits, cudaStream_t stream) override;
-  Status route(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status route(std::span<const std::int64_t> splits, std::size_t step,
+               cudaStream_t stream) override;
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;

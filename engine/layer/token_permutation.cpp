@@ -76,8 +76,9 @@ Result<TokenPermutation> TokenPermutation::create(const StepConfig& up,
   return made;
 }
 
-Status TokenPermutation::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
-  const std::vector<std::int32_t> experts = routing_->experts_of(splits);
+Status TokenPermutation::write_splits(std::span<const std::int64_t> splits, std::size_t step,
+                                      cudaStream_t stream) {
+  const std::vector<std::int32_t> experts = routing_->experts_of(splits, step);
   return copy_to_device<std::int32_t>(experts_.data(), experts, stream);
 }
 

@@ -28,7 +28,7 @@ class TokenPermutation {
   static std::int64_t bytes(const StepConfig& up, int top_k, bool gradients);
 
   // DeviceStep's, of the choices that belong to these splits.
-  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream);
+  Status write_splits(std::span<const std::int64_t> splits, std::size_t step, cudaStream_t stream);
   Status enqueue(const void* experts, cudaStream_t stream);
 
   /// The map, then X from `tokens` [tokens, k].

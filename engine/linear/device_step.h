@@ -47,15 +47,22 @@ class DeviceStep {
  public:
   virtual ~DeviceStep() = default;
   /// For set-up and tests only: a running step may be reading them.
-  virtual Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) = 0;
+  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
+    return write_step(splits, 0, stream);
+  }
+  /// The same of recorded step `step`, in the order of replay: a step that begins at tokens has its
+  /// choices.
+  virtual Status write_step(std::span<const std::int64_t> splits, std::size_t step,
+                            cudaStream_t stream) = 0;
   /// For launches to come, between them on their stream: only enqueues. `splits` [num_groups] are
   /// page-locked, as wide as the step's own, and stay until the copy is made. A step that begins at
   /// tokens reads their experts behind them, at experts_offset(). What a launch has of
   /// splits on the host does not follow (BackendTraits::one_launch).
   virtual Status enqueue_splits(const void* splits, cudaStream_t stream) = 0;
-  /// As write_splits(), and makes anew what has its splits on the host: products of one matmul per
+  /// As write_step(), and makes anew what has its splits on the host: products of one matmul per
   /// expert. None of them may be running, and no graph that captured them be launched again.
-  virtual Status route(std::span<const std::int64_t> splits, cudaStream_t stream) = 0;
+  virtual Status route(std::span<const std::int64_t> splits, std::size_t step,
+                       cudaStream_t stream) = 0;
   /// Called before a launch, on its stream: whether the launch keeps the existing quantized
   /// weights. The flag is on the device, so that replays follow it.
   virtual Status keep_weights(bool keep, cudaStream_t stream) const = 0;

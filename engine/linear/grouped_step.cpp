@@ -12,7 +12,8 @@
 
 namespace engine {
 
-Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
+Status GroupedStep::write_step(std::span<const std::int64_t> splits, std::size_t /*step*/,
+                               cudaStream_t stream) {
   if (splits.size() != static_cast<std::size_t>(config_.num_groups)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
                                                          splits.size(), config_.num_groups)};
@@ -40,8 +41,9 @@ Status GroupedStep::enqueue_splits(const void* splits, cudaStream_t stream) {
       "Copying the splits of a step");
 }
 
-Status GroupedStep::route(std::span<const std::int64_t> splits, cudaStream_t stream) {
-  ENGINE_TRY(write_splits(splits, stream));
+Status GroupedStep::route(std::span<const std::int64_t> splits, std::size_t step,
+                          cudaStream_t stream) {
+  ENGINE_TRY(write_step(splits, step, stream));
   if (traits_of(config_.backend).one_launch || std::ranges::equal(splits, config_.host_splits)) {
     return {};
   }

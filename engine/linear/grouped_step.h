@@ -33,9 +33,11 @@ class GroupedStep final : public DeviceStep {
                                     std::vector<CallerOutputs> outputs, cudaStream_t stream,
                                     std::shared_ptr<const Workspaces> workspaces = nullptr);
 
-  Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status write_step(std::span<const std::int64_t> splits, std::size_t step,
+                    cudaStream_t stream) override;
   Status enqueue_splits(const void* splits, cudaStream_t stream) override;
-  Status route(std::span<const std::int64_t> splits, cudaStream_t stream) override;
+  Status route(std::span<const std::int64_t> splits, std::size_t step,
+               cudaStream_t stream) override;
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
   /// How this project's kernels are launched from now on; captured graphs do not change.

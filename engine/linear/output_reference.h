@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,9 +18,9 @@ namespace engine {
 class OutputReference {
  public:
   virtual ~OutputReference() = default;
-  /// Of layer 0 in the last launch of the step, which had these splits, and before which an
-  /// accumulating dW must have been zero. Synchronises.
-  virtual Result<OutputErrors> errors(std::span<const std::int64_t> splits) = 0;
+  /// Of layer 0 in the last launch of the step, which had these splits of recorded step `step`, and
+  /// before which an accumulating dW must have been zero. Synchronises.
+  virtual Result<OutputErrors> errors(std::span<const std::int64_t> splits, std::size_t step) = 0;
 
  protected:
   OutputReference() = default;

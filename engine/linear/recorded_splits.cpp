@@ -31,7 +31,7 @@ Result<RecordedSplits> RecordedSplits::create(std::vector<std::vector<std::int64
       target += width;
     }
     if (tokens == nullptr) continue;
-    const std::vector<std::int32_t> experts = tokens->experts_of(splits);
+    const std::vector<std::int32_t> experts = tokens->experts_of(splits, step);
     std::memcpy(
         made.pinned_.as<std::byte>() + step * made.step_bytes_ + experts_offset(groups, width),
         experts.data(), experts.size() * sizeof(experts[0]));

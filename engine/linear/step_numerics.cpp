@@ -80,7 +80,7 @@ class LinearReference final : public OutputReference {
   /// Calls `use` with the product and the errors [groups] of every output.
   template <class Use>
   Status each(std::span<const std::int64_t> splits, const Use& use) {
-    ENGINE_TRY(reference_->route(splits, stream_));
+    ENGINE_TRY(reference_->route(splits, 0, stream_));
     StepObserver unobserved;
     ENGINE_TRY(reference_->launch(stream_, unobserved));
     const std::vector<StepOutput> wanted = reference_->all_outputs();
@@ -94,7 +94,7 @@ class LinearReference final : public OutputReference {
     return {};
   }
 
-  Result<OutputErrors> errors(std::span<const std::int64_t> splits) override {
+  Result<OutputErrors> errors(std::span<const std::int64_t> splits, std::size_t /*step*/) override {
     OutputErrors sums;
     ENGINE_TRY(each(splits, [&](Product product, const auto& groups) {
       for (const kernels::GroupProductError& one : groups) {

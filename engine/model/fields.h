@@ -62,6 +62,7 @@ struct FieldRules {
   /// What people call it, where that is not the field's own name: another name of its option on the
   /// command line.
   std::string_view also = {};
+  bool path = false;  // of a file: what is passed on to others leaves its folders out
 };
 
 /// Of FieldRules::without.
@@ -73,6 +74,7 @@ constexpr std::uint32_t bit_of(Enum value) {
 /// Usual rules.
 inline constexpr FieldRules kCount = {.low = 0, .high = kMaxCount};
 inline constexpr FieldRules kDuration_ns = {.low = 0, .high = kMaxTime_ns};
+inline constexpr FieldRules kPath = {.path = true};
 
 struct Field {
   std::string_view name;  // of the wire, JSON, CSV and the command line alike

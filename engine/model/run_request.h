@@ -64,7 +64,7 @@ struct FileInput {
   bool operator==(const FileInput&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&FileInput::path, &FileInput::tensor>();
+    return std::array{engine::field<&FileInput::path>(kPath), engine::field<&FileInput::tensor>()};
   }
   Flaw flaw() const;
 };
@@ -126,7 +126,7 @@ struct RoutingSpec {
   static constexpr auto fields() {
     return std::array{
         engine::field<&RoutingSpec::distribution>({.also = "routing"}),
-        engine::field<&RoutingSpec::path>(),
+        engine::field<&RoutingSpec::path>(kPath),
         engine::field<&RoutingSpec::alignment>({.low = 1, .high = kMaxAlignment}),
         engine::field<&RoutingSpec::tensor>(),
         engine::field<&RoutingSpec::numbers>(),
@@ -388,7 +388,7 @@ struct RunRequest {
                       engine::field<&RunRequest::measure>(),
                       engine::field<&RunRequest::layers>({.low = 1, .high = kMaxLayers}),
                       engine::field<&RunRequest::seed>(),
-                      engine::field<&RunRequest::cublaslt_library>()};
+                      engine::field<&RunRequest::cublaslt_library>(kPath)};
   }
   Flaw flaw() const;
 };

@@ -218,7 +218,7 @@ struct DeviceFacts {
                       engine::field<&DeviceFacts::driver>(),
                       engine::field<&DeviceFacts::compute_capability>(),
                       engine::field<&DeviceFacts::cublaslt_version>(),
-                      engine::field<&DeviceFacts::cublaslt_path>(),
+                      engine::field<&DeviceFacts::cublaslt_path>(kPath),
                       engine::field<&DeviceFacts::blas>(),
                       engine::field<&DeviceFacts::multiprocessors>({.low = 0, .high = 1 << 20}),
                       engine::field<&DeviceFacts::memory_bytes>(kCount)};

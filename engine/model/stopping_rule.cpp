@@ -13,6 +13,7 @@ bool StoppingRule::goes_on(int begun, std::span<const Iteration> finished,
   if (begun < mode_.iterations) return true;
   if (mode_.median_within == 0) return false;
   const bool late = static_cast<double>(elapsed_ns) >= 1e9 * mode_.time_limit_s;
+  if (begun % cycle_ != 0 && begun < kMaxIterations && !late) return true;
   if (begun >= kMaxIterations || late) {
     // The samples since the last check may have been enough.
     end_ = known(finished) ? IterationEnd::Known

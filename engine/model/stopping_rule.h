@@ -12,7 +12,10 @@ namespace engine {
 
 class StoppingRule {
  public:
-  explicit StoppingRule(const LaunchMode& mode) : mode_(mode), next_check_(mode.iterations) {}
+  /// `cycle`: a run without a fixed number ends after a multiple of so many iterations, unless its
+  /// time is up.
+  explicit StoppingRule(const LaunchMode& mode, int cycle = 1)
+      : mode_(mode), cycle_(cycle), next_check_(mode.iterations) {}
 
   /// Whether iteration number `begun` (from 0) is to be run. `finished` are the samples at hand,
   /// fewer than `begun` while iterations are in flight; `elapsed_ns` is since the first began.
@@ -29,6 +32,7 @@ class StoppingRule {
   bool known(std::span<const Iteration> finished);
 
   LaunchMode mode_;
+  int cycle_;
   int next_check_;
   int expected_ = 0;
   IterationEnd end_ = IterationEnd::Number;

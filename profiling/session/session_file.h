@@ -178,6 +178,9 @@ class SessionWriter {
   /// keep_in_place(), then merges the log into the file and compares every byte with what was
   /// recorded. No calls may follow.
   engine::Status close();
+  /// Closes and removes a recording that nothing was recorded in; another one stays as it is.
+  /// Whether it was removed.
+  bool discard_if_empty();
   /// Where the recording is now.
   const std::string& path() const;
   /// A notice for the user that the file has moved; empty if there is none, returned once.

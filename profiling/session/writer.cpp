@@ -3,6 +3,7 @@
 // If another program changes the file or its name, the recording is copied to another name and
 // continues there.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string_view>
@@ -265,6 +266,17 @@ engine::Status SessionWriter::close() {
                              });
   kept.release();
   return whole;
+}
+
+bool SessionWriter::discard_if_empty() {
+  bool empty = true;
+  for_each_kind(state_->counts,
+                [&empty]<class Recorded>(std::size_t count) { empty = empty && count == 0; });
+  const std::string at = path();
+  // If it cannot be closed in its place, the file there may be another program's.
+  if (!empty || !close().ok() || path() != at) return false;
+  ::unlink(at.c_str());
+  return true;
 }
 
 const std::string& SessionWriter::path() const { return state_->file->path(); }

@@ -6,6 +6,7 @@ Usage: command_line_test.py EXPERTSCOPE   (the worker is next to it)
 import csv
 import json
 import os
+import shlex
 import sqlite3
 import unittest
 
@@ -156,6 +157,28 @@ class Run(CommandLine):
         self.assertEqual(text.count("\nslowest     step "), 2)
         self.assertIn("set the experts to at least 6", self.refused(1, *run, "--experts", 4))
         self.assertIn("1 layer; choose 0", self.refused(1, *run, "--routing.layer", 1))
+
+    def test_a_routing_that_can_be_read_in_two_ways_is_refused_with_a_command_for_each(self):
+        ids = np.stack([np.random.default_rng(i).permutation(5)[:2] for i in range(4 * 768)]).reshape(4, 768, 2)
+        ids[0, 0, 0] = -1
+        path = self.path("a routing.npy")
+        np.save(path, ids)
+        run = ["run", *CPU, "--recorded-routing", path, "--n", 32, "--k", 64, "--iterations", 1]
+        said = self.refused(1, *run)
+        self.assertIn("can be read in 2 ways", said)
+        commands = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("expertscope run")]
+        self.assertEqual([command[-2:] for command in commands], [["--numbers", "vllm"], ["--numbers", "megatron"]])
+        for command, layers in zip(commands, (768, 4)):
+            out = json.loads(self.ok(*command[1:], "--json"))
+            self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
+
+    def test_a_refused_run_leaves_no_recording(self):
+        session = self.path("refused.session")
+        np.save(self.path("x.npy"), np.ones((3, 3), np.float32))
+        for refused in (["--activations.file.path", self.path("x.npy")],
+                        ["--routing.distribution", "file", "--routing.path", self.path("none.json")]):
+            self.refused(1, "run", *CPU, *SMALL, *refused, "--record", session)
+            self.assertEqual([name for name in os.listdir(os.path.dirname(session)) if "refused" in name], [])
 
     def test_people_get_a_summary(self):
         out = self.ok("run", *CPU, *SMALL, "--recipe", "nvfp4", "--passes", "forward-backward")

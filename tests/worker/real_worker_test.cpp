@@ -280,8 +280,10 @@ TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   const std::string path =
       ::testing::TempDir() + "expertscope_routing_" + std::to_string(::getpid());
   std::ofstream(path + ".json") << "[[3, 1], [0, 5]]";
-  std::ofstream(path + ".npy", std::ios::binary)
-      << engine::npy_integers("<i2", "3, 1, 2", {0, 1, 2, 0, 1, 2});
+  for (const char* const name : {"_vllm.npy", ".npy"}) {
+    std::ofstream(path + name, std::ios::binary)
+        << engine::npy_integers("<i2", "3, 1, 2", {0, 1, 2, 0, 1, 2});
+  }
   LinkHarness link(kCpuWorker);
   engine::RoutingSpec routing;
   routing.distribution = engine::RoutingDistribution::File;
@@ -295,7 +297,7 @@ TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   EXPECT_EQ(asked.routing->experts, 2);
   EXPECT_EQ(asked.routing->largest_step, 5);
   LinkHarness other(kCpuWorker);
-  other->inspect_file({.path = path + ".npy"});
+  other->inspect_file({.path = path + "_vllm.npy"});
   ASSERT_TRUE(other.wait([&] { return other.find_any<FileReport>() != nullptr; }));
   const FileReport found = *other.find_any<FileReport>();
   EXPECT_FALSE(found.asked.has_value());
@@ -303,8 +305,19 @@ TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   EXPECT_EQ(found.routing->source, "vLLM routed_experts, int16 [3, 1, 2]");
   ASSERT_EQ(found.tensors.size(), 1U);
   EXPECT_TRUE(found.tensors[0].integers);
-  std::remove((path + ".json").c_str());
-  std::remove((path + ".npy").c_str());
+  // Without a name that says what it holds, the answer is what there is to choose from.
+  LinkHarness third(kCpuWorker);
+  routing.path = path + ".npy";
+  routing.first_step = 0;
+  third->inspect_file({.path = routing.path, .routing = routing});
+  ASSERT_TRUE(third.wait([&] { return third.find_any<FileReport>() != nullptr; }));
+  const FileReport ambiguous = *third.find_any<FileReport>();
+  EXPECT_FALSE(ambiguous.routing.has_value());
+  EXPECT_THAT(ambiguous.error, HasSubstr("set routing.numbers"));
+  ASSERT_EQ(ambiguous.readings.size(), 3U);
+  EXPECT_EQ(ambiguous.readings[0].numbers, engine::RoutingNumbers::Counts);
+  EXPECT_EQ(ambiguous.readings[1].words, "3 tokens, 1 layer, 2 experts of each token");
+  for (const char* const name : {".json", "_vllm.npy", ".npy"}) std::remove((path + name).c_str());
 }
 
 TEST(RealWorker, AWrongCallIsNamed) {

@@ -52,6 +52,7 @@ void ControlRail::file_inspected(const FileReport& report) {
     routing_.asked = *report.asked;
     routing_.facts = report.routing;
     routing_.error = report.error;
+    routing_.readings = report.readings;
     routing_.answered_at = std::chrono::steady_clock::now();
     return;
   }

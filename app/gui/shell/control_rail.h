@@ -101,6 +101,8 @@ class ControlRail {
                              std::int64_t value) const;
 
   void section(const char* title);
+  /// What the numbers of a routing file may be, a button for each.
+  void draw_readings(engine::RunRequest& request);
   /// Draws the label column, for segmented controls.
   void row_label(const char* label);
   /// validate()'s sentence, under the control it is about.
@@ -117,6 +119,8 @@ class ControlRail {
     std::optional<engine::RoutingSpec> asked;  // what the rest answers
     std::optional<engine::RoutingFacts> facts;
     std::string error;
+    std::vector<engine::RoutingReading> readings;  // to choose one from, where there are several
+    std::optional<engine::RoutingSpec> chosen;     // once it is read, its sizes are taken over
     std::chrono::steady_clock::time_point answered_at = {};
   } routing_;
   float footer_height_ = 0;

@@ -238,6 +238,7 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
     wishes_.inspect = FileQuestion{.path = question.path, .routing = question};
   }
   if (!answered) return;
+  if (!routing_.facts && !routing_.readings.empty()) return draw_readings(request);
   if (!routing_.facts) {
     const TextColorScope color(context_->theme.colors.bad);
     return show_wrapped(routing_.error);
@@ -259,6 +260,7 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
   controls::record(*context_, "routing.recording", "what the routing file holds", "text", text,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   const engine::RunRequest fitted = engine::fitted_to_recording(request, facts);
+  if (std::exchange(routing_.chosen, std::nullopt) == question) request = fitted;
   if (fitted == request) return;
   row_label("");
   if (controls::button(
@@ -268,6 +270,27 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
                            fitted.shape.num_experts, fitted.shape.tokens, fitted.launch.iterations),
            .width = -1})) {
     request = fitted;
+  }
+}
+
+void ControlRail::draw_readings(engine::RunRequest& request) {
+  const std::string text =
+      fmt::format("The file can be read in {} ways. What does it hold?", routing_.readings.size());
+  {
+    const TextColorScope color(context_->theme.colors.bad);
+    show_wrapped(text);
+  }
+  controls::record(*context_, "routing.question", "how the routing file is to be read", "text",
+                   text, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  for (const engine::RoutingReading& one : routing_.readings) {
+    row_label("");
+    if (controls::button(*context_,
+                         fmt::format("routing.read_as.{}", engine::name_of(one.numbers)).c_str(),
+                         one.words.c_str(), {.width = -1})) {
+      request.routing.numbers = one.numbers;
+      routing_.chosen = request.routing;
+      routing_.chosen->alignment = 1;  // as asked
+    }
   }
 }
 

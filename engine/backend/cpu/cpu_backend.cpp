@@ -15,6 +15,7 @@
 #include "engine/backend/cpu/product.h"
 #include "engine/backend/cpu/recipe_comparison.h"
 #include "engine/gemm/support.h"
+#include "engine/input/operand_fit.h"
 #include "engine/input/routing.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/out_of_memory.h"
@@ -129,19 +130,19 @@ class CpuBackend final : public Backend {
       }
     }
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
-    ENGINE_ASSIGN(std::shared_ptr<const TokenRouting> token_routing,
-                  resolve_token_routing(request));
+    ENGINE_TRY(check_operand_files(request));
     const GroupedShape& shape = routing.shape;
+    if (routing.recording) visit_steps_equally(result, routing.recording->steps.size());
     result.splits = shape.splits;
 
-    context.progress.iterations.store(request.launch.iterations);
+    const int iterations = result.effective.launch.iterations;
+    context.progress.iterations.store(iterations);
     context.progress.iteration.store(-1);
     context.progress.timed_since_ns.store(0);
     context.progress.stage.store(static_cast<int>(Stage::Memory));
     context.progress.fraction.store(0.0);
     ENGINE_TRY(load(result.effective, widest(routing)));
 
-    const int iterations = request.launch.iterations;
     ObservedRun observed(context.observer);
     StepProgress progress(context.progress);
     const std::unique_ptr<HostStep> step = make_host_step({.request = result.effective,
@@ -150,7 +151,7 @@ class CpuBackend final : public Backend {
                                                            .buffers = buffers_,
                                                            .context = context,
                                                            .progress = progress,
-                                                           .token_routing = token_routing});
+                                                           .token_routing = routing.tokens});
     const auto steps_with_errors = [&](int ran) {
       return routing.recording ? steps_to_measure(result.effective.measure, *routing.recording, ran)
                                : StepsToMeasure{};
@@ -169,7 +170,7 @@ class CpuBackend final : public Backend {
     }
     if (status.ok() && measure_last) {
       context.progress.iteration.store(-1);
-      step->set_splits(shape.splits);
+      step->set_splits(shape.splits, 0);
       status = step->measure_statistics(result);
     }
     if (!status.ok()) return status.error();
@@ -226,9 +227,9 @@ class CpuBackend final : public Backend {
   /// The splits of every step that iterations have in turn: set outside of their times.
   using Splits = std::vector<std::vector<std::int64_t>>;
 
-  static Status route(HostStep& step, const std::vector<std::int64_t>& splits,
+  static Status route(HostStep& step, const Splits& splits, std::size_t index,
                       const RunRequest& request) {
-    step.set_splits(splits);
+    step.set_splits(splits[index], index);
     // What forward saved belongs to these rows.
     return request.linear.passes == StepPasses::Backward ? step.prepare() : Status{};
   }
@@ -241,7 +242,7 @@ class CpuBackend final : public Backend {
       context.progress.iteration.store(i);
       context.progress.iterations.store(wanted.steps);
       RecordedStep& one = recording.steps[static_cast<std::size_t>(i)];
-      step.set_splits(one.splits);
+      step.set_splits(one.splits, static_cast<std::size_t>(i));
       ENGINE_ASSIGN(const OutputErrors errors, step.measure_errors());
       errors.write_to(one);
     }
@@ -250,7 +251,7 @@ class CpuBackend final : public Backend {
 
   static Status run_iterations(HostStep& step, const Splits& splits, StepProgress& progress,
                                RunContext& context, RunResult& result) {
-    StoppingRule rule(result.effective.launch);
+    StoppingRule rule(result.effective.launch, cycle_of(result.effective.launch, splits.size()));
     const std::int64_t begun_ns = steady_ns();
     // How many there will be is not known: progress is by the time that they may take.
     if (result.effective.launch.median_within != 0) {
@@ -264,7 +265,7 @@ class CpuBackend final : public Backend {
     for (int iteration = 0; rule.goes_on(iteration, result.iterations, steady_ns() - begun_ns);
          ++iteration) {
       if (splits.size() > 1) {
-        ENGINE_TRY(route(step, splits[static_cast<std::size_t>(iteration) % splits.size()],
+        ENGINE_TRY(route(step, splits, static_cast<std::size_t>(iteration) % splits.size(),
                          result.effective));
       }
       conditions.before();

@@ -20,7 +20,7 @@ std::optional<TokenRows> make_tokens(const CpuExpertLayer::Setup& setup) {
                                       .gradient = gradients ? &gradients->source() : nullptr,
                                       .buffers = setup.buffers.tokens,
                                       .context = setup.context});
-  made->set_splits(setup.shape.splits);
+  made->set_splits(setup.shape.splits, 0);
   return made;
 }
 
@@ -230,12 +230,12 @@ void CpuExpertLayer::end_experts() {
   tokens_->unpermute_gradient(0);
 }
 
-void CpuExpertLayer::set_splits(const std::vector<std::int64_t>& splits) {
+void CpuExpertLayer::set_splits(const std::vector<std::int64_t>& splits, std::size_t step) {
   shape_.splits = splits;
   down_shape_.splits = splits;
-  if (tokens_) tokens_->set_splits(splits);
-  up_.set_splits(splits);
-  down_.set_splits(splits);
+  if (tokens_) tokens_->set_splits(splits, step);
+  up_.set_splits(splits, step);
+  down_.set_splits(splits, step);
 }
 
 double CpuExpertLayer::units() const {

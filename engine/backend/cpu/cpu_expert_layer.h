@@ -42,7 +42,7 @@ class CpuExpertLayer final : public HostStep {
   CpuExpertLayer(const CpuExpertLayer&) = delete;
   CpuExpertLayer& operator=(const CpuExpertLayer&) = delete;
 
-  void set_splits(const std::vector<std::int64_t>& splits) override;
+  void set_splits(const std::vector<std::int64_t>& splits, std::size_t step) override;
   Status prepare() override;
   Status run(WeightCast weights) override;
   /// The first half of run(), of a step that runs forward.

@@ -98,7 +98,7 @@ void CpuStep::find_rows() {
   }
 }
 
-void CpuStep::set_splits(const std::vector<std::int64_t>& splits) {
+void CpuStep::set_splits(const std::vector<std::int64_t>& splits, std::size_t /*step*/) {
   if (splits == shape_.splits) return;
   shape_.splits = splits;
   find_rows();

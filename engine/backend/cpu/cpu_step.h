@@ -61,7 +61,7 @@ class CpuStep final : public HostStep {
   /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
 
-  void set_splits(const std::vector<std::int64_t>& splits) override;
+  void set_splits(const std::vector<std::int64_t>& splits, std::size_t step) override;
   Status prepare() override;
   Status run(WeightCast weights) override;
   Status measure_statistics(RunResult& result) override;

@@ -1,6 +1,7 @@
 // A step as the CPU backend runs it, whatever it computes, and how far it is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -44,9 +45,10 @@ enum class WeightCast {
 class HostStep {
  public:
   virtual ~HostStep() = default;
-  /// Of the iterations to come: rows of every expert, in all at most those of X. A backward-only
-  /// step needs prepare() after it.
-  virtual void set_splits(const std::vector<std::int64_t>& splits) = 0;
+  /// Of the iterations to come: rows of every expert, in all at most those of X. `step`: of a
+  /// recording, in the order of replay, whose choices a step that begins at tokens has; 0 without
+  /// one. A backward-only step needs prepare() after it.
+  virtual void set_splits(const std::vector<std::int64_t>& splits, std::size_t step) = 0;
   /// What a backward-only step reads of the preceding forward step; otherwise nothing.
   virtual Status prepare() = 0;
   /// All passes, layers and experts once. Cancelled on request.

@@ -33,8 +33,8 @@ void TokenRows::read(const TensorSource& source, Buffer<std::uint16_t>& to) cons
   }
 }
 
-void TokenRows::set_splits(const std::vector<std::int64_t>& splits) {
-  experts_ = routing().experts_of(splits);
+void TokenRows::set_splits(const std::vector<std::int64_t>& splits, std::size_t step) {
+  experts_ = routing().experts_of(splits, step);
 }
 
 kernels::PermutedRows TokenRows::rows() const {

@@ -38,7 +38,7 @@ class TokenRows {
   explicit TokenRows(const Setup& setup);
 
   /// The experts that tokens choose from now on.
-  void set_splits(const std::vector<std::int64_t>& splits);
+  void set_splits(const std::vector<std::int64_t>& splits, std::size_t step);
   const TokenRouting& routing() const { return *setup_.routing; }
   const std::vector<std::int32_t>& copy_rows() const { return copy_rows_; }
 

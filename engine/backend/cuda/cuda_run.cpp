@@ -14,6 +14,7 @@
 #include "engine/backend/cuda/step_capture.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
+#include "engine/input/operand_fit.h"
 #include "engine/input/routing.h"
 #include "engine/layer/layer_numerics.h"
 #include "engine/linear/iteration_clock.h"
@@ -50,9 +51,11 @@ class CudaRun {
     context_.progress.iteration.store(-1);
     context_.progress.timed_since_ns.store(0);
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request_));
+    ENGINE_TRY(check_operand_files(request_));
     result_.splits = routing.shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
     result_.recording = std::move(routing.recording);
+    tokens_ = std::move(routing.tokens);
     ENGINE_TRY(take_steps());
     plan_ = plan_step(result_, routing.shape, resources_.capability);
     if (plan_.layer) plan_.layer->tokens = tokens_;
@@ -103,10 +106,10 @@ class CudaRun {
     std::vector<std::vector<std::int64_t>> steps = {result_.splits};
     if (result_.recording) {
       keep_captured_step(result_);
+      visit_steps_equally(result_, result_.recording->steps.size());
       steps.clear();
       for (const RecordedStep& step : result_.recording->steps) steps.push_back(step.splits);
     }
-    ENGINE_ASSIGN(tokens_, resolve_token_routing(request_));
     ENGINE_ASSIGN(splits_,
                   RecordedSplits::create(std::move(steps), request_.int32_splits, tokens_.get()));
     return {};
@@ -135,7 +138,7 @@ class CudaRun {
       ENGINE_TRY(splits_.enqueue(step, of, resources_.stream));
     } else {
       ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for a step");
-      ENGINE_TRY(of.route(splits_.of(step), resources_.stream));
+      ENGINE_TRY(of.route(splits_.of(step), step, resources_.stream));
     }
     if (request_.linear.passes != StepPasses::Backward) return {};
     return of.prepare(resources_.stream, observer);
@@ -338,7 +341,7 @@ class CudaRun {
     ENGINE_ASSIGN(const IterationConditions conditions,
                   IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
-    StoppingRule rule(request_.launch);
+    StoppingRule rule(request_.launch, cycle_of(request_.launch, splits_.size()));
     const int micro_batches = request_.linear.micro_batches;
     context_.progress.iterations.store(rule.expected());
     const std::int64_t begun_ns = steady_ns();
@@ -444,7 +447,8 @@ class CudaRun {
         ENGINE_TRY(check_.poison(*step_, resources_.stream));
       }
       ENGINE_TRY(measured_step().launch(resources_.stream, unobserved));
-      ENGINE_ASSIGN(const OutputErrors errors, reference.value()->errors(one.splits));
+      ENGINE_ASSIGN(const OutputErrors errors,
+                    reference.value()->errors(one.splits, static_cast<std::size_t>(i)));
       errors.write_to(one);
     }
     return step_->check_splits(resources_.stream);

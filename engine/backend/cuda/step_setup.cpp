@@ -10,6 +10,7 @@
 
 #include "engine/device/allocation_ledger.h"
 #include "engine/input/element_rounding.h"
+#include "engine/input/routing.h"
 #include "engine/input/synthetic.h"
 #include "engine/layer/layer_numerics.h"
 #include "engine/linear/step_numerics.h"
@@ -316,6 +317,7 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
   const WorkScope scope(context.observer, {.stage = Stage::Memory});
   if (plan.layer) {
     ExpertLayerConfig config = *plan.layer;
+    // A routing from a file comes with the splits: read again, it may be another one.
     if (config.tokens == nullptr) {
       ENGINE_ASSIGN(config.tokens, resolve_token_routing(result.effective));
     }

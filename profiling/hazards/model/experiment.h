@@ -217,7 +217,7 @@ struct Stall {
         engine::field<&Stall::last_finished>({.low = -1, .high = engine::kMaxGraphNodes}),
         engine::field<&Stall::kind>(),
         engine::field<&Stall::evidence>(),
-        engine::field<&Stall::core_dump>()};
+        engine::field<&Stall::core_dump>(engine::kPath)};
   }
 };
 

@@ -123,11 +123,13 @@ class StepSubject final : public Subject {
 
   Status set_up(std::shared_ptr<const engine::CublasLt> library, const engine::FoundDevice& device,
                 cudaStream_t stream) {
-    ENGINE_ASSIGN(const engine::GroupedShape shape, engine::resolve_shape(described_.effective));
-    splits_ = shape.splits;
+    ENGINE_ASSIGN(const engine::ResolvedRouting routing,
+                  engine::resolve_routing(described_.effective));
+    splits_ = routing.shape.splits;
     engine::DeviceCapability capability = device.capability;
     capability.cublaslt_version = library->version();
-    const engine::StepPlan plan = engine::plan_step(described_, shape, capability);
+    engine::StepPlan plan = engine::plan_step(described_, routing.shape, capability);
+    if (plan.layer) plan.layer->tokens = routing.tokens;
     engine::StepObserver unobserved;
     engine::RunProgress progress;
     ENGINE_ASSIGN(built_,

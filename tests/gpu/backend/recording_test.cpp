@@ -109,12 +109,12 @@ class CudaRecordingTest : public ::testing::Test {
     ASSERT_TRUE(result.recording.has_value());
     const RecordedRouting& recording = *result.recording;
     ASSERT_THAT(recording.steps, SizeIs(steps().size()));
-    EXPECT_THAT(result.iterations, SizeIs(16));
+    EXPECT_THAT(result.iterations, SizeIs(21)) << "16, rounded up to whole cycles";
     for (std::size_t i = 0; i < steps().size(); ++i) {
       SCOPED_TRACE(::testing::Message() << "step " << i);
       const RecordedStep& step = recording.steps[i];
       EXPECT_EQ(step.splits, steps()[i]);
-      EXPECT_EQ(step.visits, i < 2 ? 3 : 2);
+      EXPECT_EQ(step.visits, 3);
       EXPECT_GT(step.median_ns, 0.0);
       EXPECT_EQ(std::isnan(step.y_snr_db), step.rows == 0);
     }

@@ -13,6 +13,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/input/element_rounding.h"
+#include "engine/input/routing.h"
 #include "engine/input/token_routing.h"
 #include "engine/model/leaves.h"
 #include "tests/numerics/backend/layer_bench.h"
@@ -325,6 +326,50 @@ std::string written(const std::string& name, const std::string& text) {
   return path;
 }
 
+TEST(TokenRouting, StepsWithEqualSplitsHaveTheirOwnChoices) {
+  RunRequest request = token_request(Scaling::None);
+  request.expert_layer.top_k = 2;
+  request.shape.tokens = 4;
+  request.launch.iterations = 2;
+  request.measure.recorded_steps = 2;
+  request.routing.distribution = RoutingDistribution::File;
+  request.routing.numbers = RoutingNumbers::Vllm;
+  request.routing.tokens_per_step = 2;
+  // Both steps give every expert one row; their tokens choose other ones.
+  request.routing.path = written("equal_splits.json", "[[0,1],[2,3],[3,0],[1,2]]");
+  const auto routing = resolve_routing(request);
+  ASSERT_TRUE(routing.ok()) << routing.error().message;
+  const std::vector<std::int64_t> splits = {1, 1, 1, 1};
+  EXPECT_THAT(routing.value().splits_of_steps(), testing::Each(splits));
+  EXPECT_EQ(routing.value().tokens->experts_of(splits, 0), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(routing.value().tokens->experts_of(splits, 1), (std::vector<std::int32_t>{3, 0, 1, 2}));
+  // The second step as it is in the recording, and alone: the same error of Y.
+  const Result<RunResult> both = run_tokens(request);
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  request.routing.path = written("second.json", "[[3,0],[1,2],[3,0],[1,2]]");
+  const Result<RunResult> second = run_tokens(request);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  const std::vector<RecordedStep>& steps = both.value().recording->steps;
+  EXPECT_EQ(steps[1].y_snr_db, second.value().recording->steps[1].y_snr_db);
+  EXPECT_NE(steps[1].y_snr_db, steps[0].y_snr_db) << "the first step's choices were replayed";
+}
+
+TEST(TokenRouting, ARunReadsItsFileOnce) {
+  RunRequest request = token_request(Scaling::None);
+  request.expert_layer.top_k = 2;
+  request.shape.tokens = 4;
+  request.routing.distribution = RoutingDistribution::File;
+  request.routing.numbers = RoutingNumbers::Vllm;
+  request.routing.path = written("once.json", "[[0,1],[2,3]]");
+  const auto routing = resolve_routing(request);
+  ASSERT_TRUE(routing.ok()) << routing.error().message;
+  // Whatever the file holds now, splits and choices are of what was read.
+  written("once.json", "[[0,0],[0,0]]");
+  ASSERT_NE(routing.value().tokens, nullptr);
+  EXPECT_EQ(routing.value().tokens->experts_of(routing.value().shape.splits),
+            (std::vector<std::int32_t>{0, 1, 2, 3}));
+}
+
 TEST(TokenRouting, RecordedChoicesArePermutedAsTheyAre) {
   RunRequest request = token_request(Scaling::None);
   request.expert_layer.top_k = 2;
@@ -338,7 +383,7 @@ TEST(TokenRouting, RecordedChoicesArePermutedAsTheyAre) {
   ASSERT_TRUE(routing.ok()) << routing.error().message;
   EXPECT_EQ(routing.value()->experts_of(std::vector<std::int64_t>{2, 3, 1, 2}),
             (std::vector<std::int32_t>{3, 1, 0, 1, 2, 3, 1, 0}));
-  EXPECT_EQ(routing.value()->experts_of(std::vector<std::int64_t>{1, 1, 2, 1}),
+  EXPECT_EQ(routing.value()->experts_of(std::vector<std::int64_t>{1, 1, 2, 1}, 1),
             (std::vector<std::int32_t>{0, 2, 3, -1, 1, 2, -1, -1}));
   request.launch.iterations = 4;
   const Result<RunResult> made = run_tokens(request);

@@ -38,6 +38,14 @@ TEST_F(FilesControllerTest, AResultIsSafeOnceItsRecordingHasIt) {
   EXPECT_EQ(files_.unsaved(state_), 1U);
 }
 
+TEST_F(FilesControllerTest, ARecordingOfNothingLeavesNoFile) {
+  files_.record_to(path("refused.session"));
+  ASSERT_TRUE(tick_until([&] { return fs::exists(path("refused.session")); }));
+  files_.toggle_recording();
+  ASSERT_TRUE(wait_for_notice("Nothing was recorded"));
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
 TEST_F(FilesControllerTest, NothingIsWrittenBesideTheRecordingsThatShip) {
   files_.remember_folder(path("mine.session"));
   EXPECT_EQ(fs::path(files_.dated_path("picture", ".png")).parent_path(), folder_);

@@ -86,7 +86,7 @@ TEST(RecordedRouting, ConsecutiveTokensFormSteps) {
 }
 
 TEST(RecordedRouting, SequencesOfABatchAreSteps) {
-  const TemporaryFile file("batch.npy",
+  const TemporaryFile file("vllm_batch.npy",
                            npy_integers("<i4", "2, 2, 1, 2", {0, 1, 1, 2, 2, 0, 2, 1}));
   EXPECT_THAT(splits_of(spec_of(file)), ElementsAre(Splits{1, 2, 1}, Splits{1, 1, 2}));
   RoutingSpec each = spec_of(file);
@@ -120,22 +120,6 @@ TEST(RecordedRouting, ReadsSglangsCountsByStepAndLayer) {
   EXPECT_THAT(splits_of(spec_of(json)), ElementsAre(Splits{3, 1}, Splits{0, 4}));
 }
 
-TEST(RecordedRouting, TellsCountsFromIdsByTheirValues) {
-  const auto kind = [](const std::string& descr, const std::string& shape, const Splits& values) {
-    const TemporaryFile file("kind.npy", npy_integers(descr, shape, values));
-    const auto facts = inspect_routing(spec_of(file));
-    return facts.ok() ? std::string(name_of(facts.value().numbers)) : facts.error().message;
-  };
-  EXPECT_EQ(kind("<i4", "3, 2", {0, 5, 7, 2, 1, 6}), "vllm");
-  EXPECT_EQ(kind("<i4", "2, 3", {4, 4, 0, 1, 7, 0}), "counts") << "an expert twice";
-  EXPECT_EQ(kind("<i4", "2, 2", {2000, 1, 2, 3}), "counts") << "no such expert";
-  EXPECT_EQ(kind("<i4", "3, 2", {1, 7, 2, 6, 8, 0}), "counts") << "as many rows in every step";
-  EXPECT_EQ(kind("<i4", "2, 2", {0, -1, 1, 2}), "vllm") << "padding";
-  EXPECT_EQ(kind("<i2", "2, 2", {1, 7, 2, 6}), "vllm") << "the type of vLLM";
-  EXPECT_EQ(kind("<i8", "3", {1, 2, 3}), "counts");
-  EXPECT_EQ(kind("|u1", "2, 1, 2", {1, 200, 2, 6}), "vllm");
-}
-
 TEST(RecordedRouting, ReadsMegatronsTensorPerLayerAndStep) {
   const TemporaryFile file(
       "megatron.safetensors",
@@ -163,7 +147,9 @@ TEST(RecordedRouting, ReadsMegatronsListsWhoseLengthsDiffer) {
   EXPECT_THAT(splits_of(spec), ElementsAre(Splits{1, 1, 2}, Splits{1, 1, 0}));
   EXPECT_THAT(source_of(spec), HasSubstr("Megatron RouterReplay"));
   const TemporaryFile square("square.json", "[[[[0, 1]], [[2, 0]]], [[[0, 2]], [[1, 0]]]]");
-  EXPECT_THAT(splits_of(spec_of(square)), ElementsAre(Splits{1, 1, 0}, Splits{1, 0, 1}));
+  RoutingSpec by_layer = spec_of(square);
+  by_layer.numbers = RoutingNumbers::Megatron;
+  EXPECT_THAT(splits_of(by_layer), ElementsAre(Splits{1, 1, 0}, Splits{1, 0, 1}));
   RoutingSpec by_token = spec_of(square);
   by_token.numbers = RoutingNumbers::Vllm;  // [sequences, tokens, layers, top_k]
   EXPECT_THAT(splits_of(by_token), ElementsAre(Splits{2, 1, 1}, Splits{2, 1, 1}));
@@ -177,7 +163,7 @@ TEST(RecordedRouting, ListsOfListsAreStepsByExperts) {
 
 TEST(RecordedRouting, PlaceholdersAreDroppedAndALayerOfThemIsRefused) {
   // Layer 0 has no experts: vLLM writes zeros.
-  const TemporaryFile file("dense.npy",
+  const TemporaryFile file("vllm_dense.npy",
                            npy_integers("<i2", "3, 2, 2", {0, 0, 1, 2, 0, 0, 2, 0, 0, 0, 0, 0}));
   EXPECT_THAT(refusal(spec_of(file)), HasSubstr("set routing.layer to 1"));
   RoutingSpec spec = spec_of(file);
@@ -250,6 +236,22 @@ TEST(RecordedRouting, ALayerOfTokensHasRoomForDroppedChoices) {
   EXPECT_THAT(resolve_routing(narrow).error().message, HasSubstr("set the tokens to 6"));
 }
 
+TEST(RecordedRouting, IterationsAreWholeCyclesOfTheSteps) {
+  const auto iterations = [](int asked, std::size_t steps, int in_flight = 1) {
+    LaunchMode launch;
+    launch.iterations = asked;
+    launch.in_flight = in_flight;
+    return whole_cycles(launch, steps);
+  };
+  EXPECT_EQ(iterations(10, 4), 12);
+  EXPECT_EQ(iterations(12, 4), 12);
+  EXPECT_EQ(iterations(10, 1), 10);
+  EXPECT_EQ(iterations(3, 4), 3) << "does not reach every step";
+  EXPECT_EQ(iterations(3, 4, 2), 4) << "two steps in each";
+  EXPECT_EQ(iterations(5, 4, 4), 5) << "all steps in each";
+  EXPECT_EQ(iterations(kMaxIterations, 3), kMaxIterations - 1) << "rounded down at the limit";
+}
+
 TEST(RecordedRouting, RecordedChoicesHaveALimit) {
   std::string steps = "[0, 1]";
   for (int i = 1; i < 40; ++i) steps += ", [0, 1]";
@@ -310,7 +312,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecording{"IdBeyondTheExperts",
                      ".npy",
                      npy_integers("<i2", "2, 2", {0, 1, 2, 3}),
-                     nothing,
+                     [](auto& s) { s.numbers = RoutingNumbers::Vllm; },
                      {"token 1", "expert 3", "3 experts", "at least 4"}},
         BadRecording{"MoreColumns",
                      ".json",
@@ -413,7 +415,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecording{"Counts16",
                      ".npy",
                      npy_integers("<i2", "2, 3", {900, 2, 3, 1, 5, 3}),
-                     nothing,
+                     [](auto& s) { s.numbers = RoutingNumbers::Vllm; },
                      {"expert 900", "routing.numbers to counts"}}),
     [](const auto& test) { return test.param.name; });
 

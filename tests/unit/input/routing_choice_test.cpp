@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "engine/input/recorded_routing.h"
+#include "engine/input/routing_kind.h"
 #include "tests/support/npy_text.h"
 #include "tests/unit/input/temporary_file.h"
 
@@ -96,22 +97,105 @@ TEST(RoutingChoice, TheUsualNamesChooseAmongSeveral) {
       AllOf(HasSubstr("a.routed_experts, b.routed_experts"), HasSubstr("routing.tensor")));
 }
 
-std::string named_kind(const std::string& descr, const std::string& shape, const Numbers& values) {
-  const TemporaryFile file("kind.npy", npy_integers(descr, shape, values));
-  const auto facts = inspect_routing(choice_of(file));
-  return facts.ok() ? std::string(name_of(facts.value().numbers)) : facts.error().message;
+/// What a nameless array may be: "counts", or "counts|vllm".
+std::string readings(const std::string& descr, const std::string& shape, const Numbers& values,
+                     const std::string& file_name = "kind.npy") {
+  const TemporaryFile file(file_name, npy_integers(descr, shape, values));
+  const auto found = routing_readings(choice_of(file));
+  if (!found.ok()) return found.error().message;
+  std::string all;
+  for (const RoutingReading& one : found.value()) {
+    all += (all.empty() ? "" : "|") + std::string(name_of(one.numbers));
+  }
+  return all;
 }
 
-TEST(RoutingChoice, CountsInNarrowTypesAreNotTakenForExperts) {
+TEST(RoutingChoice, WhereValuesLeaveOneReadingNothingIsAsked) {
   Numbers wide(static_cast<std::size_t>(100 * 128));
   for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = static_cast<std::int64_t>(i % 128);
-  EXPECT_EQ(named_kind("<i2", "100, 128", wide), "counts") << "no token has 128 experts";
-  EXPECT_EQ(named_kind("|u1", "100, 128", wide), "counts");
-  EXPECT_EQ(named_kind("<i2", "2, 4", {3, 3, 0, 2, 5, 1, 1, 1}), "counts") << "an expert twice";
-  EXPECT_EQ(named_kind("<i2", "2, 2", {64, 64, 64, 64}), "counts") << "every expert the same rows";
-  EXPECT_EQ(named_kind("<i2", "2, 2, 2", {3, 3, 0, 2, 1, 2, 5, 5}), "vllm") << "placeholders";
-  EXPECT_EQ(named_kind("<i2", "2, 2, 3", {3, 3, 0, 2, 5, 1, 1, 1, 1, 2, 0, 0}), "counts");
-  EXPECT_EQ(named_kind("<i2", "2, 2", {1, 7, 2, 6}), "vllm") << "the type of vLLM";
+  EXPECT_EQ(readings("<i2", "100, 128", wide), "counts") << "no token has 128 experts";
+  EXPECT_EQ(readings("|u1", "100, 128", wide), "counts");
+  EXPECT_EQ(readings("<i2", "2, 4", {3, 3, 0, 2, 5, 1, 1, 1}), "counts") << "an expert twice";
+  EXPECT_EQ(readings("<i2", "2, 2", {64, 64, 64, 64}), "counts") << "every expert the same rows";
+  EXPECT_EQ(readings("<i2", "2, 2, 3", {3, 3, 0, 2, 5, 1, 1, 1, 1, 2, 0, 0}), "counts");
+  EXPECT_EQ(readings("<i4", "2, 2", {2000, 1, 2, 3}), "counts") << "no such expert";
+  EXPECT_EQ(readings("<i4", "2, 2", {0, -1, 1, 2}), "vllm") << "padding";
+  EXPECT_EQ(readings("<i8", "3", {1, 2, 3}), "counts");
+  EXPECT_EQ(readings("<i8", "1, 1, 1, 2", {1, 0}), "vllm") << "both orders are the same";
+}
+
+TEST(RoutingChoice, WhereSeveralReadingsFitNoneIsGuessed) {
+  EXPECT_EQ(readings("<i4", "2, 2", {1, 7, 2, 6}), "counts|vllm");
+  EXPECT_EQ(readings("<i2", "2, 2", {1, 7, 2, 6}), "counts|vllm") << "a type proves nothing";
+  EXPECT_EQ(readings("<i4", "3, 2", {0, 5, 7, 2, 1, 6}), "counts|vllm");
+  EXPECT_EQ(readings("<i2", "2, 2, 2", {3, 3, 0, 2, 1, 2, 5, 5}), "counts|vllm|megatron");
+  EXPECT_EQ(readings("<i2", "1, 2, 2, 2", {0, 1, 0, 2, 1, 2, 3, 5}), "vllm|megatron");
+  Numbers ids;
+  for (std::int64_t i = 0; i < std::int64_t{4} * 768; ++i) ids.insert(ids.end(), {i % 7, 7});
+  EXPECT_EQ(readings("<i8", "4, 768, 2", ids), "counts|vllm|megatron");
+  ids[1] = -1;
+  const TemporaryFile file("kind.npy", npy_integers("<i8", "4, 768, 2", ids));
+  const std::string refusal = outcome_of(choice_of(file)).refusal;
+  EXPECT_THAT(refusal, HasSubstr("int64 [4, 768, 2] can be read as vllm (4 tokens, 768 layers, 2 "
+                                 "experts of each token) or as megatron (4 layers, 768 tokens, 2 "
+                                 "experts of each token): set routing.numbers"));
+  RoutingSpec chosen = choice_of(file);
+  chosen.numbers = RoutingNumbers::Megatron;
+  EXPECT_EQ(inspect_routing(chosen).value().layers, 4);
+  chosen.numbers = RoutingNumbers::Vllm;
+  EXPECT_EQ(inspect_routing(chosen).value().layers, 768);
+}
+
+TEST(RoutingChoice, TheNameOfAFileSpeaksForAnArrayThatHasNone) {
+  const Numbers values = {3, 1, 0, 2, 1, 2, 0, 3};
+  EXPECT_EQ(readings("<i2", "2, 2, 2", values, "routed_experts.npy"), "vllm");
+  EXPECT_EQ(readings("<i2", "2, 2, 2", values, "Megatron.npy"), "megatron");
+  EXPECT_EQ(readings("<i2", "2, 2, 2", values, "logical_count.npy"), "counts");
+  EXPECT_EQ(readings("<i2", "2, 2, 2", values, "layer_3.npy"), "counts|vllm|megatron");
+}
+
+TEST(RoutingChoice, NoRowAtAllIsRefusedAsSuch) {
+  const TemporaryFile zeros("zeros.npy", npy_integers("<i4", "2, 3", {0, 0, 0, 0, 0, 0}));
+  EXPECT_THAT(outcome_of(choice_of(zeros)).refusal,
+              HasSubstr("all rows per expert of layer 0 are 0"));
+  EXPECT_THAT(json_outcome("[0, 0]").refusal, HasSubstr("are 0, so that no expert has a row"));
+  const TemporaryFile first("first.json", "[[0, 0], [2, 1]]");
+  RoutingSpec spec = choice_of(first);
+  EXPECT_EQ(outcome_of(spec).refusal, "") << "one of two steps has rows";
+  spec.steps = 1;
+  EXPECT_THAT(outcome_of(spec).refusal,
+              AllOf(HasSubstr("the 1 chosen steps"), HasSubstr("routing.first_step")));
+  const TemporaryFile dropped("vllm.npy", npy_integers("<i2", "2, 2", {-1, -2, -2, -1}));
+  EXPECT_THAT(outcome_of(choice_of(dropped)).refusal,
+              HasSubstr("all choices of layer 0 are dropped"));
+}
+
+TEST(RoutingChoice, LayersOfDifferentLengthsAreRefusedAsSuch) {
+  EXPECT_THAT(json_outcome("[[[0, 1], [1, 2]], [[2, 0]]]").refusal,
+              HasSubstr("step 0 has 2 tokens in layer 0 but 1 in layer 1; every token passes"));
+  EXPECT_THAT(json_outcome("[[[[0, 1]], [[1, 2]]], [[[0, 1]], [[2, 0], [1, 0]]]]").refusal,
+              HasSubstr("step 1 has 1 tokens in layer 0 but 2 in layer 1"));
+  const TemporaryFile layers("layers.safetensors",
+                             safetensors_integers({{"layer.4", "I64", "2, 2", {0, 1, 1, 2}, 8},
+                                                   {"layer.5", "I64", "1, 2", {2, 0}, 8}}));
+  EXPECT_THAT(outcome_of(choice_of(layers)).refusal,
+              HasSubstr("step 0 has 2 tokens in layer 4 but 1 in layer 5"));
+  const TemporaryFile widths("widths.safetensors",
+                             safetensors_integers({{"step.0.layer.0", "I64", "1, 2", {0, 1}, 8},
+                                                   {"step.1.layer.0", "I64", "1, 1", {0}, 8}}));
+  EXPECT_THAT(outcome_of(choice_of(widths)).refusal,
+              HasSubstr("tokens of layer 0 choose 2 experts each, but 1 in step 1"));
+}
+
+TEST(RoutingChoice, FortransOrderIsRefusedForThatReason) {
+  std::string text = npy_integers("<i8", "2, 2", {1, 0, 0, 1});
+  const std::size_t order = text.find("'fortran_order': False");
+  ASSERT_NE(order, std::string::npos);
+  text.replace(order, 22, "'fortran_order': True ");
+  const TemporaryFile file("fortran.npy", text);
+  EXPECT_THAT(outcome_of(choice_of(file)).refusal,
+              AllOf(HasSubstr("Fortran"), HasSubstr("ascontiguousarray"),
+                    testing::Not(HasSubstr("is not uint8"))));
 }
 
 TEST(RoutingChoice, MoreExpertsOfATokenThanAnyRouterChoosesAreRefused) {

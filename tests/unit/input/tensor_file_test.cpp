@@ -1,5 +1,6 @@
 // Readers of untrusted files: right values from good ones, a sentence with the numbers from every
 // broken one, and never a read outside the mapping.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -185,8 +186,8 @@ TEST(Safetensors, PicksTensorsByName) {
   const std::string json = R"({"__metadata__":{"format":"pt"},)"
                            R"("x":{"dtype":"F32","shape":[1,16],"data_offsets":[1,65]},)"
                            R"("w":{"dtype":"BF16","shape":[2,16,16],"data_offsets":[65,1089]},)"
-                           R"("q":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}})";
-  const TemporaryFile file("t.safetensors", safetensors(json, "?" + kRow32 + std::string(1024, 1)));
+                           R"("q":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[1089,1093]}})";
+  const TemporaryFile file("t.safetensors", safetensors(json, "?" + kRow32 + std::string(1028, 1)));
   const auto x = open_source(request_for(file.path(), 1, "x"), OperandRole::Activations, 0);
   ASSERT_TRUE(x.ok()) << x.error().message;
   EXPECT_EQ(first_row(*x.value())[0], 1.5F);
@@ -211,6 +212,30 @@ TEST(Safetensors, PicksTensorsByName) {
     EXPECT_EQ(entry.usable, entry.name != "q") << entry.name;
     EXPECT_EQ(entry.reason.empty(), entry.usable);
   }
+}
+
+TEST(Safetensors, NoByteBelongsToTwoTensors) {
+  const auto refusal = [](const std::string& header) {
+    const TemporaryFile file("shared.safetensors", safetensors(header, kRow32));
+    const auto entries = inspect_file(file.path());
+    return entries.ok() ? std::string() : entries.error().message;
+  };
+  const auto tensor = [](const char* name, const char* dtype, const char* range) {
+    return fmt::format(R"("{}":{{"dtype":"{}","shape":[4],"data_offsets":[{}]}})", name, dtype,
+                       range);
+  };
+  EXPECT_EQ(refusal("{" + tensor("a", "F32", "0,16") + "," + tensor("b", "F32", "16,32") + "}"),
+            "");
+  EXPECT_THAT(refusal("{" + tensor("a", "F32", "0,16") + "," + tensor("b", "F32", "12,28") + "}"),
+              AllOf(HasSubstr("'a' (bytes 0 to 16)"), HasSubstr("'b' (bytes 12 to 28)")));
+  EXPECT_THAT(refusal("{" + tensor("a", "F32", "0,16") + "," + tensor("b", "F32", "0,16") + "}"),
+              HasSubstr("share bytes"));
+  EXPECT_THAT(refusal("{" + tensor("a", "F32", "0,16") + "," + tensor("b", "F8_E4M3", "2,6") + "}"),
+              HasSubstr("share bytes"))
+      << "also where the type cannot be read";
+  EXPECT_THAT(refusal("{" + tensor("a", "F8_E4M3", "60,99") + "}"), HasSubstr("outside"));
+  EXPECT_THAT(refusal("{" + tensor("a", "F32", "0,16") + "," + tensor("a", "F32", "16,32") + "}"),
+              HasSubstr("'a' twice"));
 }
 
 class BrokenSafetensors : public testing::TestWithParam<Broken> {};

@@ -1,12 +1,17 @@
 // A page of the sample recording, in which every field has a value of its own.
 #include "app/page/recording_page.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "engine/model/paths.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -32,6 +37,61 @@ TEST(RecordingPage, HasRunsComparisonsAndVisits) {
   EXPECT_THAT(page, HasSubstr("Recipes side by side"));
   EXPECT_THAT(page, HasSubstr("Experiments, each in a process of its own"));
   EXPECT_THAT(recording_page(content, "a recording", true), HasSubstr("/opt/größe"));
+}
+
+/// Fills every path of the value with one of its own that no pattern would find, and collects them.
+template <class Recorded>
+void hide_paths(Recorded& recorded, std::vector<std::string>& paths) {
+  constexpr std::array kForms = {"/home/jo doe/secret plans {}/x {}.npy", "secret-plan-{}/x {}.npy",
+                                 R"(C:\Users\jo\secret plans {}\x {}.npy)",
+                                 "jo@secret-box-{}:/data/x {}.npy", "secret-box-{}:x {}.npy"};
+  engine::for_each_path(engine::kType<Recorded>, &recorded, [&](std::string& path) {
+    const std::size_t number = paths.size();
+    path = fmt::format(fmt::runtime(kForms[number % kForms.size()]), number, number);
+    paths.push_back(path);
+  });
+}
+
+TEST(RecordingPage, NoFolderHostOrUserOfAnyFieldIsPassedOn) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  run.request.activations = engine::FileInput{};
+  run.request.weights = engine::FileInput{};
+  run.request.linear.gradients = engine::FileInput{};
+  run.request.expert_layer.down_weights = engine::FileInput{};
+  profiling::RecordedComparison comparison = profiling::sample_comparison(4);
+  profiling::RecordedVisit visit = profiling::sample_visit(5);
+  std::vector<std::string> paths;
+  hide_paths(run, paths);
+  hide_paths(comparison, paths);
+  hide_paths(visit, paths);
+  ASSERT_GE(paths.size(), 10U) << "X, W, dY, Wdown, routing and library of the request alone";
+  std::string all;
+  for (const std::string& path : paths) all += path + " and " + path + ", ";
+  // Sentences of workers and of the doctor quote them.
+  run.result.deviations = {{.field = "cublaslt_library",
+                            .requested = "/opt/secret library/libx.so",
+                            .effective = all,
+                            .reason = "/opt/secret library/libx.so is not " + all}};
+  run.result.emulated = all;
+  run.result.iteration_method = all;
+  visit.report.conclusion = all;
+  const std::string cure = "cublasLtMatmul(a, // /home/jo doe/secret\n  b); x = y//2 /a/b/c";
+  visit.report.findings.at(0).explanation = all;
+  visit.report.findings.at(0).evidence = paths;
+  visit.report.findings.at(0).fix.cublaslt = cure;
+  const PageContent content{
+      .runs = {{&run, "1. " + all}}, .comparisons = {&comparison}, .visits = {&visit}};
+  std::string page = recording_page(content, "a recording", false);
+  const std::string shown_cure = "<code>" + cure + "</code>";
+  const std::size_t at = page.find(shown_cure);
+  ASSERT_NE(at, std::string::npos) << "the cure has to compile";
+  page.erase(at, shown_cure.size());
+  for (const char* const hidden : {"secret", "jo doe", "jo@", "Users", "/data", "/opt"}) {
+    const std::size_t leak = page.find(hidden);
+    EXPECT_EQ(leak, std::string::npos) << hidden << " in " << page.substr(leak, 200);
+  }
+  EXPECT_THAT(page, HasSubstr("…/x 0.npy"));
+  EXPECT_THAT(recording_page(content, "a recording", true), HasSubstr("secret-plan-"));
 }
 
 TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {

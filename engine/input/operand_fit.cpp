@@ -1,0 +1,183 @@
+#include "engine/input/operand_fit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/input/routing.h"
+#include "engine/input/tensor_file.h"
+#include "engine/model/projections.h"
+
+namespace engine {
+namespace {
+
+/// A dimension of a tensor, and the setting it follows from: setting = dimension * per.
+struct Size {
+  const char* setting;
+  std::int64_t ShapeSpec::* member;
+  std::int64_t per = 1;
+  const char* unit = "";  // " / top_k"
+};
+
+/// An operand of the request, with the sizes of its dimensions: rows and columns, of weights also
+/// the experts before them.
+struct FileOperand {
+  std::string words;
+  const InputSpec* input;
+  bool weights = false;
+  Size rows;
+  Size columns;
+};
+
+std::vector<FileOperand> operands_of(const RunRequest& request) {
+  const bool layer = is_expert_layer(request);
+  const int top_k = layer ? std::max(request.expert_layer.top_k, 1) : 1;
+  const Size tokens{"tokens", &ShapeSpec::tokens, top_k, top_k > 1 ? " / top_k" : ""};
+  const Size n{"n", &ShapeSpec::n};
+  const Size k{"k", &ShapeSpec::k};
+  std::vector<FileOperand> all = {
+      {.words = "activations", .input = &request.activations, .rows = tokens, .columns = k},
+      {.words = "weights", .input = &request.weights, .weights = true, .rows = n, .columns = k}};
+  if (request.linear.passes != StepPasses::Forward) {
+    all.push_back({.words = "gradients",
+                   .input = &request.linear.gradients,
+                   .rows = tokens,
+                   .columns = layer ? k : n});
+  }
+  if (layer) {
+    const int halves = traits_of(request.expert_layer.activation).halves();
+    all.push_back({.words = "weights of the down projection",
+                   .input = &request.expert_layer.down_weights,
+                   .weights = true,
+                   .rows = k,
+                   .columns = {"n", &ShapeSpec::n, halves, halves > 1 ? " / 2" : ""}});
+  }
+  return all;
+}
+
+/// The tensor that the request names, if it is an operand.
+std::optional<TensorEntry> tensor_of(const FileOperand& operand) {
+  const auto* file = std::get_if<FileInput>(operand.input);
+  if (file == nullptr) return std::nullopt;
+  const auto entries = inspect_file(file->path);
+  if (!entries.ok()) return std::nullopt;
+  const std::vector<TensorEntry>& all = entries.value();
+  auto found = std::ranges::find(all, file->tensor, &TensorEntry::name);
+  if (found == all.end() && all.size() == 1 && file->tensor.empty()) found = all.begin();
+  if (found == all.end() || !found->usable) return std::nullopt;
+  const std::size_t dimensions = found->shape.size();
+  const bool possible = dimensions == 2 || (dimensions == 3 && operand.weights);
+  if (!possible) return std::nullopt;
+  return *found;
+}
+
+/// The request's shape, with the settings that the tensor needs; the same if it fits.
+ShapeSpec shape_for(const FileOperand& operand, const TensorEntry& tensor, const ShapeSpec& now) {
+  ShapeSpec shape = now;
+  const std::vector<std::int64_t>& dimensions = tensor.shape;
+  std::int64_t rows = dimensions[dimensions.size() - 2];
+  const bool list = tensor.name.find(kExpertPlace) != std::string::npos;
+  if (dimensions.size() == 3) {
+    // Of a list the first experts are read.
+    const bool enough = list && dimensions[0] >= now.num_experts;
+    if (!enough) {
+      shape.num_experts = static_cast<int>(std::min<std::int64_t>(dimensions[0], kMaxExperts + 1));
+    }
+  } else if (operand.weights) {
+    const std::int64_t each = now.*operand.rows.member;
+    if (rows % now.num_experts == 0) {
+      rows /= now.num_experts;
+    } else if (rows % each == 0 && rows / each <= kMaxExperts) {
+      shape.num_experts = static_cast<int>(rows / each);
+      rows = each;
+    }
+  }
+  const auto set = [&](const Size& size, std::int64_t dimension) {
+    if (now.*size.member / size.per == dimension) return;
+    // Beyond the limits in any case, and the product does not overflow.
+    shape.*size.member = std::min(dimension, kMaxDimension + 1) * size.per;
+  };
+  set(operand.rows, rows);
+  set(operand.columns, dimensions.back());
+  return shape;
+}
+
+bool same_sizes(const ShapeSpec& a, const ShapeSpec& b) {
+  return a.num_experts == b.num_experts && a.tokens == b.tokens && a.n == b.n && a.k == b.k;
+}
+
+bool fits(const FileOperand& operand, const ShapeSpec& shape) {
+  const std::optional<TensorEntry> tensor = tensor_of(operand);
+  return !tensor || same_sizes(shape_for(operand, *tensor, shape), shape);
+}
+
+/// "n to 64 and k to 32"
+std::string changes(const ShapeSpec& from, const ShapeSpec& to) {
+  std::vector<std::string> all;
+  const auto add = [&](const char* setting, std::int64_t before, std::int64_t after) {
+    if (before != after) all.push_back(fmt::format("{} to {}", setting, after));
+  };
+  add("experts", from.num_experts, to.num_experts);
+  add("tokens", from.tokens, to.tokens);
+  add("n", from.n, to.n);
+  add("k", from.k, to.k);
+  return fmt::format("{}", fmt::join(all, " and "));
+}
+
+/// Why the request cannot have this shape; empty if it can.
+std::string obstacle(const RunRequest& request, const ShapeSpec& shape) {
+  RunRequest changed = request;
+  changed.shape = shape;
+  changed.shape.preset.clear();
+  if (const Status valid = validate(changed); !valid.ok()) return valid.error().message;
+  for (const FileOperand& other : operands_of(request)) {
+    if (!fits(other, request.shape) || fits(other, shape)) continue;
+    return fmt::format("the {} of {} would no longer fit", other.words,
+                       std::get<FileInput>(*other.input).path);
+  }
+  if (request.routing.distribution == RoutingDistribution::File && resolve_shape(request).ok() &&
+      !resolve_shape(changed).ok()) {
+    return fmt::format("the routing of {} would no longer fit", request.routing.path);
+  }
+  return {};
+}
+
+std::string needed(const FileOperand& operand, const ShapeSpec& shape) {
+  const auto one = [&](const Size& size) {
+    return fmt::format("{}{} = {}", size.setting, size.unit, shape.*size.member / size.per);
+  };
+  const std::string experts =
+      operand.weights ? fmt::format("experts = {}, ", shape.num_experts) : std::string();
+  return fmt::format("[{}{}, {}]", experts, one(operand.rows), one(operand.columns));
+}
+
+}  // namespace
+
+Status check_operand_files(const RunRequest& request) {
+  for (const FileOperand& operand : operands_of(request)) {
+    const std::optional<TensorEntry> tensor = tensor_of(operand);
+    if (!tensor) continue;
+    const ShapeSpec shape = shape_for(operand, *tensor, request.shape);
+    if (same_sizes(shape, request.shape)) continue;
+    const FileInput& file = std::get<FileInput>(*operand.input);
+    const std::string label =
+        tensor->name.empty() ? file.path : fmt::format("{}: '{}'", file.path, tensor->name);
+    const std::string remedy = changes(request.shape, shape);
+    const std::string why = obstacle(request, shape);
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} is {} but {} need {}: {}", label, shape_text(tensor->shape),
+                             operand.words, needed(operand, request.shape),
+                             why.empty() ? fmt::format("set {}, or pick another tensor", remedy)
+                                         : fmt::format("pick another tensor, because with {} {}",
+                                                       remedy, why))};
+  }
+  return {};
+}
+
+}  // namespace engine
