@@ -19,8 +19,8 @@
 #include "app/cli/terminal.h"
 #include "app/protocol/descriptor.h"
 #include "app/protocol/paths.h"
-#include "engine/model/guarded_thread.h"
 #include "app/protocol/worker_command.h"
+#include "engine/model/guarded_thread.h"
 #include "engine/model/text.h"
 
 namespace app::cli {

@@ -93,13 +93,13 @@ Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest&
                       "set it to {}, or to 0 for rows that arrive permuted",
                       recording.top_k, top_k, recording.top_k));
     }
-    const auto recorded = static_cast<std::int64_t>(recording.steps.size());
+    const auto replayed = static_cast<std::int64_t>(recording.steps.size());
     const std::int64_t choices = tokens * top_k;  // of a step; 0 where the step has no tokens
-    if (recorded > 1 && recorded * choices > kMaxRecordedChoices) {
+    if (replayed > 1 && replayed * choices > kMaxRecordedChoices) {
       return refuse(fmt::format(
           "{} steps with room for {} choices each are more than {}: set routing.steps to at most "
           "{}, or shape.tokens to fewer",
-          recorded, choices, kMaxRecordedChoices, kMaxRecordedChoices / choices));
+          replayed, choices, kMaxRecordedChoices, kMaxRecordedChoices / choices));
     }
     for (std::size_t i = 0; i < recording.token_experts.size(); ++i) {
       std::vector<std::int32_t>& experts = recording.token_experts[i];
