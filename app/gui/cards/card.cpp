@@ -64,7 +64,7 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
   const CardTable& table = spec.table;
   const bool chosen = plot::draw_table(context, table.id, table.columns, *table.rows,
                                        table.generation, room.size, *table.state);
-  if (chosen && table.chosen) table.chosen();
+  if (chosen && table.chosen) table.chosen(plot::selected_row(*table.state, table.rows->size()));
 }
 
 void draw_menu(const PanelContext& context, const CardSpec& spec) {

@@ -4,7 +4,9 @@
 // page.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +40,8 @@ struct CardTable {
   const std::vector<plot::TableRow>* rows = nullptr;
   std::uint64_t generation = 0;  // identifies the rows
   plot::TableState* state = nullptr;
-  std::function<void()> chosen{};  // the user has selected another row
+  /// The user has selected another row, or, by a click on the selected one, none.
+  std::function<void(std::optional<std::size_t> row)> chosen{};
 };
 
 /// The card's entry in the control map.

@@ -133,13 +133,14 @@ CardSpec NumericsPanel::errors_card(const PanelContext& context) {
       "counts of the chosen operand are of its quantization alone.";
   // Rows are in the order of experts: a row and its bar share one selection.
   table_.selected = context.view.expert;
-  spec.table = {
-      .id = "##numerics.errors",
-      .columns = model_.expert_columns(),
-      .rows = &model_.expert_rows(),
-      .generation = model_.generation(),
-      .state = &table_,
-      .chosen = [this, &context] { context.commands.push_back(SelectExpert{table_.selected}); }};
+  spec.table = {.id = "##numerics.errors",
+                .columns = model_.expert_columns(),
+                .rows = &model_.expert_rows(),
+                .generation = model_.generation(),
+                .state = &table_,
+                .chosen = [&context](std::optional<std::size_t> row) {
+                  context.commands.push_back(SelectExpert{row ? static_cast<int>(*row) : -1});
+                }};
   return spec;
 }
 

@@ -324,7 +324,7 @@ CardSpec PerformancePanel::kernels_card() {
                 .rows = &model_.kernel_rows(),
                 .generation = model_.table_generation(),
                 .state = &table_,
-                .chosen = [this] { row_view_ = {}; }},
+                .chosen = [this](std::optional<std::size_t>) { row_view_ = {}; }},
       .empty = [this]() -> EmptyState {
         if (!model_.kernel_rows().empty()) return {};
         return {"Nothing runs in this range",

@@ -315,26 +315,26 @@ void RecordedStepsCards::draw_strip_read_out(const PanelContext& context, int in
 }
 
 CardSpec RecordedStepsCards::table() {
-  return {
-      .id = "performance.step_table_card",
-      .title = "Slowest steps",
-      .question = "Which steps take longest? A click on a row chooses the step.",
-      .note = slowest_ == 0 ? std::string("no step has a time of its own")
-                            : fmt::format("the slowest {} are marked", slowest_),
-      .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
-      .table = {.id = "##performance.step_table",
-                .columns = kStepColumns,
-                .rows = &rows_,
-                .generation = generation_,
-                .state = &table_,
-                .chosen =
-                    [this] {
-                      choose(static_cast<int>(order_[static_cast<std::size_t>(table_.selected)]));
-                    }},
-      .empty = [this] {
-        return count() > 1 ? EmptyState{}
-                           : EmptyState{"One step", "There is nothing to compare it with."};
-      }};
+  return {.id = "performance.step_table_card",
+          .title = "Slowest steps",
+          .question = "Which steps take longest? A click on a row chooses the step.",
+          .note = slowest_ == 0 ? std::string("no step has a time of its own")
+                                : fmt::format("the slowest {} are marked", slowest_),
+          .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
+          .table = {.id = "##performance.step_table",
+                    .columns = kStepColumns,
+                    .rows = &rows_,
+                    .generation = generation_,
+                    .state = &table_,
+                    .chosen =
+                        [this](std::optional<std::size_t> row) {
+                          // One step is always chosen.
+                          choose(row ? static_cast<int>(order_[*row]) : chosen_);
+                        }},
+          .empty = [this] {
+            return count() > 1 ? EmptyState{}
+                               : EmptyState{"One step", "There is nothing to compare it with."};
+          }};
 }
 
 std::string RecordedStepsCards::step_note() const {

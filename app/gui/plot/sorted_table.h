@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +56,12 @@ struct TableState {
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
                 const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
                 TableState& state);
+
+/// An index into the `count` rows; nullopt = none is selected, or not any more.
+inline std::optional<std::size_t> selected_row(const TableState& state, std::size_t count) {
+  if (state.selected < 0 || std::cmp_greater_equal(state.selected, count)) return std::nullopt;
+  return static_cast<std::size_t>(state.selected);
+}
 
 /// Tab-separated and comma-separated forms for the clipboard.
 std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
