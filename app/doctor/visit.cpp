@@ -196,6 +196,14 @@ engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
     record.outcome.message = reply.error().message;
   } else {
     record.outcome = std::move(reply.value().outcome);
+    // Without a graph there is no node that a hang could be in.
+    if (report().snapshot.graphs.empty()) {
+      for (profiling::Stall& stall : record.outcome.stall) {
+        stall.nodes.clear();
+        stall.last_finished = -1;
+        stall.graph = 0;
+      }
+    }
     const Snapshot& captured = reply.value().snapshot;
     if (const auto node = find_foreign_node(report().snapshot, captured, experiment)) {
       record.outcome = {};

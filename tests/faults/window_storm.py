@@ -4,15 +4,16 @@ import contextlib
 import os
 import pathlib
 import signal
-import sqlite3
 import sys
 import tempfile
 import time
 
 import storm
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gui"))
+for folder in ("gui", "support"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / folder))
 import window_driver  # noqa: E402
+from recordings import query  # noqa: E402
 
 WORD_SECONDS = 2  # until a fault is reported, and until the window has drawn
 ANSWER_SECONDS = 20  # of a well-behaved worker
@@ -337,9 +338,7 @@ class LivingWindow:
             if self.press_until("top.record", "end of the recording",
                                 lambda s: not s["recording"], 30) is None:
                 return self.complain(f"the recording does not end: {self.notices()}")
-        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-            kept = [tuple(row) for row in
-                    database.execute("SELECT device_name, order_id FROM runs").fetchall()]
+        kept = [tuple(row) for row in query(path, "SELECT device_name, order_id FROM runs")]
         for pid, number in self.finished:
             count = kept.count((f"faulty {pid}", number))
             if count != 1:

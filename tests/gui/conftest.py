@@ -1,7 +1,11 @@
 """Window tests: each gets a separate window, with its own display, settings and folder."""
 import os
+import pathlib
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from window_driver import Window
 

@@ -1,14 +1,9 @@
 """A change of a control changes the result, as the recorded session file shows."""
-import contextlib
 import json
 import math
-import sqlite3
 import time
 
-
-def query(path, text):
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        return database.execute(text).fetchall()
+from recordings import query
 
 
 def scale_edges(path, run):

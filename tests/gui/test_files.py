@@ -1,12 +1,12 @@
 """Operands and routing from files, picked and corrected in the rail; a recording whose disk is full."""
-import contextlib
 import json
 import os
 import resource
-import sqlite3
 import struct
 
 import pytest
+
+from recordings import query
 
 np = pytest.importorskip("numpy")
 
@@ -118,8 +118,7 @@ def test_splits_from_json_must_fit_the_tokens(open_window, tmp_path):
 
 
 def recorded_runs(path):
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        return database.execute("SELECT count(*) FROM runs").fetchone()[0]
+    return query(path, "SELECT count(*) FROM runs")[0][0]
 
 
 def test_a_recording_that_cannot_be_written_goes_on_elsewhere(open_window):

@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import os
+import pathlib
 import signal
 import sqlite3
 import subprocess
@@ -19,6 +20,9 @@ import time
 import unittest
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from recordings import query  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 CPU = ["--worker-backend", "cpu"]
@@ -74,12 +78,8 @@ class Commands(unittest.TestCase):
             json.dump({"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, **settings}, file)
         return path
 
-    def rows(self, session, query):
-        database = sqlite3.connect(f"file:{session}?mode=ro", uri=True)
-        try:
-            return database.execute(query).fetchall()
-        finally:
-            database.close()
+    def rows(self, session, text):
+        return query(session, text)
 
 
 class Sweep(Commands):
@@ -146,7 +146,7 @@ class Sweep(Commands):
             try:
                 if self.rows(session, "SELECT count(*) FROM runs")[0][0] > 0:
                     break
-            except sqlite3.OperationalError:
+            except (FileNotFoundError, sqlite3.OperationalError):
                 pass
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
