@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/batch_run.h"
@@ -32,6 +33,7 @@ struct AbOptions {
 nlohmann::ordered_json time_json(const TimeDifference& time) {
   nlohmann::ordered_json json;
   json["verdict"] = engine::name_of(time.verdict);
+  json["doubt"] = engine::name_of(time.doubt);
   json["reason"] = time.reason;
   json["n_a"] = time.n_a;
   json["n_b"] = time.n_b;
@@ -81,10 +83,14 @@ void print_text(const RunComparison& comparison, const profiling::SettingsDiffer
         number(step.interval.high));
   print("{:<12}{}, p of the blocks {:.2g}\n", "A / A", number(step.control_ratio), step.block_p);
   for (const profiling::StageRow& row : comparison.stages) {
-    print("{:<12}{:<8}{}\n", engine::stage_name(row.stage), number(row.time.ratio),
-          engine::name_of(row.time.verdict));
+    const std::string_view why = engine::name_of(row.time.doubt);
+    print("{:<12}{:<8}{}{}{}\n", engine::stage_name(row.stage), number(row.time.ratio),
+          engine::name_of(row.time.verdict), why.empty() ? "" : ": ", why);
   }
-  const bool both = step.n_a > 0 && step.n_b > 0;
+  if (comparison.not_comparable.empty() && comparison.no_expert_time.empty()) {
+    print("{:<12}{}\n", "experts", expert_verdicts(comparison));
+  }
+  const bool both = step.n_a > 0 && step.n_b > 0 && step.comparable();
   print("{:<12}{}{}: {}\n", "verdict", both ? "B is " : "", engine::name_of(step.verdict),
         step.reason);
 }

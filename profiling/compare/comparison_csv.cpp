@@ -30,9 +30,10 @@ void write_time(const TimeDifference& time, CsvTable& table) {
 std::string comparison_csv(const RunComparison& comparison, const SettingsDifference& settings) {
   CsvTable table(
       "what,name,stage,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
-      "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,setting_a,setting_b");
+      "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,left_out_"
+      "b,setting_a,setting_b");
   constexpr int kTimeCells = 12;
-  constexpr int kOtherCells = 6;  // tokens_a to setting_b
+  constexpr int kOtherCells = 8;  // tokens_a to setting_b
   table.cell("step").empty(2);
   write_time(comparison.step, table);
   table.empty(kOtherCells).end_row();
@@ -56,10 +57,10 @@ std::string comparison_csv(const RunComparison& comparison, const SettingsDiffer
     table.cell(one.tokens_a).cell(one.tokens_b);
     write_number(one.snr_a_db, table);
     write_number(one.snr_b_db, table);
-    table.empty(2).end_row();
+    table.cell(one.left_out_a).cell(one.left_out_b).empty(2).end_row();
   }
   for (const SettingsRow& one : settings.rows) {
-    table.cell("setting").cell(one.group + "." + one.field).empty(1 + kTimeCells + 4);
+    table.cell("setting").cell(one.group + "." + one.field).empty(1 + kTimeCells + 6);
     table.cell(one.a).cell(one.b).end_row();
   }
   return table.take();

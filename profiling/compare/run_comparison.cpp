@@ -1,6 +1,8 @@
 // One pass over the records of each run; only records within timed iterations count.
 #include "profiling/compare/run_comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,6 +15,7 @@
 
 #include "engine/model/leaves.h"
 #include "engine/model/run_request.h"
+#include "profiling/compare/same_work.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/statistics.h"
@@ -253,6 +256,22 @@ std::string why_no_expert_time(const RunSide& a, const RunSide& b, const SideSam
          lacking.front()->result.activity_method + ".";
 }
 
+/// A ratio of times remains; what it says about a setting does not.
+void withdraw_verdict(const WorkDifference& difference, TimeDifference& time) {
+  if (time.n_a == 0 || time.n_b == 0) return;
+  time.verdict = difference.work ? TimeVerdict::DifferentWork : TimeVerdict::DifferentDevices;
+  time.doubt = TimeDoubt::None;
+  time.reason = difference.sentence;
+}
+
+void withdraw_verdicts(const WorkDifference& difference, RunComparison& comparison) {
+  comparison.not_comparable = difference.sentence;
+  withdraw_verdict(difference, comparison.step);
+  for (StageRow& row : comparison.stages) withdraw_verdict(difference, row.time);
+  for (KernelRow& row : comparison.kernels) withdraw_verdict(difference, row.time);
+  for (ExpertRow& row : comparison.experts) withdraw_verdict(difference, row.time);
+}
+
 }  // namespace
 
 RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs,
@@ -347,7 +366,37 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     }
     comparison.experts.push_back(std::move(row));
   }
+  const WorkDifference difference = work_difference(first_a, first_b);
+  if (!difference.sentence.empty()) withdraw_verdicts(difference, comparison);
   return comparison;
+}
+
+std::string expert_verdicts(const RunComparison& comparison) {
+  if (!comparison.not_comparable.empty()) return comparison.not_comparable;
+  std::size_t differ = 0;
+  std::map<TimeDoubt, std::vector<const TimeDifference*>> doubts;
+  for (const ExpertRow& row : comparison.experts) {
+    if (row.time.decided()) {
+      ++differ;
+    } else if (row.time.n_a > 0 && row.time.n_b > 0) {
+      doubts[row.time.doubt].push_back(&row.time);
+    }
+  }
+  std::string text = fmt::format("{} of {} differ", differ, comparison.experts.size());
+  const char* separator = ": ";
+  for (const auto& [doubt, rows] : doubts) {
+    const bool same = std::ranges::all_of(
+        rows, [&rows](const TimeDifference* row) { return row->reason == rows.front()->reason; });
+    if (same && doubts.size() == 1) {
+      // One sentence that holds for all says more than a count: how many samples to take.
+      std::string sentence = rows.front()->reason;
+      if (sentence.ends_with('.')) sentence.pop_back();
+      return fmt::format("{}: {} ({})", text, engine::name_of(doubt), sentence);
+    }
+    text += fmt::format("{}{} ambiguous, {}", separator, rows.size(), engine::name_of(doubt));
+    separator = "; ";
+  }
+  return text;
 }
 
 }  // namespace profiling

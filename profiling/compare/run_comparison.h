@@ -72,11 +72,17 @@ struct RunComparison {
   /// spreads are kept. Empty if neither.
   std::string expert_method;
   std::string no_expert_time;  // why there is none; empty if both sides have it
+  /// Why no row has a verdict: the sides do different work or ran on different devices. Else empty.
+  std::string not_comparable;
 };
 
 /// Sides must not be empty. SNRs are those of the first run of a side: numerics do not vary between
 /// blocks.
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product);
+
+/// "5 of 8 differ"; where some have no verdict, with the reasons: "0 of 8 differ: too few samples
+/// (5 and 5 ...)". Of the experts that both sides timed.
+std::string expert_verdicts(const RunComparison& comparison);
 
 /// Iterations of a side, with its blocks if it has several.
 TimeSamples step_samples(const RunSide& side);

@@ -152,81 +152,92 @@ std::string among(std::size_t rows) {
   return rows > 1 ? fmt::format(" among {} rows", rows) : std::string();
 }
 
-std::string block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b,
-                        std::size_t rows) {
+/// A reason against a verdict; `kind` is None if there is no such reason.
+struct Doubt {
+  TimeDoubt kind = TimeDoubt::None;
+  std::string sentence;
+};
+
+Doubt block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b,
+                  std::size_t rows) {
   const std::size_t blocks = a.medians.size() + b.medians.size();
   const std::size_t fewest = fewest_blocks(rows);
   if (std::min(a.medians.size(), b.medians.size()) < fewest / 2) {
-    return fmt::format(
-        "{} blocks are too few to distinguish a difference{} from drift; take at "
-        "least {}.",
-        blocks, among(rows), fewest);
+    return {TimeDoubt::FewBlocks,
+            fmt::format("{} blocks are too few to distinguish a difference{} from drift; take at "
+                        "least {}.",
+                        blocks, among(rows), fewest)};
   }
   const double wrong = kFalseVerdicts / static_cast<double>(rows);
   if (difference.block_p > wrong) {
-    return fmt::format(
-        "The blocks of A and B overlap: by chance such an order has p = {:.2g}, and a verdict{} "
-        "needs {:.2g}.",
-        difference.block_p, among(rows), wrong);
+    return {TimeDoubt::BlocksMix,
+            fmt::format("The blocks of A and B overlap: by chance such an order has p = {:.2g}, "
+                        "and a verdict{} needs {:.2g}.",
+                        difference.block_p, among(rows), wrong)};
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
-    return fmt::format(
-        "A differs as much from itself: odd and even blocks of A have the ratio "
-        "{:.3f}.",
-        difference.control_ratio);
+    return {TimeDoubt::OwnDifference,
+            fmt::format("A differs as much from itself: odd and even blocks of A have the ratio "
+                        "{:.3f}.",
+                        difference.control_ratio)};
   }
   return {};
 }
 
-/// Why there is no ratio or no interval of it; empty if there are both.
-std::string missing_ratio(const TimeDifference& difference) {
-  if (difference.n_a == 0 && difference.n_b == 0) return "Neither side has samples.";
+/// Why there is no ratio or no interval of it.
+Doubt missing_ratio(const TimeDifference& difference) {
+  if (difference.n_a == 0 && difference.n_b == 0) {
+    return {TimeDoubt::NoRatio, "Neither side has samples."};
+  }
   if (difference.n_a == 0 || difference.n_b == 0) {
-    return fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B");
+    return {TimeDoubt::NoRatio, fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B")};
   }
   if (!(difference.ratio > 0.0) || std::isinf(difference.ratio)) {
-    return "There is no ratio: a median is 0 or not a number.";
+    return {TimeDoubt::NoRatio, "There is no ratio: a median is 0 or not a number."};
   }
   if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
-    return fmt::format("{} and {} samples are too few for an interval; take at least {} of each.",
-                       difference.n_a, difference.n_b, fewest_samples(1.0 - kConfidence));
+    return {TimeDoubt::FewSamples,
+            fmt::format("{} and {} samples are too few for an interval; take at least {} of each.",
+                        difference.n_a, difference.n_b, fewest_samples(1.0 - kConfidence))};
   }
   return {};
 }
 
-std::string contains_one(const Interval& interval) {
-  return fmt::format("The interval {:.3f} to {:.3f} of the ratio contains 1.", interval.low,
-                     interval.high);
+Doubt contains_one(const Interval& interval) {
+  return {TimeDoubt::HoldsOne, fmt::format("The interval {:.3f} to {:.3f} of the ratio contains 1.",
+                                           interval.low, interval.high)};
 }
 
 /// Of two runs that were measured one after the other.
-std::string run_doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
-                      std::size_t rows) {
+Doubt run_doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
+                std::size_t rows) {
   const double wrong = kFalseVerdicts / static_cast<double>(rows);
   const Interval sure = ratio_interval(a, b, wrong);
   if (std::isnan(sure.low) || std::isnan(sure.high)) {
-    return fmt::format("{} and {} samples are too few for a verdict{}; take at least {} of each.",
-                       difference.n_a, difference.n_b, among(rows), fewest_samples(wrong));
+    return {TimeDoubt::FewSamples,
+            fmt::format("{} and {} samples are too few for a verdict{}; take at least {} of each.",
+                        difference.n_a, difference.n_b, among(rows), fewest_samples(wrong))};
   }
   if (sure.contains(1.0)) {
-    return fmt::format(
-        "A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which "
-        "contains 1.",
-        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high);
+    return {TimeDoubt::HoldsOne,
+            fmt::format("A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which "
+                        "contains 1.",
+                        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high)};
   }
   const ClockEffect clock = clock_effect(difference.ratio, difference.clock_ratio, a, b);
   if (!lies_beyond(sure, clock.size)) {
-    return fmt::format(
-        "A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which does not lie beyond "
-        "what the SM clock can explain.{} Measure them again, interleaved.",
-        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high, clock.caveat);
+    return {TimeDoubt::Clock,
+            fmt::format("A verdict{} needs an interval at {:.6g} %, {:.3f} to {:.3f}, which does "
+                        "not lie beyond what the SM clock can explain.{} Measure them again, "
+                        "interleaved.",
+                        among(rows), 100.0 * (1.0 - wrong), sure.low, sure.high, clock.caveat)};
   }
   return {};
 }
 
-std::string doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
-                  std::size_t rows) {
-  if (std::string missing = missing_ratio(difference); !missing.empty()) return missing;
+Doubt doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
+            std::size_t rows) {
+  if (Doubt missing = missing_ratio(difference); missing.kind != TimeDoubt::None) return missing;
   if (difference.interval.contains(1.0)) return contains_one(difference.interval);
   const bool interleaved = !a.blocks.empty() && !b.blocks.empty();
   return interleaved ? block_doubt(difference, blocks_of(a), blocks_of(b), rows)
@@ -234,12 +245,14 @@ std::string doubt(const TimeDifference& difference, const TimeSamples& a, const 
 }
 
 /// Decides unless there is a doubt.
-void decide(TimeDifference& difference, const std::string& reason, const std::string& based_on) {
+void decide(TimeDifference& difference, const Doubt& doubt, const std::string& based_on) {
   difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
-  if (!reason.empty()) difference.verdict = TimeVerdict::Ambiguous;
+  if (doubt.kind != TimeDoubt::None) difference.verdict = TimeVerdict::Ambiguous;
   if (difference.n_a == 0 && difference.n_b > 0) difference.verdict = TimeVerdict::OnlyB;
   if (difference.n_b == 0 && difference.n_a > 0) difference.verdict = TimeVerdict::OnlyA;
-  difference.reason = reason.empty() ? based_on : reason;
+  const bool ambiguous = difference.verdict == TimeVerdict::Ambiguous;
+  difference.doubt = ambiguous ? doubt.kind : TimeDoubt::None;
+  difference.reason = doubt.kind == TimeDoubt::None ? based_on : doubt.sentence;
 }
 
 }  // namespace
@@ -294,11 +307,11 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   const std::size_t fewest = fewest_samples(1.0 - kConfidence);
   const bool enough = a.n >= fewest && b.n >= fewest;
   difference.interval = enough ? Interval{b.p5 / a.p95, b.p95 / a.p5} : Interval{kNaN, kNaN};
-  std::string reason = missing_ratio(difference);
-  if (reason.empty() && difference.interval.contains(1.0)) {
-    reason = contains_one(difference.interval);
+  Doubt found = missing_ratio(difference);
+  if (found.kind == TimeDoubt::None && difference.interval.contains(1.0)) {
+    found = contains_one(difference.interval);
   }
-  decide(difference, reason,
+  decide(difference, found,
          fmt::format("The spreads p5 to p95 do not overlap: {:.3f} to {:.3f} of A.",
                      difference.interval.low, difference.interval.high));
   return difference;

@@ -59,10 +59,30 @@ enum class TimeVerdict {
   Ambiguous,  // undecided, see `reason`
   OnlyA,      // B has no samples
   OnlyB,
+  DifferentWork,     // of runs that say nothing about a setting: profiling/compare/same_work.h
+  DifferentDevices,  // likewise
 };
 constexpr auto enum_names(TimeVerdict) {
-  return std::to_array<std::string_view>(
-      {"faster", "slower", "ambiguous", "only in A", "only in B"});
+  return std::to_array<std::string_view>({"faster", "slower", "ambiguous", "only in A", "only in B",
+                                          "different work", "different devices"});
+}
+
+/// Why there is no verdict, in a few words; the sentence has the numbers.
+enum class TimeDoubt {
+  None,
+  NoRatio,
+  FewSamples,
+  FewBlocks,
+  HoldsOne,
+  BlocksMix,
+  OwnDifference,
+  Clock,
+};
+constexpr auto enum_names(TimeDoubt) {
+  return std::to_array<std::string_view>({"", "no ratio", "too few samples", "too few blocks",
+                                          "the interval contains 1", "the blocks of A and B mix",
+                                          "A differs as much from itself",
+                                          "the SM clock can explain it"});
 }
 
 struct TimeDifference {
@@ -80,8 +100,13 @@ struct TimeDifference {
   /// the blocks were interleaved: a different clock is then an effect of B.
   double clock_ratio = 1.0;
   TimeVerdict verdict = TimeVerdict::Ambiguous;
+  TimeDoubt doubt = TimeDoubt::None;
   std::string reason;  // a sentence: why it is ambiguous, or what the verdict is based on
   bool decided() const { return verdict == TimeVerdict::Faster || verdict == TimeVerdict::Slower; }
+  /// Whether a verdict on a setting is possible at all.
+  bool comparable() const {
+    return verdict != TimeVerdict::DifferentWork && verdict != TimeVerdict::DifferentDevices;
+  }
 };
 
 /// `rows` = how many differences are looked at together, this one included.

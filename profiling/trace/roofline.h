@@ -15,9 +15,12 @@ namespace profiling {
 
 /// The work of one step in one stage, all layers: 2 m n k operations for the routed rows, never
 /// padding; the bytes of every operand that must be read and of every output that must be written,
-/// once each, including scales, excluding weights of experts without rows. Of quantization: one
-/// multiplication for every code that is written; the bytes of every operand read once, and of all
-/// its codes and scales. Not known where an operand is a file: its element type is not recorded.
+/// once each, excluding weights of experts without rows. Of scales, all bytes that the kernels
+/// write (engine/quantize/operand_layout.h). Of quantization, only what the step quantizes: nothing
+/// of X and W in a backward-only step, X and dY once for all layers on a device, no weights that
+/// are kept. One multiplication for every code that is written; the bytes of each such operand read
+/// once, and of all its codes and scales. Not known where the CPU reads an operand from a file: its
+/// element type is not recorded.
 struct StageWork {
   double flop = 0.0;
   double bytes = 0.0;
@@ -25,8 +28,11 @@ struct StageWork {
 };
 
 /// For Stage::Quantize, Fprop, Dgrad and Wgrad, and, without any FLOP, Permute and Unpermute; empty
-/// for other stages and for a stage that the run lacks.
-std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage);
+/// for other stages and for a stage that the run lacks. Iterations differ in whether they quantize
+/// their weights (LinearOptions::micro_batches); the first one does, and so does work outside the
+/// timed ones, which has iteration -1.
+std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage,
+                                    int iteration = 0);
 
 /// Bytes of one permutation of an expert layer that begins at tokens: every token and every row
 /// that has one read or written once, and for every copy 4 bytes each of its expert, its row, its
@@ -40,10 +46,11 @@ double permutation_bytes(const engine::RunResult& result, engine::Stage stage,
 /// them ran. Overlapping kernels on several streams count once.
 std::vector<double> stage_busy_ns(const Activity& activity, engine::Stage stage);
 
-/// A stage of a step, with whatever work is counted for it.
+/// A stage of a step, with whatever work is counted for it. If it is counted for Stage::Quantize
+/// and some iterations keep their weights, time and work are of those alone.
 struct StageTime {
   engine::Stage stage = engine::Stage::Other;
-  Distribution time;  // of stage_busy_ns()
+  Distribution time;  // as stage_busy_ns(), of these iterations
   std::optional<StageWork> work;
 };
 /// Every stage with records in timed iterations, in the order of Stage.

@@ -118,6 +118,21 @@ def test_pair_of_a_recording(open_window, program, tmp_path):
                 and window.control("compare.settings") is None)
 
 
+def test_different_work_says_so(open_window, program, tmp_path):
+    path = tmp_path / "work.session"
+    with open(tmp_path / "log.jsonl", "w") as file:
+        for tokens in (64, 1024):
+            file.write('{"shape":{"num_experts":4,"tokens":%d,"n":256,"k":256},"launch":{"iterations":30}}\n' % tokens)
+    subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
+                    "--record", str(path)], check=True, capture_output=True, timeout=100)
+    window = open_window(str(path), "--no-worker")
+    window.wait("two runs", lambda m: m["state"]["runs"] == 2)
+    compare(window)
+    window.wait("no verdict", lambda m: value(window, "compare.verdict") == "different work")
+    assert value(window, "compare.difference").startswith("n/a")
+    assert "shape.tokens 64 and 1024" in value(window, "compare.reason")
+
+
 def test_histograms_follow_what_is_chosen(open_window, program, tmp_path):
     window = open_pair(open_window, program, tmp_path)
     assert value(window, "compare.histogram") == "a=100;b=100"  # percent of each side

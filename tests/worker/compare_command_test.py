@@ -177,8 +177,8 @@ class AgainstEachOther(Commands):
         self.assertEqual((out["n_a"], out["n_b"]), (80, 80))
 
     def test_the_numbers_are_numpys_and_the_verdict_follows_from_them(self):
-        a = self.request("a.json")
-        b = self.request("b.json", shape={"num_experts": 4, "tokens": 1024, "n": 256, "k": 256})
+        a = self.request("a.json", recipe={"scaling": "bf16"})
+        b = self.request("b.json", recipe={"scaling": "nvfp4"})
         session = self.path("s.session")
         out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", b, "--iterations", 9, "--record", session,
                                  "--json"))
@@ -203,7 +203,18 @@ class AgainstEachOther(Commands):
         for name, value in expected.items():
             self.assertAlmostEqual(out[name], value, msg=name)
         self.assertEqual(out["verdict"], verdict_of(expected), out)
-        self.assertIn("shape.tokens", [row["field"] for row in out["settings"]])
+        self.assertIn("recipe.scaling", [row["field"] for row in out["settings"]])
+
+    def test_different_work_has_no_verdict(self):
+        a = self.request("a.json")
+        b = self.request("b.json", shape={"num_experts": 4, "tokens": 1024, "n": 256, "k": 256})
+        both = ("ab", *CPU, "--a", a, "--b", b, "--iterations", 3)
+        text = self.ok(*both)
+        self.assertIn("A and B do different work: shape.tokens 64 and 1024, shape.n 64 and 256. ", text)
+        for word in ("slower", "faster", "ambiguous"):
+            self.assertNotIn(word, text)
+        out = json.loads(self.ok(*both, "--json"))
+        self.assertEqual({time["verdict"] for time in (out, *out["stages"])}, {"different work"})
 
     def test_csv_has_every_stage_kernel_and_expert(self):
         a = self.request("a.json")
@@ -217,10 +228,11 @@ class AgainstEachOther(Commands):
         self.assertEqual([row["setting_b"] for row in rows if row["name"] == "requested.seed"], ["2"])
 
     def test_few_blocks_give_no_verdict(self):
-        a = self.request("a.json")
-        b = self.request("b.json", shape={"num_experts": 4, "tokens": 1024, "n": 256, "k": 256})
+        a = self.request("a.json", recipe={"scaling": "bf16"})
+        b = self.request("b.json", recipe={"scaling": "nvfp4"})
         text = self.ok("ab", *CPU, "--a", a, "--b", b, "--blocks", 4, "--iterations", 10)
         self.assertIn("B is ambiguous", text)
+        self.assertRegex(text, r"experts +0 of 4 differ: (too few blocks \(4 blocks are too few|\d ambiguous, )")
 
     def test_a_refused_side_is_named(self):
         a = self.request("a.json")

@@ -350,6 +350,21 @@ class Compare(CommandLine):
             self.assertEqual(len(file.readlines()), 1 + 2 * 6)
         self.assertIn("c.session", self.refused(1, *arguments, "--output", self.path("c.session")))
 
+    def test_elements_that_no_snr_counts_are_in_the_table(self):
+        x = np.random.default_rng(3).standard_normal((8, 128)).astype(np.float32)
+        x[2, 5] = np.inf  # in NVFP4, the amax of the expert
+        np.save(self.path("x.npy"), x)
+        arguments = ["compare", *CPU, "--num_experts", 1, "--tokens", 8, "--k", 128, "--timed_launches", 0,
+                     "--activations.file.path", self.path("x.npy"), "--recipes", "fp8-block,nvfp4"]
+        reports = json.loads(self.ok(*arguments, "--json"))["reports"]
+        left_out = [r["statistics"]["lost"] + r["statistics"]["undefined"] for r in reports]
+        self.assertGreater(left_out[2], left_out[0])
+        table = self.ok(*arguments).splitlines()
+        title = next(line for line in table if line.startswith("recipe"))
+        end = title.index("left out") + len("left out")
+        rows = table[table.index(title) + 1:][:len(reports)]
+        self.assertEqual([int(row[:end].split()[-1]) for row in rows], left_out)
+
     def test_chosen_recipes_as_json(self):
         out = json.loads(self.ok("compare", *CPU, "--operand", "weights", "--recipes",
                                  "fp8-block,fp8-per-tensor", "--pow2_scales", "false",

@@ -21,7 +21,8 @@ constexpr const char* kMeasured =
     "together; experts timed by stamps or alone are compared by their spreads instead. It is "
     "ambiguous when the interval contains 1, there are too few samples or blocks, the SM clock can "
     "explain the difference, or, measured in blocks, the blocks of A and B mix or A differs from "
-    "itself as much.";
+    "itself as much. There is no verdict at all if the two did different work or ran on different "
+    "devices.";
 
 std::string bins_list(const OverlaidBins& bins) {
   std::string text = "from\tto\ta\tb\n";

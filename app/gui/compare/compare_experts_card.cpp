@@ -16,6 +16,14 @@ namespace {
 
 using profiling::ExpertRow;
 
+/// How many differ and why others have no verdict, then the method.
+std::string verdicts_note(const profiling::RunComparison& comparison) {
+  const std::string verdicts = profiling::expert_verdicts(comparison);
+  return comparison.not_comparable.empty()
+             ? fmt::format("{}; by {}", verdicts, comparison.expert_method)
+             : verdicts;
+}
+
 /// From A to B: percent of time or decibels. NaN if a side has none.
 struct Delta {
   double value = 0.0;
@@ -127,6 +135,9 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
                                              plot::duration_text(row.time.median_b)});
     lines.push_back({std::string(engine::name_of(row.time.verdict)), ratio_text(row.time.ratio),
                      verdict_color(row.time.verdict, theme)});
+    if (row.time.doubt != profiling::TimeDoubt::None) {
+      lines.push_back({"because", std::string(engine::name_of(row.time.doubt))});
+    }
   }
   plot::read_out(context, fmt::format("expert {}", row.expert), lines);
 }
@@ -139,8 +150,6 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
   const float metric = theme.px(110);
   const float products = backward && snr_ ? theme.px(150) : 0.0F;
   const bool timed = comparison.no_expert_time.empty();
-  const auto changed = std::ranges::count_if(
-      comparison.experts, [](const ExpertRow& row) { return row.time.decided(); });
   const auto choose = [this, &context, products, metric] {
     const float gap = context.theme.px(kGap);
     if (products > 0.0F) {
@@ -157,8 +166,7 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
       .title = "Per expert",
       .question = "How does each expert change from A to B?",
       .note = snr_    ? "SNR of B less that of A"
-              : timed ? fmt::format("{} of {} differ; by {}", changed, comparison.experts.size(),
-                                    comparison.expert_method)
+              : timed ? verdicts_note(comparison)
                       : "",
       .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
                   ", medians, B against A; the shaded band is the interval of an expert whose "

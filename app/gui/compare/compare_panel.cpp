@@ -149,22 +149,24 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
   const profiling::TimeDifference& step = model_.comparison()->step;
+  // Of different work a difference is no effect of a setting.
+  const bool known = step.comparable() && std::isfinite(step.ratio);
   std::vector<Figure> figures;
   figures.push_back({.id = "compare.verdict",
-                     .label = "B is",
+                     .label = step.comparable() ? "B is" : "no verdict",
                      .value = {std::string(engine::name_of(step.verdict)), ""},
                      .tooltip = step.reason,
                      .color = verdict_color(step.verdict, theme)});
   figures.push_back(
       {.id = "compare.difference",
        .label = "step of B against A",
-       .value = {std::isfinite(step.ratio) ? plot::percent_change(step.ratio) : "n/a",
-                 std::isfinite(step.ratio) ? "%" : ""},
-       .note = std::isnan(step.interval.low)
+       .value = {known ? plot::percent_change(step.ratio) : "n/a", known ? "%" : ""},
+       .note = !known || std::isnan(step.interval.low)
                    ? ""
                    : fmt::format("{} to {} %", plot::percent_change(step.interval.low),
                                  plot::percent_change(step.interval.high)),
-       .tooltip = "Difference of the medians, with its 95 % interval"});
+       .tooltip =
+           step.comparable() ? "Difference of the medians, with its 95 % interval" : step.reason});
   const auto side = [&](const char* id, const char* name, double median, std::size_t n,
                         std::size_t color) {
     figures.push_back({.id = id,

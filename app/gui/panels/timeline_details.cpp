@@ -124,7 +124,7 @@ void add_bytes(const RecordedRun& run, const ActivityRecord& record, Lines& line
       return lines.add("bytes", exact_bytes(copy->bytes));
     }
   }
-  const auto work = profiling::stage_work(run.result, record.stage);
+  const auto work = profiling::stage_work(run.result, record.stage, record.iteration);
   if (work) {
     // Counted for the stage: which part is this record's is not known.
     lines.add("bytes", fmt::format("at least {} for all {} of a step, counted",

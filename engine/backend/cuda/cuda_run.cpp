@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/backend/cuda/requested_measurements.h"
 #include "engine/backend/cuda/step_capture.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
@@ -73,7 +74,8 @@ class CudaRun {
                    mean_rows(result_.splits, result_.recording,
                              result_.iterations.size() * static_cast<std::size_t>(in_flight()));
     ENGINE_TRY(measure());
-    ENGINE_TRY(measure_more());
+    ENGINE_TRY(measure_requested(
+        built_, resources_.stream, [&] { return context_.progress.cancel.load(); }, result_));
     ENGINE_TRY(measure_steps());
     context_.progress.fraction.store(1.0);
     return {};
@@ -388,36 +390,6 @@ class CudaRun {
     return conditions.before(resources_.stream);
   }
 
-  /// Measurements requested beyond the iterations. Last, because they overwrite the step's outputs.
-  Status measure_more() {
-    const MeasureOptions& wanted = request_.measure;
-    std::vector<ExpertTiming>& experts = result_.measurements.experts;
-    const auto take = [&](const char* what, Result<std::vector<ExpertTiming>> timings) -> Status {
-      if (timings.ok()) {
-        experts.insert(experts.end(), timings.value().begin(), timings.value().end());
-        return {};
-      }
-      if (timings.error().code != ErrorCode::Unsupported) return timings.error();
-      result_.deviations.push_back({.field = what,
-                                    .requested = "on",
-                                    .effective = "not measured",
-                                    .reason = timings.error().message});
-      return {};
-    };
-    if (wanted.stamps) {
-      ENGINE_TRY(take("measure.stamps", time_experts_by_stamps(first_part(), resources_.stream)));
-    }
-    if (wanted.isolated) {
-      const auto cancelled = [&] { return context_.progress.cancel.load(); };
-      ENGINE_TRY(take("measure.isolated", isolated_experts(cancelled)));
-    }
-    if (wanted.ceilings) {
-      ENGINE_ASSIGN(result_.measurements.ceilings,
-                    measure_ceilings(first_part(), resources_.stream));
-    }
-    return {};
-  }
-
   /// The error of the outputs in each of the first recorded steps, by eager launches.
   Status measure_steps() {
     if (!result_.recording) return {};
@@ -458,19 +430,6 @@ class CudaRun {
   DeviceStep& measured_step() {
     if (built_.layer != nullptr) return *built_.layer;
     return *built_.linear;
-  }
-
-  /// X's quantization and, of a layer, the up projection.
-  const GroupedStep& first_part() const {
-    return built_.layer != nullptr ? built_.layer->up() : *built_.linear;
-  }
-
-  Result<std::vector<ExpertTiming>> isolated_experts(const std::function<bool()>& cancelled) {
-    if (built_.linear != nullptr) {
-      return time_isolated_experts(*built_.linear, result_.splits, resources_.stream, cancelled);
-    }
-    return Error{ErrorCode::Unsupported,
-                 "One expert alone is timed in a linear step only: choose it"};
   }
 
   Status measure() {

@@ -80,12 +80,13 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   RecordedRun a = sweep_run({40}, 1000);
   RecordedRun b = sweep_run({30}, 2000);
   a.result.splits = b.result.splits = {7};
+  b.result.experts[0].fprop.lost = 3;
   const profiling::RunComparison comparison =
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
   const profiling::SettingsDifference settings{
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
   const std::string text = profiling::comparison_csv(comparison, settings);
-  EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,7,7,40,30,,\r\n"));
+  EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
   EXPECT_THAT(text, HasSubstr("setting,requested.seed"));
   EXPECT_THAT(text, HasSubstr("step,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};

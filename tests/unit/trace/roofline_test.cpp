@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace profiling {
 namespace {
 
@@ -41,14 +43,35 @@ TEST(StageWork, ScalesAndAccumulationCount) {
   result.effective.layers = 2;
   const auto fprop = stage_work(result, Stage::Fprop);
   ASSERT_TRUE(fprop.has_value());
-  EXPECT_DOUBLE_EQ(fprop->bytes, 2.0 * (48 * 64 * (1 + 4.0 / 128) +
-                                        2 * 32 * 64 * (1 + 4.0 / 16384) + 48 * 32 * 2.0));
+  // A row of 64 elements has one FP32 scale, and so has each weight of 32 by 64.
+  EXPECT_EQ(fprop->bytes, 2.0 * (48 * (64 + 4) + 2 * (32 * 64 + 4) + 2 * 48 * 32));
+  const auto dgrad = stage_work(result, Stage::Dgrad);
+  ASSERT_TRUE(dgrad.has_value());
+  EXPECT_EQ(dgrad->bytes, 2.0 * (48 * (32 + 4) + 2 * (32 * 64 + 4) + 2 * 48 * 64));
   const auto wgrad = stage_work(result, Stage::Wgrad);
   ASSERT_TRUE(wgrad.has_value());
-  EXPECT_DOUBLE_EQ(wgrad->bytes, 2.0 * (48 * (64 + 32) * (1 + 4.0 / 128) + 3 * 32 * 64 * 4.0 * 2));
+  // Columnwise, each of the two experts with rows has one scale per column of X and of dY.
+  EXPECT_EQ(wgrad->bytes, 2.0 * ((48 + 2 * 4) * (64 + 32) + 3 * 32 * 64 * 4 * 2));
   result.emulated = "no MXFP8 here";
-  EXPECT_DOUBLE_EQ(stage_work(result, Stage::Fprop)->bytes,
-                   2.0 * 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
+  EXPECT_EQ(stage_work(result, Stage::Fprop)->bytes, 2.0 * 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
+}
+
+TEST(StageWork, ScalesHaveTheirRealExtents) {
+  engine::RunResult result = small_result();
+  result.effective.shape.n = 16;
+  result.effective.shape.k = 144;  // no multiple of 128 or of 4 times 32
+  result.splits = {200};
+  const double y = 2 * 200 * 16;
+  result.effective.recipe.scaling = Scaling::Block;
+  // Two scales for each row of X; two blocks of 128x128 for W.
+  const double x_block = 30'400;
+  EXPECT_EQ(x_block, 200 * (144 + 2 * 4));
+  EXPECT_EQ(stage_work(result, Stage::Fprop)->bytes, x_block + 16 * 144 + 2 * 4 + y);
+  result.effective.recipe.scaling = Scaling::Mxfp8;
+  // Scales of one byte, 128 rows by 4 blocks to a tile: 5 blocks and 200 rows fill 2 by 2 tiles.
+  EXPECT_EQ(stage_work(result, Stage::Fprop)->bytes, 200 * 144 + 4 * 512 + 16 * 144 + 2 * 512 + y);
+  result.effective.recipe.scaling = Scaling::PerTensorCurrent;
+  EXPECT_EQ(stage_work(result, Stage::Fprop)->bytes, 200 * 144 + 4 + 16 * 144 + 4 + y);
 }
 
 TEST(StageWork, OfMixedRecipesOnlyTheEmulatedProjectionReadsWideOperands) {
@@ -65,9 +88,9 @@ TEST(StageWork, OfMixedRecipesOnlyTheEmulatedProjectionReadsWideOperands) {
   result.emulated = "products of the down projection need Blackwell";
   const auto fprop = stage_work(result, Stage::Fprop);
   ASSERT_TRUE(fprop.has_value());
-  const double up = 48 * 64 * (1 + 4.0 / 128) + 2 * 32 * 64 * (1 + 4.0 / 16384) + 48 * 32 * 2.0;
+  const double up = 48 * (64 + 4) + 2 * (32 * 64 + 4) + 48 * 32 * 2.0;
   const double down = 2.0 * (48 * 16 + 2 * 64 * 16 + 48 * 64);
-  EXPECT_DOUBLE_EQ(fprop->bytes, up + down);
+  EXPECT_EQ(fprop->bytes, up + down);
   result.device.name = "NVIDIA H200";
   result.device.multiprocessors = 132;
   EXPECT_EQ(nominal_peaks(result)->flop_per_clock, 8192.0 * 132);
@@ -75,28 +98,80 @@ TEST(StageWork, OfMixedRecipesOnlyTheEmulatedProjectionReadsWideOperands) {
   EXPECT_EQ(nominal_peaks(result)->flop_per_clock, 4096.0 * 132);
 }
 
-TEST(StageWork, QuantizingReadsEveryOperandOnceAndWritesItsCopies) {
+// Of the step below, in FP8 with 1x128 scales for X and dY and 128x128 ones for W. Every row of X
+// and dY is shorter than a block, and every expert has fewer rows.
+constexpr double kX = 48 * 64;
+constexpr double kW = 3 * 32 * 64;  // of every expert, with rows or without
+constexpr double kDy = 48 * 32;
+constexpr double kXRowwise = kX + 48 * 4;
+constexpr double kXColumnwise = kX + 2 * 64 * 4;
+constexpr double kWCopy = kW + 3 * 4;
+constexpr double kDyCopies = 2 * kDy + 48 * 4 + 2 * 32 * 4;
+
+engine::RunResult quantizing_result(engine::GemmBackend backend) {
   engine::RunResult result = small_result();
-  result.effective.recipe.scaling = Scaling::Block;  // W in 128x128 blocks, X and dY in 1x128
+  result.effective.backend = backend;
+  result.effective.recipe.scaling = Scaling::Block;
+  result.effective.layers = 2;
+  return result;
+}
+
+TEST(StageWork, ADeviceQuantizesXAndDyOnceForAllLayers) {
+  engine::RunResult result = quantizing_result(engine::GemmBackend::CublasLtGrouped);
+  // The upload rounds them, so that a step reads 16 bits whatever they were.
   result.effective.activations = engine::SyntheticInput{.element = engine::ElementType::Fp32};
-  const double x = 48 * 64;
-  const double w = 3 * 32 * 64;  // of every expert, with rows or without
-  const double dy = 48 * 32;
-  const double line = 1 + 4.0 / 128;
-  const double square = 1 + 4.0 / 16384;
+  result.effective.weights = engine::FileInput{.path = "w.npy", .tensor = ""};
   const auto both = stage_work(result, Stage::Quantize);
   ASSERT_TRUE(both.has_value());
-  EXPECT_EQ(both->flop, 2 * (x + w + dy));
-  EXPECT_DOUBLE_EQ(both->bytes, x * (4 + 2 * line) + w * (2 + 2 * square) + dy * (2 + 2 * line));
+  EXPECT_EQ(both->flop, 2 * (kX + 2 * kW + kDy));
+  EXPECT_EQ(both->bytes,
+            2 * kX + kXRowwise + kXColumnwise + 2 * (2 * kW + 2 * kWCopy) + 2 * kDy + kDyCopies);
   result.effective.linear.passes = engine::StepPasses::Forward;
-  result.effective.layers = 2;
   const auto forward = stage_work(result, Stage::Quantize);
   ASSERT_TRUE(forward.has_value());
-  EXPECT_EQ(forward->flop, 2 * (x + w));
-  EXPECT_DOUBLE_EQ(forward->bytes, 2 * (x * (4 + line) + w * (2 + square)));
+  EXPECT_EQ(forward->flop, kX + 2 * kW);
+  EXPECT_EQ(forward->bytes, 2 * kX + kXRowwise + 2 * (2 * kW + kWCopy));
+}
+
+TEST(StageWork, TheCpuQuantizesThemInEachLayerFromElementsAsTheyAre) {
+  engine::RunResult result = quantizing_result(engine::GemmBackend::CpuReference);
+  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.activations = engine::SyntheticInput{.element = engine::ElementType::Fp32};
+  const auto forward = stage_work(result, Stage::Quantize);
+  ASSERT_TRUE(forward.has_value());
+  EXPECT_EQ(forward->flop, 2 * (kX + kW));
+  EXPECT_EQ(forward->bytes, 2 * (4 * kX + kXRowwise + 2 * kW + kWCopy));
   // A file's element type is not in the recording.
   result.effective.activations = engine::FileInput{.path = "x.npy", .tensor = ""};
   EXPECT_EQ(stage_work(result, Stage::Quantize), std::nullopt);
+  result.effective.linear.passes = engine::StepPasses::Backward;  // does not read it
+  EXPECT_NE(stage_work(result, Stage::Quantize), std::nullopt);
+}
+
+TEST(StageWork, ABackwardOnlyStepQuantizesOnlyItsGradient) {
+  engine::RunResult result = quantizing_result(engine::GemmBackend::CublasLtGrouped);
+  result.effective.linear.passes = engine::StepPasses::Backward;
+  const auto backward = stage_work(result, Stage::Quantize);
+  ASSERT_TRUE(backward.has_value());
+  EXPECT_EQ(backward->flop, 2 * kDy);
+  EXPECT_EQ(backward->bytes, 2 * kDy + kDyCopies);
+}
+
+TEST(StageWork, KeptWeightsAreNotQuantizedAgain) {
+  engine::RunResult result = quantizing_result(engine::GemmBackend::CublasLtGrouped);
+  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.linear.micro_batches = 3;
+  const double x = 2 * kX + kXRowwise;
+  const double all = x + 2 * (2 * kW + kWCopy);
+  const std::pair<int, double> expected[] = {{-1, all}, {0, all}, {1, x}, {2, x}, {3, all}, {4, x}};
+  for (const auto& [iteration, bytes] : expected) {
+    EXPECT_EQ(stage_work(result, Stage::Quantize, iteration)->bytes, bytes) << iteration;
+  }
+  result.recording.emplace();  // a pass over its steps quantizes, the next two keep
+  result.recording->steps = {{.splits = {16, 0, 32}, .visits = 1},
+                             {.splits = {16, 0, 32}, .visits = 1}};
+  EXPECT_EQ(stage_work(result, Stage::Quantize, 1)->bytes, all);
+  EXPECT_EQ(stage_work(result, Stage::Quantize, 2)->bytes, x);
 }
 
 TEST(StageWork, PermutingReadsAndWritesTokensAndRowsOnce) {
@@ -160,6 +235,30 @@ TEST(Roofline, RateIsWorkByMedianTime) {
   ASSERT_EQ(points.size(), 1U);  // no records of the backward products
   EXPECT_EQ(points[0].samples, 3U);
   EXPECT_DOUBLE_EQ(points[0].flop_per_s(), 2.0 * 48 * 32 * 64 / 200e-9);
+}
+
+TEST(Roofline, ARateOfQuantizationIsOfIterationsWithTheSameWork) {
+  engine::RunResult result = small_result();
+  result.effective.recipe.scaling = Scaling::Block;
+  result.effective.linear.passes = engine::StepPasses::Forward;
+  result.effective.linear.micro_batches = 2;
+  Activity activity;
+  activity.records = {
+      busy_record(0, 0, 1000, Stage::Quantize), busy_record(1, 2000, 2100, Stage::Quantize),
+      busy_record(2, 3000, 4000, Stage::Quantize), busy_record(3, 5000, 5300, Stage::Quantize)};
+  const std::vector<RooflinePoint> points = roofline_points(result, activity);
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].samples, 2U);
+  EXPECT_EQ(points[0].median_ns, 200.0);
+  EXPECT_EQ(points[0].work.flop, 48 * 64);
+  const std::vector<StageTime> times = stage_times(result, activity);
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(times[0].time.median, 200.0);
+  EXPECT_EQ(times[0].work->flop, 48 * 64);
+  // If only the first iteration was traced, its work is that of a step that quantizes its weights.
+  activity.records.resize(1);
+  EXPECT_EQ(roofline_points(result, activity).at(0).work.flop, 48 * 64 + 3 * 32 * 64);
+  EXPECT_EQ(roofline_points(result, activity).at(0).median_ns, 1000.0);
 }
 
 TEST(NominalPeaks, KnownDevicesOnly) {

@@ -1,0 +1,73 @@
+#include "profiling/compare/same_work.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/leaves.h"
+#include "engine/model/projections.h"
+
+namespace profiling {
+namespace {
+
+/// Of the effective request, as on the command line.
+constexpr std::array<std::string_view, 9> kWork = {
+    "step",   "shape.num_experts", "shape.tokens",       "shape.n",         "shape.k",
+    "layers", "linear.passes",     "expert_layer.top_k", "launch.in_flight"};
+
+/// Mean rows of recorded steps depend on how often each was visited, if only by a little.
+constexpr double kSameRows = 0.01;
+
+double rows_per_step(const engine::RunResult& result) {
+  return result.flop / engine::flop_of_row(result.effective);
+}
+
+std::vector<std::string> different_work(const RecordedRun& a, const RecordedRun& b) {
+  const engine::LeafTexts of_a = engine::leaf_texts(a.result.effective);
+  const engine::LeafTexts of_b = engine::leaf_texts(b.result.effective);
+  const auto text = [](const engine::LeafTexts& leaves, std::string_view path) {
+    const auto found = leaves.find(std::string(path));
+    return found == leaves.end() ? std::string("absent") : found->second;
+  };
+  std::vector<std::string> differences;
+  for (const std::string_view path : kWork) {
+    const std::string in_a = text(of_a, path);
+    const std::string in_b = text(of_b, path);
+    if (in_a == in_b) continue;
+    differences.push_back(fmt::format("{} {} and {}", path, in_a, in_b));
+  }
+  const double rows_a = rows_per_step(a.result);
+  const double rows_b = rows_per_step(b.result);
+  if (differences.empty() && rows_a > 0.0 && rows_b > 0.0 &&
+      std::abs(rows_b / rows_a - 1.0) > kSameRows) {
+    differences.push_back(fmt::format("{:.0f} and {:.0f} rows in a mean step", rows_a, rows_b));
+  }
+  return differences;
+}
+
+}  // namespace
+
+WorkDifference work_difference(const RecordedRun& a, const RecordedRun& b) {
+  const std::vector<std::string> work = different_work(a, b);
+  const std::string& device_a = a.result.device.name;
+  const std::string& device_b = b.result.device.name;
+  WorkDifference difference{.work = !work.empty(), .sentence = {}};
+  if (difference.work) {
+    difference.sentence = fmt::format("A and B do different work: {}.", fmt::join(work, ", "));
+  }
+  if (device_a != device_b) {
+    difference.sentence += fmt::format("{}A ran on {} and B on {}.", difference.work ? " " : "",
+                                       device_a.empty() ? "an unknown device" : device_a,
+                                       device_b.empty() ? "an unknown device" : device_b);
+  }
+  if (!difference.sentence.empty()) {
+    difference.sentence +=
+        " Their times give no verdict on a setting: choose runs of the same work on one device.";
+  }
+  return difference;
+}
+
+}  // namespace profiling

@@ -1,0 +1,21 @@
+// Whether the times of two runs can be compared at all: a verdict is about settings, so both must
+// do the same work on the same kind of device.
+#pragma once
+
+#include <string>
+
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+
+struct WorkDifference {
+  bool work = false;     // else only the device differs, or nothing
+  std::string sentence;  // what differs, and what to do; empty if nothing does
+};
+
+/// Compares step, shape, layers, passes, micro-batches in flight and rows per step as they took
+/// effect, and the name of the device. How rows are routed to experts is a setting, as is the
+/// recipe.
+WorkDifference work_difference(const RecordedRun& a, const RecordedRun& b);
+
+}  // namespace profiling

@@ -1,0 +1,153 @@
+// Runs that do different work, or ran on different devices, get no verdict and say why.
+#include "profiling/compare/same_work.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/model/projections.h"
+#include "profiling/compare/comparison_csv.h"
+#include "profiling/compare/run_comparison.h"
+
+namespace profiling {
+namespace {
+
+using testing::HasSubstr;
+
+/// `iterations` of one record for each of two experts.
+RecordedRun run_of(std::int64_t duration, int iterations = 20) {
+  RecordedRun run;
+  run.activity.names = {"gemm_kernel"};
+  run.result.splits = {3, 5};
+  run.result.device.name = "NVIDIA H200";
+  std::int64_t now = 0;
+  for (int i = 0; i < iterations; ++i) {
+    const std::int64_t start = now;
+    for (std::int16_t expert = 0; expert < 2; ++expert) {
+      run.activity.records.push_back({.start_ns = now,
+                                      .end_ns = now + duration + i,
+                                      .name = 0,
+                                      .iteration = i,
+                                      .expert = expert,
+                                      .stage = engine::Stage::Fprop});
+      now += duration + i;
+    }
+    run.result.iterations.push_back({start, now - start});
+  }
+  return run;
+}
+
+TEST(SameWork, EverySettingThatChangesTheWorkIsNamed) {
+  using Change = std::function<void(engine::RunRequest&)>;
+  const std::vector<std::pair<std::string, Change>> changes = {
+      {"step linear and expert-layer",
+       [](auto& request) { request.step = engine::StepKind::ExpertLayer; }},
+      {"shape.num_experts", [](auto& request) { ++request.shape.num_experts; }},
+      {"shape.tokens", [](auto& request) { request.shape.tokens += 16; }},
+      {"shape.n", [](auto& request) { request.shape.n += 16; }},
+      {"shape.k", [](auto& request) { request.shape.k += 16; }},
+      {"layers 1 and 2", [](auto& request) { request.layers = 2; }},
+      {"linear.passes forward and backward",
+       [](auto& request) { request.linear.passes = engine::StepPasses::Backward; }},
+      {"expert_layer.top_k 0 and 2", [](auto& request) { request.expert_layer.top_k = 2; }},
+      {"launch.in_flight 1 and 3", [](auto& request) { request.launch.in_flight = 3; }}};
+  for (const auto& [words, change] : changes) {
+    RecordedRun a;
+    RecordedRun b;
+    a.result.effective.linear.passes = b.result.effective.linear.passes =
+        engine::StepPasses::Forward;
+    change(b.result.effective);
+    const WorkDifference difference = work_difference(a, b);
+    EXPECT_TRUE(difference.work) << words;
+    EXPECT_THAT(difference.sentence, HasSubstr("A and B do different work: " + words));
+  }
+}
+
+TEST(SameWork, RecipeRoutingAndBackendAreSettings) {
+  const RecordedRun a = run_of(100);
+  RecordedRun b = run_of(200);
+  b.result.effective.recipe.scaling = engine::Scaling::Mxfp8;
+  b.result.effective.backend = engine::GemmBackend::CublasLtPerExpert;
+  b.result.effective.routing.distribution = engine::RoutingDistribution::Zipf;
+  b.result.effective.launch.iterations += 5;
+  b.result.splits = {1, 7};
+  EXPECT_EQ(work_difference(a, b).sentence, "");
+}
+
+TEST(SameWork, RecordedStepsOfOtherRowsAreOtherWork) {
+  RecordedRun a = run_of(100);
+  RecordedRun b = run_of(100);
+  a.result.flop = 8 * engine::flop_of_row(a.result.effective);
+  b.result.flop = 12 * engine::flop_of_row(b.result.effective);
+  EXPECT_THAT(work_difference(a, b).sentence, HasSubstr("8 and 12 rows in a mean step"));
+  b.result.flop = 8.05 * engine::flop_of_row(b.result.effective);  // steps visited unequally
+  EXPECT_EQ(work_difference(a, b).sentence, "");
+}
+
+TEST(SameWork, NoRowOfDifferentWorkHasAVerdict) {
+  const RecordedRun a = run_of(100);
+  RecordedRun b = run_of(456);
+  ASSERT_EQ(compare_runs({&a}, {&b}, engine::Product::Fprop).step.verdict, TimeVerdict::Slower);
+  b.result.effective.shape.tokens *= 4;
+  RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  const auto all = [&comparison] {
+    std::vector<TimeDifference> times = {comparison.step};
+    for (const StageRow& row : comparison.stages) times.push_back(row.time);
+    for (const KernelRow& row : comparison.kernels) times.push_back(row.time);
+    for (const ExpertRow& row : comparison.experts) times.push_back(row.time);
+    return times;
+  };
+  ASSERT_EQ(all().size(), 5U);
+  for (const TimeDifference& time : all()) {
+    EXPECT_EQ(time.verdict, TimeVerdict::DifferentWork);
+    EXPECT_THAT(time.reason, HasSubstr("do different work: shape.tokens"));
+  }
+  EXPECT_THAT(expert_verdicts(comparison), HasSubstr("do different work"));
+  EXPECT_THAT(comparison_csv(comparison, {}), HasSubstr("different work"));
+  EXPECT_THAT(comparison_csv(comparison, {}), testing::Not(HasSubstr("slower")));
+  b.result.effective = a.result.effective;
+  b.result.device.name = "NVIDIA H100";
+  comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  for (const TimeDifference& time : all()) {
+    EXPECT_EQ(time.verdict, TimeVerdict::DifferentDevices);
+    EXPECT_THAT(time.reason, HasSubstr("A ran on NVIDIA H200 and B on NVIDIA H100."));
+  }
+}
+
+TEST(ExpertVerdicts, SayWhyNoneDiffers) {
+  const RecordedRun a = run_of(100, 5);
+  const RecordedRun b = run_of(65, 5);
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_LT(comparison.experts[0].time.ratio, 0.7);
+  EXPECT_EQ(comparison.experts[0].time.doubt, TimeDoubt::FewSamples);
+  EXPECT_EQ(expert_verdicts(comparison),
+            "0 of 2 differ: too few samples (5 and 5 samples are too few for an interval; take at "
+            "least 7 of each)");
+}
+
+TEST(ExpertVerdicts, CountTheReasons) {
+  const auto with = [](TimeVerdict verdict, TimeDoubt doubt, const char* reason) {
+    ExpertRow row;
+    row.time.n_a = row.time.n_b = 20;
+    row.time.verdict = verdict;
+    row.time.doubt = doubt;
+    row.time.reason = reason;
+    return row;
+  };
+  RunComparison comparison;
+  comparison.experts = {with(TimeVerdict::Faster, TimeDoubt::None, "B takes less."),
+                        with(TimeVerdict::Ambiguous, TimeDoubt::HoldsOne, "0.9 to 1.1"),
+                        with(TimeVerdict::Ambiguous, TimeDoubt::HoldsOne, "0.8 to 1.1"),
+                        with(TimeVerdict::Ambiguous, TimeDoubt::FewSamples, "5 and 20")};
+  EXPECT_EQ(expert_verdicts(comparison),
+            "1 of 4 differ: 1 ambiguous, too few samples; 2 ambiguous, the interval contains 1");
+  comparison.experts.resize(1);
+  EXPECT_EQ(expert_verdicts(comparison), "1 of 1 differ");
+}
+
+}  // namespace
+}  // namespace profiling
