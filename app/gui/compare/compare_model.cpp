@@ -57,7 +57,9 @@ plot::TableRow time_row(const std::string& name, const TimeDifference& time, con
   row.cells.push_back(duration(time.median_a, time.n_a));
   row.cells.push_back(duration(time.median_b, time.n_b));
   row.cells.push_back({.text = ratio_text(time.ratio), .key = time.ratio});
-  row.cells.push_back({.text = std::string(engine::name_of(time.verdict)),
+  // Why not is too long for the column; it is in the tooltip and above the cards.
+  row.cells.push_back({.text = time.comparable() ? std::string(engine::name_of(time.verdict))
+                                                 : std::string("no verdict"),
                        .color = verdict_color(time.verdict, theme)});
   row.cells.push_back(
       {.text = std::isnan(time.interval.low)
