@@ -385,11 +385,12 @@ std::string expert_verdicts(const RunComparison& comparison) {
   std::string text = fmt::format("{} of {} differ", differ, comparison.experts.size());
   const char* separator = ": ";
   for (const auto& [doubt, rows] : doubts) {
+    const std::string& first = rows.front()->reason;
     const bool same = std::ranges::all_of(
-        rows, [&rows](const TimeDifference* row) { return row->reason == rows.front()->reason; });
+        rows, [&first](const TimeDifference* row) { return row->reason == first; });
     if (same && doubts.size() == 1) {
       // One sentence that holds for all says more than a count: how many samples to take.
-      std::string sentence = rows.front()->reason;
+      std::string sentence = first;
       if (sentence.ends_with('.')) sentence.pop_back();
       return fmt::format("{}: {} ({})", text, engine::name_of(doubt), sentence);
     }
