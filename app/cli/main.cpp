@@ -21,6 +21,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_command.h"
 #include "engine/model/guarded_thread.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 
 namespace app::cli {
@@ -306,9 +307,10 @@ int main(int argc, char** argv) {
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {
-    app::cli::print(
-        stderr, "expertscope: '{}' is neither a command nor a file{}; see expertscope --help\n",
-        arguments.front(), engine::suggestion(arguments.front(), command_titles(program, "")));
+    app::cli::print(stderr,
+                    "expertscope: '{}' is neither a command nor a file{}; see expertscope --help\n",
+                    engine::shown_path(arguments.front()),
+                    engine::suggestion(arguments.front(), command_titles(program, "")));
     return app::cli::kExitUserError;
   }
   const std::string unknown = spell_options(program, arguments);

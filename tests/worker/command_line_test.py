@@ -14,6 +14,7 @@ import numpy as np
 
 from command_line import CPU, PROGRAM, SMALL, CommandLine, call
 
+ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../assets")
 
 class Run(CommandLine):
     def test_json_states_request_and_result(self):
@@ -171,6 +172,30 @@ class Run(CommandLine):
         for command, layers in zip(commands, (768, 4)):
             out = json.loads(self.ok(*command[1:], "--json"))
             self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
+
+    def test_a_path_that_is_too_long_is_refused_with_its_length_the_limits_and_the_way_out(self):
+        shipped = os.path.join(ASSETS, "sessions", "h200_layer.session")
+        for length in (5000, 300):
+            words = f"it has {length} bytes (at most 4095) and its longest name {length} (at most 255)"
+            name = "a" * (length - 4) + ".npy"
+            for arguments in (("open", name), ("export", name, "--csv", self.path("tables")),
+                              ("export", shipped, "--csv", name), ("export", shipped, "--html", name),
+                              ("export", shipped, "--chrome", name), ("run", "--request", name),
+                              ("run", "--requests", name), ("run", "--recorded-routing", name),
+                              ("run", "--routing.distribution", "file", "--routing.path", name),
+                              ("run", "--activations.file.path", name), ("run", "--record", name),
+                              ("run", "--core-dump", name), ("run", "--worker", name),
+                              ("sweep", "--record", name), ("quantize", "--input", name, "--dump", self.path("out")),
+                              ("doctor", "--snapshot", name), ("doctor", "--report", name),
+                              ("doctor", "--record", name), ("bench", "--suite", "quantize", "--out", name)):
+                with self.subTest(arguments=[one[:30] for one in arguments], length=length):
+                    done = call(*arguments, env={"DISPLAY": ""})
+                    self.assertNotEqual(done.returncode, 0, done.stdout)
+                    # A request takes no longer one, whichever machine would open it.
+                    checked = length == 5000 and arguments[1].startswith(("--routing", "--activations"))
+                    self.assertIn("has 5000 bytes; a name or a path has at most 4096" if checked else words, done.stderr)
+                    self.assertIn("choose a shorter name", done.stderr)
+                    self.assertLess(len(done.stderr), 1000)
 
     def test_a_refused_run_leaves_no_recording(self):
         session = self.path("refused.session")
