@@ -169,6 +169,14 @@ class Run(CommandLine):
         self.assertIn("can be read in 2 ways", said)
         commands = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("expertscope run")]
         self.assertEqual([command[-2:] for command in commands], [["--numbers", "vllm"], ["--numbers", "megatron"]])
+        # One that was typed is replaced: no option is taken twice.
+        for typed in (["--routing.numbers=detect"], ["--numbers", "detect"]):
+            said = self.refused(1, *run[:3], *typed, *run[3:])
+            again = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("expertscope run")]
+            self.assertEqual([sum("umbers" in word for word in command) for command in again], [1, 1])
+            for command, layers in zip(again, (768, 4)):
+                out = json.loads(self.ok(*command[1:], "--json"))
+                self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
         for command, layers in zip(commands, (768, 4)):
             out = json.loads(self.ok(*command[1:], "--json"))
             self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
