@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <utility>
 
 #include "app/cli/terminal.h"
+#include "app/controllers/recorder.h"
 #include "app/protocol/recorded_run.h"
 
 namespace app::cli {
@@ -33,8 +35,14 @@ engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch
 }  // namespace
 
 void KeepUnlessEmpty::operator()(profiling::SessionWriter* writer) const {
-  writer->discard_if_empty();
-  delete writer;
+  const std::unique_ptr<profiling::SessionWriter> owner(writer);
+  const bool ends_early = !writer->closed();
+  if (writer->discard_if_empty() || !ends_early) return;
+  // The command has reported why it ends. What was recorded until then must still be found.
+  const engine::Status closed = close_recording(writer);
+  if (!closed.ok()) print(stderr, "expertscope: {}\n", closed.error().message);
+  print(stderr, "expertscope: recorded before that: {} in {}\n", written_words(writer->counts()),
+        writer->path());
 }
 
 engine::Result<Recording> create_recording(const std::string& path) {

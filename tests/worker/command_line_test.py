@@ -7,7 +7,9 @@ import csv
 import json
 import os
 import shlex
+import signal
 import sqlite3
+import subprocess
 import unittest
 
 import numpy as np
@@ -212,6 +214,35 @@ class Run(CommandLine):
                         ["--routing.distribution", "file", "--routing.path", self.path("none.json")]):
             self.refused(1, "run", *CPU, *SMALL, *refused, "--record", session)
             self.assertEqual([name for name in os.listdir(os.path.dirname(session)) if "refused" in name], [])
+
+    def test_a_log_that_fails_midway_says_what_is_in_which_recording(self):
+        requests = [{"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, "launch": {"iterations": count}}
+                    for count in (2, 2, 100_000)]
+        with open(self.path("log.jsonl"), "w") as log:
+            log.writelines(json.dumps(request) + "\n" for request in requests)
+        with open(self.path("worker"), "w") as script:
+            worker = os.path.join(os.path.dirname(PROGRAM), "expertscope-worker")
+            script.write(f'#!/bin/sh\necho $$ > "{self.path("pid")}"\nexec "{worker}" "$@"\n')
+        os.chmod(self.path("worker"), 0o700)
+        for moved in (False, True):
+            session = self.path(f"moved-{moved}.session")
+            process = subprocess.Popen(
+                [PROGRAM, "run", *CPU, "--worker", self.path("worker"), "--requests", self.path("log.jsonl"), "--json",
+                 "--record", session], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with process:
+                for _ in range(2):
+                    self.assertTrue(process.stdout.readline())
+                if moved:
+                    os.rename(session, self.path("elsewhere.session"))
+                with open(self.path("pid")) as file:
+                    os.kill(int(file.read()), signal.SIGKILL)
+                _, said = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, said)
+            self.assertIn("the worker is lost", said)
+            kept = self.path("moved-True-2.session") if moved else session
+            self.assertTrue(said.endswith(f"expertscope: recorded before that: 2 runs in {kept}\n"), said)
+            self.assertEqual("The whole recording is now in" in said, moved, said)
+            self.ok("export", kept, "--csv", self.path(f"tables-{moved}"))
 
     def test_people_get_a_summary(self):
         out = self.ok("run", *CPU, *SMALL, "--recipe", "nvfp4", "--passes", "forward-backward")
