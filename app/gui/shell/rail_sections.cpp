@@ -308,6 +308,7 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
   RequestControl iterations = request_control("engine.iterations");
   iterations.label = request.launch.kind == engine::LaunchKind::Eager ? "Steps" : "Replays";
   draw_control(iterations, request);
+  draw_controls("engine.median_within", "engine.time_limit", request);
   if (request.launch.kind == engine::LaunchKind::GraphReplay) {
     draw_controls("engine.deadline_factor", "engine.deadline_factor", request);
   }
