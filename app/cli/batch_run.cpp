@@ -1,7 +1,6 @@
 #include "app/cli/batch_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -22,14 +21,15 @@ double steady_seconds() {
 engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch,
                                       const InterruptWatch& interrupt) {
   session.link().submit(*batch.next());
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
   bool cancelled = false;
-  return session.wait([](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
-                      [&](const LinkStatus& status) {
-                        if (interrupt.seen() && !std::exchange(cancelled, true))
-                          session.link().cancel();
-                        bar.show(status, batch.progress(steady_seconds(), status.pulse.fraction));
-                      });
+  auto end = session.wait(
+      [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
+      [&](const LinkStatus& status) {
+        if (interrupt.seen() && !std::exchange(cancelled, true)) session.link().cancel();
+        session.progress().show(status, batch.progress(steady_seconds(), status.pulse.fraction));
+      });
+  session.progress().erase();
+  return end;
 }
 
 }  // namespace
