@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 #include "engine/model/values.h"
 
@@ -45,6 +46,10 @@ CLI::Validator existing_folder() {
   const auto flaw = [](std::string& path) -> std::string {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return {};
+    if (error && error != std::errc::no_such_file_or_directory) {
+      return fmt::format("{} cannot be opened: {}", engine::shown_path(path),
+                         engine::path_error_text(path, error.value()));
+    }
     return fmt::format("{} is no folder that exists; create it or name another", path);
   };
   return {flaw, ""};

@@ -1,13 +1,14 @@
 #include "app/cli/batch_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <utility>
 
 #include "app/cli/terminal.h"
+#include "app/controllers/recorder.h"
 #include "app/protocol/recorded_run.h"
 
 namespace app::cli {
@@ -20,21 +21,28 @@ double steady_seconds() {
 engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch,
                                       const InterruptWatch& interrupt) {
   session.link().submit(*batch.next());
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
   bool cancelled = false;
-  return session.wait([](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
-                      [&](const LinkStatus& status) {
-                        if (interrupt.seen() && !std::exchange(cancelled, true))
-                          session.link().cancel();
-                        bar.show(status, batch.progress(steady_seconds(), status.pulse.fraction));
-                      });
+  auto end = session.wait(
+      [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
+      [&](const LinkStatus& status) {
+        if (interrupt.seen() && !std::exchange(cancelled, true)) session.link().cancel();
+        session.progress().show(status, batch.progress(steady_seconds(), status.pulse.fraction));
+      });
+  session.progress().erase();
+  return end;
 }
 
 }  // namespace
 
 void KeepUnlessEmpty::operator()(profiling::SessionWriter* writer) const {
-  writer->discard_if_empty();
-  delete writer;
+  const std::unique_ptr<profiling::SessionWriter> owner(writer);
+  const bool ends_early = !writer->closed();
+  if (writer->discard_if_empty() || !ends_early) return;
+  // The command has reported why it ends. What was recorded until then must still be found.
+  const engine::Status closed = close_recording(writer);
+  if (!closed.ok()) print(stderr, "expertscope: {}\n", closed.error().message);
+  print(stderr, "expertscope: recorded before that: {} in {}\n", written_words(writer->counts()),
+        writer->path());
 }
 
 engine::Result<Recording> create_recording(const std::string& path) {

@@ -17,7 +17,8 @@ namespace app::cli {
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer);
 
-/// A command that was refused, or whose run failed, leaves no file behind.
+/// A command that was refused, or whose first run failed, leaves no file behind. One that ends
+/// early for another reason, without close_recording(), says on stderr what is in which file.
 struct KeepUnlessEmpty {
   void operator()(profiling::SessionWriter* writer) const;
 };

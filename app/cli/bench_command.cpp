@@ -122,8 +122,9 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
   session.link().submit(order);
   bool cancelled = false;
   const InterruptWatch interrupt;
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
-  ENGINE_TRY(session.wait(
+  // Rows that appear on the same terminal are its progress.
+  const bool rows_are_seen = ::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+  const auto end = session.wait(
       [&writer](const LinkEvent& event) {
         if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
         if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
@@ -131,12 +132,13 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
         return std::holds_alternative<BenchDone>(event);
       },
       [&](const LinkStatus& status) {
-        bar.show(status);
+        if (!rows_are_seen) session.progress().show(status);
         if (!interrupt.seen() || cancelled) return;
         cancelled = true;
         session.link().cancel();
-      }));
-  return {};
+      });
+  session.progress().erase();
+  return end.ok() ? engine::Status() : end.error();
 }
 
 /// The exit code: rows that did not reach the disk are an error.

@@ -28,8 +28,9 @@ void add_doctor_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
 
-/// The command line as it was typed, with these words appended; quoted, so that a shell takes it.
-std::string typed_command(const std::vector<std::string>& more = {});
+/// The command line as it was typed, quoted so that a shell takes it, with this value for the
+/// option of these names: in place of the value that was typed for it, or else as its last words.
+std::string typed_command_with(const std::vector<std::string>& names, const std::string& value);
 
 /// Writes the error to stderr. A failed device or worker is not the user's mistake and gets the
 /// other exit code.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
@@ -16,18 +17,14 @@ namespace app::cli {
 /// Findings, the experiments before and after, the smallest cure and the fix.
 std::string report_text(const profiling::DoctorReport& report);
 
-/// One line of a terminal; with the marker board while a replay does not move.
+/// The experiment of a visit; with the marker board while a replay does not move.
 class DoctorProgress {
  public:
-  explicit DoctorProgress(bool visible) : visible_(visible) {}
-  DoctorProgress(const DoctorProgress&) = delete;  // one line has one owner
-  DoctorProgress& operator=(const DoctorProgress&) = delete;
-  /// Erases the line, so that the next output starts on a clean line.
-  ~DoctorProgress();
   void show(const VisitProgress& progress);
+  void erase() { line_.erase(); }
 
  private:
-  bool visible_;
+  ProgressLine line_;
   int replay_ = 0;
   std::vector<profiling::NodeState> board_;
   std::chrono::steady_clock::time_point moved_;

@@ -207,7 +207,7 @@ int examine(const DoctorOptions& options) {
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
     const InterruptWatch interrupt;
-    DoctorProgress bar(::isatty(STDERR_FILENO) != 0);
+    DoctorProgress bar;
     return visit(
         subject.value(), options.visit, facts.value(), runner,
         [&](const VisitProgress& progress) {

@@ -162,13 +162,15 @@ int record_gallery(const GalleryOptions& options) {
   std::vector<std::string> missing;
   int unproved = 0;
   const InterruptWatch interrupt;
+  DoctorProgress bar;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const HazardCase& one = *cases[i];
     const auto known = taken.value().find(one.id);
     const engine::Result<RecordedVisit> made = [&]() -> engine::Result<RecordedVisit> {
       if (known != taken.value().end()) return std::move(known->second);
-      DoctorProgress bar(::isatty(STDERR_FILENO) != 0);
-      return visit_case(one, options, facts.value(), bar, interrupt.flag());
+      auto visit = visit_case(one, options, facts.value(), bar, interrupt.flag());
+      bar.erase();
+      return visit;
     }();
     if (!made.ok()) {
       missing.push_back(one.id);

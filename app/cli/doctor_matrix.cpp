@@ -175,6 +175,7 @@ int sweep(MatrixOptions options) {
   std::vector<MatrixRow>& rows = kept.value().rows;
   const std::vector<MatrixCell> missing = missing_cells(cells, rows);
   const bool interactive = ::isatty(STDERR_FILENO) != 0;
+  ProgressLine log;
   const InterruptWatch interrupt;
   bool cancelled = false;
   for (std::size_t i = 0; i < missing.size() && !cancelled; ++i) {
@@ -190,7 +191,9 @@ int sweep(MatrixOptions options) {
       kept.value().file << to_json_line(row.value()) << '\n' << std::flush;
     }
     if (options.json) print("{}\n", to_json_line(row.value()));
-    if (interactive) print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
+    const std::string line =
+        fmt::format("{} of {}  {}", i + 1, missing.size(), line_of(row.value()));
+    interactive ? print(stderr, "{}\n", line) : log.show("", line);
     std::fflush(stdout);
   }
   if (kept.value().file.is_open() && !kept.value().file.flush()) {

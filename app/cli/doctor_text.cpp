@@ -240,12 +240,7 @@ std::string report_text(const DoctorReport& report) {
   return text + '\n' + wrapped(report.conclusion, "");
 }
 
-DoctorProgress::~DoctorProgress() {
-  if (visible_) show_line("");
-}
-
 void DoctorProgress::show(const VisitProgress& progress) {
-  if (!visible_) return;
   const Clock::time_point now = Clock::now();
   if (progress.replay != replay_ || progress.board != board_) {
     replay_ = progress.replay;
@@ -257,13 +252,13 @@ void DoctorProgress::show(const VisitProgress& progress) {
   const int all = std::max(progress.experiments, 1);
   const auto filled =
       static_cast<std::size_t>(kBarCells * std::max(progress.experiment - 1, 0) / all);
-  std::string line =
-      fmt::format("[{}{}] {} of {}  {}", std::string(filled, '#'),
-                  std::string(kBarCells - filled, '.'), progress.experiment, all, progress.doing);
+  std::string text = fmt::format("{} of {}  {}", progress.experiment, all, progress.doing);
   if (progress.replay > 0 && now - moved_ > kStill) {
-    line += still_line(progress, std::chrono::duration<double>(now - moved_).count());
+    text += still_line(progress, std::chrono::duration<double>(now - moved_).count());
   }
-  show_line(line.substr(0, columns_of_terminal()));
+  const std::string bar = fmt::format("[{}{}] {}", std::string(filled, '#'),
+                                      std::string(kBarCells - filled, '.'), text);
+  line_.show(bar.substr(0, columns_of_terminal()), "experiment " + text);
 }
 
 }  // namespace app::cli

@@ -21,6 +21,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_command.h"
 #include "engine/model/guarded_thread.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 
 namespace app::cli {
@@ -34,7 +35,26 @@ std::vector<std::string>& typed_words() {
 
 }  // namespace
 
-std::string typed_command(const std::vector<std::string>& more) {
+std::string typed_command_with(const std::vector<std::string>& names, const std::string& value) {
+  const auto is_option = [&names](std::string_view word) {
+    if (!word.starts_with("--")) return false;
+    const std::string typed = engine::plain_word(word.substr(2, word.find('=') - 2));
+    return std::ranges::find(names, typed, engine::plain_word) != names.end();
+  };
+  std::vector<std::string> words;
+  bool is_replaced = false;
+  for (const std::string& word : typed_words()) {
+    if (!words.empty() && is_option(words.back()) && words.back().find('=') == std::string::npos) {
+      words.push_back(value);
+      is_replaced = true;
+    } else if (is_option(word) && word.find('=') != std::string::npos) {
+      words.push_back(word.substr(0, word.find('=') + 1) + value);
+      is_replaced = true;
+    } else {
+      words.push_back(word);
+    }
+  }
+  if (!is_replaced) words.insert(words.end(), {"--" + names.back(), value});
   // A word that needs no quotes is easier to read without.
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,+@%";
@@ -43,8 +63,7 @@ std::string typed_command(const std::vector<std::string>& more) {
     const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
     text += " " + (plain ? word : shell_quoted(word));
   };
-  for (const std::string& word : typed_words()) add(word);
-  for (const std::string& word : more) add(word);
+  for (const std::string& word : words) add(word);
   return text;
 }
 
@@ -306,9 +325,10 @@ int main(int argc, char** argv) {
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {
-    app::cli::print(
-        stderr, "expertscope: '{}' is neither a command nor a file{}; see expertscope --help\n",
-        arguments.front(), engine::suggestion(arguments.front(), command_titles(program, "")));
+    app::cli::print(stderr,
+                    "expertscope: '{}' is neither a command nor a file{}; see expertscope --help\n",
+                    engine::shown_path(arguments.front()),
+                    engine::suggestion(arguments.front(), command_titles(program, "")));
     return app::cli::kExitUserError;
   }
   const std::string unknown = spell_options(program, arguments);

@@ -45,25 +45,6 @@ std::string_view own_name(std::string_view field, std::string_view text) {
   return found == std::end(kOtherNames) ? text : found->name;
 }
 
-/// Where a recorded routing can be read in several ways, refuses it with a command for each.
-engine::Status check_readings(const engine::RoutingSpec& routing) {
-  if (routing.distribution != engine::RoutingDistribution::File ||
-      routing.numbers != engine::RoutingNumbers::Detect) {
-    return {};
-  }
-  // A file of another machine is read by its worker, which refuses it likewise.
-  const auto readings = engine::routing_readings(routing);
-  if (!readings.ok() || readings.value().size() < 2) return {};
-  std::string commands;
-  for (const engine::RoutingReading& one : readings.value()) {
-    commands +=
-        fmt::format("\n  {}:\n    {}", one.words,
-                    typed_command({"--numbers", std::string(engine::name_of(one.numbers))}));
-  }
-  return refuse(fmt::format("{} can be read in {} ways; choose one:{}", routing.path,
-                            readings.value().size(), commands));
-}
-
 }  // namespace
 
 engine::Result<engine::ShapePreset> find_preset(const std::string& name) {
@@ -94,6 +75,32 @@ std::vector<RequestOption> request_options() {
   }
   return options;
 }
+
+namespace {
+
+/// Where a recorded routing can be read in several ways, refuses it with a command for each.
+engine::Status check_readings(const engine::RoutingSpec& routing) {
+  if (routing.distribution != engine::RoutingDistribution::File ||
+      routing.numbers != engine::RoutingNumbers::Detect) {
+    return {};
+  }
+  // A file of another machine is read by its worker, which refuses it likewise.
+  const auto readings = engine::routing_readings(routing);
+  if (!readings.ok() || readings.value().size() < 2) return {};
+  const std::vector<RequestOption> options = request_options();
+  const RequestOption& option =
+      *std::ranges::find(options, "routing.numbers", &RequestOption::path);
+  std::string commands;
+  for (const engine::RoutingReading& one : readings.value()) {
+    commands +=
+        fmt::format("\n  {}:\n    {}", one.words,
+                    typed_command_with(option.names, std::string(engine::name_of(one.numbers))));
+  }
+  return refuse(fmt::format("{} can be read in {} ways; choose one:{}", routing.path,
+                            readings.value().size(), commands));
+}
+
+}  // namespace
 
 void RequestOptions::add_to(CLI::App& command) {
   command.add_option("--request", request_file_, "A request as JSON; single fields override it")

@@ -221,6 +221,7 @@ int run(const RunOptions& options) {
     const engine::Status kept = keep(writer, run);
     // Printed in any case: what could not be recorded is at least reported.
     options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
+    std::fflush(stdout);  // a file or another program has it before the next run begins
     if (!kept.ok()) return report(kept.error());
   }
   if (writer != nullptr) {

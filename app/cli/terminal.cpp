@@ -1,11 +1,14 @@
 #include "app/cli/terminal.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "app/protocol/terminal_text.h"
 #include "engine/model/moment.h"
@@ -14,13 +17,6 @@ namespace app::cli {
 namespace {
 
 constexpr int kCells = 24;
-
-void print_bar(double fraction, const std::string& text) {
-  const double part = std::clamp(fraction, 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(part * kCells);
-  show_line(fmt::format("[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
-                        std::string(kCells - filled, '.'), part * 100.0, text));
-}
 
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may take no lock");
@@ -67,34 +63,53 @@ std::string date_text() {
   return engine::utc_time(std::chrono::system_clock::to_time_t(now), "%Y-%m-%dT%H:%M:%SZ");
 }
 
-ProgressBar::~ProgressBar() {
-  if (visible_) show_line("");
+ProgressLine::ProgressLine()
+    : ProgressLine(::isatty(STDERR_FILENO) != 0 ? Style::Replaced : Style::Logged) {}
+
+void ProgressLine::show(const std::string& replaced, const std::string& logged) {
+  if (style_ == Style::Replaced) {
+    show_line(replaced);
+    drawn_ = true;
+  }
+  if (style_ != Style::Logged) return;
+  const Clock::time_point now = Clock::now();
+  if (now - logged_ < kLogInterval) return;
+  logged_ = now;
+  print(stderr, "expertscope: {:.0f} s: {}\n",
+        std::chrono::duration<double>(now - started_).count(), logged);
+}
+
+void ProgressLine::erase() {
+  if (std::exchange(drawn_, false)) show_line("");
+}
+
+void ProgressBar::show(double fraction, const std::string& text) {
+  const double part = std::clamp(fraction, 0.0, 1.0);
+  const auto filled = static_cast<std::size_t>(part * kCells);
+  line_.show(fmt::format("[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
+                         std::string(kCells - filled, '.'), part * 100.0, text),
+             fmt::format("{} ({:.0f} %)", text, part * 100.0));
 }
 
 void ProgressBar::show(const LinkStatus& status) {
-  if (!visible_) return;
   if (status.state == LinkState::Stalled) {
-    show_line("stalled: " + status.reason);
-  } else {
-    std::string step;
-    if (status.pulse.iteration >= 0) {
-      step =
-          fmt::format("  iteration {} of {}", status.pulse.iteration + 1, status.pulse.iterations);
-    }
-    print_bar(status.pulse.fraction,
-              fmt::format("{}{}", engine::stage_name(status.pulse.stage), step));
+    const std::string stalled = "stalled: " + status.reason;
+    return line_.show(stalled, stalled);
   }
+  std::string step;
+  if (status.pulse.iteration >= 0) {
+    step = fmt::format(", iteration {} of {}", status.pulse.iteration + 1, status.pulse.iterations);
+  }
+  show(status.pulse.fraction, fmt::format("{}{}", engine::stage_name(status.pulse.stage), step));
 }
 
 void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) {
-  if (!visible_) return;
   if (status.state == LinkState::Stalled) return show(status);
   const std::string left = progress.remaining_seconds < 0.0
                                ? std::string()
                                : fmt::format(", about {:.0f} s left", progress.remaining_seconds);
-  print_bar(progress.fraction,
-            fmt::format("run {} of {}: {}{}", progress.measured + progress.failed + 1,
-                        progress.total, progress.label, left));
+  show(progress.fraction, fmt::format("run {} of {}: {}{}", progress.measured + progress.failed + 1,
+                                      progress.total, progress.label, left));
 }
 
 InterruptWatch::InterruptWatch() {

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -46,20 +48,44 @@ void warn_if_incomplete(const std::string& path, const std::string& doubt);
 /// Of now: UTC, ISO 8601.
 std::string date_text();
 
-/// One line with the progress of a run; shows nothing if there is no terminal.
-class ProgressBar {
+/// Progress on stderr. On a terminal it is one line that is replaced. Elsewhere, where it may be a
+/// log, it is a plain line every 10 s: a long run must not look like one that hangs, and must not
+/// flood the log.
+class ProgressLine {
  public:
-  explicit ProgressBar(bool visible) : visible_(visible) {}
-  ProgressBar(const ProgressBar&) = delete;  // one line has one owner
-  ProgressBar& operator=(const ProgressBar&) = delete;
-  /// Erases the line, so that the next output starts on a clean line.
-  ~ProgressBar();
-  void show(const LinkStatus& status);
-  /// The progress of one of several runs.
-  void show(const LinkStatus& status, const BatchProgress& progress);
+  enum class Style : std::uint8_t { Replaced, Logged };
+  static constexpr std::chrono::seconds kLogInterval{10};
+
+  /// Replaced if stderr is a terminal, otherwise Logged.
+  ProgressLine();
+  explicit ProgressLine(Style style) : style_(style) {}
+  ProgressLine(const ProgressLine&) = delete;  // one line has one owner
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() { erase(); }
+
+  /// `replaced` is for a terminal, `logged` for a log.
+  void show(const std::string& replaced, const std::string& logged);
+  /// So that the next output starts on a clean line.
+  void erase();
 
  private:
-  bool visible_;
+  using Clock = std::chrono::steady_clock;
+  Style style_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point logged_ = started_;
+  bool drawn_ = false;
+};
+
+/// The progress of a run, or of one of several.
+class ProgressBar {
+ public:
+  void show(const LinkStatus& status);
+  void show(const LinkStatus& status, const BatchProgress& progress);
+  void erase() { line_.erase(); }
+
+ private:
+  void show(double fraction, const std::string& text);
+  ProgressLine line_;
 };
 
 /// Ctrl+C while a command works: the first one is noted, a second one ends the program as usual.

@@ -103,6 +103,7 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
     std::optional<engine::Result<LinkEvent>> end;
     for (LinkEvent& event : link().poll()) {
       if (const auto* log = std::get_if<LogReport>(&event)) {
+        progress_.erase();
         print(stderr, "worker: {}\n", log->text);  // after its end too: it may say why
       } else if (end) {
         continue;
@@ -113,6 +114,7 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
       }
     }
     if (status.dropped_logs > dropped_logs_) {
+      progress_.erase();
       print(stderr, "worker: {} older lines were dropped: it writes faster than they are read\n",
             status.dropped_logs - dropped_logs_);
       dropped_logs_ = status.dropped_logs;
@@ -132,8 +134,9 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
 engine::Result<LinkEvent> WorkerSession::perform(
     Task order, const std::function<bool(const LinkEvent&)>& wanted) {
   link().submit(std::move(order));
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-  return wait(wanted, [&bar](const LinkStatus& status) { bar.show(status); });
+  auto end = wait(wanted, [this](const LinkStatus& status) { progress_.show(status); });
+  progress_.erase();
+  return end;
 }
 
 }  // namespace app::cli

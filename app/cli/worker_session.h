@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/cli/terminal.h"
 #include "app/protocol/waiting_link.h"
 #include "app/protocol/worker_command.h"
 #include "engine/model/error.h"
@@ -59,7 +60,10 @@ class WorkerSession {
   /// the wait as errors.
   engine::Result<LinkEvent> wait(const std::function<bool(const LinkEvent&)>& wanted,
                                  const std::function<void(const LinkStatus&)>& watch);
-  /// Sends the order and waits, with a line of progress on a terminal.
+  /// Of all its orders: many short ones are a long wait as well. Whoever shows it erases it.
+  ProgressBar& progress() { return progress_; }
+
+  /// Sends the order and waits, with its progress on stderr.
   engine::Result<LinkEvent> perform(Task order,
                                     const std::function<bool(const LinkEvent&)>& wanted);
   /// Until it is done.
@@ -77,6 +81,7 @@ class WorkerSession {
   WorkerHello hello_;
   const double limit_seconds_;
   std::uint64_t dropped_logs_ = 0;  // already reported
+  ProgressBar progress_;
   WaitingLink link_;
 };
 

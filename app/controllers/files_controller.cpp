@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <filesystem>
-#include <type_traits>
 #include <utility>
 
 #include "app/controllers/run_names.h"
@@ -52,25 +50,6 @@ engine::Status write_file(const std::string& path, const std::string& text) {
   if (!file.ok()) return file.error();
   file.value().write(text);
   return file.value().commit();
-}
-
-template <class>
-using Noun = std::array<const char*, 2>;
-constexpr profiling::Records<Noun> kNouns = {
-    .runs = {"run", "runs"},
-    .comparisons = {"comparison", "comparisons"},
-    .histories = {"amax history", "amax histories"},
-    .visits = {"visit to the doctor", "visits to the doctor"}};
-
-/// "3 runs, 1 comparison": how many of each kind; other kinds than runs only if there are any.
-std::string written_words(const profiling::Records<profiling::CountOf>& written) {
-  std::vector<std::string> words;
-  profiling::for_each_kind(written, [&]<class Recorded>(std::size_t count) {
-    if (count == 0 && !std::is_same_v<Recorded, profiling::RecordedRun>) return;
-    const auto& [one, many] = profiling::of_kind<Recorded>(kNouns);
-    words.push_back(fmt::format("{} {}", count, count == 1 ? one : many));
-  });
-  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string with_suffix(const std::string& path, const char* suffix) {

@@ -3,8 +3,10 @@
 #include "app/controllers/recorder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -19,7 +21,25 @@ constexpr std::chrono::seconds kCheckInterval{2};
 // How much may wait for a full disk; a run can have a hundred megabytes.
 constexpr std::size_t kMaxWaiting = 256;
 
+template <class>
+using Noun = std::array<const char*, 2>;
+constexpr profiling::Records<Noun> kNouns = {
+    .runs = {"run", "runs"},
+    .comparisons = {"comparison", "comparisons"},
+    .histories = {"amax history", "amax histories"},
+    .visits = {"visit to the doctor", "visits to the doctor"}};
+
 }  // namespace
+
+std::string written_words(const profiling::Records<profiling::CountOf>& written) {
+  std::vector<std::string> words;
+  profiling::for_each_kind(written, [&]<class Recorded>(std::size_t count) {
+    if (count == 0 && !std::is_same_v<Recorded, profiling::RecordedRun>) return;
+    const auto& [one, many] = profiling::of_kind<Recorded>(kNouns);
+    words.push_back(fmt::format("{} {}", count, count == 1 ? one : many));
+  });
+  return fmt::format("{}", fmt::join(words, ", "));
+}
 
 Recorder::Recorder(std::string path, std::function<void()> wake)
     : path_(std::move(path)), wake_(std::move(wake)) {

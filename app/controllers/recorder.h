@@ -20,6 +20,9 @@
 
 namespace app {
 
+/// "3 runs, 1 comparison": how many of each kind; other kinds than runs only if there are any.
+std::string written_words(const profiling::Records<profiling::CountOf>& written);
+
 class Recorder {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;

@@ -68,6 +68,11 @@ double control_value(const RequestControl& control, const engine::RunRequest& re
   return engine::real_number(*leaf.type, leaf.value);
 }
 
+bool is_real(const RequestControl& control) {
+  static const engine::RunRequest kDefaults;
+  return leaf_of(control, kDefaults).type->kind == engine::Kind::Real;
+}
+
 std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request) {
   const engine::FoundLeaf leaf = leaf_or_default(control, request);
   switch (leaf.type->kind) {
@@ -85,14 +90,11 @@ namespace {
 ControlRange range_of(const RequestControl& control) {
   static const engine::RunRequest kDefaults;
   const engine::FieldRules& rules = leaf_of(control, kDefaults).field->rules;
-  ControlRange range{.reset = control_number(control, kDefaults)};
-  if (std::isfinite(rules.low)) {
-    range.low = static_cast<std::int64_t>(rules.low);
-    // No setting of this table means anything below 0 but the margin, whose limits are exact.
-    if (rules.allow_zero) range.low = 0;
-  }
+  ControlRange range{.reset = control_value(control, kDefaults)};
+  // No setting of this table means anything below 0 but the margin, whose limits are exact.
+  if (std::isfinite(rules.low) && !rules.allow_zero) range.low = rules.low;
   range.high =
-      std::isfinite(rules.high) ? static_cast<std::int64_t>(rules.high) : control.options.maximum;
+      std::isfinite(rules.high) ? rules.high : static_cast<double>(control.options.maximum);
   return range;
 }
 

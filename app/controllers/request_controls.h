@@ -63,14 +63,16 @@ const std::vector<std::string>& choice_labels(const RequestControl& control);
 /// A field that the request does not have now (an element type where values come from a file) has
 /// its default.
 double control_value(const RequestControl& control, const engine::RunRequest& request);
+/// The number of this control can have a fraction.
+bool is_real(const RequestControl& control);
 /// Of a switch 0 or 1, of a choice its enumerator; a real number is rounded.
 std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request);
 
 /// The range of a drag, and the value that a double click sets.
 struct ControlRange {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  std::int64_t reset = 0;
+  double low = 0;
+  double high = 0;
+  double reset = 0;
 };
 ControlRange control_range(const RequestControl& control);
 

@@ -9,6 +9,7 @@
 #include "app/page/tour_page.h"
 #include "app/protocol/paths.h"
 #include "engine/input/value_json.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 #include "profiling/export/replaced_file.h"
 
@@ -118,7 +119,10 @@ void TourController::play_to_pictures(const std::string& path, const std::string
   loader_.start([path, folder, recording = pictures_->recording]() -> engine::Result<TourScript> {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) return engine::Error{engine::ErrorCode::Io, folder + ": " + error.message()};
+    if (error)
+      return engine::Error{
+          engine::ErrorCode::Io,
+          engine::shown_path(folder) + ": " + engine::path_error_text(folder, error.value())};
     auto script = load_tour(path);
     // A second tour replaces the first one's recording.
     for (const char* suffix : {"", "-wal", "-shm"}) {

@@ -16,6 +16,7 @@
 #include "app/protocol/descendants.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_guard.h"
+#include "engine/model/path_text.h"
 
 extern char** environ;
 
@@ -188,7 +189,8 @@ std::optional<std::string> ChildProcess::try_reap() {
     }
     reaped_ = true;
     read_report();  // written before the guard ended, perhaps after the check above
-    end = failure_ != 0 ? fmt::format("cannot start '{}': {}", program_, std::strerror(failure_))
+    end = failure_ != 0 ? fmt::format("cannot start '{}': {}", engine::shown_path(program_),
+                                      engine::path_error_text(program_, failure_))
           : ended.si_code == CLD_EXITED ? fmt::format("exited with code {}", ended.si_status)
                                         : fmt::format("killed by signal {}", ended.si_status);
   }

@@ -21,6 +21,7 @@
 #include "engine/input/tensor_source.h"
 #include "engine/input/value_json.h"
 #include "engine/model/out_of_memory.h"
+#include "engine/model/path_text.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
@@ -126,7 +127,8 @@ engine::Status write_npy(const std::string& path, const std::string& dtype,
   file.close();
   if (!file) {
     return engine::Error{engine::ErrorCode::Io,
-                         fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+                         fmt::format("cannot write '{}': {}", engine::shown_path(path),
+                                     engine::path_error_text(path, errno))};
   }
   return {};
 }
@@ -347,8 +349,10 @@ engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used
   std::error_code error;
   std::filesystem::create_directories(order.folder, error);
   if (error || order.folder.empty()) {
-    return engine::Error{engine::ErrorCode::Io, fmt::format("cannot create the folder '{}': {}",
-                                                            order.folder, error.message())};
+    return engine::Error{
+        engine::ErrorCode::Io,
+        fmt::format("cannot create the folder '{}': {}", engine::shown_path(order.folder),
+                    engine::path_error_text(order.folder, error.value()))};
   }
   const Operand& operand = loaded;
 

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/model/path_text.h"
+
 namespace engine {
 
 // The search order of cuBLASLt: the user's choice, the program's folder, the cache of fetched
@@ -298,7 +300,8 @@ Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPla
   // Non-blocking: opening a pipe of that name would wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) {
-    return Error{ErrorCode::NotFound, fmt::format("{}: {}", path, error_text(errno))};
+    return Error{ErrorCode::NotFound,
+                 fmt::format("{}: {}", shown_path(path), path_error_text(path, errno))};
   }
   LibraryFile file(path, descriptor);
   struct stat facts{};

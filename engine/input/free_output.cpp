@@ -5,23 +5,40 @@
 #include <filesystem>
 #include <system_error>
 
+#include "engine/model/path_text.h"
+
 namespace engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Refused now, not when the results are written.
+Error cannot_create(const std::string& path, const std::error_code& why) {
+  return {ErrorCode::Io, fmt::format("{} cannot be created: {}", shown_path(path),
+                                     path_error_text(path, why.value()))};
+}
+
+}  // namespace
 
 Status require_new_file(const std::string& path) {
-  std::error_code unreadable;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, unreadable))) return {};
+  std::error_code error;
+  const fs::file_status there = fs::symlink_status(path, error);
+  if (there.type() == fs::file_type::none) return cannot_create(path, error);
+  if (!fs::exists(there)) return {};
   return Error{ErrorCode::InvalidArgument,
                fmt::format("{} exists already; choose another name, or remove it first", path)};
 }
 
 Status require_empty_folder(const std::string& path) {
   std::error_code unreadable;
-  if (!std::filesystem::exists(path, unreadable)) return {};
-  if (!std::filesystem::is_directory(path, unreadable)) {
+  const fs::file_status there = fs::status(path, unreadable);
+  if (there.type() == fs::file_type::none) return cannot_create(path, unreadable);
+  if (!fs::exists(there)) return {};
+  if (!fs::is_directory(there)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} is not a folder; choose another name", path)};
   }
-  if (std::filesystem::is_empty(path, unreadable) && !unreadable) return {};
+  if (fs::is_empty(path, unreadable) && !unreadable) return {};
   return Error{ErrorCode::InvalidArgument,
                fmt::format("{} holds files already; choose another folder, or empty it first, so "
                            "that old and new files do not mix",

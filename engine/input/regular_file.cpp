@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/model/path_text.h"
+
 namespace engine {
 namespace {
 
@@ -29,7 +31,7 @@ const char* kind_of(mode_t mode) {
 
 Error cannot_open(const std::string& path, int reason) {
   return {reason == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
-          fmt::format("{} cannot be opened: {}", path, std::strerror(reason))};
+          fmt::format("{} cannot be opened: {}", shown_path(path), path_error_text(path, reason))};
 }
 
 Error not_regular(const std::string& path, mode_t mode) {

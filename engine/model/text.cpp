@@ -103,8 +103,9 @@ bool is_clean_text(std::string_view text) {
 
 Flaw flaw_of_name(std::string_view field, std::string_view name) {
   if (name.size() > kMaxNameBytes) {
-    return {std::string(field), fmt::format("has {} bytes; a name or a path has at most {}",
-                                            name.size(), kMaxNameBytes)};
+    return {std::string(field),
+            fmt::format("has {} bytes; a name or a path has at most {}: choose a shorter name",
+                        name.size(), kMaxNameBytes)};
   }
   if (is_clean_text(name)) return {};
   return {

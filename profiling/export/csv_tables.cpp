@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/model/median_interval.h"
+#include "engine/model/path_text.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/export/setting_names.h"
@@ -249,7 +250,8 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   if (failed) {
     return engine::Error{
         .code = engine::ErrorCode::Io,
-        .message = fmt::format("cannot make the folder {}: {}", folder, failed.message())};
+        .message = fmt::format("cannot make the folder {}: {}", engine::shown_path(folder),
+                               engine::path_error_text(folder, failed.value()))};
   }
   const std::filesystem::path base(folder);
   const engine::Status runs =

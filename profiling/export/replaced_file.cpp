@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 
 namespace profiling {
 
@@ -18,7 +18,8 @@ namespace {
 
 engine::Error io_error(const char* action, const std::string& path, int error) {
   return {.code = engine::ErrorCode::Io,
-          .message = fmt::format("{} {}: {}", action, path, std::strerror(error))};
+          .message = fmt::format("{} {}: {}", action, engine::shown_path(path),
+                                 engine::path_error_text(path, error))};
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ engine::Error io_error(const char* action, const std::string& path, int error) {
 engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
   // A FIFO or a device has its reader: renaming over it would take it away from it.
   if (engine::Status there = engine::check_regular_file(path);
-      !there.ok() && there.error().code != engine::ErrorCode::NotFound) {
+      !there.ok() && ::access(path.c_str(), F_OK) == 0) {
     return engine::Error{engine::ErrorCode::Io,
                          there.error().message + ", which is not replaced; choose another name"};
   }

@@ -12,10 +12,11 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
+
+#include "engine/model/path_text.h"
 
 namespace profiling {
 namespace {
@@ -83,7 +84,8 @@ std::optional<FileIdentity> identity_in(const struct stat& found, int failed) {
 }  // namespace
 
 engine::Error io_error(const std::string& path, std::string_view doing, int error) {
-  std::string words = fmt::format("{}: {}: {}", path, doing, std::strerror(error));
+  std::string words = fmt::format("{}: {}: {}", engine::shown_path(path), doing,
+                                  engine::path_error_text(path, error));
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) words += "; " + storage_advice(path);
   return {engine::ErrorCode::Io, std::move(words)};
 }

@@ -19,7 +19,8 @@ inline constexpr std::string_view kLogSuffix = "-wal";
 /// Ends the name of the rollback journal that other programs may have left.
 inline constexpr std::string_view kJournalSuffix = "-journal";
 
-/// "<path>: <doing>: <the system's sentence for `error`>", with a remedy for a full disk.
+/// "<path>: <doing>: <the system's sentence for `error`>", with a remedy for a full disk and for a
+/// name that is too long.
 engine::Error io_error(const std::string& path, std::string_view doing, int error);
 
 /// Identifies a file independently of its name, which can be removed, moved or reused.

@@ -181,6 +181,10 @@ class SessionWriter {
   /// Closes and removes a recording that nothing was recorded in; another one stays as it is.
   /// Whether it was removed.
   bool discard_if_empty();
+  /// After close(), even if that failed.
+  bool closed() const;
+  /// Of what is in the file.
+  const Records<CountOf>& counts() const;
   /// Where the recording is now.
   const std::string& path() const;
   /// A notice for the user that the file has moved; empty if there is none, returned once.

@@ -249,7 +249,7 @@ engine::Status SessionWriter::move_to(const std::string& path) {
 }
 
 engine::Status SessionWriter::close() {
-  if (state_->file->database() == nullptr) return {};
+  if (closed()) return {};
   const engine::Status status = keep_in_place();
   LiveRecording& kept = *state_->file;  // keep_in_place() may have replaced it
   if (!status.ok()) {
@@ -279,6 +279,8 @@ bool SessionWriter::discard_if_empty() {
   return true;
 }
 
+bool SessionWriter::closed() const { return state_->file->database() == nullptr; }
+const Records<CountOf>& SessionWriter::counts() const { return state_->counts; }
 const std::string& SessionWriter::path() const { return state_->file->path(); }
 std::string SessionWriter::take_notice() { return std::exchange(state_->notice, {}); }
 

@@ -159,6 +159,28 @@ def test_text_that_is_no_number_in_range_is_refused(open_window):
     window.wait("no refusal", lambda m: all(c["id"] != "refused.shape.tokens" for c in m["controls"]))
 
 
+def test_a_number_with_a_fraction_is_shown_as_typed(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    window.type_number("engine.median_within", "50")
+    for typed, shown in (("2.5", "2.5"), ("0.25", "0.25")):
+        window.type_number("engine.time_limit", typed)
+        window.wait(f"a limit of {shown} s", lambda m: any(
+            c["id"] == "engine.time_limit" and c["kind"] == "drag" and c["value"] == shown for c in m["controls"]))
+    # Another number is chosen by hand: the fraction must still be there.
+    window.type_number("shape.tokens", "512")
+    window.wait_for_result()
+    assert window.control("engine.time_limit")["value"] == "0.25"
+    window.type_number("engine.time_limit", "0.05")
+    window.wait("the limit of the limit", lambda m: any(
+        c["id"] == "refused.engine.time_limit" and "must be between 0.1 and 3600" in c["value"] for c in m["controls"]))
+    window.type_number("engine.time_limit", "2.5")
+    time.sleep(0.7)  # not the second press of a double click
+    window.drag("engine.time_limit", 30)
+    dragged = float(window.control("engine.time_limit")["value"])
+    assert 2.5 < dragged < 4 and round(10 * dragged, 6) == round(10 * dragged)
+
+
 def test_a_refusal_outlives_tab_and_arrows_do_not_step_it(open_window):
     window = open_window("--worker-backend", "cpu")
     window.wait_for_result()

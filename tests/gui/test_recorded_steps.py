@@ -116,3 +116,33 @@ def test_another_layer_and_a_wrong_choice_are_said(window, tmp_path):
     window.wait("the other layer", lambda m: "choose 0" not in m["state"]["last_error"])
     give_path(window, "routing.path", tmp_path / "none.npy")
     window.wait("no such file", lambda m: "none.npy" in m["state"]["last_error"])
+
+
+def test_a_file_that_fits_two_readings_is_asked_about(open_window, tmp_path):
+    """[4, 768, 2]: 4 layers of 768 tokens (Megatron), or 768 layers of 4 tokens (vLLM)."""
+    rng = np.random.default_rng(7)
+    ids = np.stack([rng.permutation(EXPERTS)[:2] for _ in range(4 * 768)]).reshape(4, 768, 2).astype(np.int32)
+    ids[0, 0, 1] = -1  # a dropped choice: these are no counts
+    path = tmp_path / "routing.npy"  # a name that says nothing
+    np.save(path, ids)
+    window = open_window(str(path), width=1500, height=1100)
+    asked = window.wait("the question", lambda m: any(c["id"] == "routing.question" for c in m["controls"]))
+    assert "can be read in 2 ways" in value(window, "routing.question")
+    buttons = {c["id"]: c for c in asked["controls"] if c["id"].startswith("routing.read_as.")}
+    assert set(buttons) == {"routing.read_as.vllm", "routing.read_as.megatron"}
+    assert "768 layers" in buttons["routing.read_as.vllm"]["label"]
+    assert "4 layers" in buttons["routing.read_as.megatron"]["label"]
+    # The words are the choice: they must be legible in the rail.
+    for button in buttons.values():
+        x0, y0, x1, y1 = button["rect"]
+        assert button["visible"] and x1 - x0 > 250
+    # Nothing is run before the file's meaning is known.
+    assert window.state()["shown_run_id"] == 0
+    window.click("routing.read_as.megatron")
+    window.wait_for_result()
+    assert window.control("routing.question") is None
+    said = value(window, "routing.recording")
+    assert said.startswith("Megatron RouterReplay, int32 [4, 768, 2]: 1 of 1 step"), said
+    assert "; 4 layers; 1 choice without an expert" in said
+    assert value(window, "shape.experts") == str(EXPERTS) and value(window, "shape.tokens") == str(2 * 768 - 1)
+    assert value(window, "routing.numbers") == "Experts by layer"

@@ -94,8 +94,11 @@ def test_corrupt_settings_are_not_used(open_window, program, tmp_path):
     (config / "settings.json").write_text("{ not json")
     from window_driver import Window
     with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
-        again.wait("notice", lambda m: any("settings" in c["value"] for c in m["controls"]
-                                           if c["id"].startswith("notice")))
+        again.wait("notice", lambda m: any("kept as" in c["value"] and "settings.json.unreadable" in c["value"]
+                                           for c in m["controls"] if c["id"].startswith("notice")))
+        again.close_politely()
+    assert (config / "settings.json.unreadable").read_text() == "{ not json"
+    assert sorted(path.name for path in config.iterdir()) == ["settings.json", "settings.json.unreadable"]
 
 
 @pytest.mark.parametrize("width,height,scale", [(1280, 800, 1.0), (2560, 1440, 1.5)])

@@ -7,13 +7,16 @@ import csv
 import json
 import os
 import shlex
+import signal
 import sqlite3
+import subprocess
 import unittest
 
 import numpy as np
 
 from command_line import CPU, PROGRAM, SMALL, CommandLine, call
 
+ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../assets")
 
 class Run(CommandLine):
     def test_json_states_request_and_result(self):
@@ -168,9 +171,41 @@ class Run(CommandLine):
         self.assertIn("can be read in 2 ways", said)
         commands = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("expertscope run")]
         self.assertEqual([command[-2:] for command in commands], [["--numbers", "vllm"], ["--numbers", "megatron"]])
+        # One that was typed is replaced: no option is taken twice.
+        for typed in (["--routing.numbers=detect"], ["--numbers", "detect"]):
+            said = self.refused(1, *run[:3], *typed, *run[3:])
+            again = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("expertscope run")]
+            self.assertEqual([sum("umbers" in word for word in command) for command in again], [1, 1])
+            for command, layers in zip(again, (768, 4)):
+                out = json.loads(self.ok(*command[1:], "--json"))
+                self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
         for command, layers in zip(commands, (768, 4)):
             out = json.loads(self.ok(*command[1:], "--json"))
             self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
+
+    def test_a_path_that_is_too_long_is_refused_with_its_length_the_limits_and_the_way_out(self):
+        shipped = os.path.join(ASSETS, "sessions", "h200_layer.session")
+        for length in (5000, 300):
+            words = f"it has {length} bytes (at most 4095) and its longest name {length} (at most 255)"
+            name = "a" * (length - 4) + ".npy"
+            for arguments in (("open", name), ("export", name, "--csv", self.path("tables")),
+                              ("export", shipped, "--csv", name), ("export", shipped, "--html", name),
+                              ("export", shipped, "--chrome", name), ("run", "--request", name),
+                              ("run", "--requests", name), ("run", "--recorded-routing", name),
+                              ("run", "--routing.distribution", "file", "--routing.path", name),
+                              ("run", "--activations.file.path", name), ("run", "--record", name),
+                              ("run", "--core-dump", name), ("run", "--worker", name),
+                              ("sweep", "--record", name), ("quantize", "--input", name, "--dump", self.path("out")),
+                              ("doctor", "--snapshot", name), ("doctor", "--report", name),
+                              ("doctor", "--record", name), ("bench", "--suite", "quantize", "--out", name)):
+                with self.subTest(arguments=[one[:30] for one in arguments], length=length):
+                    done = call(*arguments, env={"DISPLAY": ""})
+                    self.assertNotEqual(done.returncode, 0, done.stdout)
+                    # A request takes no longer one, whichever machine would open it.
+                    checked = length == 5000 and arguments[1].startswith(("--routing", "--activations"))
+                    self.assertIn("has 5000 bytes; a name or a path has at most 4096" if checked else words, done.stderr)
+                    self.assertIn("choose a shorter name", done.stderr)
+                    self.assertLess(len(done.stderr), 1000)
 
     def test_a_refused_run_leaves_no_recording(self):
         session = self.path("refused.session")
@@ -179,6 +214,35 @@ class Run(CommandLine):
                         ["--routing.distribution", "file", "--routing.path", self.path("none.json")]):
             self.refused(1, "run", *CPU, *SMALL, *refused, "--record", session)
             self.assertEqual([name for name in os.listdir(os.path.dirname(session)) if "refused" in name], [])
+
+    def test_a_log_that_fails_midway_says_what_is_in_which_recording(self):
+        requests = [{"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, "launch": {"iterations": count}}
+                    for count in (2, 2, 100_000)]
+        with open(self.path("log.jsonl"), "w") as log:
+            log.writelines(json.dumps(request) + "\n" for request in requests)
+        with open(self.path("worker"), "w") as script:
+            worker = os.path.join(os.path.dirname(PROGRAM), "expertscope-worker")
+            script.write(f'#!/bin/sh\necho $$ > "{self.path("pid")}"\nexec "{worker}" "$@"\n')
+        os.chmod(self.path("worker"), 0o700)
+        for moved in (False, True):
+            session = self.path(f"moved-{moved}.session")
+            process = subprocess.Popen(
+                [PROGRAM, "run", *CPU, "--worker", self.path("worker"), "--requests", self.path("log.jsonl"), "--json",
+                 "--record", session], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with process:
+                for _ in range(2):
+                    self.assertTrue(process.stdout.readline())
+                if moved:
+                    os.rename(session, self.path("elsewhere.session"))
+                with open(self.path("pid")) as file:
+                    os.kill(int(file.read()), signal.SIGKILL)
+                _, said = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, said)
+            self.assertIn("the worker is lost", said)
+            kept = self.path("moved-True-2.session") if moved else session
+            self.assertTrue(said.endswith(f"expertscope: recorded before that: 2 runs in {kept}\n"), said)
+            self.assertEqual("The whole recording is now in" in said, moved, said)
+            self.ok("export", kept, "--csv", self.path(f"tables-{moved}"))
 
     def test_people_get_a_summary(self):
         out = self.ok("run", *CPU, *SMALL, "--recipe", "nvfp4", "--passes", "forward-backward")

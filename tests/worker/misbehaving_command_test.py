@@ -113,6 +113,27 @@ class Waiting(Misbehaving):
         time.sleep(4)
         self.assertIsNone(process.poll())
 
+    def test_a_long_command_says_in_a_log_what_it_does(self):
+        with open(self.path("log.jsonl"), "w", encoding="utf-8") as log:
+            log.write('{"launch": {"iterations": 2}}\n' * 40)
+        commands = (["run", *self.worker("moving"), *SMALL],
+                    ["run", *self.worker("slow-answer"), "--requests", self.path("log.jsonl"), "--json"])
+        processes = [subprocess.Popen([PROGRAM, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                     for command in commands]
+        for process in processes:
+            self.addCleanup(process.stderr.close)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            os.set_blocking(process.stderr.fileno(), False)
+        said = []
+        time.sleep(12.5)  # a line every 10 s, however many runs there are
+        for process in processes:
+            said.append((process.stderr.read() or b"").decode())
+            self.assertEqual(len(said[-1].splitlines()), 1, said)
+            self.assertNotIn("\x1b", said[-1])
+        self.assertRegex(said[0], r"^expertscope: 1[0-2] s: .+, iteration \d+ of \d+ \(\d+ %\)\n$")
+        self.assertRegex(said[1], r"^expertscope: 1[0-2] s: .+ \(\d+ %\)\n$")
+
     def test_a_timeout_is_a_number_of_seconds(self):
         self.assertIn("--timeout", self.refused(1, "run", "--timeout", "-1"))
 

@@ -213,6 +213,32 @@ double typed_or(double value, const Field& field, const char* label, Gesture& ge
   return typed.value_or(value);
 }
 
+struct LinearScale {
+  double value, low, high, reset;
+  bool whole;  // else a drag goes in tenths
+};
+
+/// The value after this frame's typing, steps and drag.
+double changed_linearly(const Field& field, DragState& state, const char* label,
+                        const LinearScale& scale) {
+  Gesture gesture = number_field(field, state);
+  double next = gesture.reset ? scale.reset : scale.value;
+  next = typed_or(next, field, label, gesture, scale.low, scale.high, scale.whole);
+  next += gesture.steps;
+  if (gesture.dragged_pixels != 0) {
+    const double per_unit = scale.whole ? 1 : 10;
+    // One percent of the value per pixel, at least a tenth of a step: 8 and 16384 both feel right.
+    const double per_pixel = std::max(0.1, std::abs(next * per_unit) * 0.01);
+    float& remainder = state.remainder();
+    const double moved =
+        static_cast<double>(remainder) + static_cast<double>(gesture.dragged_pixels) * per_pixel;
+    const double steps = std::trunc(moved);
+    remainder = static_cast<float>(moved - steps);
+    if (steps != 0) next = std::round(next * per_unit + steps) / per_unit;
+  }
+  return std::clamp(next, scale.low, scale.high);
+}
+
 }  // namespace
 
 std::string refusal_of(const PanelContext& context, const char* id) {
@@ -233,27 +259,34 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
                     .shown = std::to_string(value),
                     .enabled = row.enabled(),
                     .is_reset_value = value == reset};
-  Gesture gesture = number_field(field, state);
-  const auto low = static_cast<double>(minimum);
-  const auto high = static_cast<double>(maximum);
-  double next = static_cast<double>(value);
-  if (gesture.reset) next = static_cast<double>(reset);
-  next = typed_or(next, field, label, gesture, low, high, true);
-  next += gesture.steps;
-  if (gesture.dragged_pixels != 0) {
-    // One percent of the value per pixel, at least a tenth of a step: 8 and 16384 both feel right.
-    const double per_pixel = std::max(0.1, std::abs(next) * 0.01);
-    float& remainder = state.remainder();
-    const double moved =
-        static_cast<double>(remainder) + static_cast<double>(gesture.dragged_pixels) * per_pixel;
-    const double whole = std::trunc(moved);
-    remainder = static_cast<float>(moved - whole);
-    next += whole;
-  }
-  next = std::clamp(next, low, high);
+  const LinearScale scale{.value = static_cast<double>(value),
+                          .low = static_cast<double>(minimum),
+                          .high = static_cast<double>(maximum),
+                          .reset = static_cast<double>(reset),
+                          .whole = true};
+  const double next = changed_linearly(field, state, label, scale);
   const std::int64_t before = value;
-  value = static_cast<std::int64_t>(next);
+  // A large seed is not the double that stands for it here.
+  if (next != scale.value) value = static_cast<std::int64_t>(next);
   row.set_value(std::to_string(value));
+  return value != before;
+}
+
+bool drag_real(const PanelContext& context, const char* id, const char* label, double& value,
+               double minimum, double maximum, double reset, const Options& options) {
+  Row row(context, id, label, "drag", options, true);
+  DragState state = drag_state(row);
+  const Field field{.context = context,
+                    .row = row,
+                    .id = ImGui::GetID(row.item_id().c_str()),
+                    .shown = fmt::format("{:.6g}", value),
+                    .enabled = row.enabled(),
+                    .is_reset_value = value == reset};
+  const double before = value;
+  value = changed_linearly(
+      field, state, label,
+      {.value = value, .low = minimum, .high = maximum, .reset = reset, .whole = false});
+  row.set_value(fmt::format("{:.6g}", value));
   return value != before;
 }
 

@@ -67,6 +67,9 @@ bool filtered_combo(const PanelContext&, const char* id, const char* label, int&
 /// refused, see refusal_of(). Double click resets to `reset`.
 bool drag_int(const PanelContext&, const char* id, const char* label, std::int64_t& value,
               std::int64_t minimum, std::int64_t maximum, std::int64_t reset, const Options& = {});
+/// The same for a number with a fraction; a drag goes in tenths.
+bool drag_real(const PanelContext&, const char* id, const char* label, double& value,
+               double minimum, double maximum, double reset, const Options& = {});
 /// Why the text last typed into this field was not taken; empty if it was, or has been replaced.
 std::string refusal_of(const PanelContext&, const char* id);
 /// Logarithmic drag over (0, maximum] with 0 reachable. Typing and reset as for drag_int.

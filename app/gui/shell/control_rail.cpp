@@ -420,9 +420,19 @@ void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest&
 
 void ControlRail::draw_number(const RequestControl& control, engine::RunRequest& request) {
   const ControlRange range = control_range(control);
+  const controls::Options options = options_of(control, request);
+  if (is_real(control)) {
+    double value = control_value(control, request);
+    if (controls::drag_real(*context_, control.id, control.label, value, range.low, range.high,
+                            range.reset, options)) {
+      set_control_value(control, request, value);
+    }
+    return;
+  }
   std::int64_t value = control_number(control, request);
-  if (controls::drag_int(*context_, control.id, control.label, value, range.low, range.high,
-                         range.reset, options_of(control, request))) {
+  if (controls::drag_int(
+          *context_, control.id, control.label, value, static_cast<std::int64_t>(range.low),
+          static_cast<std::int64_t>(range.high), static_cast<std::int64_t>(range.reset), options)) {
     set_control_value(control, request, value);
   }
 }

@@ -11,6 +11,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/path_text.h"
 
 namespace app {
 namespace {
@@ -93,7 +94,7 @@ FolderListing list_folder(const std::string& folder, const std::vector<std::stri
     }
     listing.entries.push_back(std::move(entry));
   }
-  if (error) listing.error = error.message();
+  if (error) listing.error = engine::path_error_text(folder, error.value());
   std::sort(listing.entries.begin(), listing.entries.end(),
             [](const FolderEntry& a, const FolderEntry& b) {
               return a.folder != b.folder ? a.folder : a.name < b.name;

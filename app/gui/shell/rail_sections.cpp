@@ -283,10 +283,14 @@ void ControlRail::draw_readings(engine::RunRequest& request) {
   controls::record(*context_, "routing.question", "how the routing file is to be read", "text",
                    text, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   for (const engine::RoutingReading& one : routing_.readings) {
-    row_label("");
-    if (controls::button(*context_,
-                         fmt::format("routing.read_as.{}", engine::name_of(one.numbers)).c_str(),
-                         one.words.c_str(), {.width = -1})) {
+    // All of the rail's width: the words are the choice.
+    if (controls::button(
+            *context_, fmt::format("routing.read_as.{}", engine::name_of(one.numbers)).c_str(),
+            one.words.c_str(),
+            {.tooltip = fmt::format(
+                 "{}: {}", choice_label("routing.numbers", static_cast<std::int64_t>(one.numbers)),
+                 one.words),
+             .width = -1})) {
       request.routing.numbers = one.numbers;
       routing_.chosen = request.routing;
       routing_.chosen->alignment = 1;  // as asked
@@ -304,6 +308,7 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
   RequestControl iterations = request_control("engine.iterations");
   iterations.label = request.launch.kind == engine::LaunchKind::Eager ? "Steps" : "Replays";
   draw_control(iterations, request);
+  draw_controls("engine.median_within", "engine.time_limit", request);
   if (request.launch.kind == engine::LaunchKind::GraphReplay) {
     draw_controls("engine.deadline_factor", "engine.deadline_factor", request);
   }

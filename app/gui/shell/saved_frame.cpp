@@ -87,15 +87,16 @@ std::string write_control_map(const std::string& path, const ControlMap& map,
         {"request_error", facts.request_error},
         {"last_error", facts.last_error}}},
       {"controls", std::move(controls)}};
+  // Not a ReplacedFile: a flush to the disk would delay every frame.
   const std::string beside = path + ".part";
-  {
-    std::ofstream file(beside, std::ios::trunc);
-    file << document.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
-    if (!file.flush()) return "the control map could not be written to " + beside;
-  }
+  std::ofstream file(beside, std::ios::trunc);
+  file << document.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+  file.close();
   std::error_code error;
-  std::filesystem::rename(beside, path, error);
-  return error ? "the control map could not be written to " + path : "";
+  if (file) std::filesystem::rename(beside, path, error);
+  if (file && !error) return "";
+  std::filesystem::remove(beside, error);
+  return "the control map could not be written to " + path;
 }
 
 std::string write_screenshot(const std::string& path, int width, int height) {

@@ -1,17 +1,17 @@
 // Values from the file are clamped: a settings file must not be able to make the window unusable.
 #include "app/gui/shell/settings.h"
 
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "profiling/export/replaced_file.h"
 
 namespace app {
 namespace {
@@ -90,6 +90,20 @@ LoadedSettings load_settings(const std::string& path) {
   }
 }
 
+std::string set_aside_unreadable(const std::string& path) {
+  const std::string name = path + ".unreadable";
+  std::string free = name;
+  std::error_code error;
+  // An earlier one may be the better copy.
+  for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(free, error)); ++i) {
+    free = fmt::format("{}-{}", name, i);
+  }
+  std::filesystem::rename(path, free, error);
+  return error ? fmt::format("It could not be renamed to {} ({}), so it will be replaced", free,
+                             error.message())
+               : "The file was kept as " + free;
+}
+
 std::string save_settings(const std::string& path, const Settings& settings) {
   json document = {{"width", settings.width},
                    {"height", settings.height},
@@ -107,16 +121,14 @@ std::string save_settings(const std::string& path, const Settings& settings) {
                    {"view", settings.view}};
   const engine::Result<json> request = engine::parse_json(settings.request);
   if (!settings.request.empty() && request.ok()) document["request"] = request.value();
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::string beside = path + "." + std::to_string(getpid());
-  {
-    std::ofstream file(beside, std::ios::trunc);
-    file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-    if (!file.flush()) return "settings could not be written to " + beside;
-  }
-  std::filesystem::rename(beside, path, error);
-  return error ? "settings could not be written to " + path + ": " + error.message() : "";
+  std::error_code ignored;  // create() says why it cannot write there
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const auto written = [&]() -> engine::Status {
+    ENGINE_ASSIGN(profiling::ReplacedFile file, profiling::ReplacedFile::create(path));
+    file.write(document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    return file.commit();
+  }();
+  return written.ok() ? "" : "settings could not be saved: " + written.error().message;
 }
 
 }  // namespace app

@@ -40,8 +40,10 @@ struct LoadedSettings {
 };
 /// A broken file is reported and not used.
 LoadedSettings load_settings(const std::string& path);
-/// Written to another file and renamed, so that a crash leaves the old or the new one. Empty =
-/// done.
+/// Renames a file that load_settings() had a problem with, so that saving does not replace what may
+/// be repaired by hand. Returns a sentence that says where it is.
+std::string set_aside_unreadable(const std::string& path);
+/// Completely or not at all: a crash or a full disk leaves the old file. Empty = done.
 std::string save_settings(const std::string& path, const Settings& settings);
 
 }  // namespace app

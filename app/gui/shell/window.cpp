@@ -391,6 +391,7 @@ int run_window(const WindowOptions& options) {
   }
   const std::string path = settings_path();
   LoadedSettings loaded = load_settings(path);
+  if (!loaded.problem.empty()) loaded.problem += ". " + set_aside_unreadable(path);
   Input input;
   const Surface surface(options, loaded.settings, input);
   if (surface.window() == nullptr) {

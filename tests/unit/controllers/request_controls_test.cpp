@@ -60,7 +60,7 @@ TEST(RequestControls, ARefusalNamesTheFieldOfItsControl) {
   EXPECT_EQ(engine::validate(request).error().field, request_control("shape.n").field);
   request = {};
   const RequestControl& layers = request_control("engine.layers");
-  set_control_value(layers, request, control_range(layers).high + 1);
+  set_control_value(layers, request, static_cast<std::int64_t>(control_range(layers).high) + 1);
   EXPECT_EQ(engine::validate(request).error().field, layers.field) << "one past the limit";
 }
 
@@ -76,6 +76,9 @@ TEST(RequestControls, RangesFollowTheLimits) {
   EXPECT_EQ(range("engine.deadline_factor").low, 0);
   EXPECT_EQ(range("engine.deadline_factor").reset, 20);
   EXPECT_EQ(range("input.seed").high, 9'999'999);
+  EXPECT_EQ(range("engine.time_limit").low, 0.1);
+  EXPECT_TRUE(is_real(request_control("engine.time_limit")));
+  EXPECT_FALSE(is_real(request_control("engine.iterations")));
 }
 
 /// Two runs that a control tells apart must not carry one name.
@@ -93,11 +96,11 @@ TEST(RequestControls, TheSummaryNamesEveryChangeThatHasAnEffect) {
     int changes = 0;
     for (const RequestControl& control : request_controls()) {
       RunRequest changed = from;
-      const ControlRange range = control_range(control);
+      const auto high = static_cast<std::int64_t>(control_range(control).high);
       if (control.options.choices.empty()) {
         const std::int64_t now = control_number(control, from);
         const bool is_switch = control.kind == ControlKind::Switch;
-        set_control_value(control, changed, is_switch ? 1 - now : now == range.high ? 3 : now + 1);
+        set_control_value(control, changed, is_switch ? 1 - now : now == high ? 3 : now + 1);
       } else {
         const int other = chosen_index(control, from) == 0 ? 1 : 0;
         set_control_value(control, changed,

@@ -1,0 +1,73 @@
+// The file of settings: a failed save leaves nothing behind, an unreadable file is never lost.
+#include "app/gui/shell/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+namespace app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class SettingsFile : public ::testing::Test {
+ protected:
+  SettingsFile() : folder_((fs::temp_directory_path() / "settings-XXXXXX").string()) {
+    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+  }
+  ~SettingsFile() override { fs::remove_all(folder_); }
+
+  std::string path() const { return folder_ + "/settings.json"; }
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const fs::directory_entry& one : fs::directory_iterator(folder_)) {
+      names.insert(one.path().filename().string());
+    }
+    return names;
+  }
+  void write(const std::string& text) const { std::ofstream(path()) << text; }
+  static std::string text_of(const std::string& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(SettingsFile, ComesBackAsSavedAndAlone) {
+  Settings settings;
+  settings.width = 1000;
+  ASSERT_EQ(save_settings(path(), settings), "");
+  EXPECT_EQ(load_settings(path()).settings, settings);
+  EXPECT_EQ(names(), std::set<std::string>{"settings.json"});
+}
+
+TEST_F(SettingsFile, AFailedSaveLeavesNothingBehind) {
+  fs::create_directory(path());  // cannot be replaced by a file
+  EXPECT_THAT(save_settings(path(), {}), HasSubstr(path()));
+  EXPECT_EQ(names(), std::set<std::string>{"settings.json"});
+}
+
+TEST_F(SettingsFile, AnUnreadableOneIsKeptAndSoIsTheOneBefore) {
+  for (const char* text : {"{ not json", R"({"recent": 3})"}) {
+    write(text);
+    ASSERT_NE(load_settings(path()).problem, "");
+    EXPECT_THAT(set_aside_unreadable(path()), HasSubstr("kept as " + path() + ".unreadable"));
+    ASSERT_EQ(save_settings(path(), {}), "");
+  }
+  EXPECT_EQ(names(), (std::set<std::string>{"settings.json", "settings.json.unreadable",
+                                            "settings.json.unreadable-2"}));
+  EXPECT_EQ(text_of(path() + ".unreadable"), "{ not json");
+  EXPECT_EQ(text_of(path() + ".unreadable-2"), R"({"recent": 3})");
+}
+
+}  // namespace
+}  // namespace app
