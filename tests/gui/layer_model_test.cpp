@@ -118,7 +118,8 @@ TEST(LayerModel, PermutationsHaveTheirOwnKernelsWithBytes) {
                               Expected{"unpermute", 5, (32 + 96) * row + 2 * number},
                               Expected{"permute_backward", 7, (32 + 2 * 96) * row + 3 * number},
                               Expected{"unpermute_backward", 9, (32 + 96) * row + number}}) {
-    const auto box = std::ranges::find(model.kernels(), one.id, &app::LayerKernelBox::id);
+    const auto box =
+        std::ranges::find(model.kernels(), std::string_view(one.id), &app::LayerKernelBox::id);
     ASSERT_NE(box, model.kernels().end()) << one.id;
     ASSERT_EQ(box->times.size(), 1U) << one.id;
     EXPECT_DOUBLE_EQ(box->times[0].of.time.median, one.time) << one.id;
