@@ -7,6 +7,7 @@ import collections
 import csv
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -118,6 +119,22 @@ class Exported(unittest.TestCase):
             with open(os.path.join(folder, name), newline="") as file:
                 tables[name.removesuffix(".csv")] = list(csv.DictReader(file))
         return tables
+
+    def test_a_recording_that_may_be_incomplete_says_so(self):
+        session = os.path.join(tempfile.mkdtemp(dir=self.folder.name), "unclosed.session")
+        shutil.copyfile(os.path.join(ASSETS, "sessions", "h200_layer.session"), session)
+        with open(session, "r+b") as file:
+            file.seek(18)
+            file.write(b"\2\2")  # as SQLite marks a file that has a log
+        for words, links in (("its log unclosed.session-wal is missing", 1), ("it has 2 names (hard links)", 2)):
+            if links == 2:
+                os.link(session, session + ".backup")
+            folder = os.path.join(tempfile.mkdtemp(dir=self.folder.name), "csv")
+            done = subprocess.run([PROGRAM, "export", session, "--csv", folder], capture_output=True, text=True,
+                                  timeout=200)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("may be incomplete", done.stderr)
+            self.assertIn(words, done.stderr)
 
     def test_trace_keeps_the_schema_and_the_sessions_counts(self):
         for session in self.sessions:
