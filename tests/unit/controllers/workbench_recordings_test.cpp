@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,24 @@ TEST_F(WorkbenchTest, RunsAreShownRecordedAndReadAgain) {
   EXPECT_THAT(remembered_.recent, Contains(path));
   workbench_->act(Action::BackToLive);
   EXPECT_FALSE(state().from_file());
+}
+
+TEST_F(WorkbenchTest, ARecordingThatMayBeIncompleteSaysSo) {
+  open("good");
+  workbench_->act(Action::ToggleRecording);
+  const std::string path = workbench_->files.recording_path();
+  ASSERT_TRUE(run_and_wait());
+  workbench_->act(Action::ToggleRecording);
+  ASSERT_TRUE(wait_for_notice("1 run recorded in " + path));
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(18);
+    file.write("\2\2", 2);  // as SQLite marks a file that has a log
+  }
+  workbench_->open_file(path);
+  EXPECT_TRUE(
+      wait_for_notice(fs::path(path).filename().string() + " may be incomplete. It was not"));
+  EXPECT_TRUE(state().from_file()) << "what is there can be looked at";
 }
 
 /// Two live runs, the second of them recorded and on screen as a recorded one; the user's request
