@@ -19,15 +19,16 @@ inline std::string hostile_text(std::size_t bytes) {
 }
 
 /// Sets every text of the message and of its submessages. Absent fields are not added, so that the
-/// meaning of the message stays the same. Texts of a request are cut to the longest name that is
-/// let in: a longer one is refused, and then nothing of the message is displayed.
+/// meaning of the message stays the same. Texts of a request are cut to what is let in as a name,
+/// with room for control characters, which become longer when they are made visible: a longer one
+/// is refused, and then nothing of the message is displayed.
 inline void make_hostile(google::protobuf::Message& message, const std::string& long_text,
                          const std::string& but_not) {
   using google::protobuf::FieldDescriptor;
   const auto& access = *message.GetReflection();
   const auto& type = *message.GetDescriptor();
   const std::string text =
-      type.name() == "RunRequest" ? long_text.substr(0, engine::kMaxNameBytes) : long_text;
+      type.name() == "RunRequest" ? long_text.substr(0, engine::kMaxNameBytes / 2) : long_text;
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (field.type() == FieldDescriptor::TYPE_STRING && field.name() != but_not) {
