@@ -44,7 +44,7 @@ sqlite3_io_methods file_methods() {
     *bytes = file_of(file).size();
     return SQLITE_OK;
   };
-  // There is one connection. WriteLock keeps other programs out.
+  // There is one connection. lock_for_writing() keeps other programs out.
   methods.xLock = [](sqlite3_file*, int) { return SQLITE_OK; };
   methods.xUnlock = [](sqlite3_file*, int) { return SQLITE_OK; };
   methods.xCheckReservedLock = [](sqlite3_file*, int* reserved) {

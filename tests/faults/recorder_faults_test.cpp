@@ -27,6 +27,7 @@
 
 #include "app/controllers/recorder.h"
 #include "app/protocol/descriptor.h"
+#include "profiling/session/recording_file.h"
 #include "profiling/session/session_file.h"
 #include "tests/unit/session/sample_recording.h"
 
@@ -229,6 +230,22 @@ TEST_F(RecorderFaults, WhatADeadProgramLeftIsRemovedLater) {
   EXPECT_FALSE(fs::exists(old_one));
   EXPECT_TRUE(fs::exists(young)) << "another machine may be creating it";
   EXPECT_TRUE(fs::exists(living));
+}
+
+/// Where the file system has no files without names, as NFS.
+TEST_F(RecorderFaults, AFileWithAHiddenNameGetsItsOwnOrIsRemoved) {
+  {
+    auto unpublished = UnpublishedFile::create(path_, UnpublishedFile::Naming::Hidden);
+    ASSERT_TRUE(unpublished.ok()) << unpublished.error().message;
+    EXPECT_FALSE(fs::exists(path_));
+    EXPECT_THAT(files_in(folder_.file("")), testing::ElementsAre(HasSubstr(".unpublished")));
+    ASSERT_TRUE(unpublished.value().publish().ok());
+    EXPECT_THAT(files_in(folder_.file("")), testing::ElementsAre("a.session"));
+    auto second = UnpublishedFile::create(path_, UnpublishedFile::Naming::Hidden);
+    ASSERT_TRUE(second.ok());
+    EXPECT_THAT(second.value().publish().error().message, HasSubstr("exists already"));
+  }
+  EXPECT_THAT(files_in(folder_.file("")), testing::ElementsAre("a.session"));
 }
 
 // --- reading ------------------------------------------------------------------------------------
