@@ -32,8 +32,8 @@ void ExpertLayerConfig::connect() {
   up.fed_gradients = true;
   down.fed_activations = true;
   down.late_activations = recompute;
-  up.symbols = kUpSymbols;
-  down.symbols = kDownSymbols;
+  up.symbols = symbols_of(StepKind::ExpertLayer, Projection::Up);
+  down.symbols = symbols_of(StepKind::ExpertLayer, Projection::Down);
   up.tag_stride = 2;
   down.tag_stride = 2;
   down.tag_first = 1;

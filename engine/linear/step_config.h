@@ -40,7 +40,7 @@ struct StepConfig {
   bool fed_activations = false;   // every layer has its own X, made by another part of the step
   bool fed_gradients = false;     // likewise dY
   bool late_activations = false;  // X's columnwise copy is made by quantize_late()
-  LinearSymbols symbols = {};
+  LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
   // Of a step whose passes are captured as graphs of their own (engine/layer/micro_batches.h):
   bool captured_apart = false;     // each pass begins with a head of its own
   bool pooled_workspaces = false;  // workspaces may be memory of the graphs' pool

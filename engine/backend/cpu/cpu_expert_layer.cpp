@@ -46,7 +46,7 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
            .outputs = outputs(Projection::Up),
            .activations = token_activations(),
            .gradients = fed_gradients(),
-           .symbols = kUpSymbols,
+           .symbols = symbols_of(StepKind::ExpertLayer, Projection::Up),
            .tag_stride = 2,
            .progress = &setup.progress}),
       down_({.request = down_request_,
@@ -58,7 +58,7 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .activations = fed_activations(),
              .gradients = token_gradients(),
              .late_activations = setup.request.expert_layer.recompute_activation,
-             .symbols = kDownSymbols,
+             .symbols = symbols_of(StepKind::ExpertLayer, Projection::Down),
              .tag_stride = 2,
              .tag_first = 1,
              .progress = &setup.progress}) {}

@@ -52,7 +52,7 @@ class CpuStep final : public HostStep {
     std::vector<FedOperand> gradients = {};
     /// The columnwise copy of X is made by quantize_late(), not by forward().
     bool late_activations = false;
-    LinearSymbols symbols = {};
+    LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
     /// WorkTag::layer is layer * tag_stride + tag_first.
     int tag_stride = 1;
     int tag_first = 0;
