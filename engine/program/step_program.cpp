@@ -273,13 +273,17 @@ class ProgramBuilder {
   void linear_backward() {
     const PlannedProjection& linear = projections_.front();
     const bool delayed = request_.linear.delayed_wgrad;
-    for (int layer = 0; layer < request_.layers; ++layer) {
+    // The layers are independent of each other. The host takes the last one first, as a network
+    // would; a device's random numbers and workspaces follow from the order it always had.
+    const auto nth = [this](int i) { return device_ ? i : request_.layers - 1 - i; };
+    for (int i = 0; i < request_.layers; ++i) {
+      const int layer = nth(i);
       quantize_gradients(linear, layer);
       product(linear, OperationKind::Dgrad, layer);
       if (!delayed) product(linear, OperationKind::Wgrad, layer);
     }
-    for (int layer = 0; delayed && layer < request_.layers; ++layer) {
-      product(linear, OperationKind::Wgrad, layer);
+    for (int i = 0; delayed && i < request_.layers; ++i) {
+      product(linear, OperationKind::Wgrad, nth(i));
     }
   }
 

@@ -146,7 +146,7 @@ class Statistics {
     return tensor != LayerTensor::Y || layer_.runs_forward();
   }
 
-  CpuStep& projection(Projection which) const {
+  CpuProjection& projection(Projection which) const {
     return which == Projection::Up ? layer_.up() : layer_.down();
   }
   OperandStage& rowwise(LayerTensor tensor) const {
