@@ -86,4 +86,19 @@ struct StepConfig {
   std::int64_t wgrad_bytes() const { return element_bytes(wgrad_type()); }
 };
 
+/// The linear step as a request, as far as its program follows from it.
+inline RunRequest request_of(const StepConfig& config) {
+  RunRequest request;
+  request.backend = config.backend;
+  request.shape = {.preset = {},
+                   .num_experts = config.num_groups,
+                   .tokens = config.capacity_rows,
+                   .n = config.n,
+                   .k = config.k};
+  request.recipe = config.recipe;
+  request.layers = config.layers;
+  request.linear = config.linear;
+  return request;
+}
+
 }  // namespace engine
