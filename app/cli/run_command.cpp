@@ -15,6 +15,7 @@
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor.h"
+#include "app/cli/explained_step.h"
 #include "app/cli/request_options.h"
 #include "app/cli/run_summary.h"
 #include "app/cli/terminal.h"
@@ -43,6 +44,7 @@ struct RunOptions {
   bool comparison = false;
   int history_steps = 0;  // 0 = none
   bool json = false;
+  bool explain = false;
 };
 
 nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
@@ -179,6 +181,12 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
 int run(const RunOptions& options) {
   const engine::Result<std::vector<engine::RunRequest>> requests = requests_of(options);
   if (!requests.ok()) return report(requests.error());
+  if (options.explain) {
+    for (const engine::RunRequest& request : requests.value()) {
+      if (const int code = explain_step(request, options.json); code != kExitOk) return code;
+    }
+    return kExitOk;
+  }
   if (options.record.empty() && (options.comparison || options.history_steps > 0)) {
     return report({engine::ErrorCode::InvalidArgument,
                    "--with_comparison and --with_history are kept in a recording: name one with "
@@ -260,6 +268,9 @@ void add_run_command(CLI::App& program, Action& chosen) {
       ->option_text("FOLDER")
       ->check(existing_folder());
   command.add_flag("--json", options->json, "Print request and result as JSON");
+  command.add_flag("--explain", options->explain,
+                   "Run nothing: print what the step would do, operation by operation, with the "
+                   "bytes and FLOP of each");
   command
       .add_option("--requests", options->request_log,
                   "A request log, one JSON request per line (a \"caption\" is for the window's "

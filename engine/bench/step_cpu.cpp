@@ -70,7 +70,8 @@ class TimedCpuStep {
   /// The forward half of an expert layer's step.
   Result<PartTime> run_forward() {
     auto& layer = static_cast<CpuExpertLayer&>(*step_);
-    return time(BenchPart::ForwardStep, [&] { return layer.run_forward(WeightCast::Make); });
+    return time(BenchPart::ForwardStep,
+                [&] { return layer.run_pass(ProgramPass::Forward, WeightCast::Make); });
   }
   void permute_tokens(bool permutes) {
     static_cast<CpuExpertLayer&>(*step_).permute_tokens(permutes);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "engine/observe/scopes.h"
+#include "engine/program/lives.h"
+#include "engine/program/work.h"
 #include "kernels/activation/activate.h"
 
 namespace engine {
@@ -32,35 +34,71 @@ void ExpertLayerConfig::connect() {
   up.fed_gradients = true;
   down.fed_activations = true;
   down.late_activations = recompute;
-  up.symbols = kUpSymbols;
-  down.symbols = kDownSymbols;
+  up.symbols = symbols_of(StepKind::ExpertLayer, Projection::Up);
+  down.symbols = symbols_of(StepKind::ExpertLayer, Projection::Down);
   up.tag_stride = 2;
   down.tag_stride = 2;
   down.tag_first = 1;
 }
 
-ExpertLayerStep::Extents ExpertLayerStep::extents(const ExpertLayerConfig& config) {
-  // Codes are kept by the projection; without them its weight gradients read these.
-  const bool keeps_a = !config.down.quantized() && !config.recompute && config.backward();
-  const bool keeps_dh = !config.up.quantized() && config.up.linear.delayed_wgrad;
-  return {.h = config.up.capacity_rows * config.up.n,
-          .a = config.down.capacity_rows * config.down.k,
-          .a_layers = keeps_a ? config.up.layers : 1,
-          .dh_layers = keeps_dh ? config.up.layers : 1};
+RunRequest request_of(const ExpertLayerConfig& config, int in_flight) {
+  RunRequest request = request_of(config.up);
+  request.step = StepKind::ExpertLayer;
+  request.linear.passes = config.passes;
+  request.expert_layer.fused_activation = config.fused;
+  request.expert_layer.recompute_activation = config.recompute;
+  request.expert_layer.top_k = config.top_k;
+  request.expert_layer.mixed_recipes = config.down.recipe.scaling != config.up.recipe.scaling;
+  request.expert_layer.down_scaling = config.down.recipe.scaling;
+  request.launch.in_flight = in_flight;
+  if (config.up.captured_apart) request.launch.graphs = StepGraphs::ForwardAndBackward;
+  return request;
 }
 
-std::byte* ExpertLayerStep::h(int layer) const {
-  return h_.data() + layer * extents(config_).h * config_.up.operand_bytes();
+namespace {
+
+/// Elements of one layer's.
+std::int64_t elements_of(const ExpertLayerConfig& config, LayerTensor tensor) {
+  const bool wide = tensor == LayerTensor::H || tensor == LayerTensor::DH;
+  return config.up.capacity_rows * (wide ? config.up.n : config.down.k);
 }
 
-std::byte* ExpertLayerStep::a(int layer) const {
-  const Extents sizes = extents(config_);
-  return a_.data() + (sizes.a_layers > 1 ? layer : 0) * sizes.a * config_.up.operand_bytes();
+/// 0 where no operation writes it.
+std::int64_t own_bytes(const ExpertLayerConfig& config, const StepProgram& program,
+                       LayerTensor tensor) {
+  if (!makes(program, tensor)) return 0;
+  return places_of(program, tensor) * elements_of(config, tensor) * config.up.operand_bytes();
 }
 
-std::byte* ExpertLayerStep::dh(int layer) const {
-  const Extents sizes = extents(config_);
-  return dh_.data() + (sizes.dh_layers > 1 ? layer : 0) * sizes.h * config_.up.operand_bytes();
+BufferLife buffer_life(ValueLife life) {
+  switch (life) {
+    case ValueLife::Caller:
+    case ValueLife::Step:
+      break;
+    case ValueLife::Saved:
+      return BufferLife::Saved;
+    case ValueLife::Forward:
+      return BufferLife::Forward;
+    case ValueLife::Backward:
+      return BufferLife::Backward;
+  }
+  return BufferLife::Step;
+}
+
+}  // namespace
+
+Status ExpertLayerStep::make(OwnTensor& own, LayerTensor tensor, cudaStream_t stream) {
+  if (!makes(program_, tensor)) return {};
+  const std::string name(traits_of(tensor).symbol);
+  ENGINE_ASSIGN(own.memory, DeviceBuffer::allocate(own_bytes(config_, program_, tensor),
+                                                   {AllocationRole::Output, name,
+                                                    buffer_life(life_of(program_, tensor))}));
+  if (places_of(program_, tensor) > 1) {
+    own.stride_bytes = elements_of(config_, tensor) * config_.up.operand_bytes();
+  }
+  // Rows behind the last expert's are never written.
+  return check_cuda(cudaMemsetAsync(own.memory.data(), 0, own.memory.bytes(), stream),
+                    "Clearing a tensor of the layer");
 }
 
 /// From now on the projections read what the permutation makes.
@@ -86,51 +124,34 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
   std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep);
   made->config_ = config;
   ENGINE_TRY(made->take_tokens(operands, stream));
-  const Extents sizes = extents(config);
-  const std::int64_t width = config.up.operand_bytes();
+  made->micro_batch_ = first == nullptr ? 0 : 1;
+  made->program_ = program_of(request_of(config, made->micro_batch_ + 1));
   const int layers = config.up.layers;
-  const auto take = [&](DeviceBuffer& buffer, std::int64_t elements, const char* name,
-                        BufferLife life) -> Status {
-    ENGINE_ASSIGN(buffer,
-                  DeviceBuffer::allocate(elements * width, {AllocationRole::Output, name, life}));
-    // Rows behind the last expert's are never written.
-    return check_cuda(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), stream),
-                      "Clearing a tensor of the layer");
-  };
-  ENGINE_TRY(take(made->h_, layers * sizes.h, "H", BufferLife::Saved));
-  if (!config.fuses(Projection::Down)) {
-    // Once it is quantized, backward has no use for it, unless it computes it again in its place.
-    const bool needed = !config.down.quantized() || config.recompute;
-    ENGINE_TRY(take(made->a_, sizes.a_layers * sizes.a, "A",
-                    needed ? BufferLife::Saved : BufferLife::Forward));
-  }
-  if (config.backward()) {
-    ENGINE_TRY(take(made->da_, sizes.a, "dA", BufferLife::Backward));
-    if (!config.fuses(Projection::Up)) {
-      ENGINE_TRY(take(made->dh_, sizes.dh_layers * sizes.h, "dH", BufferLife::Backward));
-    }
-  }
+  ENGINE_TRY(made->make(made->h_, LayerTensor::H, stream));
+  ENGINE_TRY(made->make(made->a_, LayerTensor::A, stream));
+  ENGINE_TRY(made->make(made->da_, LayerTensor::DA, stream));
+  ENGINE_TRY(made->make(made->dh_, LayerTensor::DH, stream));
 
   std::vector<CallerOutputs> up_outputs(static_cast<std::size_t>(layers));
   std::vector<CallerOutputs> down_outputs(static_cast<std::size_t>(layers));
   for (int layer = 0; layer < layers; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
-    up_outputs[index].y = tensor(made->h(layer), config.up, config.up.n);
+    up_outputs[index].y = tensor(made->h_.of(layer), config.up, config.up.n);
     operands.down.fed_activations.push_back(
-        config.fuses(Projection::Down)
-            ? FedOperand{.input = made->h(layer), .activation = config.activation}
-            : FedOperand{.input = made->a(layer)});
+        makes(made->program_, LayerTensor::A)
+            ? FedOperand{.input = made->a_.of(layer)}
+            : FedOperand{.input = made->h_.of(layer), .activation = config.activation});
     if (!config.backward()) continue;
     if (first != nullptr && config.up.linear.accumulate_wgrad) {
       up_outputs[index].dw = weight_gradient(first->up(), layer);
       down_outputs[index].dw = weight_gradient(first->down(), layer);
     }
-    down_outputs[index].dx = tensor(made->da_.data(), config.down, config.down.k);
-    operands.up.fed_gradients.push_back(config.fuses(Projection::Up)
-                                            ? FedOperand{.input = made->h(layer),
+    down_outputs[index].dx = tensor(made->da_.of(layer), config.down, config.down.k);
+    operands.up.fed_gradients.push_back(makes(made->program_, LayerTensor::DH)
+                                            ? FedOperand{.input = made->dh_.of(layer)}
+                                            : FedOperand{.input = made->h_.of(layer),
                                                          .activation = config.activation,
-                                                         .output_gradient = made->da_.data()}
-                                            : FedOperand{.input = made->dh(layer)});
+                                                         .output_gradient = made->da_.of(layer)});
   }
   std::shared_ptr<const Workspaces> workspaces;
   if (Workspaces::can_share(config.up)) {
@@ -149,19 +170,22 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
 std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
   ExpertLayerConfig connected = config;
   connected.connect();
-  const Extents sizes = extents(config);
-  // The projections count H and dA as their outputs.
-  std::int64_t own = config.fuses(Projection::Down) ? 0 : sizes.a_layers * sizes.a;
-  if (config.backward() && !config.fuses(Projection::Up)) own += sizes.dh_layers * sizes.h;
-  // ... dA for every layer, though all use one.
-  if (config.backward()) own -= (config.up.layers - 1) * sizes.a;
+  const StepProgram program = program_of(request_of(connected));
+  // The projections count H and dA as their outputs ...
+  std::int64_t own = own_bytes(connected, program, LayerTensor::A) +
+                     own_bytes(connected, program, LayerTensor::DH);
+  // ... dA for every layer, though all may use one.
+  if (config.backward()) {
+    own -= (config.up.layers - places_of(program, LayerTensor::DA)) *
+           elements_of(config, LayerTensor::DA) * config.up.operand_bytes();
+  }
   const std::int64_t shared =
       Workspaces::can_share(config.up) ? Workspaces::bytes(config.down) : std::int64_t{0};
   const std::int64_t tokens =
       config.top_k == 0 ? 0
                         : TokenPermutation::bytes(connected.up, config.top_k, config.backward());
-  return own * config.up.operand_bytes() + GroupedStep::bytes(connected.up) +
-         GroupedStep::bytes(connected.down) - shared + tokens;
+  return own + GroupedStep::bytes(connected.up) + GroupedStep::bytes(connected.down) - shared +
+         tokens;
 }
 
 Status ExpertLayerStep::write_step(std::span<const std::int64_t> splits, std::size_t step,
@@ -194,7 +218,7 @@ Status ExpertLayerStep::keep_weights(bool keep, cudaStream_t stream) const {
 }
 
 kernels::GroupedInput ExpertLayerStep::activation_input(int layer) const {
-  return {.input = h(layer),
+  return {.input = h_.of(layer),
           .type = config_.up.recipe.high_precision,
           .row_offsets = up_->arrays().row_offsets.as<std::int64_t>(),
           .num_groups = config_.up.num_groups,
@@ -206,91 +230,68 @@ kernels::GroupedInput ExpertLayerStep::activation_input(int layer) const {
 kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
   kernels::GroupedInput input = activation_input(layer);
   input.columns = config_.up.n;
-  input.output_gradient = da_.data();
+  input.output_gradient = da_.of(layer);
   return input;
 }
 
 Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
-  if (config_.fuses(Projection::Down)) return {};
   const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.down.tag(layer)});
-  return check_cuda(kernels::activate({.input = activation_input(layer), .output = a(layer)},
+  return check_cuda(kernels::activate({.input = activation_input(layer), .output = a_.of(layer)},
                                       {stream, config_.up.programmatic}),
                     "Launching the activation kernel");
 }
 
 Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
                                           StepObserver& observer) const {
-  if (config_.fuses(Projection::Up)) return {};
   const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.up.tag(layer)});
-  return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh(layer)},
+  return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh_.of(layer)},
                                       {stream, config_.up.programmatic}),
                     "Launching the activation kernel");
 }
 
-/// Without the offsets.
-Status ExpertLayerStep::forward(cudaStream_t stream, StepObserver& observer) const {
-  if (permutes()) ENGINE_TRY(tokens_->permute(x_tokens_, stream, observer));
-  ENGINE_TRY(up_->quantize_activations(0, stream, observer));
-  for (int layer = 0; layer < config_.up.layers; ++layer) {
-    ENGINE_TRY(up_->quantize_weights(layer, stream, observer));
-    ENGINE_TRY(up_->launch_product(layer, Product::Fprop, stream, observer));
-    ENGINE_TRY(activate(layer, stream, observer));
-    ENGINE_TRY(down_->quantize_activations(layer, stream, observer));
-    ENGINE_TRY(down_->quantize_weights(layer, stream, observer));
-    ENGINE_TRY(down_->launch_product(layer, Product::Fprop, stream, observer));
-    if (permutes()) {
-      ENGINE_TRY(tokens_->unpermute(layer, down_->outputs(layer).y, stream, observer));
+Status ExpertLayerStep::run(const Operation& operation, cudaStream_t stream,
+                            StepObserver& observer) const {
+  const int layer = operation.layer;
+  switch (operation.kind) {
+    case OperationKind::Activate:
+      return activate(layer, stream, observer);
+    case OperationKind::ActivateGradient:
+      return activate_gradient(layer, stream, observer);
+    case OperationKind::Permute:
+      return permutes_ ? tokens_->permute(x_tokens_, stream, observer) : Status{};
+    case OperationKind::Unpermute:
+      return permutes_ ? tokens_->unpermute(layer, down_->outputs(layer).y, stream, observer)
+                       : Status{};
+    case OperationKind::PermuteGradient:
+      return permutes_ ? tokens_->permute_gradient(layer, dy_tokens_, down_->outputs(layer).y,
+                                                   stream, observer)
+                       : Status{};
+    case OperationKind::UnpermuteGradient:
+      return permutes_
+                 ? tokens_->unpermute_gradient(layer, up_->outputs(layer).dx, stream, observer)
+                 : Status{};
+    default:
+      return (operation.projection == Projection::Up ? up_ : down_)
+          ->run(operation, stream, observer);
+  }
+}
+
+Status ExpertLayerStep::run(ProgramPass pass, cudaStream_t stream, StepObserver& observer) const {
+  for (const ProgramPart& part : program_.parts) {
+    if (part.pass != pass || part.micro_batch != micro_batch_) continue;
+    for (const Operation& operation : part.operations) {
+      ENGINE_TRY(run(operation, stream, observer));
     }
   }
   return {};
 }
 
 Status ExpertLayerStep::launch_forward(cudaStream_t stream, StepObserver& observer) const {
-  if (!config_.forward()) return {};
-  ENGINE_TRY(up_->launch_head(stream, observer));
-  ENGINE_TRY(down_->launch_head(stream, observer));
-  return forward(stream, observer);
-}
-
-Status ExpertLayerStep::weight_gradients(int layer, cudaStream_t stream,
-                                         StepObserver& observer) const {
-  if (config_.recompute) {
-    ENGINE_TRY(activate(layer, stream, observer));
-    ENGINE_TRY(down_->quantize_late(layer, stream, observer));
-  }
-  ENGINE_TRY(down_->launch_product(layer, Product::Wgrad, stream, observer));
-  return up_->launch_product(layer, Product::Wgrad, stream, observer);
+  return run(ProgramPass::Forward, stream, observer);
 }
 
 Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& observer) const {
-  if (!config_.backward()) return {};
-  if (!config_.forward()) {
-    ENGINE_TRY(up_->launch_head(stream, observer));
-    ENGINE_TRY(down_->launch_head(stream, observer));
-  }
-  ENGINE_TRY(up_->launch_backward_head(stream, observer));
-  ENGINE_TRY(down_->launch_backward_head(stream, observer));
-  const bool later = config_.up.linear.delayed_wgrad;
-  // dY is that of every layer, dp the layer's own.
-  for (int layer = 0; permutes() && layer < config_.up.layers; ++layer) {
-    ENGINE_TRY(
-        tokens_->permute_gradient(layer, dy_tokens_, down_->outputs(layer).y, stream, observer));
-  }
-  ENGINE_TRY(down_->quantize_gradients(0, stream, observer));
-  for (int layer = config_.up.layers - 1; layer >= 0; --layer) {
-    ENGINE_TRY(down_->launch_product(layer, Product::Dgrad, stream, observer));
-    ENGINE_TRY(activate_gradient(layer, stream, observer));
-    ENGINE_TRY(up_->quantize_gradients(layer, stream, observer));
-    ENGINE_TRY(up_->launch_product(layer, Product::Dgrad, stream, observer));
-    if (permutes()) {
-      ENGINE_TRY(tokens_->unpermute_gradient(layer, up_->outputs(layer).dx, stream, observer));
-    }
-    if (!later) ENGINE_TRY(weight_gradients(layer, stream, observer));
-  }
-  for (int layer = config_.up.layers - 1; later && layer >= 0; --layer) {
-    ENGINE_TRY(weight_gradients(layer, stream, observer));
-  }
-  return {};
+  return run(ProgramPass::Backward, stream, observer);
 }
 
 Status ExpertLayerStep::launch(cudaStream_t stream, StepObserver& observer) const {
@@ -299,17 +300,9 @@ Status ExpertLayerStep::launch(cudaStream_t stream, StepObserver& observer) cons
 }
 
 Status ExpertLayerStep::prepare(cudaStream_t stream, StepObserver& observer) const {
-  if (config_.forward()) return {};
-  ENGINE_TRY(up_->launch_head(stream, observer));
-  ENGINE_TRY(down_->launch_head(stream, observer));
-  const int casts = std::max(traits_of(config_.up.recipe).steps_to_settle(),
-                             traits_of(config_.down.recipe).steps_to_settle());
-  for (int cast = 0; cast < casts; ++cast) {
-    ENGINE_TRY(forward(stream, observer));
-    // The late copies have amax histories of their own.
-    for (int layer = 0; config_.recompute && layer < config_.up.layers; ++layer) {
-      ENGINE_TRY(activate(layer, stream, observer));
-      ENGINE_TRY(down_->quantize_late(layer, stream, observer));
+  for (int time = 0; !program_.prepare.empty() && time < program_.prepare_times; ++time) {
+    for (const Operation& operation : program_.prepare) {
+      ENGINE_TRY(run(operation, stream, observer));
     }
   }
   return {};

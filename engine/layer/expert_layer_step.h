@@ -1,13 +1,7 @@
-// A whole expert layer on the device: two grouped linear steps and the activation between them,
-// fused into their quantize kernels where the recipe's can. launch() only enqueues, as
-// GroupedStep's does.
-//
-//   offsets -> quantize X
-//           -> per layer: quantize Wup -> H -> quantize A, Wdown -> Y
-//           -> quantize dY -> per layer, last first: dA -> quantize dH -> dX, dWdown, dWup
-//
-// With tokens X is permuted from Xt before it is quantized, Yt follows every Y and dXt every dX,
-// and dY begins as dYt.
+// A whole expert layer on the device: the executor of its program (engine/program/step_program.h)
+// over two grouped linear steps, the activation between them, fused into their quantize kernels
+// where the recipe's can, and the permutation of tokens. launch() only enqueues, as GroupedStep's
+// does.
 #pragma once
 
 #include <memory>
@@ -20,6 +14,7 @@
 #include "engine/layer/token_permutation.h"
 #include "engine/linear/grouped_step.h"
 #include "engine/model/projections.h"
+#include "engine/program/step_program.h"
 
 namespace engine {
 
@@ -40,12 +35,10 @@ struct ExpertLayerConfig {
   void connect();
   bool forward() const { return passes != StepPasses::Backward; }
   bool backward() const { return passes != StepPasses::Forward; }
-  /// The quantize kernels of this projection's operands compute the activation.
-  bool fuses(Projection which) const {
-    const StepConfig& config = which == Projection::Up ? up : down;
-    return fused && traits_of(config.recipe).fuses_activation;
-  }
 };
+
+/// The layer as a request, as far as its program follows from it. `in_flight`: micro-batches.
+RunRequest request_of(const ExpertLayerConfig& config, int in_flight = 1);
 
 class ExpertLayerStep final : public DeviceStep {
  public:
@@ -103,29 +96,26 @@ class ExpertLayerStep final : public DeviceStep {
 
  private:
   ExpertLayerStep() = default;
-  /// Elements of the layer's own tensors, and how many layers' of them are kept.
-  struct Extents {
-    std::int64_t h = 0;
-    std::int64_t a = 0;
-    int a_layers = 1;
-    int dh_layers = 1;
+  /// One of the layer's own tensors: where its layers have theirs.
+  struct OwnTensor {
+    DeviceBuffer memory;
+    std::int64_t stride_bytes = 0;  // from one layer to the next; 0 = all use the same memory
+    std::byte* of(int layer) const { return memory.data() + layer * stride_bytes; }
   };
-  static Extents extents(const ExpertLayerConfig& config);
-  std::byte* h(int layer) const;
-  std::byte* a(int layer) const;
-  std::byte* dh(int layer) const;
-  Status forward(cudaStream_t stream, StepObserver& observer) const;
+  /// Memory as the program needs it; empty where no operation writes the tensor.
+  Status make(OwnTensor& own, LayerTensor tensor, cudaStream_t stream);
+  /// An operation of the layer, or of one of its projections.
+  Status run(const Operation& operation, cudaStream_t stream, StepObserver& observer) const;
+  Status run(ProgramPass pass, cudaStream_t stream, StepObserver& observer) const;
   Status take_tokens(Operands& operands, cudaStream_t stream);
-  bool permutes() const { return tokens_ && permutes_; }
   Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status weight_gradients(int layer, cudaStream_t stream, StepObserver& observer) const;
 
   ExpertLayerConfig config_;
-  DeviceBuffer h_;   // [layers, capacity_rows, n]
-  DeviceBuffer a_;   // [kept layers, capacity_rows, columns of A]; empty where it is fused
-  DeviceBuffer da_;  // [capacity_rows, columns of A] of the last layer
-  DeviceBuffer dh_;  // as a_, [.., n]
+  StepProgram program_;
+  int micro_batch_ = 0;  // that this one is to the program: the first, or one after it
+  // [places_of() the program, capacity_rows, columns], in high precision
+  OwnTensor h_, a_, da_, dh_;
   std::optional<TokenPermutation> tokens_;
   bool permutes_ = true;
   const void* x_tokens_ = nullptr;

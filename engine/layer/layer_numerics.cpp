@@ -11,7 +11,7 @@
 #include "engine/layer/error_sources.h"
 #include "engine/layer/token_errors.h"
 #include "engine/linear/step_numerics.h"
-#include "engine/quantize/layer_tensors.h"
+#include "engine/program/layer_tensors.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"

@@ -21,6 +21,7 @@ Result<std::unique_ptr<MicroBatches>> MicroBatches::create(
     const ExpertLayerStep::Operands& operands, const Options& options, cudaStream_t stream) {
   std::unique_ptr<MicroBatches> made(new MicroBatches);
   made->apart_ = config.up.captured_apart;
+  made->graph_names_ = program_of(request_of(config, options.in_flight)).graph_names();
   if (made->apart_) made->memory_ = std::make_shared<GraphMemory>(options.graph_pool);
   for (int number = 0; number < options.in_flight; ++number) {
     const GraphMemoryScope scope(
@@ -72,18 +73,6 @@ Status MicroBatches::keep_weights(bool keep, cudaStream_t stream) const {
 Status MicroBatches::prepare(cudaStream_t stream, StepObserver& observer) const {
   for (const auto& batch : batches_) ENGINE_TRY(batch->prepare(stream, observer));
   return {};
-}
-
-std::vector<std::string> MicroBatches::graph_names() const {
-  if (!apart_) return {"step"};
-  if (batches_.size() == 1) return {"forward", "backward"};
-  std::vector<std::string> names;
-  for (const char* pass : {"forward", "backward"}) {
-    for (int number = 1; number <= micro_batches(); ++number) {
-      names.push_back(fmt::format("{} {}", pass, number));
-    }
-  }
-  return names;
 }
 
 Status MicroBatches::launch_graph(int graph, cudaStream_t stream, StepObserver& observer) const {

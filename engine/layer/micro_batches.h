@@ -51,7 +51,7 @@ class MicroBatches final : public DeviceStep {
   DeviceStep& micro_batch(int number) override {
     return *batches_[static_cast<std::size_t>(number)];
   }
-  std::vector<std::string> graph_names() const override;
+  std::vector<std::string> graph_names() const override { return graph_names_; }
   Status launch_graph(int graph, cudaStream_t stream, StepObserver& observer) const override;
   GraphMemory* graph_memory() const override { return memory_.get(); }
 
@@ -65,6 +65,7 @@ class MicroBatches final : public DeviceStep {
   MicroBatches() = default;
 
   bool apart_ = false;
+  std::vector<std::string> graph_names_;
   std::shared_ptr<GraphMemory> memory_;  // null = buffers have memory of their own
   std::vector<std::unique_ptr<ExpertLayerStep>> batches_;
 };

@@ -99,48 +99,59 @@ const void* GroupedStep::weights_of_expert(int layer, int expert) const {
          expert * config_.operand_bytes() * config_.n * config_.k;
 }
 
-Status GroupedStep::launch_head(cudaStream_t stream, StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
-  return pointers_.launch_head(ours(stream));
+const StepOperand& GroupedStep::operand(const Operation& quantize) const {
+  const auto layer = static_cast<std::size_t>(quantize.layer);
+  switch (quantize.role) {
+    case OperandRole::Activations:
+      return quantize.again ? late_x_[layer] : x_[layer];
+    case OperandRole::Weights:
+      return (*w_)[layer];
+    case OperandRole::Gradients:
+      break;
+  }
+  return dy_[layer];
 }
 
-Status GroupedStep::launch_backward_head(cudaStream_t stream, StepObserver& observer) const {
-  if (!config_.captured_apart) return {};
-  const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
-  return pointers_.launch_backward_head(ours(stream));
-}
-
-Status GroupedStep::quantize_activations(int layer, cudaStream_t stream,
-                                         StepObserver& observer) const {
-  return x_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
-}
-
-Status GroupedStep::quantize_late(int layer, cudaStream_t stream, StepObserver& observer) const {
-  return late_x_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
-}
-
-Status GroupedStep::quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const {
-  if (config_.shares_weights) return {};
-  return (*w_)[static_cast<std::size_t>(layer)].quantize(ours(stream), observer);
-}
-
-Status GroupedStep::quantize_gradients(int layer, cudaStream_t stream,
-                                       StepObserver& observer) const {
-  ENGINE_TRY(dy_[static_cast<std::size_t>(layer)].quantize(ours(stream), observer));
-  return bias_gradient(layer, stream, observer);
+Status GroupedStep::run(const Operation& operation, cudaStream_t stream,
+                        StepObserver& observer) const {
+  switch (operation.kind) {
+    case OperationKind::FillArrays: {
+      const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
+      return pointers_.launch_head(ours(stream));
+    }
+    case OperationKind::FillBackwardArrays: {
+      const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
+      return pointers_.launch_backward_head(ours(stream));
+    }
+    case OperationKind::Quantize:
+      return operand(operation).quantize(ours(stream), observer);
+    case OperationKind::Fprop:
+      return launch_product(operation.layer, Product::Fprop, stream, observer);
+    case OperationKind::Dgrad:
+      return launch_product(operation.layer, Product::Dgrad, stream, observer);
+    case OperationKind::Wgrad:
+      return launch_product(operation.layer, Product::Wgrad, stream, observer);
+    case OperationKind::AddBias:
+      return add_bias(operation.layer, stream, observer);
+    case OperationKind::SumBias:
+      return sum_bias(operation.layer, stream, observer);
+    default:
+      return Error{ErrorCode::Internal,
+                   fmt::format("A grouped product cannot {}", operation.traits().name)};
+  }
 }
 
 Status GroupedStep::launch_product(int layer, Product product, cudaStream_t stream,
                                    StepObserver& observer) const {
   for (std::size_t index = 0; index < products_.size(); ++index) {
     if (products_[index].layer != layer || products_[index].product != product) continue;
-    ENGINE_TRY(run(index, stream, observer));
+    return launch_product(index, stream, observer);
   }
-  return product == Product::Fprop ? add_biases(layer, stream, observer) : Status{};
+  return Error{ErrorCode::Internal,
+               fmt::format("The step has no {} of layer {}", name_of(product), layer)};
 }
 
-Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& observer) const {
-  if (!config_.linear.bias) return {};
+Status GroupedStep::add_bias(int layer, cudaStream_t stream, StepObserver& observer) const {
   const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
   const auto index = static_cast<std::size_t>(layer);
   return check_cuda(
@@ -156,8 +167,7 @@ Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& obs
       "Launching the bias kernel");
 }
 
-Status GroupedStep::bias_gradient(int layer, cudaStream_t stream, StepObserver& observer) const {
-  if (!config_.linear.bias) return {};
+Status GroupedStep::sum_bias(int layer, cudaStream_t stream, StepObserver& observer) const {
   const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
   if (!fused_bias()) {
     ENGINE_CUDA_TRY(
@@ -176,7 +186,8 @@ Status GroupedStep::bias_gradient(int layer, cudaStream_t stream, StepObserver& 
                     "Launching the bias-gradient kernel");
 }
 
-Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& observer) const {
+Status GroupedStep::launch_product(std::size_t index, cudaStream_t stream,
+                                   StepObserver& observer) const {
   const StepProduct& product = products_[index];
   const int number = static_cast<int>(index);
   if (config_.setup_arrays == SetupArrays::Shared) {
@@ -212,50 +223,27 @@ Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuff
 Status GroupedStep::launch_products(Product product, cudaStream_t stream,
                                     StepObserver& observer) const {
   for (std::size_t index = 0; index < products_.size(); ++index) {
-    if (products_[index].product == product) ENGINE_TRY(run(index, stream, observer));
+    if (products_[index].product == product) ENGINE_TRY(launch_product(index, stream, observer));
   }
   return {};
 }
 
 Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
-  if (config_.forward()) return {};
-  ENGINE_TRY(pointers_.launch_head(ours(stream)));
-  for (int cast = 0; cast < traits_of(config_.recipe).steps_to_settle(); ++cast) {
-    ENGINE_TRY(quantize_activations(0, stream, observer));
-    for (int layer = 0; layer < config_.layers; ++layer) {
-      ENGINE_TRY(quantize_weights(layer, stream, observer));
+  for (int time = 0; !program_.prepare.empty() && time < program_.prepare_times; ++time) {
+    for (const Operation& operation : program_.prepare) {
+      ENGINE_TRY(run(operation, stream, observer));
     }
   }
   return {};
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
-  ENGINE_TRY(launch_head(stream, observer));
-  if (config_.forward()) {
-    ENGINE_TRY(quantize_activations(0, stream, observer));
-    for (int layer = 0; layer < config_.layers; ++layer) {
-      ENGINE_TRY(quantize_weights(layer, stream, observer));
-    }
-    // Back to back, as in a network's captured step: in this order a shared workspace was measured
-    // to give wrong results.
-    ENGINE_TRY(launch_products(Product::Fprop, stream, observer));
-    for (int layer = 0; layer < config_.layers; ++layer) {
-      ENGINE_TRY(add_biases(layer, stream, observer));
+  for (const ProgramPart& part : program_.parts) {
+    for (const Operation& operation : part.operations) {
+      ENGINE_TRY(run(operation, stream, observer));
     }
   }
-  if (!config_.backward()) return {};
-  ENGINE_TRY(launch_backward_head(stream, observer));
-  ENGINE_TRY(quantize_gradients(0, stream, observer));
-  for (std::size_t index = 0; index < products_.size(); ++index) {
-    const Product product = products_[index].product;
-    const bool later = product == Product::Wgrad && config_.linear.delayed_wgrad;
-    if (product != Product::Fprop && !later) ENGINE_TRY(run(index, stream, observer));
-  }
-  return config_.linear.delayed_wgrad ? backward_dw(stream, observer) : Status{};
-}
-
-Status GroupedStep::backward_dw(cudaStream_t stream, StepObserver& observer) const {
-  return launch_products(Product::Wgrad, stream, observer);
+  return {};
 }
 
 Result<std::vector<ProductTrial>> GroupedStep::try_candidates(cudaStream_t stream) {

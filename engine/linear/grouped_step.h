@@ -1,9 +1,8 @@
 // The grouped linear step on the device. launch() only enqueues: no allocation (but for PerCall
 // workspaces, which allocate on the stream), no host synchronisation, no split read back. Splits
-// live on the device; a captured launch follows what they hold at replay time.
-//
-//   offsets -> quantize X, every W -> Y of every layer (+ b)
-//           -> quantize dY (+ bias gradient) -> dX, dW of every layer
+// live on the device; a captured launch follows what they hold at replay time. It implements the
+// operations of one projection; a linear step runs its own program of them
+// (engine/program/step_program.h), an expert layer that of both projections.
 #pragma once
 
 #include <memory>
@@ -20,6 +19,7 @@
 #include "engine/linear/step_tensors.h"
 #include "engine/linear/workspaces.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/step_program.h"
 
 namespace engine {
 
@@ -43,25 +43,11 @@ class GroupedStep final : public DeviceStep {
   /// How this project's kernels are launched from now on; captured graphs do not change.
   void launch_programmatically(bool programmatic) { config_.programmatic = programmatic; }
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
-  /// The delayed part of a step (linear.delayed_wgrad); launch() ends with it.
-  Status backward_dw(cudaStream_t stream, StepObserver& observer) const;
 
   /// The first launches of a step on their own.
   Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
-  /// The same as part of a step: under its stage.
-  Status launch_head(cudaStream_t stream, StepObserver& observer) const;
-  /// The first launch of backward where that is captured apart; nothing elsewhere.
-  Status launch_backward_head(cudaStream_t stream, StepObserver& observer) const;
-  // One layer's parts of a step, in any order that its data allows. X and dY that all layers share
-  // are those of layer 0.
-  Status quantize_activations(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status quantize_late(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const;
-  /// And the gradient of the bias.
-  Status quantize_gradients(int layer, cudaStream_t stream, StepObserver& observer) const;
-  /// fprop with its bias.
-  Status launch_product(int layer, Product product, cudaStream_t stream,
-                        StepObserver& observer) const;
+  /// An operation of this projection.
+  Status run(const Operation& operation, cudaStream_t stream, StepObserver& observer) const;
 
   /// One kind of product of every layer, without biases, on the operands of an earlier launch.
   Status launch_products(Product product, cudaStream_t stream, StepObserver& observer) const;
@@ -112,9 +98,13 @@ class GroupedStep final : public DeviceStep {
   Status take_outputs(cudaStream_t stream);
   Status make_products(cudaStream_t stream);
   Status add_product(int layer, Product product, cudaStream_t stream);
-  Status add_biases(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status bias_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status run(std::size_t index, cudaStream_t stream, StepObserver& observer) const;
+  /// What quantizes that operand of the layer.
+  const StepOperand& operand(const Operation& quantize) const;
+  Status add_bias(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status sum_bias(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status launch_product(int layer, Product product, cudaStream_t stream,
+                        StepObserver& observer) const;
+  Status launch_product(std::size_t index, cudaStream_t stream, StepObserver& observer) const;
   /// An operand that the step loaded, or that another part of it makes for every layer.
   kernels::GroupedInput input_of(const void* loaded, const std::vector<FedOperand>& fed, int layer,
                                  std::int64_t columns) const;
@@ -122,6 +112,7 @@ class GroupedStep final : public DeviceStep {
 
   std::shared_ptr<const CublasLt> library_;
   StepConfig config_;
+  StepProgram program_;                       // of a step that is this projection alone
   std::vector<std::int64_t> written_splits_;  // by write_splits(), last
   StepOperands operands_;
   StepArrays arrays_;

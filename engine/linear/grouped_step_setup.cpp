@@ -71,6 +71,7 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
   GroupedStep step;
   step.library_ = std::move(library);
   step.config_ = config;
+  step.program_ = program_of(request_of(config));
   step.operands_ = std::move(operands);
   ENGINE_TRY(step.check_operands());
   ENGINE_ASSIGN(step.outputs_, caller_outputs(config, std::move(outputs)));

@@ -40,7 +40,7 @@ struct StepConfig {
   bool fed_activations = false;   // every layer has its own X, made by another part of the step
   bool fed_gradients = false;     // likewise dY
   bool late_activations = false;  // X's columnwise copy is made by quantize_late()
-  LinearSymbols symbols = {};
+  LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
   // Of a step whose passes are captured as graphs of their own (engine/layer/micro_batches.h):
   bool captured_apart = false;     // each pass begins with a head of its own
   bool pooled_workspaces = false;  // workspaces may be memory of the graphs' pool
@@ -85,5 +85,20 @@ struct StepConfig {
   std::int64_t output_bytes() const { return element_bytes(output_type()); }
   std::int64_t wgrad_bytes() const { return element_bytes(wgrad_type()); }
 };
+
+/// The linear step as a request, as far as its program follows from it.
+inline RunRequest request_of(const StepConfig& config) {
+  RunRequest request;
+  request.backend = config.backend;
+  request.shape = {.preset = {},
+                   .num_experts = config.num_groups,
+                   .tokens = config.capacity_rows,
+                   .n = config.n,
+                   .k = config.k};
+  request.recipe = config.recipe;
+  request.layers = config.layers;
+  request.linear = config.linear;
+  return request;
+}
 
 }  // namespace engine

@@ -48,36 +48,68 @@ std::vector<StepPart> step_parts(const RunRequest& request) {
            .rows_per_token = rows}};
 }
 
+namespace {
+
+std::int64_t length_of(const RunRequest& request, TensorSide side) {
+  switch (side) {
+    case TensorSide::Routed:
+      break;
+    case TensorSide::One:
+      return 1;
+    case TensorSide::N:
+      return request.shape.n;
+    case TensorSide::K:
+      return request.shape.k;
+    case TensorSide::Activated:
+      return activated_columns(request);
+    case TensorSide::Tokens:
+      return tokens_of(request);
+    case TensorSide::TopK:
+      return request.expert_layer.top_k;
+  }
+  return 0;
+}
+
+}  // namespace
+
 LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
-  const std::int64_t n = request.shape.n;
-  const std::int64_t k = request.shape.k;
-  switch (tensor) {
-    case LayerTensor::WUp:
-    case LayerTensor::DWUp:
-      return {.rows = n, .columns = k};
-    case LayerTensor::WDown:
-    case LayerTensor::DWDown:
-      return {.rows = k, .columns = activated_columns(request)};
-    case LayerTensor::H:
-    case LayerTensor::DH:
-      return {.routed = true, .columns = n};
-    case LayerTensor::A:
-    case LayerTensor::DA:
-      return {.routed = true, .columns = activated_columns(request)};
-    case LayerTensor::XTokens:
-    case LayerTensor::YTokens:
-    case LayerTensor::DYTokens:
-    case LayerTensor::DXTokens:
-      return {.rows = tokens_of(request), .columns = k};
-    case LayerTensor::DProbabilities:
-      return {.rows = tokens_of(request), .columns = request.expert_layer.top_k};
-    case LayerTensor::X:
-    case LayerTensor::Y:
-    case LayerTensor::DY:
-    case LayerTensor::DX:
+  const LayerTensorTraits& traits = traits_of(tensor);
+  const TensorSide columns =
+      is_expert_layer(request) ? traits.columns : traits.linear_columns.value_or(traits.columns);
+  return {.routed = traits.rows == TensorSide::Routed,
+          .rows = length_of(request, traits.rows),
+          .columns = length_of(request, columns)};
+}
+
+ElementType element_of(const RunRequest& request, LayerTensor tensor) {
+  switch (traits_of(tensor).element) {
+    case ElementRule::HighPrecision:
+      return request.recipe.high_precision;
+    case ElementRule::WeightGradient:
+      return request.linear.wgrad_type;
+    case ElementRule::Fp32:
+    case ElementRule::Int32:  // as wide
       break;
   }
-  return {.routed = true, .columns = k};
+  return ElementType::Fp32;
+}
+
+bool has_tensor(const RunRequest& request, LayerTensor tensor) {
+  const LayerTensorTraits& traits = traits_of(tensor);
+  if (traits.backward && request.linear.passes == StepPasses::Forward) return false;
+  switch (traits.present) {
+    case TensorPresence::Always:
+      return true;
+    case TensorPresence::Layer:
+      return is_expert_layer(request);
+    case TensorPresence::Bias:
+      return request.linear.bias;
+    case TensorPresence::LayerBias:
+      return is_expert_layer(request) && request.linear.bias;
+    case TensorPresence::Tokens:
+      return tokens_of(request) > 0;
+  }
+  return false;
 }
 
 double flop_of_row(const RunRequest& request) {
@@ -93,21 +125,14 @@ double flop_of_row(const RunRequest& request) {
 }
 
 std::vector<LayerTensor> operands_of(const RunResult& result) {
+  const StepKind step = result.expert_layer ? StepKind::ExpertLayer : StepKind::Linear;
   std::vector<LayerTensor> operands;
   for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
-    const LayerTensorTraits& traits = traits_of(tensor);
-    if (!traits.operand || (traits.backward && !result.backward)) continue;
-    const bool linear =
-        tensor == LayerTensor::X || tensor == LayerTensor::WUp || tensor == LayerTensor::DY;
-    if (result.expert_layer || linear) operands.push_back(tensor);
+    if (traits_of(tensor).backward && !result.backward) continue;
+    if (operand_of(step, tensor)) operands.push_back(tensor);
   }
   return operands;
-}
-
-std::string_view tensor_symbol(StepKind step, LayerTensor tensor) {
-  const bool weights = step == StepKind::Linear && tensor == LayerTensor::WUp;
-  return weights ? std::string_view(LinearSymbols{}.w) : traits_of(tensor).symbol;
 }
 
 std::string layer_number(StepKind step, int linear_layer) {
@@ -122,9 +147,8 @@ std::string layer_words(StepKind step, int linear_layer) {
 
 std::string output_title(StepKind step, Product product, int linear_layer) {
   const bool linear = step == StepKind::Linear;
-  const LinearSymbols symbols = linear                                          ? LinearSymbols{}
-                                : projection_at(linear_layer) == Projection::Up ? kUpSymbols
-                                                                                : kDownSymbols;
+  const LinearSymbols symbols =
+      symbols_of(step, linear ? Projection::Up : projection_at(linear_layer));
   const char* const symbol = product == Product::Fprop   ? symbols.y
                              : product == Product::Dgrad ? symbols.dx
                                                          : symbols.dw;

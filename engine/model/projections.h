@@ -15,37 +15,35 @@ constexpr bool is_expert_layer(const RunRequest& request) {
   return request.step == StepKind::ExpertLayer;
 }
 
-/// What a linear layer and its tensors are called.
+/// What a linear layer and its tensors are called: tensor_symbol() of those that it reads and
+/// writes.
 struct LinearSymbols {
-  const char* part = "";  // of a projection
-  const char* x = "X";
-  const char* w = "W";
-  const char* b = "b";
-  const char* y = "Y";
-  const char* dy = "dY";
-  const char* dx = "dX";
-  const char* dw = "dW";
-  const char* db = "db";
+  const char* part = "";  // of a projection of an expert layer
+  const char* x = "";
+  const char* w = "";
+  const char* b = "";
+  const char* y = "";
+  const char* dy = "";
+  const char* dx = "";
+  const char* dw = "";
+  const char* db = "";
 };
-inline constexpr LinearSymbols kUpSymbols = {.part = "up",
-                                             .x = "X",
-                                             .w = "Wup",
-                                             .b = "bup",
-                                             .y = "H",
-                                             .dy = "dH",
-                                             .dx = "dX",
-                                             .dw = "dWup",
-                                             .db = "dbup"};
-inline constexpr LinearSymbols kDownSymbols = {.part = "down",
-                                               .x = "A",
-                                               .w = "Wdown",
-                                               .b = "bdown",
-                                               .y = "Y",
-                                               .dy = "dY",
-                                               .dx = "dA",
-                                               .dw = "dWdown",
-                                               .db = "dbdown"};
-
+constexpr LinearSymbols symbols_of(StepKind step, Projection projection) {
+  const ProjectionTensors tensors = tensors_of(step, projection);
+  // Symbols are literals: they end with a zero.
+  const auto symbol = [step](LayerTensor tensor) { return tensor_symbol(step, tensor).data(); };
+  return {.part = step == StepKind::Linear       ? ""
+                  : projection == Projection::Up ? "up"
+                                                 : "down",
+          .x = symbol(tensors.x),
+          .w = symbol(tensors.w),
+          .b = symbol(tensors.b),
+          .y = symbol(tensors.y),
+          .dy = symbol(tensors.dy),
+          .dx = symbol(tensors.dx),
+          .dw = symbol(tensors.dw),
+          .db = symbol(tensors.db)};
+}
 /// Columns of A, which the down projection reduces over.
 std::int64_t activated_columns(const RunRequest& request);
 
@@ -78,7 +76,7 @@ struct StepPart {
 };
 std::vector<StepPart> step_parts(const RunRequest& request);
 
-/// A tensor of an expert layer, for each expert; of tokens, the whole tensor.
+/// A tensor of a step, for each expert; of tokens, the whole tensor.
 struct LayerExtent {
   bool routed = false;    // an expert has the rows that are routed to it ...
   std::int64_t rows = 0;  // ... else these
@@ -86,6 +84,13 @@ struct LayerExtent {
   std::int64_t rows_of(std::int64_t split) const { return routed ? split : rows; }
 };
 LayerExtent extent_of(const RunRequest& request, LayerTensor tensor);
+
+/// The type of a tensor's elements before it is quantized.
+ElementType element_of(const RunRequest& request, LayerTensor tensor);
+
+/// Whether a step with these settings has the tensor in one of its passes, or in the forward pass
+/// that a backward-only step of an expert layer computes first.
+bool has_tensor(const RunRequest& request, LayerTensor tensor);
 
 /// Tokens of an expert layer that begins at them.
 constexpr std::int64_t tokens_of(const RunRequest& request) {

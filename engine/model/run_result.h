@@ -299,9 +299,6 @@ struct RunResult {
 /// The operands that the run has, in the order of LayerTensor.
 std::vector<LayerTensor> operands_of(const RunResult& result);
 
-/// What a tensor is called in such a step: "W", of an expert layer "Wup".
-std::string_view tensor_symbol(StepKind step, LayerTensor tensor);
-
 /// What quantization did to that tensor; null if it is not an operand.
 constexpr const OperandStatistics* statistics_of(const RunResult& result, LayerTensor tensor) {
   switch (tensor) {

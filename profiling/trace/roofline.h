@@ -19,8 +19,8 @@ namespace profiling {
 /// write (engine/quantize/operand_layout.h). Of quantization, only what the step quantizes: nothing
 /// of X and W in a backward-only step, X and dY once for all layers on a device, no weights that
 /// are kept. One multiplication for every code that is written; the bytes of each such operand read
-/// once, and of all its codes and scales. Not known where the CPU reads an operand from a file: its
-/// element type is not recorded.
+/// once, or of what a fused activation computes it from, and of all its codes and scales. Not known
+/// where the CPU reads an operand from a file: its element type is not recorded.
 struct StageWork {
   double flop = 0.0;
   double bytes = 0.0;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Do two versions of the program give the same results, byte for byte?
 
-Sends the same 40 requests through two builds, each with its own command line and worker, so that their protocols may
-differ: 28 runs (every recipe, both passes, routings, element types, weight storage, launches) with a comparison of all
-recipes and a history of delayed scaling, kept as a recording, and 12 dumps of quantized operands in both directions.
+Sends the same requests through two builds, each with its own command line and worker, so that their protocols may
+differ: 62 runs (linear steps and expert layers, every recipe, all passes, routings, element types, from tokens) with a
+comparison of all recipes and a history of delayed scaling, kept as a recording, and 12 dumps of quantized operands in
+both directions.
 Recordings are compared table by table and column by column, by name, dumps file by file. Measured times are left out.
 What a version decides differently on purpose (effective settings, deviations, columns that only one of them has) is
 listed and does not count. Runs on the CPU; needs no GPU.
@@ -60,6 +61,36 @@ def requests():
         request("fp8-block", both, linear={"bias": True, "weight_storage": "list"}),
         request("fp8-block", both, linear={"micro_batches": 2, "accumulate_wgrad": True, "wgrad_type": "fp32"}),
         request("fp8-per-tensor", layers=2, shape={"tokens": 64}),
+        request("nvfp4", both, {"stochastic_rounding": True}, layers=2, linear={"bias": True}),
+        request("fp8-delayed", both, layers=2, linear={"delayed_wgrad": True, "accumulate_wgrad": True}),
+        request("bf16", both, layers=2, linear={"bias": True},
+                activations={"synthetic": {"distribution": "normal", "element": "fp32"}}),
+    ]
+    made += [request(recipe, "backward") for recipe in ("bf16", "fp8-block", "fp8-delayed")]
+    return made + layer_requests()
+
+
+def layer(recipe="fp8-block", passes="forward-backward", options=None, **fields):
+    made = request(recipe, passes, **fields)
+    return {**made, "step": "expert-layer", "expert_layer": options or {}}
+
+
+def layer_requests():
+    made = [layer(recipe, passes) for recipe in RECIPES for passes in ("forward", "forward-backward")]
+    made += [layer(recipe, "backward") for recipe in ("bf16", "fp8-block", "fp8-delayed")]
+    made += [layer(recipe, options={"top_k": 2}) for recipe in ("bf16", "fp8-block", "mxfp8")]
+    made += [
+        layer("bf16", options={"recompute_activation": True}),
+        layer(options={"recompute_activation": True, "fused_activation": False, "top_k": 2}),
+        layer("fp8-delayed", options={"recompute_activation": True}, layers=2),
+        layer("fp8-delayed", "backward", options={"recompute_activation": True, "fused_activation": False}, layers=2),
+        layer("bf16", "backward", options={"top_k": 3}),
+        layer(options={"fused_activation": False, "activation": "geglu"}, linear={"bias": True}),
+        layer("nvfp4", recipe_fields={"stochastic_rounding": True}, layers=2, linear={"bias": True}),
+        layer(options={"mixed_recipes": True, "down_scaling": "bf16"}, linear={"delayed_wgrad": True}, layers=2),
+        layer("bf16", options={"activation": "relu"}, linear={"delayed_wgrad": True, "accumulate_wgrad": True},
+              layers=3, routing={"distribution": "half-empty"}),
+        layer(linear={"micro_batches": 2, "bias": True}, layers=2, routing={"distribution": "one-hot"}),
     ]
     return made
 

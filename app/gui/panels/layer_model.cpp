@@ -10,7 +10,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
-#include "engine/quantize/saved_memory.h"
+#include "engine/program/saved_memory.h"
 #include "profiling/trace/roofline.h"
 
 namespace app {
@@ -157,7 +157,7 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   for (const engine::LayerTensorResult& one : layer.tensors) {
     tensors_.push_back({.result = one,
                         .place = place_of(one.tensor),
-                        .has_numbers = engine::traits_of(one.tensor).operand.has_value()});
+                        .has_numbers = engine::operand_of(engine::StepKind::ExpertLayer, one.tensor).has_value()});
   }
   const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
   const bool backward = run_->result.backward;

@@ -9,7 +9,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/backend/cpu/cpu_expert_layer.h"
-#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/host_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/backend/cpu/cpu_linear_step.h"
+#include "engine/program/lives.h"
 #include "kernels/activation/activate.h"
 
 namespace engine {
 namespace {
-
-bool quantizes(const RunRequest& projection) { return traits_of(projection.recipe).quantizes(); }
 
 std::optional<TokenRows> make_tokens(const CpuExpertLayer::Setup& setup) {
   if (setup.token_routing == nullptr) return std::nullopt;
@@ -31,7 +31,8 @@ GroupedShape shape_of(const RunRequest& projection, const GroupedShape& shape) {
 }  // namespace
 
 CpuExpertLayer::CpuExpertLayer(const Setup& setup)
-    : setup_(setup),
+    : ProgramStep(program_of(setup.request), setup.progress),
+      setup_(setup),
       up_request_(projection_of(setup.request, Projection::Up)),
       down_request_(projection_of(setup.request, Projection::Down)),
       shape_(setup.shape),
@@ -46,9 +47,8 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
            .outputs = outputs(Projection::Up),
            .activations = token_activations(),
            .gradients = fed_gradients(),
-           .symbols = kUpSymbols,
-           .tag_stride = 2,
-           .progress = &setup.progress}),
+           .symbols = symbols_of(StepKind::ExpertLayer, Projection::Up),
+           .tag_stride = 2}),
       down_({.request = down_request_,
              .shape = down_shape_,
              .operands = setup.down,
@@ -57,36 +57,31 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .outputs = outputs(Projection::Down),
              .activations = fed_activations(),
              .gradients = token_gradients(),
-             .late_activations = setup.request.expert_layer.recompute_activation,
-             .symbols = kDownSymbols,
+             .symbols = symbols_of(StepKind::ExpertLayer, Projection::Down),
              .tag_stride = 2,
-             .tag_first = 1,
-             .progress = &setup.progress}) {}
-
-bool CpuExpertLayer::fuses(Projection which) const {
-  return setup_.request.expert_layer.fused_activation &&
-         traits_of(projection(which).recipe).fuses_activation;
-}
+             .tag_first = 1}) {}
 
 CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
   const std::int64_t tokens = setup_.request.shape.tokens;  // of any splits
   const std::int64_t h = tokens * shape_.n;
   const std::int64_t a = tokens * activated_columns();
   const std::int64_t layers = setup_.request.layers;
-  // Codes are kept by the projection; without them its weight gradients read these.
-  const bool keeps_a = runs_backward() && !quantizes(down_request_) &&
-                       !setup_.request.expert_layer.recompute_activation;
-  const bool keeps_dh = !quantizes(up_request_) && setup_.request.linear.delayed_wgrad;
   LayerBuffers& buffers = setup_.buffers;
-  Intermediates tensors{.h = buffers.h.reserve(layers * h),
-                        .a = buffers.a.reserve((keeps_a ? layers : 1) * a),
-                        .h_stride = h,
-                        .a_stride = keeps_a ? a : 0};
-  if (!runs_backward()) return tensors;
-  tensors.da = buffers.da.reserve(a);
-  tensors.dh = buffers.dh.reserve((keeps_dh ? layers : 1) * h);
-  tensors.dh_stride = keeps_dh ? h : 0;
-  return tensors;
+  const auto stride = [&](LayerTensor tensor, std::int64_t elements) {
+    return places_of(program(), tensor) == layers ? elements : 0;
+  };
+  const auto reserve = [&](Buffer<std::uint16_t>& buffer, LayerTensor tensor,
+                           std::int64_t elements) -> std::uint16_t* {
+    if (!makes(program(), tensor)) return nullptr;
+    return buffer.reserve(places_of(program(), tensor) * elements);
+  };
+  return {.h = reserve(buffers.h, LayerTensor::H, h),
+          .a = reserve(buffers.a, LayerTensor::A, a),
+          .da = reserve(buffers.da, LayerTensor::DA, a),
+          .dh = reserve(buffers.dh, LayerTensor::DH, h),
+          .h_stride = stride(LayerTensor::H, h),
+          .a_stride = stride(LayerTensor::A, a),
+          .dh_stride = stride(LayerTensor::DH, h)};
 }
 
 const std::uint16_t* CpuExpertLayer::h_of(int layer, int expert) const {
@@ -112,7 +107,7 @@ std::vector<FedOperand> CpuExpertLayer::token_gradients() const {
 std::vector<FedOperand> CpuExpertLayer::fed_activations() const {
   std::vector<FedOperand> fed;
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    fed.push_back(fuses(Projection::Down)
+    fed.push_back(tensors_.a == nullptr
                       ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
                                    .activation = activation()}
                       : FedOperand{.input = tensors_.a + layer * tensors_.a_stride});
@@ -123,7 +118,7 @@ std::vector<FedOperand> CpuExpertLayer::fed_activations() const {
 std::vector<FedOperand> CpuExpertLayer::fed_gradients() const {
   std::vector<FedOperand> fed;
   for (int layer = 0; runs_backward() && layer < setup_.request.layers; ++layer) {
-    fed.push_back(fuses(Projection::Up)
+    fed.push_back(tensors_.dh == nullptr
                       ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
                                    .activation = activation(),
                                    .output_gradient = tensors_.da}
@@ -184,36 +179,36 @@ void CpuExpertLayer::activate_gradient(int layer, int expert) {
        .output = tensors_.dh + layer * tensors_.dh_stride + up_.first_row(expert) * shape_.n});
 }
 
-void CpuExpertLayer::forward(int layer, int expert, bool quantize_weights) {
-  up_.forward(layer, expert, quantize_weights);
-  if (!fuses(Projection::Down)) activate(layer, expert);
-  down_.forward(layer, expert, quantize_weights);
+void CpuExpertLayer::run_operation(const Operation& operation, int expert) {
+  if (operation.kind == OperationKind::Activate) return activate(operation.layer, expert);
+  if (operation.kind == OperationKind::ActivateGradient) {
+    return activate_gradient(operation.layer, expert);
+  }
+  (operation.projection == Projection::Up ? up_ : down_).run_operation(operation, expert);
 }
 
-void CpuExpertLayer::backward(int layer, int expert) {
-  down_.backward(layer, expert);
-  if (!fuses(Projection::Up)) activate_gradient(layer, expert);
-  up_.backward(layer, expert);
-}
-
-void CpuExpertLayer::recompute(int layer, int expert) {
-  if (!fuses(Projection::Down)) activate(layer, expert);
-  down_.quantize_late(layer, expert);
-}
-
-void CpuExpertLayer::weight_gradients(int layer, int expert) {
-  if (setup_.request.expert_layer.recompute_activation) recompute(layer, expert);
-  down_.weight_gradient(layer, expert);
-  up_.weight_gradient(layer, expert);
+void CpuExpertLayer::run_for_all_experts(const Operation& operation) {
+  if (!permutes_) return;
+  switch (operation.kind) {
+    case OperationKind::Permute:
+      return tokens_->permute();
+    case OperationKind::Unpermute:
+      return tokens_->unpermute(operation.layer);
+    case OperationKind::PermuteGradient:
+      return tokens_->permute_gradient(operation.layer);
+    case OperationKind::UnpermuteGradient:
+      return tokens_->unpermute_gradient(operation.layer);
+    default:  // of a device
+      return;
+  }
 }
 
 void CpuExpertLayer::run_expert(int expert) {
-  forward(0, expert, true);
-  if (!runs_backward()) return;
-  up_.clear_weight_gradient(0, expert);
-  down_.clear_weight_gradient(0, expert);
-  backward(0, expert);
-  weight_gradients(0, expert);
+  if (runs_backward()) {
+    up_.clear_weight_gradient(0, expert);
+    down_.clear_weight_gradient(0, expert);
+  }
+  run_first_layer(expert);
 }
 
 void CpuExpertLayer::begin_experts() {
@@ -234,80 +229,8 @@ void CpuExpertLayer::set_splits(const std::vector<std::int64_t>& splits, std::si
   shape_.splits = splits;
   down_shape_.splits = splits;
   if (tokens_) tokens_->set_splits(splits, step);
-  up_.set_splits(splits, step);
-  down_.set_splits(splits, step);
-}
-
-double CpuExpertLayer::units() const {
-  const double passes = (runs_forward() ? 1.0 : 0.0) + (runs_backward() ? 2.0 : 0.0);
-  return passes * setup_.request.layers * shape_.num_experts();
-}
-
-Status CpuExpertLayer::prepare() {
-  if (runs_forward()) return {};
-  const int casts = std::max(traits_of(up_request_.recipe).steps_to_settle(),
-                             traits_of(down_request_.recipe).steps_to_settle());
-  if (tokens_) tokens_->permute();
-  for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    for (int expert = 0; expert < shape_.num_experts(); ++expert) {
-      if (!setup_.progress.advance(expert, 0.0)) return cancelled();
-      for (int cast = 0; cast < casts; ++cast) {
-        forward(layer, expert, true);
-        // The late copy has an amax history of its own.
-        if (setup_.request.expert_layer.recompute_activation) recompute(layer, expert);
-      }
-    }
-  }
-  return {};
-}
-
-template <class Work>
-bool CpuExpertLayer::each_expert(Work&& work) {
-  for (int expert = 0; expert < shape_.num_experts(); ++expert) {
-    if (!setup_.progress.advance(expert, 1.0)) return false;
-    work(expert);
-  }
-  return true;
-}
-
-Status CpuExpertLayer::run_forward(WeightCast weights) {
-  const bool quantize_weights = weights == WeightCast::Make;
-  if (permutes()) tokens_->permute();
-  for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    if (!each_expert([&](int expert) { forward(layer, expert, quantize_weights); })) {
-      return cancelled();
-    }
-    if (permutes()) tokens_->unpermute(layer);
-  }
-  return {};
-}
-
-Status CpuExpertLayer::run_backward() {
-  const bool delayed = setup_.request.linear.delayed_wgrad;
-  // dY is that of every layer, dp the layer's own.
-  for (int layer = 0; permutes() && layer < setup_.request.layers; ++layer) {
-    tokens_->permute_gradient(layer);
-  }
-  for (int layer = setup_.request.layers - 1; layer >= 0; --layer) {
-    const bool done = each_expert([&](int expert) {
-      backward(layer, expert);
-      if (!delayed && setup_.progress.advance(expert, 1.0)) weight_gradients(layer, expert);
-    });
-    if (!done) return cancelled();
-    if (permutes()) tokens_->unpermute_gradient(layer);
-  }
-  for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
-    if (!each_expert([&](int expert) { weight_gradients(layer, expert); })) return cancelled();
-  }
-  return {};
-}
-
-Status CpuExpertLayer::run(WeightCast weights) {
-  if (runs_forward()) ENGINE_TRY(run_forward(weights));
-  if (runs_backward()) ENGINE_TRY(run_backward());
-  // A cancelled product must not be taken for a result.
-  if (setup_.progress.is_cancelled()) return cancelled();
-  return {};
+  up_.set_splits(splits);
+  down_.set_splits(splits);
 }
 
 std::unique_ptr<HostStep> make_host_step(const HostStepSetup& setup) {
@@ -322,12 +245,12 @@ std::unique_ptr<HostStep> make_host_step(const HostStepSetup& setup) {
                               .progress = setup.progress,
                               .token_routing = setup.token_routing});
   }
-  return std::make_unique<CpuStep>(CpuStep::Setup{.request = setup.request,
-                                                  .shape = setup.shape,
-                                                  .operands = setup.operands.front(),
-                                                  .buffers = setup.buffers.up,
-                                                  .context = setup.context,
-                                                  .progress = &setup.progress});
+  return std::make_unique<CpuLinearStep>(CpuProjection::Setup{.request = setup.request,
+                                                              .shape = setup.shape,
+                                                              .operands = setup.operands.front(),
+                                                              .buffers = setup.buffers.up,
+                                                              .context = setup.context},
+                                         setup.progress);
 }
 
 }  // namespace engine

@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/cpu_projection.h"
+#include "engine/backend/cpu/program_step.h"
 #include "engine/backend/cpu/token_rows.h"
 #include "engine/model/projections.h"
 
@@ -24,7 +25,7 @@ struct LayerBuffers {
   TokenBuffers tokens;       // where the step begins at tokens
 };
 
-class CpuExpertLayer final : public HostStep {
+class CpuExpertLayer final : public ProgramStep {
  public:
   struct Setup {
     const RunRequest& request;  // effective settings
@@ -43,13 +44,8 @@ class CpuExpertLayer final : public HostStep {
   CpuExpertLayer& operator=(const CpuExpertLayer&) = delete;
 
   void set_splits(const std::vector<std::int64_t>& splits, std::size_t step) override;
-  Status prepare() override;
-  Status run(WeightCast weights) override;
-  /// The first half of run(), of a step that runs forward.
-  Status run_forward(WeightCast weights);
   Status measure_statistics(RunResult& result) override;
   Result<OutputErrors> measure_errors() override;
-  double units() const override;
   std::int64_t reading_ns() const override { return up_.reading_ns() + down_.reading_ns(); }
 
   /// All passes of one expert of layer 0, its weight gradients starting from zeros. The rows of
@@ -59,8 +55,8 @@ class CpuExpertLayer final : public HostStep {
   void begin_experts();
   void end_experts();
 
-  CpuStep& up() { return up_; }
-  CpuStep& down() { return down_; }
+  CpuProjection& up() { return up_; }
+  CpuProjection& down() { return down_; }
   const RunRequest& request() const { return setup_.request; }
   const RunRequest& projection(Projection which) const {
     return which == Projection::Up ? up_request_ : down_request_;
@@ -101,25 +97,17 @@ class CpuExpertLayer final : public HostStep {
     std::int64_t dh_stride = 0;
   };
   Intermediates reserve_intermediates() const;
-  bool permutes() const { return tokens_ && permutes_; }
-  /// The quantize kernels of this projection's operands compute the activation.
-  bool fuses(Projection which) const;
+  int num_experts() const override { return shape_.num_experts(); }
+  void run_operation(const Operation& operation, int expert) override;
+  void run_for_all_experts(const Operation& operation) override;
   std::vector<FedOperand> fed_activations() const;
   /// X and dY, where the layer makes them of tokens.
   std::vector<FedOperand> token_activations() const;
   std::vector<FedOperand> token_gradients() const;
   std::vector<FedOperand> fed_gradients() const;
   std::vector<LayerOutputs> outputs(Projection which) const;
-  void forward(int layer, int expert, bool quantize_weights);
-  void activate(int layer, int expert);           // A, where it is not fused
-  void activate_gradient(int layer, int expert);  // dH, likewise
-  void backward(int layer, int expert);
-  Status run_backward();
-  /// False when cancelled.
-  template <class Work>
-  bool each_expert(Work&& work);
-  void recompute(int layer, int expert);  // A as its weight gradient reads it
-  void weight_gradients(int layer, int expert);
+  void activate(int layer, int expert);           // A
+  void activate_gradient(int layer, int expert);  // dH
 
   Setup setup_;
   RunRequest up_request_;
@@ -130,8 +118,8 @@ class CpuExpertLayer final : public HostStep {
   std::optional<TokenRows> tokens_;
   bool permutes_ = true;
   // After what they refer to.
-  CpuStep up_;
-  CpuStep down_;
+  CpuProjection up_;
+  CpuProjection down_;
 };
 
 /// The step of a request: an expert layer, or a linear step. `operands`: one for each of

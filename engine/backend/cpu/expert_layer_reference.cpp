@@ -91,8 +91,8 @@ void ExpertLayerReference::compute(int expert) {
       copies_[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(copy);
     }
   }
-  CpuStep& up = layer_.up();
-  CpuStep& down = layer_.down();
+  CpuProjection& up = layer_.up();
+  CpuProjection& down = layer_.down();
   const std::int64_t n = layer_.shape().n;
   const std::int64_t k = layer_.shape().k;
   const std::int64_t columns = layer_.activated_columns();

@@ -9,7 +9,7 @@
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/input/element_rounding.h"
-#include "engine/quantize/layer_tensors.h"
+#include "engine/program/layer_tensors.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
 
@@ -27,7 +27,9 @@ constexpr std::array kOperands = {LayerTensor::X,     LayerTensor::WUp, LayerTen
 constexpr std::size_t index_of(LayerTensor operand) {
   return static_cast<std::size_t>(std::ranges::find(kOperands, operand) - kOperands.begin());
 }
-const LayerOperand& operand_of(LayerTensor tensor) { return *traits_of(tensor).operand; }
+LayerOperand layer_operand(LayerTensor tensor) {
+  return *engine::operand_of(StepKind::ExpertLayer, tensor);
+}
 
 /// Adds the error of an expert's tensor.
 void compare_with(const ExpertLayerReference& reference, LayerTensor tensor, const void* value,
@@ -109,7 +111,7 @@ class Statistics {
     for (LayerTensorResult& one : own.tensors) {
       const LayerTensor tensor = one.tensor;
       one.error = product_accuracy(errors_[static_cast<std::size_t>(tensor)]);
-      if (!traits_of(tensor).operand) continue;
+      if (!engine::operand_of(StepKind::ExpertLayer, tensor)) continue;
       *statistics_of(result, tensor) =
           folds_[index_of(tensor)].statistics(rowwise(tensor).scales());
     }
@@ -144,11 +146,11 @@ class Statistics {
     return tensor != LayerTensor::Y || layer_.runs_forward();
   }
 
-  CpuStep& projection(Projection which) const {
+  CpuProjection& projection(Projection which) const {
     return which == Projection::Up ? layer_.up() : layer_.down();
   }
   OperandStage& rowwise(LayerTensor tensor) const {
-    const LayerOperand& operand = operand_of(tensor);
+    const LayerOperand& operand = layer_operand(tensor);
     return projection(operand.projection).stage(operand.role, Direction::Rowwise);
   }
 
@@ -163,7 +165,7 @@ class Statistics {
 
   /// The operand before it was quantized: loaded, or what the activation made, by itself.
   ExpertElements elements(LayerTensor tensor, int expert) {
-    const LayerOperand& operand = operand_of(tensor);
+    const LayerOperand& operand = layer_operand(tensor);
     ExpertElements made = projection(operand.projection).elements(operand.role, 0, expert);
     if (made.activation.is_none()) return made;
     const std::int64_t offsets[2] = {0, made.rows};
@@ -259,7 +261,7 @@ class Statistics {
   void add_sources(int expert) {
     if (layer_.up().rows(expert) == 0) return;
     const auto as_read = [&](LayerTensor tensor) {
-      const LayerOperand& operand = operand_of(tensor);
+      const LayerOperand& operand = layer_operand(tensor);
       return projection(operand.projection).widen(operand.role, Direction::Rowwise, 0, expert);
     };
     const float* const x = as_read(LayerTensor::X);

@@ -42,7 +42,7 @@ void add_error(const Rows& rows, GroupProductError& error) {
 
 }  // namespace
 
-StepReference::StepReference(CpuStep& step) : step_(step) {
+StepReference::StepReference(CpuProjection& step) : step_(step) {
   LoadedOperands& operands = step.operands();
   if (!operands.kept() || !step.runs_forward()) return;
   known_ = operands.reference_splits == step.shape().splits && operands.reference.get() != nullptr;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/cpu_projection.h"
 #include "engine/input/operand_store.h"
 #include "engine/model/run_result.h"
 #include "kernels/diagnostics/statistics.h"
@@ -14,9 +14,9 @@ namespace engine {
 /// operands are.
 class StepReference {
  public:
-  explicit StepReference(CpuStep& step);
+  explicit StepReference(CpuProjection& step);
 
-  /// Errors of the passes that ran, for the outputs just written by CpuStep::run_expert.
+  /// Errors of the passes that ran, for the outputs just written by CpuLinearStep::run_expert.
   void measure(int expert, ExpertResult& result);
   /// The same, added to those of other experts.
   void add(int expert, OutputErrors& errors);
@@ -30,7 +30,7 @@ class StepReference {
   const float* fprop_rows(int expert, std::int64_t row, std::int64_t count);
   const float* weights(int expert);
 
-  CpuStep& step_;
+  CpuProjection& step_;
   bool known_ = false;
   int weights_of_ = -1;
   Buffer<float> w_;  // [n, k] of the expert

@@ -107,23 +107,32 @@ TEST(CpuCallerOutputs, HaveTheBitsOfTheStepsOwnBuffersAndTheirTailsAreUntouched)
       const Owned& got = owned[static_cast<std::size_t>(layer)];
       for (int expert = 0; expert < 4; ++expert) {
         SCOPED_TRACE(testing::Message() << "layer " << layer << ", expert " << expert);
-        const std::int64_t first = plain.step.first_row(expert);
-        const std::int64_t rows = plain.step.rows(expert);
-        plain.step.forward(layer, expert, true);
-        EXPECT_TRUE(rows == 0 ||
-                    same(plain.step.output_of(layer, expert), got.y, 2 * first * n, 2 * rows * n));
-        plain.step.backward(layer, expert);
-        EXPECT_TRUE(rows == 0 || same(plain.step.input_gradient_of(layer, expert), got.dx,
+        const std::int64_t first = plain.projection.first_row(expert);
+        const std::int64_t rows = plain.projection.rows(expert);
+        const auto run = [&](ProgramPass pass, bool wgrad) {
+          for (const ProgramPart& part : plain.step.program().parts) {
+            for (const Operation& operation : part.operations) {
+              const bool last = operation.kind == OperationKind::Wgrad;
+              if (part.pass != pass || operation.layer != layer || last != wgrad) continue;
+              plain.projection.run_operation(operation, expert);
+            }
+          }
+        };
+        run(ProgramPass::Forward, false);
+        EXPECT_TRUE(rows == 0 || same(plain.projection.output_of(layer, expert), got.y,
+                                      2 * first * n, 2 * rows * n));
+        run(ProgramPass::Backward, false);
+        EXPECT_TRUE(rows == 0 || same(plain.projection.input_gradient_of(layer, expert), got.dx,
                                       2 * first * k, 2 * rows * k));
-        plain.step.weight_gradient(layer, expert);
-        EXPECT_TRUE(same(plain.step.weight_gradient_of(layer, expert), got.dw, 4 * expert * n * k,
-                         4 * n * k));
+        run(ProgramPass::Backward, true);
+        EXPECT_TRUE(same(plain.projection.weight_gradient_of(layer, expert), got.dw,
+                         4 * expert * n * k, 4 * n * k));
       }
       EXPECT_THAT(got.y.tail(), Each(kPoison));
       EXPECT_THAT(got.dx.tail(), Each(kPoison));
       EXPECT_THAT(got.dw.tail(), Each(kPoison));
     }
-    EXPECT_TRUE(same(plain.step.bias_gradient(), owned[0].db, 0, 2 * 4 * n));
+    EXPECT_TRUE(same(plain.projection.bias_gradient(), owned[0].db, 0, 2 * 4 * n));
     EXPECT_THAT(owned[0].db.tail(), Each(kPoison));
   }
 }

@@ -78,7 +78,7 @@ double number(ElementType type, const void* values, std::int64_t i) {
 }
 
 /// What a product reads of an expert of layer 0.
-std::vector<float> read_by_product(CpuStep& step, OperandRole role, Direction direction,
+std::vector<float> read_by_product(CpuProjection& step, OperandRole role, Direction direction,
                                    int expert) {
   OperandStage& stage = step.stage(role, direction);
   const ExpertElements elements = step.elements(role, 0, expert);
@@ -122,7 +122,7 @@ void expect_activation(LayerBench& bench, int expert, bool gradient) {
   const std::int64_t m = bench.layer.up().rows(expert);
   const std::int64_t columns = bench.layer.activated_columns();
   const std::int64_t n = bench.shape.n;
-  CpuStep& step = gradient ? bench.layer.up() : bench.layer.down();
+  CpuProjection& step = gradient ? bench.layer.up() : bench.layer.down();
   const OperandRole role = gradient ? OperandRole::Gradients : OperandRole::Activations;
   const std::byte* const made = step.elements(role, 0, expert).elements;
   const bool gated = traits_of(request.expert_layer.activation).formula.gated;
@@ -148,8 +148,8 @@ void expect_activation(LayerBench& bench, int expert, bool gradient) {
 
 /// One expert of a step whose activation is not fused.
 void check_expert(LayerBench& bench, int expert) {
-  CpuStep& up = bench.layer.up();
-  CpuStep& down = bench.layer.down();
+  CpuProjection& up = bench.layer.up();
+  CpuProjection& down = bench.layer.down();
   const ElementType high = bench.request.recipe.high_precision;
   const ElementType wgrad = bench.request.linear.wgrad_type;
   const std::int64_t m = up.rows(expert);
@@ -157,7 +157,7 @@ void check_expert(LayerBench& bench, int expert) {
   const std::int64_t k = bench.shape.k;
   const std::int64_t i = bench.layer.activated_columns();
   bench.layer.run_expert(expert);
-  const auto of = [&](CpuStep& step, OperandRole role, Direction direction) {
+  const auto of = [&](CpuProjection& step, OperandRole role, Direction direction) {
     return read_by_product(step, role, direction, expert);
   };
   constexpr Direction kRows = Direction::Rowwise;
@@ -282,7 +282,7 @@ std::vector<std::string> all_weight_gradients(RunRequest request) {
   std::vector<std::string> all;
   for (int layer = 0; layer < request.layers; ++layer) {
     for (int expert = 0; expert < request.shape.num_experts; ++expert) {
-      for (CpuStep* step : {&bench.layer.up(), &bench.layer.down()}) {
+      for (CpuProjection* step : {&bench.layer.up(), &bench.layer.down()}) {
         const std::int64_t bytes = step->shape().n * step->shape().k * 2;
         all.emplace_back(reinterpret_cast<const char*>(step->weight_gradient_of(layer, expert)),
                          static_cast<std::size_t>(bytes));

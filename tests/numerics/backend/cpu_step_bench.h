@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/cpu_linear_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/input/routing.h"
 
@@ -21,14 +21,18 @@ struct CpuStepBench {
               .operands = operands,
               .buffers = buffers,
               .context = {progress, observer},
-              .outputs = std::move(outputs)}) {}
+              .outputs = std::move(outputs)},
+             units),
+        projection(step.projection()) {}
   RunRequest request;
   GroupedShape shape;
   LoadedOperands operands;
   StepBuffers buffers;
   RunProgress progress;
   Observer observer;
-  CpuStep step;
+  StepProgress units{progress};
+  CpuLinearStep step;
+  CpuProjection& projection;
 };
 
 }  // namespace engine

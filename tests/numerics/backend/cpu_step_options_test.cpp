@@ -47,12 +47,12 @@ TEST(CpuStepOptions, AccumulatingTwiceIsTwiceAndLeavesEmptyExpertsAlone) {
     request.linear.wgrad_type = type;
     Bench bench(request);
     const auto value = [&](int expert, std::int64_t i) {
-      const std::byte* dw = bench.step.weight_gradient_of(0, expert);
+      const std::byte* dw = bench.projection.weight_gradient_of(0, expert);
       if (type == ElementType::Fp32) return reinterpret_cast<const float*>(dw)[i];
       return bf16_value(reinterpret_cast<const std::uint16_t*>(dw)[i]);
     };
     // An expert without tokens keeps what is there.
-    std::memset(bench.step.weight_gradient_of(0, 1), 0x40, 8);
+    std::memset(bench.projection.weight_gradient_of(0, 1), 0x40, 8);
     const float before = value(1, 0);
     ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
     const std::int64_t count = bench.shape.n * bench.shape.k;
@@ -87,14 +87,14 @@ TEST(CpuStepOptions, BiasIsAddedToTheRoundedProductAndItsGradientSumsTheRows) {
     for (int expert = 0; expert < 4; ++expert) {
       plain.step.run_expert(expert);
       biased.step.run_expert(expert);
-      const std::int64_t rows = plain.step.rows(expert);
+      const std::int64_t rows = plain.projection.rows(expert);
       for (std::int64_t i = 0; i < rows * n; ++i) {
         const float bias = widen(narrow(b[static_cast<std::size_t>(expert * n + i % n)]));
         ASSERT_EQ(biased.buffers.product.get()[i],
                   narrow(widen(plain.buffers.product.get()[i]) + bias));
       }
       std::vector<float> dy(static_cast<std::size_t>(rows * n));
-      biased.operands.gradients->source().read_f32(biased.step.first_row(expert), rows, dy);
+      biased.operands.gradients->source().read_f32(biased.projection.first_row(expert), rows, dy);
       for (std::int64_t column = 0; column < n; ++column) {
         double sum = 0.0;
         for (std::int64_t row = 0; row < rows; ++row) {
@@ -120,7 +120,7 @@ TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
     for (int iteration = 0; iteration < 3; ++iteration) {
       ASSERT_TRUE(bench.step.run(iteration % 2 == 0 ? WeightCast::Make : WeightCast::Keep).ok());
       const std::uint16_t* y = bench.buffers.product.get();
-      products.emplace_back(y, y + bench.step.rows(2) * bench.shape.n);
+      products.emplace_back(y, y + bench.projection.rows(2) * bench.shape.n);
       quantized.push_back(bench.observer.names["quantize W"]);
     }
     EXPECT_EQ(quantized, (std::vector<int>{8, 8, 16}));

@@ -86,14 +86,14 @@ void check_expert(CpuStepBench<>& bench, int expert, int saved_casts = 1) {
   const RunRequest& request = bench.request;
   const std::int64_t n = bench.shape.n;
   const std::int64_t k = bench.shape.k;
-  const std::int64_t m = bench.step.rows(expert);
-  const std::int64_t first = bench.step.first_row(expert);
+  const std::int64_t m = bench.projection.rows(expert);
+  const std::int64_t first = bench.projection.first_row(expert);
   const ElementType high = request.recipe.high_precision;
   const auto all = [&](OperandRole role, Direction direction) {
     const int casts = role == OperandRole::Gradients ? 1 : saved_casts;
     return operand(request, bench.shape, role, direction, casts);
   };
-  if (bench.step.runs_forward()) {
+  if (bench.projection.runs_forward()) {
     const auto x = all(OperandRole::Activations, Direction::Rowwise);
     const auto w = all(OperandRole::Weights, Direction::Rowwise);
     for (std::int64_t i = 0; i < m * n; ++i) {
@@ -102,7 +102,7 @@ void check_expert(CpuStepBench<>& bench, int expert, int saved_casts = 1) {
       expect_near(widened(high, bench.buffers.product.get(), i), y.value, y.magnitude, high, "Y");
     }
   }
-  if (!bench.step.runs_backward()) return;
+  if (!bench.projection.runs_backward()) return;
   const auto w = all(OperandRole::Weights, Direction::Columnwise);
   const auto x = all(OperandRole::Activations, Direction::Columnwise);
   const auto dy = all(OperandRole::Gradients, Direction::Rowwise);
@@ -118,7 +118,7 @@ void check_expert(CpuStepBench<>& bench, int expert, int saved_casts = 1) {
                           : sum(&dy_columns[static_cast<std::size_t>(first * n + i / k)], n,
                                 &x[static_cast<std::size_t>(first * k + i % k)], k, m);
     const ElementType type = request.linear.wgrad_type;
-    const double actual = widened(type, bench.step.weight_gradient_of(0, expert), i);
+    const double actual = widened(type, bench.projection.weight_gradient_of(0, expert), i);
     if (m == 0) {
       ASSERT_EQ(actual, 0.0);
     }
@@ -153,7 +153,7 @@ void check_request(const RunRequest& request) {
   }
 }
 
-TEST(CpuStep, MatchesSumsInDoubleForEveryRecipeAndPass) {
+TEST(CpuLinearStep, MatchesSumsInDoubleForEveryRecipeAndPass) {
   for (const Scaling scaling : kScalings) {
     for (const StepPasses passes : kPasses) {
       SCOPED_TRACE(static_cast<int>(scaling) * 10 + static_cast<int>(passes));
@@ -168,7 +168,7 @@ TEST(CpuStep, MatchesSumsInDoubleForEveryRecipeAndPass) {
   }
 }
 
-TEST(CpuStep, AWholeRunLeavesItsLastExpertsOutputs) {
+TEST(CpuLinearStep, AWholeRunLeavesItsLastExpertsOutputs) {
   for (const Scaling scaling : kScalings) {
     for (const StepPasses passes : kPasses) {
       for (const bool delayed : {false, true}) {

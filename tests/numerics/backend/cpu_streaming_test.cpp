@@ -2,7 +2,7 @@
 // the reading time reported separately.
 #include <gtest/gtest.h>
 
-#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/cpu_linear_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/input/routing.h"
 
@@ -29,11 +29,13 @@ Measured measure(const RunRequest& request, bool keep) {
   StepBuffers buffers;
   RunProgress progress;
   ReadingObserver observer;
-  CpuStep step({.request = request,
-                .shape = shape,
-                .operands = operands,
-                .buffers = buffers,
-                .context = {progress, observer}});
+  StepProgress units(progress);
+  CpuLinearStep step({.request = request,
+                      .shape = shape,
+                      .operands = operands,
+                      .buffers = buffers,
+                      .context = {progress, observer}},
+                     units);
   Measured measured;
   EXPECT_TRUE(step.measure_statistics(measured.result).ok());
   EXPECT_TRUE(step.run(WeightCast::Make).ok());

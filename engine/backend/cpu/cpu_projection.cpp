@@ -1,7 +1,6 @@
-// Weights are quantized in the first of every N micro-batches; apart from memory, only an
-// accumulating dW and, with delayed scaling, the amax history are carried from one iteration to the
-// next.
-#include "engine/backend/cpu/cpu_step.h"
+// Apart from memory, only kept weights, an accumulating dW and, with delayed scaling, the amax
+// history are carried from one iteration to the next.
+#include "engine/backend/cpu/cpu_projection.h"
 
 #include <fmt/format.h>
 
@@ -42,18 +41,7 @@ Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
                       outputs);
 }
 
-Error cancelled() { return {ErrorCode::Cancelled, "the run was cancelled"}; }
-
-bool StepProgress::advance(int expert, double units) {
-  done_units_ += units;
-  shown_.expert.store(expert, std::memory_order_relaxed);
-  const double share = share_ ? share_() : done_units_ / total_units_;
-  shown_.fraction.store(std::min(share, 1.0), std::memory_order_relaxed);
-  return !is_cancelled();
-}
-
-CpuStep::CpuStep(const Setup& setup)
-    : setup_(setup), own_progress_(setup.context.progress), shape_(setup.shape) {
+CpuProjection::CpuProjection(const Setup& setup) : setup_(setup), shape_(setup.shape) {
   const LinearSymbols& symbols = setup_.symbols;
   for (const auto& [role, symbol] :
        {std::pair{OperandRole::Activations, symbols.x}, std::pair{OperandRole::Weights, symbols.w},
@@ -91,14 +79,14 @@ CpuStep::CpuStep(const Setup& setup)
   std::fill_n(setup_.buffers.weight_gradient.reserve(bytes), bytes, std::byte{0});
 }
 
-void CpuStep::find_rows() {
+void CpuProjection::find_rows() {
   row_offsets_.assign(1, 0);
   for (const std::int64_t rows : shape_.splits) {
     row_offsets_.push_back(row_offsets_.back() + rows);
   }
 }
 
-void CpuStep::set_splits(const std::vector<std::int64_t>& splits, std::size_t /*step*/) {
+void CpuProjection::set_splits(const std::vector<std::int64_t>& splits) {
   if (splits == shape_.splits) return;
   shape_.splits = splits;
   find_rows();
@@ -110,7 +98,7 @@ void CpuStep::set_splits(const std::vector<std::int64_t>& splits, std::size_t /*
   }
 }
 
-void CpuStep::configure(OperandRole role, Direction direction) {
+void CpuProjection::configure(OperandRole role, Direction direction) {
   const GroupedShape& shape = shape_;
   const bool weights = role == OperandRole::Weights;
   LoadedOperands& operands = setup_.operands;
@@ -135,25 +123,20 @@ void CpuStep::configure(OperandRole role, Direction direction) {
                   .seed = setup_.request.seed});
 }
 
-OperandStage& CpuStep::stage(OperandRole role, Direction direction) {
+OperandStage& CpuProjection::stage(OperandRole role, Direction direction) {
   const bool columnwise =
       direction == Direction::Columnwise && traits_of(setup_.request.recipe).quantizes();
   auto& stages = columnwise ? setup_.buffers.columnwise : setup_.buffers.rowwise;
   return stages[static_cast<std::size_t>(role)];
 }
 
-const std::vector<FedOperand>& CpuStep::fed(OperandRole role) const {
+const std::vector<FedOperand>& CpuProjection::fed(OperandRole role) const {
   static const std::vector<FedOperand> kLoaded;
   if (role == OperandRole::Activations) return setup_.activations;
   return role == OperandRole::Gradients ? setup_.gradients : kLoaded;
 }
 
-double CpuStep::units() const {
-  const double passes = (runs_forward() ? 1.0 : 0.0) + (runs_backward() ? 2.0 : 0.0);
-  return passes * setup_.request.layers * shape_.num_experts();
-}
-
-ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
+ExpertElements CpuProjection::elements(OperandRole role, int layer, int expert) {
   const bool w = role == OperandRole::Weights;
   const std::int64_t count = w ? shape_.n : rows(expert);
   const std::int64_t first = w ? expert * count : first_row(expert);
@@ -187,8 +170,8 @@ ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
   return elements;
 }
 
-void CpuStep::quantize(OperandRole role, Direction direction, const ExpertElements& elements,
-                       int layer) {
+void CpuProjection::quantize(OperandRole role, Direction direction, const ExpertElements& elements,
+                             int layer) {
   OperandStage& of = stage(role, direction);
   if (elements.rows == 0) return;
   const SpanNames& name = names_[index_of(role)];
@@ -204,7 +187,7 @@ void CpuStep::quantize(OperandRole role, Direction direction, const ExpertElemen
   of.quantize(elements, layer);
 }
 
-const float* CpuStep::widen(OperandRole role, Direction direction, int layer, int expert) {
+const float* CpuProjection::widen(OperandRole role, Direction direction, int layer, int expert) {
   OperandStage& of = stage(role, direction);
   // Codes and rounded elements are the stage's own: nothing has to be read.
   const bool own = of.plan().quantized() || of.plan().rounded();
@@ -213,45 +196,73 @@ const float* CpuStep::widen(OperandRole role, Direction direction, int layer, in
                   layer);
 }
 
-void CpuStep::quantize_saved(int layer, int expert, bool quantize_weights) {
-  const bool none = !traits_of(setup_.request.recipe).quantizes();
-  const auto both = [&](OperandRole role, const ExpertElements& elements) {
-    if (runs_forward() || none || role == OperandRole::Gradients) {
-      quantize(role, Direction::Rowwise, elements, layer);
-    }
-    const bool late = setup_.late_activations && role == OperandRole::Activations;
-    if (runs_backward() && !none && !late) quantize(role, Direction::Columnwise, elements, layer);
-  };
-  // The grouped step quantizes every expert's weights, whether tokens were routed there or not.
-  if (quantize_weights) both(OperandRole::Weights, weights(layer, expert));
-  if (rows(expert) == 0) return;
-  both(OperandRole::Activations, elements(OperandRole::Activations, layer, expert));
+void CpuProjection::quantize(OperandRole role, Direction direction, int layer, int expert) {
+  // Every expert's weights are quantized, whether tokens were routed there or not.
+  if (role != OperandRole::Weights && rows(expert) == 0) return;
+  quantize(role, direction, elements(role, layer, expert), layer);
 }
 
-void CpuStep::forward(int layer, int expert, bool quantize_weights) {
-  quantize_saved(layer, expert, quantize_weights);
+void CpuProjection::quantize(const Operation& operation, int expert) {
+  const OperandRole role = operation.role;
+  const int layer = operation.layer;
+  if (role != OperandRole::Weights && rows(expert) == 0) return;
+  if (operation.kind == OperationKind::Round && !stage(role, Direction::Rowwise).plan().rounded()) {
+    return;
+  }
+  // Read once for both copies.
+  const ExpertElements all = elements(role, layer, expert);
+  for (const Value& copy : operation.writes) {
+    const bool columnwise = copy.form == ValueForm::Columnwise;
+    quantize(role, columnwise ? Direction::Columnwise : Direction::Rowwise, all, layer);
+  }
+}
+
+void CpuProjection::run_operation(const Operation& operation, int expert) {
+  const int layer = operation.layer;
+  switch (operation.kind) {
+    case OperationKind::Round:
+    case OperationKind::Quantize:
+      return quantize(operation, expert);
+    case OperationKind::Fprop:
+      return fprop(layer, expert);
+    case OperationKind::Dgrad:
+      return dgrad(layer, expert);
+    case OperationKind::Wgrad:
+      return wgrad(layer, expert);
+    case OperationKind::AddBias:
+      return add_bias(layer, expert);
+    case OperationKind::SumBias:
+      return reduce_bias(layer, expert);
+    default:  // of the layer, or of a device
+      return;
+  }
+}
+
+void CpuProjection::fprop(int layer, int expert) {
   const std::int64_t m = rows(expert);
   if (m == 0) return;
-  {
-    const HostSpan span(
-        setup_.context, tag(Stage::Fprop, layer, expert),
-        traits_of(setup_.request.recipe).quantizes() ? "dequantize + sgemm" : "widen + sgemm");
-    product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
-             .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
-             .m = m,
-             .n = shape_.n,
-             .k = shape_.k,
-             .y_type = setup_.request.recipe.high_precision,
-             .y = output_of(layer, expert),
-             .cancel = &setup_.context.progress.cancel});
-  }
-  if (!setup_.request.linear.bias || is_cancelled()) return;
-  const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), "add b");
-  add_bias(layer, expert, m, setup_.request.recipe.high_precision, output_of(layer, expert));
+  const HostSpan span(
+      setup_.context, tag(Stage::Fprop, layer, expert),
+      traits_of(setup_.request.recipe).quantizes() ? "dequantize + sgemm" : "widen + sgemm");
+  product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
+           .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
+           .m = m,
+           .n = shape_.n,
+           .k = shape_.k,
+           .y_type = setup_.request.recipe.high_precision,
+           .y = output_of(layer, expert),
+           .cancel = &setup_.context.progress.cancel});
 }
 
-void CpuStep::add_bias(int layer, int expert, std::int64_t rows, ElementType type,
-                       void* values) const {
+void CpuProjection::add_bias(int layer, int expert) {
+  if (rows(expert) == 0 || is_cancelled()) return;
+  const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), "add b");
+  add_bias(layer, expert, rows(expert), setup_.request.recipe.high_precision,
+           output_of(layer, expert));
+}
+
+void CpuProjection::add_bias(int layer, int expert, std::int64_t rows, ElementType type,
+                             void* values) const {
   const std::int64_t n = shape_.n;
   const std::int64_t offsets[2] = {0, rows};
   kernels::add_bias_cpu({.values = values,
@@ -264,7 +275,8 @@ void CpuStep::add_bias(int layer, int expert, std::int64_t rows, ElementType typ
                          .columns = n});
 }
 
-void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
+void CpuProjection::reduce_bias(int layer, int expert) {
+  const ExpertElements dy = elements(OperandRole::Gradients, layer, expert);
   const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), sum_name_.c_str());
   const std::int64_t n = shape_.n;
   const OperandStage& of = stage(OperandRole::Gradients, Direction::Rowwise);
@@ -285,19 +297,14 @@ void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
                                      .gradient = bias_gradient() + expert * n});
 }
 
-void CpuStep::backward(int layer, int expert) {
-  const ExpertElements dy = elements(OperandRole::Gradients, layer, expert);
-  quantize(OperandRole::Gradients, Direction::Rowwise, dy, layer);
-  if (traits_of(setup_.request.recipe).quantizes()) {
-    quantize(OperandRole::Gradients, Direction::Columnwise, dy, layer);
-  }
-  if (setup_.request.linear.bias) reduce_bias(layer, expert, dy);
-  if (dy.rows == 0) return;
+void CpuProjection::dgrad(int layer, int expert) {
+  const std::int64_t m = rows(expert);
+  if (m == 0) return;
   const HostSpan span(setup_.context, tag(Stage::Dgrad, layer, expert), setup_.symbols.dx);
   product({.x = widen(OperandRole::Gradients, Direction::Rowwise, layer, expert),
            .w = widen(OperandRole::Weights, Direction::Columnwise, layer, expert),
            .w_transposed = true,
-           .m = dy.rows,
+           .m = m,
            .n = shape_.k,
            .k = shape_.n,
            .y_type = setup_.request.recipe.high_precision,
@@ -305,31 +312,31 @@ void CpuStep::backward(int layer, int expert) {
            .cancel = &setup_.context.progress.cancel});
 }
 
-std::int64_t CpuStep::weight_gradient_bytes() const {
+std::int64_t CpuProjection::weight_gradient_bytes() const {
   return shape_.n * shape_.k * element_bytes(setup_.request.linear.wgrad_type);
 }
 
-std::uint16_t* CpuStep::output_of(int layer, int expert) {
+std::uint16_t* CpuProjection::output_of(int layer, int expert) {
   const std::int64_t n = shape_.n;
   void* const given = outputs_of(layer).y;
   if (given != nullptr) return static_cast<std::uint16_t*>(given) + first_row(expert) * n;
   return setup_.buffers.product.reserve(rows(expert) * n);
 }
 
-std::uint16_t* CpuStep::input_gradient_of(int layer, int expert) {
+std::uint16_t* CpuProjection::input_gradient_of(int layer, int expert) {
   const std::int64_t k = shape_.k;
   void* const given = outputs_of(layer).dx;
   if (given != nullptr) return static_cast<std::uint16_t*>(given) + first_row(expert) * k;
   return setup_.buffers.input_gradient.reserve(rows(expert) * k);
 }
 
-std::uint16_t* CpuStep::bias_gradient() {
+std::uint16_t* CpuProjection::bias_gradient() {
   void* const given = outputs_of(0).bias_gradient;
   if (given != nullptr) return static_cast<std::uint16_t*>(given);
   return setup_.buffers.bias_gradient.reserve(shape_.num_experts() * shape_.n);
 }
 
-std::byte* CpuStep::weight_gradient_of(int layer, int expert) {
+std::byte* CpuProjection::weight_gradient_of(int layer, int expert) {
   if (void* const given = outputs_of(layer).dw; given != nullptr) {
     return static_cast<std::byte*>(given) + expert * weight_gradient_bytes();
   }
@@ -338,17 +345,11 @@ std::byte* CpuStep::weight_gradient_of(int layer, int expert) {
   return setup_.buffers.weight_gradient.get() + (all ? slot * weight_gradient_bytes() : 0);
 }
 
-void CpuStep::clear_weight_gradient(int layer, int expert) {
+void CpuProjection::clear_weight_gradient(int layer, int expert) {
   std::fill_n(weight_gradient_of(layer, expert), weight_gradient_bytes(), std::byte{0});
 }
 
-void CpuStep::quantize_late(int layer, int expert) {
-  if (rows(expert) == 0 || !traits_of(setup_.request.recipe).quantizes()) return;
-  quantize(OperandRole::Activations, Direction::Columnwise,
-           elements(OperandRole::Activations, layer, expert), layer);
-}
-
-void CpuStep::weight_gradient(int layer, int expert) {
+void CpuProjection::wgrad(int layer, int expert) {
   const HostSpan span(setup_.context, tag(Stage::Wgrad, layer, expert), setup_.symbols.dw);
   const std::int64_t m = rows(expert);
   const bool empty = m == 0;
@@ -364,66 +365,6 @@ void CpuStep::weight_gradient(int layer, int expert) {
        .y = weight_gradient_of(layer, expert),
        .accumulate = setup_.request.linear.accumulate_wgrad,
        .cancel = &setup_.context.progress.cancel});
-}
-
-void CpuStep::run_expert(int expert) {
-  if (runs_forward()) {
-    forward(0, expert, true);
-  } else {
-    quantize_saved(0, expert, true);
-    // No product of this step reads these: they are for the operands' statistics.
-    const RecipeTraits& traits = traits_of(setup_.request.recipe);
-    for (int cast = 0; traits.quantizes() && cast < traits.steps_to_settle(); ++cast) {
-      quantize(OperandRole::Weights, Direction::Rowwise, weights(0, expert), 0);
-      quantize(OperandRole::Activations, Direction::Rowwise, activations(expert), 0);
-    }
-  }
-  if (!runs_backward()) return;
-  clear_weight_gradient(0, expert);
-  backward(0, expert);
-  weight_gradient(0, expert);
-}
-
-Status CpuStep::prepare() {
-  if (runs_forward()) return {};
-  const int casts = traits_of(setup_.request.recipe).steps_to_settle();
-  for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    for (int expert = 0; expert < shape_.num_experts(); ++expert) {
-      if (!advance(expert, 0.0)) return cancelled();
-      for (int cast = 0; cast < casts; ++cast) quantize_saved(layer, expert, true);
-    }
-  }
-  return {};
-}
-
-Status CpuStep::run(WeightCast weights) {
-  const LinearOptions& linear = setup_.request.linear;
-  const int experts = shape_.num_experts();
-  for (int layer = 0; runs_forward() && layer < setup_.request.layers; ++layer) {
-    for (int expert = 0; expert < experts; ++expert) {
-      if (!advance(expert, 1.0)) return cancelled();
-      forward(layer, expert, weights == WeightCast::Make);
-    }
-  }
-  for (int layer = setup_.request.layers - 1; runs_backward() && layer >= 0; --layer) {
-    for (int expert = 0; expert < experts; ++expert) {
-      if (!advance(expert, 1.0)) return cancelled();
-      backward(layer, expert);
-      if (linear.delayed_wgrad) continue;
-      if (!advance(expert, 1.0)) return cancelled();
-      weight_gradient(layer, expert);
-    }
-  }
-  const bool delayed = runs_backward() && linear.delayed_wgrad;
-  for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
-    for (int expert = 0; expert < experts; ++expert) {
-      if (!advance(expert, 1.0)) return cancelled();
-      weight_gradient(layer, expert);
-    }
-  }
-  // A cancelled product must not be taken for a result.
-  if (is_cancelled()) return cancelled();
-  return {};
 }
 
 }  // namespace engine

@@ -1,6 +1,6 @@
 // Expert by expert through the same code as the timed step, so that the statistics describe what
 // was timed.
-#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/cpu_linear_step.h"
 
 #include <array>
 
@@ -14,11 +14,11 @@ namespace {
 /// Of the three operands, by role.
 using AllFolds = std::array<OperandFold, 3>;
 
-OperandStage& rowwise(CpuStep& step, OperandRole role) {
+OperandStage& rowwise(CpuProjection& step, OperandRole role) {
   return step.stage(role, kernels::Direction::Rowwise);
 }
 
-void add_operands(CpuStep& step, int expert, AllFolds& folds) {
+void add_operands(CpuProjection& step, int expert, AllFolds& folds) {
   add_operand(rowwise(step, OperandRole::Activations), step.activations(expert), folds[0]);
   add_operand(rowwise(step, OperandRole::Weights), step.weights(0, expert), folds[1]);
   if (!step.runs_backward()) return;
@@ -28,8 +28,8 @@ void add_operands(CpuStep& step, int expert, AllFolds& folds) {
 
 }  // namespace
 
-Status CpuStep::measure_statistics(RunResult& result) {
-  CpuStep& step = *this;
+Status CpuLinearStep::measure_statistics(RunResult& result) {
+  CpuProjection& step = projection_;
   AllFolds folds;
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
@@ -38,8 +38,8 @@ Status CpuStep::measure_statistics(RunResult& result) {
   }
   StepReference reference(step);
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
-    if (!step.advance(expert, kStatisticsUnits)) return cancelled();
-    step.run_expert(expert);
+    if (!progress_.advance(expert, kStatisticsUnits)) return cancelled();
+    run_expert(expert);
     if (step.is_cancelled()) return cancelled();
     const HostSpan span(step.context(), {Stage::Check, 0, expert}, "statistics");
     add_operands(step, expert, folds);
@@ -63,18 +63,19 @@ Status CpuStep::measure_statistics(RunResult& result) {
   return {};
 }
 
-Result<OutputErrors> CpuStep::measure_errors() {
+Result<OutputErrors> CpuLinearStep::measure_errors() {
   OutputErrors errors;
-  StepReference reference(*this);
-  for (int expert = 0; expert < shape_.num_experts(); ++expert) {
-    if (!advance(expert, kStatisticsUnits)) return cancelled();
+  CpuProjection& step = projection_;
+  StepReference reference(step);
+  for (int expert = 0; expert < num_experts(); ++expert) {
+    if (!progress_.advance(expert, kStatisticsUnits)) return cancelled();
     run_expert(expert);
-    if (is_cancelled()) return cancelled();
-    const HostSpan span(setup_.context, {Stage::Check, 0, expert}, "errors");
+    if (step.is_cancelled()) return cancelled();
+    const HostSpan span(step.context(), {Stage::Check, 0, expert}, "errors");
     reference.add(expert, errors);
-    if (runs_backward()) clear_weight_gradient(0, expert);
+    if (step.runs_backward()) step.clear_weight_gradient(0, expert);
   }
-  if (is_cancelled()) return cancelled();
+  if (step.is_cancelled()) return cancelled();
   return errors;
 }
 

@@ -1,6 +1,6 @@
-// A grouped linear layer as the CPU runs it: experts one after another, each stage on all cores, so
-// that a span's time belongs to that expert alone. It is a whole step, or a projection of an expert
-// layer.
+// The operations of one grouped product and its gradients as the CPU runs them: an expert at a
+// time, each stage on all cores, so that a span's time belongs to that expert alone. A linear step
+// has one such projection, an expert layer two.
 #pragma once
 
 #include <array>
@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/backend/cpu/host_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/operand_stage.h"
@@ -19,6 +18,7 @@
 #include "engine/model/projections.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/operations.h"
 
 namespace engine {
 
@@ -37,7 +37,7 @@ struct StepBuffers {
 /// Columnwise codes are a separate quantization. Without quantization both directions have the same
 /// elements. Weights as a list need nothing special: each expert's are quantized and multiplied
 /// separately anyway.
-class CpuStep final : public HostStep {
+class CpuProjection {
  public:
   struct Setup {
     const RunRequest& request;  // effective settings
@@ -50,33 +50,19 @@ class CpuStep final : public HostStep {
     /// One per layer, in place of loaded operands; empty = they are loaded.
     std::vector<FedOperand> activations = {};
     std::vector<FedOperand> gradients = {};
-    /// The columnwise copy of X is made by quantize_late(), not by forward().
-    bool late_activations = false;
-    LinearSymbols symbols = {};
+    LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
     /// WorkTag::layer is layer * tag_stride + tag_first.
     int tag_stride = 1;
     int tag_first = 0;
-    StepProgress* progress = nullptr;  // of the step that this is a part of
   };
   /// An accumulating dW starts as zeros.
-  explicit CpuStep(const Setup& setup);
+  explicit CpuProjection(const Setup& setup);
 
-  void set_splits(const std::vector<std::int64_t>& splits, std::size_t step) override;
-  Status prepare() override;
-  Status run(WeightCast weights) override;
-  Status measure_statistics(RunResult& result) override;
-  Result<OutputErrors> measure_errors() override;
-
-  /// One expert of one layer: quantize both operands, then Y.
-  void forward(int layer, int expert, bool quantize_weights);
-  /// dY's codes, db and dX. After forward() or prepare().
-  void backward(int layer, int expert);
-  /// The copy of X that dW reads, where forward() has not made it.
-  void quantize_late(int layer, int expert);
-  /// dW; after backward().
-  void weight_gradient(int layer, int expert);
-  /// All passes of one expert of layer 0, its dW starting from zeros.
-  void run_expert(int expert);
+  void set_splits(const std::vector<std::int64_t>& splits);
+  /// One expert of an operation of this projection: of the operands, products and biases.
+  void run_operation(const Operation& operation, int expert);
+  /// An operand's copy, whatever the step's program makes of it.
+  void quantize(OperandRole role, kernels::Direction direction, int layer, int expert);
 
   /// Elements of an expert's operand; streamed ones are read here.
   ExpertElements elements(OperandRole role, int layer, int expert);
@@ -102,7 +88,7 @@ class CpuStep final : public HostStep {
   void add_bias(int layer, int expert, std::int64_t rows, ElementType type, void* values) const;
   OperandStage& stage(OperandRole role, kernels::Direction direction);
 
-  std::int64_t reading_ns() const override { return reading_ns_; }
+  std::int64_t reading_ns() const { return reading_ns_; }
   const RunRequest& request() const { return setup_.request; }
   const GroupedShape& shape() const { return shape_; }
   LoadedOperands& operands() { return setup_.operands; }
@@ -115,20 +101,22 @@ class CpuStep final : public HostStep {
   }
   std::int64_t rows(int expert) const { return shape_.splits[static_cast<std::size_t>(expert)]; }
 
-  /// StepProgress::advance().
-  bool advance(int expert, double units) { return progress().advance(expert, units); }
-  bool is_cancelled() const { return own_progress_.is_cancelled(); }
-  double units() const override;
+  bool is_cancelled() const {
+    return setup_.context.progress.cancel.load(std::memory_order_relaxed);
+  }
 
  private:
   void find_rows();
   void configure(OperandRole role, kernels::Direction direction);
   void quantize(OperandRole role, kernels::Direction direction, const ExpertElements& elements,
                 int layer);
-  void quantize_saved(int layer, int expert, bool quantize_weights);
-  void reduce_bias(int layer, int expert, const ExpertElements& dy);
+  void quantize(const Operation& operation, int expert);
+  void fprop(int layer, int expert);
+  void dgrad(int layer, int expert);
+  void wgrad(int layer, int expert);
+  void add_bias(int layer, int expert);
+  void reduce_bias(int layer, int expert);
   std::int64_t weight_gradient_bytes() const;
-  StepProgress& progress() { return setup_.progress != nullptr ? *setup_.progress : own_progress_; }
   WorkTag tag(Stage stage, int layer, int expert) const {
     return {stage, layer * setup_.tag_stride + setup_.tag_first, expert};
   }
@@ -144,7 +132,6 @@ class CpuStep final : public HostStep {
   };
 
   Setup setup_;
-  StepProgress own_progress_;
   GroupedShape shape_;
   std::array<SpanNames, 3> names_;                  // by OperandRole
   std::string sum_name_;                            // of the span of db

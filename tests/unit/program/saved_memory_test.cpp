@@ -1,6 +1,6 @@
 // What forward keeps for backward, against numbers computed by hand from the layouts in
 // kernels/quantize.
-#include "engine/quantize/saved_memory.h"
+#include "engine/program/saved_memory.h"
 
 #include <gtest/gtest.h>
 

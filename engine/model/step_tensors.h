@@ -1,0 +1,339 @@
+// The tensors of a step, one row each: what a tensor is called, how large it is, what its elements
+// are, and when a step has it. Linear steps and expert layers share the table: a linear step is one
+// projection, and its Y and dY are those of the layer with other columns.
+//
+// Which operation reads and writes a tensor is in engine/program/operations.h; how long it is
+// needed follows from there (engine/program/lives.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/model/fields.h"
+
+namespace engine {
+
+/// What one step computes, for each of its layers.
+enum class StepKind {
+  Linear,       // one grouped product
+  ExpertLayer,  // two, with an activation in between
+};
+constexpr auto enum_names(StepKind) {
+  return std::to_array<std::string_view>({"linear", "expert-layer"});
+}
+
+/// What a grouped product and its gradients read: X, W and dY.
+enum class OperandRole { Activations, Weights, Gradients };
+constexpr auto enum_names(OperandRole) {
+  return std::to_array<std::string_view>({"activations", "weights", "gradients"});
+}
+
+/// Which grouped product of an expert layer. A linear step has the first alone.
+enum class Projection : std::uint8_t { Up, Down };
+
+/// The tensors of an expert layer, in the order in which a step makes or reads them; of a linear
+/// step W and dW are WUp and DWUp. Numbers are on the wire and in recordings: a new tensor goes to
+/// the end.
+enum class LayerTensor : std::uint8_t {
+  X,
+  WUp,
+  H,
+  A,
+  WDown,
+  Y,
+  DY,
+  DA,
+  DH,
+  DX,
+  DWDown,
+  DWUp,
+  XTokens,
+  YTokens,
+  DYTokens,
+  DXTokens,
+  DProbabilities,
+  BUp,
+  BDown,
+  DBUp,
+  DBDown,
+  Probabilities,
+  TokenMap,
+  Choices,
+};
+constexpr auto enum_names(LayerTensor) {
+  return std::to_array<std::string_view>({"x",
+                                          "w-up",
+                                          "h",
+                                          "a",
+                                          "w-down",
+                                          "y",
+                                          "dy",
+                                          "da",
+                                          "dh",
+                                          "dx",
+                                          "dw-down",
+                                          "dw-up",
+                                          "x-tokens",
+                                          "y-tokens",
+                                          "dy-tokens",
+                                          "dx-tokens",
+                                          "dprobabilities",
+                                          "b-up",
+                                          "b-down",
+                                          "db-up",
+                                          "db-down",
+                                          "probabilities",
+                                          "token-map",
+                                          "choices"});
+}
+
+/// A number of rows or columns, in terms of the request's shape.
+enum class TensorSide : std::uint8_t {
+  Routed,     // rows that are routed to an expert
+  One,        // a row of its own for every expert
+  N,          // shape.n
+  K,          // shape.k
+  Activated,  // columns of A: shape.n, or half of it where the activation is gated
+  Tokens,     // shape.tokens / top_k; all experts together
+  TopK,       // expert_layer.top_k
+};
+
+/// Which element type a tensor has.
+enum class ElementRule : std::uint8_t {
+  HighPrecision,   // Recipe::high_precision
+  WeightGradient,  // LinearOptions::wgrad_type
+  Fp32,
+  Int32,
+};
+
+/// Which steps have a tensor, if their passes read or write it.
+enum class TensorPresence : std::uint8_t {
+  Always,
+  Layer,      // an expert layer
+  Bias,       // linear.bias
+  LayerBias,  // an expert layer with linear.bias
+  Tokens,     // an expert layer with top_k
+};
+
+struct LayerTensorTraits {
+  std::string_view symbol;               // "dWdown"
+  std::string_view meaning;              // "gradient of the down projection's weights"
+  TensorSide rows = TensorSide::Routed;  // of each expert; Tokens: of all of them
+  TensorSide columns = TensorSide::K;
+  TensorPresence present = TensorPresence::Always;
+  ElementRule element = ElementRule::HighPrecision;
+  bool backward = false;  // exists only in a backward pass
+  /// All layers of a step read the same one, or the last one to write it overwrites the others'.
+  bool shared = false;
+  bool output = false;   // the caller reads it after the step
+  bool checked = false;  // the checks of a step read every layer's
+  bool reported = true;  // has a row in the results of a layer
+  // Of a linear step, where it differs:
+  std::string_view linear_symbol = {};
+  std::optional<TensorSide> linear_columns = {};
+
+  constexpr bool tokens() const { return present == TensorPresence::Tokens; }
+};
+
+inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()> kLayerTensors = {{
+    {.symbol = "X", .meaning = "input of the layer", .shared = true},
+    {.symbol = "Wup",
+     .meaning = "weights of the up projection",
+     .rows = TensorSide::N,
+     .linear_symbol = "W"},
+    {.symbol = "H",
+     .meaning = "output of the up projection",
+     .columns = TensorSide::N,
+     .present = TensorPresence::Layer,
+     .checked = true},
+    {.symbol = "A",
+     .meaning = "activation of H",
+     .columns = TensorSide::Activated,
+     .present = TensorPresence::Layer},
+    {.symbol = "Wdown",
+     .meaning = "weights of the down projection",
+     .rows = TensorSide::K,
+     .columns = TensorSide::Activated,
+     .present = TensorPresence::Layer},
+    {.symbol = "Y",
+     .meaning = "output of the layer",
+     .output = true,
+     .linear_columns = TensorSide::N},
+    {.symbol = "dY",
+     .meaning = "gradient of Y",
+     .backward = true,
+     .shared = true,
+     .linear_columns = TensorSide::N},
+    {.symbol = "dA",
+     .meaning = "gradient of A",
+     .columns = TensorSide::Activated,
+     .present = TensorPresence::Layer,
+     .backward = true},
+    {.symbol = "dH",
+     .meaning = "gradient of H",
+     .columns = TensorSide::N,
+     .present = TensorPresence::Layer,
+     .backward = true},
+    {.symbol = "dX", .meaning = "gradient of X", .backward = true, .output = true},
+    {.symbol = "dWdown",
+     .meaning = "gradient of the down projection's weights",
+     .rows = TensorSide::K,
+     .columns = TensorSide::Activated,
+     .present = TensorPresence::Layer,
+     .element = ElementRule::WeightGradient,
+     .backward = true,
+     .output = true},
+    {.symbol = "dWup",
+     .meaning = "gradient of the up projection's weights",
+     .rows = TensorSide::N,
+     .element = ElementRule::WeightGradient,
+     .backward = true,
+     .output = true,
+     .linear_symbol = "dW"},
+    {.symbol = "Xt",
+     .meaning = "tokens that the layer reads",
+     .rows = TensorSide::Tokens,
+     .present = TensorPresence::Tokens,
+     .shared = true},
+    {.symbol = "Yt",
+     .meaning = "tokens that the layer makes",
+     .rows = TensorSide::Tokens,
+     .present = TensorPresence::Tokens,
+     .output = true},
+    {.symbol = "dYt",
+     .meaning = "gradient of Yt",
+     .rows = TensorSide::Tokens,
+     .present = TensorPresence::Tokens,
+     .backward = true,
+     .shared = true},
+    {.symbol = "dXt",
+     .meaning = "gradient of Xt",
+     .rows = TensorSide::Tokens,
+     .present = TensorPresence::Tokens,
+     .backward = true,
+     .output = true},
+    {.symbol = "dp",
+     .meaning = "gradient of the probabilities",
+     .rows = TensorSide::Tokens,
+     .columns = TensorSide::TopK,
+     .present = TensorPresence::Tokens,
+     .element = ElementRule::Fp32,
+     .backward = true,
+     .output = true},
+    {.symbol = "bup",
+     .meaning = "bias of the up projection",
+     .rows = TensorSide::One,
+     .columns = TensorSide::N,
+     .present = TensorPresence::Bias,
+     .reported = false,
+     .linear_symbol = "b"},
+    {.symbol = "bdown",
+     .meaning = "bias of the down projection",
+     .rows = TensorSide::One,
+     .present = TensorPresence::LayerBias,
+     .reported = false},
+    {.symbol = "dbup",
+     .meaning = "gradient of the up projection's bias",
+     .rows = TensorSide::One,
+     .columns = TensorSide::N,
+     .present = TensorPresence::Bias,
+     .backward = true,
+     .output = true,
+     .reported = false,
+     .linear_symbol = "db"},
+    {.symbol = "dbdown",
+     .meaning = "gradient of the down projection's bias",
+     .rows = TensorSide::One,
+     .present = TensorPresence::LayerBias,
+     .backward = true,
+     .output = true,
+     .reported = false},
+    {.symbol = "p",
+     .meaning = "probabilities of the chosen experts",
+     .rows = TensorSide::Tokens,
+     .columns = TensorSide::TopK,
+     .present = TensorPresence::Tokens,
+     .element = ElementRule::Fp32,
+     .shared = true,
+     .reported = false},
+    {.symbol = "row map",
+     .meaning = "row of every copy of a token",
+     .rows = TensorSide::Tokens,
+     .columns = TensorSide::TopK,
+     .present = TensorPresence::Tokens,
+     .element = ElementRule::Int32,
+     .shared = true,
+     .reported = false},
+    {.symbol = "experts",
+     .meaning = "experts that every token has chosen",
+     .rows = TensorSide::Tokens,
+     .columns = TensorSide::TopK,
+     .present = TensorPresence::Tokens,
+     .element = ElementRule::Int32,
+     .shared = true,
+     .reported = false},
+}};
+
+constexpr const LayerTensorTraits& traits_of(LayerTensor tensor) {
+  return kLayerTensors[static_cast<std::size_t>(tensor)];
+}
+
+/// What a tensor is called in such a step: "W", of an expert layer "Wup".
+constexpr std::string_view tensor_symbol(StepKind step, LayerTensor tensor) {
+  const LayerTensorTraits& traits = traits_of(tensor);
+  const bool own = step == StepKind::Linear && !traits.linear_symbol.empty();
+  return own ? traits.linear_symbol : traits.symbol;
+}
+
+/// The tensors that the grouped products of one projection read and write: Y = X W^T (+ b),
+/// dX = dY W, dW = dY^T X, db = sum of dY's rows.
+struct ProjectionTensors {
+  LayerTensor x = LayerTensor::X;
+  LayerTensor w = LayerTensor::WUp;
+  LayerTensor b = LayerTensor::BUp;
+  LayerTensor y = LayerTensor::Y;
+  LayerTensor dy = LayerTensor::DY;
+  LayerTensor dx = LayerTensor::DX;
+  LayerTensor dw = LayerTensor::DWUp;
+  LayerTensor db = LayerTensor::DBUp;
+
+  constexpr LayerTensor operand(OperandRole role) const {
+    return role == OperandRole::Activations ? x : role == OperandRole::Weights ? w : dy;
+  }
+};
+
+constexpr ProjectionTensors tensors_of(StepKind step, Projection projection) {
+  if (step == StepKind::Linear) return {};
+  if (projection == Projection::Up) return {.y = LayerTensor::H, .dy = LayerTensor::DH};
+  return {.x = LayerTensor::A,
+          .w = LayerTensor::WDown,
+          .b = LayerTensor::BDown,
+          .dx = LayerTensor::DA,
+          .dw = LayerTensor::DWDown,
+          .db = LayerTensor::DBDown};
+}
+
+/// What a tensor is to the projection whose products read it, quantized if its recipe quantizes.
+struct LayerOperand {
+  Projection projection = Projection::Up;
+  OperandRole role = OperandRole::Activations;
+  bool operator==(const LayerOperand&) const = default;
+};
+
+/// Nothing for a tensor that no product reads.
+constexpr std::optional<LayerOperand> operand_of(StepKind step, LayerTensor tensor) {
+  for (const Projection projection : {Projection::Up, Projection::Down}) {
+    if (step == StepKind::Linear && projection == Projection::Down) continue;
+    for (const OperandRole role :
+         {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
+      if (tensors_of(step, projection).operand(role) == tensor)
+        return LayerOperand{projection, role};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace engine

@@ -1,0 +1,103 @@
+// The operations that steps are made of: what each reads and writes, the stage that its time counts
+// for, and how a reader calls it. engine/program/step_program.h lists a step's; the executors of
+// both backends implement them one by one and decide nothing.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/stage.h"
+#include "engine/model/step_tensors.h"
+
+namespace engine {
+
+enum class OperationKind : std::uint8_t {
+  FillArrays,          // row offsets, and the pointer arrays of grouped products
+  FillBackwardArrays,  // those of backward, where it is captured as a graph of its own
+  Permute,             // rows of experts from tokens, and the map of rows
+  Round,               // a loaded operand to high precision, where nothing is quantized
+  Quantize,            // an operand's copies
+  Activate,            // A from H
+  ActivateGradient,    // dH from H and dA
+  Fprop,               // Y = X W^T
+  Dgrad,               // dX = dY W
+  Wgrad,               // dW = dY^T X
+  AddBias,             // to Y
+  SumBias,             // db from dY
+  Unpermute,           // tokens from rows of Y, weighted by their probabilities
+  PermuteGradient,     // rows of dY from the tokens' gradient, and dp
+  UnpermuteGradient,   // the tokens' gradient from rows of dX
+};
+
+struct OperationTraits {
+  std::string_view name;  // "un-permute"; of a graph's nodes and of explanations
+  Stage stage = Stage::Other;
+  /// Experts are independent of each other, so the host runs it expert by expert.
+  bool by_expert = true;
+  bool product = false;
+};
+
+inline constexpr std::array<OperationTraits,
+                            static_cast<std::size_t>(OperationKind::UnpermuteGradient) + 1>
+    kOperations = {{
+        {.name = "fill arrays", .stage = Stage::Offsets, .by_expert = false},
+        {.name = "fill arrays of backward", .stage = Stage::Offsets, .by_expert = false},
+        {.name = "permute", .stage = Stage::Permute, .by_expert = false},
+        {.name = "round", .stage = Stage::Quantize},
+        {.name = "quantize", .stage = Stage::Quantize},
+        {.name = "activate", .stage = Stage::Activation},
+        {.name = "activate", .stage = Stage::Activation},
+        {.name = "fprop", .stage = Stage::Fprop, .product = true},
+        {.name = "dgrad", .stage = Stage::Dgrad, .product = true},
+        {.name = "wgrad", .stage = Stage::Wgrad, .product = true},
+        {.name = "add bias", .stage = Stage::Bias},
+        {.name = "sum bias", .stage = Stage::Bias},
+        {.name = "un-permute", .stage = Stage::Unpermute, .by_expert = false},
+        {.name = "permute", .stage = Stage::Permute, .by_expert = false},
+        {.name = "un-permute", .stage = Stage::Unpermute, .by_expert = false},
+    }};
+
+constexpr const OperationTraits& traits_of(OperationKind kind) {
+  return kOperations[static_cast<std::size_t>(kind)];
+}
+
+/// What is there of a tensor: its elements, or a copy in codes and scales. Products read rowwise
+/// copies forward; of W and X, and of dY for dW, columnwise ones backward.
+enum class ValueForm : std::uint8_t { Elements, Rowwise, Columnwise };
+
+/// A tensor of one layer of a step, in one form.
+struct Value {
+  LayerTensor tensor = LayerTensor::X;
+  ValueForm form = ValueForm::Elements;
+  int layer = 0;  // of a tensor that all layers share: 0
+  auto operator<=>(const Value&) const = default;
+};
+
+struct Operation {
+  OperationKind kind = OperationKind::FillArrays;
+  Projection projection = Projection::Up;  // a linear step is its up projection
+  int layer = 0;
+  OperandRole role = OperandRole::Activations;  // of Round and Quantize
+  /// Of Quantize: it computes the activation, or its gradient, of what it reads. Of SumBias: the
+  /// quantize kernels have summed dY already, and only their sums are left to add.
+  bool fused = false;
+  /// Backward computes it again, after forward has computed it for itself.
+  bool again = false;
+  std::vector<Value> reads = {};
+  std::vector<Value> writes = {};
+
+  const OperationTraits& traits() const { return traits_of(kind); }
+  bool makes(ValueForm form) const {
+    for (const Value& value : writes) {
+      if (value.form == form) return true;
+    }
+    return false;
+  }
+  bool operator==(const Operation&) const = default;
+};
+
+}  // namespace engine
