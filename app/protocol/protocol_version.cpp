@@ -1,7 +1,5 @@
 #include "app/protocol/protocol_version.h"
 
-#include <google/protobuf/descriptor.h>
-
 #include <set>
 #include <string_view>
 
@@ -55,12 +53,14 @@ class Hash {
 
 }  // namespace
 
+std::uint32_t version_of(const Descriptor& message) {
+  Hash hash;
+  hash.message(message);
+  return hash.value;
+}
+
 std::uint32_t protocol_version() {
-  static const std::uint32_t version = [] {
-    Hash hash;
-    hash.message(*wire::Frame::descriptor());
-    return hash.value;
-  }();
+  static const std::uint32_t version = version_of(*wire::Frame::descriptor());
   return version;
 }
 

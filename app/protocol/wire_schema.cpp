@@ -70,8 +70,9 @@ class Schema {
       std::string lines;
       for (std::size_t i = 0; i < type.fields.size(); ++i) {
         const Field& field = type.fields[i];
-        lines += fmt::format("  {} {} = {};{}\n", field_type(*field.type, field.rules), field.name,
-                             i + 1, comment_on(*field.type, field.rules));
+        const std::string where = fmt::format("{}.{}", type.name, field.name);
+        lines += fmt::format("  {} {} = {};{}\n", field_type(*field.type, field.rules, where),
+                             field.name, i + 1, comment_on(*field.type, field.rules));
       }
       return fmt::format("message {} {{\n{}}}\n", name, lines);
     });
@@ -109,7 +110,7 @@ class Schema {
     return define(type, message_name(type), [&](const std::string& name) {
       std::string lines;
       for (std::size_t i = 0; i < type.choice.types.size(); ++i) {
-        if (type.choice.types[i] == nullptr) continue;  // an absent oneof says it
+        if (type.choice.types[i] == nullptr) continue;  // what an empty oneof says
         lines += fmt::format("    {} {} = {};\n", record(*type.choice.types[i]),
                              type.choice.names[i], i + 1);
       }
@@ -117,7 +118,8 @@ class Schema {
     });
   }
 
-  std::string columns(const Type& type) {
+  std::string columns(const Type& type, const std::string& where) {
+    if (type.kind != Kind::Record) refuse(where + " is no list of records and has no columns");
     return define(type, message_name(type) + "Columns", [&](const std::string& name) {
       std::string lines;
       for (std::size_t i = 0; i < type.fields.size(); ++i) {
@@ -132,15 +134,15 @@ class Schema {
     });
   }
 
-  std::string field_type(const Type& type, const FieldRules& rules) {
+  std::string field_type(const Type& type, const FieldRules& rules, const std::string& where) {
     switch (type.kind) {
       case Kind::Record:
       case Kind::Choice:
         return word(type);
       case Kind::Optional:
         if (type.element->kind == Kind::List)
-          refuse(fmt::format("an optional list: use an empty one"));
-        return field_type(*type.element, rules);
+          refuse(where + " is an optional list: use an empty one");
+        return field_type(*type.element, rules, where);
       case Kind::List:
         break;
       default:
@@ -149,9 +151,9 @@ class Schema {
     const Type& element = *type.element;
     const bool byte = element.kind == Kind::Unsigned || element.kind == Kind::Enum;
     if (byte && element.size == 1) return "bytes";
-    if (rules.columns) return columns(element);
+    if (rules.columns) return columns(element, where);
     if (!is_number(element) && element.kind != Kind::Text && element.kind != Kind::Record) {
-      refuse("a list of lists, choices or optionals has no form on the wire: make it a record");
+      refuse(where + " is a list of lists, choices or optionals: make those a record");
     }
     return "repeated " + word(element);
   }

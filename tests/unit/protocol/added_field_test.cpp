@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "app/protocol/protocol_version.h"
 #include "app/protocol/wire_fields.h"
 #include "engine/model/leaves.h"
 #include "profiling/export/csv_table.h"
@@ -31,6 +32,22 @@ struct Sample {
   }
 };
 
+namespace before {
+/// As it was.
+struct Sample {
+  int rounds = 3;
+  Mode added = Mode::Slow;
+  static constexpr auto fields() { return engine::fields<&Sample::rounds, &Sample::added>(); }
+};
+}  // namespace before
+namespace moved {
+struct Sample {
+  int rounds = 3;
+  Mode added = Mode::Slow;
+  static constexpr auto fields() { return engine::fields<&Sample::added, &Sample::rounds>(); }
+};
+}  // namespace moved
+
 constexpr const engine::Type& kSample = engine::kType<Sample>;
 
 TEST(AddedField, IsSentAndPrintedAsJson) {
@@ -52,6 +69,15 @@ TEST(AddedField, IsSentAndPrintedAsJson) {
   const engine::Status unknown = read_fields(kSample, &got, *in);
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message, "added is 7, which this version does not know");
+}
+
+TEST(AddedField, IsAnotherVersionOfTheProtocol) {
+  const auto version = [](const engine::Type& type) {
+    return version_of(*testing::SampleSchema(type).make("Sample")->GetDescriptor());
+  };
+  EXPECT_EQ(version(kSample), version(kSample));
+  EXPECT_NE(version(kSample), version(engine::kType<before::Sample>));
+  EXPECT_NE(version(engine::kType<moved::Sample>), version(engine::kType<before::Sample>));
 }
 
 TEST(AddedField, HasItsLimitItsTextAndItsColumn) {

@@ -212,20 +212,24 @@ struct Both {
   Point second;
   static constexpr auto fields() { return engine::fields<&Both::first, &Both::second>(); }
 };
+template <class Element>
 struct Table {
-  std::vector<Note> notes;
+  std::vector<Element> rows;
   static constexpr auto fields() {
-    return std::array{engine::field<&Table::notes>({.columns = true})};
+    return std::array{engine::field<&Table::rows>({.columns = true})};
   }
 };
 }  // namespace other
 
 TEST(WireSchema, WhatHasNoFormIsRefused) {
   EXPECT_THAT(refusal<other::Both>(), HasSubstr("would both be Point"));
-  EXPECT_THAT(refusal<Box<std::vector<std::vector<int>>>>(), HasSubstr("a list of lists"));
-  EXPECT_THAT(refusal<Box<std::optional<std::vector<int>>>>(), HasSubstr("optional list"));
+  EXPECT_THAT(refusal<Box<std::vector<std::vector<int>>>>(),
+              HasSubstr(">.held is a list of lists"));
+  EXPECT_THAT(refusal<Box<std::optional<std::vector<int>>>>(),
+              HasSubstr(">.held is an optional list"));
   EXPECT_THAT(refusal<Box<Late>>(), HasSubstr("must be 0"));
-  EXPECT_THAT(refusal<other::Table>(), HasSubstr("Note.text is no number"));
+  EXPECT_THAT(refusal<other::Table<Note>>(), HasSubstr("Note.text is no number"));
+  EXPECT_THAT(refusal<other::Table<int>>(), HasSubstr(">.rows is no list of records"));
 }
 
 TEST(WireSchema, TheCopyThatPeopleReadIsCurrent) {
