@@ -4,9 +4,10 @@
 
 #include <cstdio>
 #include <fstream>
-#include <iterator>
+#include <string>
 
 #include "app/protocol/wire_schema.h"
+#include "engine/input/regular_file.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -18,8 +19,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "the value types cannot be sent: {}\n", schema.error().message);
     return 1;
   }
-  std::ifstream before(argv[1], std::ios::binary);
-  if (before && std::string(std::istreambuf_iterator<char>(before), {}) == schema.value()) return 0;
+  const engine::Result<std::string> before = engine::read_file(argv[1], std::size_t{1} << 24);
+  if (before.ok() && before.value() == schema.value()) return 0;
   std::ofstream file(argv[1], std::ios::binary);
   file << schema.value() << std::flush;
   if (file) return 0;
