@@ -51,7 +51,7 @@ Lengths lengths_of(const Activity& activity) {
 }
 
 /// Columns of different lengths are refused when they are read.
-Lengths lengths_of(const wire::ActivityChunk& chunk) {
+Lengths lengths_of(const wire::Activity& chunk) {
   const auto size = [](int length) { return static_cast<std::size_t>(length); };
   return {.names = size(chunk.names_size()),
           .records = size(chunk.records().start_ns_size()),
@@ -179,7 +179,7 @@ Activity activity_chunk(const Activity& activity, std::size_t first) {
   return chunk;
 }
 
-engine::Status ActivityAssembler::admit(std::uint64_t id, const wire::ActivityChunk& chunk) const {
+engine::Status ActivityAssembler::admit(std::uint64_t id, const wire::Activity& chunk) const {
   const Lengths before = id == id_ ? lengths_of(activity_) : Lengths{};
   if (const std::string flaw = length_error(lengths_of(chunk), before); !flaw.empty()) {
     return broken_activity(flaw);

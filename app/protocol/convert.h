@@ -33,8 +33,8 @@ struct TravelList : Pair... {
 using Travelling = TravelList<
     Travels<engine::RunRequest, wire::RunRequest>, Travels<engine::RunResult, wire::RunResult>,
     Travels<engine::RecipeComparison, wire::RecipeComparison>,
-    Travels<WorkerHello, wire::HelloReply>, Travels<PulseReport, wire::Pulse>,
-    Travels<FileQuestion, wire::InspectFile>, Travels<FileReport, wire::FileInspected>,
+    Travels<WorkerHello, wire::WorkerHello>, Travels<PulseReport, wire::PulseReport>,
+    Travels<FileQuestion, wire::FileQuestion>, Travels<FileReport, wire::FileReport>,
     Travels<profiling::PowerTrace, wire::PowerTrace>, Travels<profiling::Snapshot, wire::Snapshot>>;
 
 template <class Value>
@@ -93,7 +93,7 @@ profiling::Activity activity_chunk(const profiling::Activity& activity, std::siz
 class ActivityAssembler {
  public:
   /// Whether the chunk may be added, by its lengths alone: before its values take any memory.
-  engine::Status admit(std::uint64_t id, const wire::ActivityChunk& chunk) const;
+  engine::Status admit(std::uint64_t id, const wire::Activity& chunk) const;
   engine::Status add(std::uint64_t id, profiling::Activity chunk);
   /// What has arrived for this run; empty if everything that arrived belongs to another run.
   profiling::Activity take(std::uint64_t id);

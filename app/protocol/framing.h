@@ -15,10 +15,6 @@ namespace app {
 
 namespace wire = ::expertscope::wire;
 
-/// Incremented with every change that an older peer would misread. The handshake refuses any
-/// difference.
-inline constexpr std::uint32_t kProtocolVersion = 15;
-
 inline constexpr std::string_view kFrameMagic = "XSC1";
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 inline constexpr std::uint32_t kMaxFrameBytes = 256U << 20;

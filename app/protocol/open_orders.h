@@ -21,7 +21,7 @@ class UnsentCommands {
   std::optional<std::uint64_t> put_order(wire::Frame frame);
   std::optional<std::uint64_t> drop_order();
   void put_cancel() { cancel_ = true; }
-  void put_inspection(wire::InspectFile question) { inspection_ = std::move(question); }
+  void put_inspection(wire::FileQuestion question) { inspection_ = std::move(question); }
   void put_watch(bool on) { watch_ = on; }
 
   bool empty() const { return !cancel_ && !order_ && !inspection_ && !watch_; }
@@ -31,7 +31,7 @@ class UnsentCommands {
  private:
   bool cancel_ = false;
   std::optional<wire::Frame> order_;
-  std::optional<wire::InspectFile> inspection_;
+  std::optional<wire::FileQuestion> inspection_;
   std::optional<bool> watch_;
 };
 

@@ -1,6 +1,6 @@
-// What the engine of a worker can be ordered to do, and what it answers. A new kind of order is a
-// message in expertscope.proto, an alternative of Task and of Answer here, and a carry_out() in
-// app/worker/handlers.h; everything between only passes them on.
+// What the engine of a worker can be ordered to do, and what it answers. A new kind of order is an
+// alternative of Task and of Answer here, a line for each in expertscope.proto, which numbers them,
+// and a carry_out() in app/worker/handlers.h; everything between only passes them on.
 #pragma once
 
 #include <array>
@@ -201,11 +201,13 @@ using Answer = std::variant<RunError, RunDone, profiling::Activity, QuantizeDone
 // The names of the oneofs in expertscope.proto.
 template <>
 struct engine::ChoiceNames<app::Task> {
+  static constexpr std::string_view name = "app::Task";
   static constexpr auto names =
       std::to_array<std::string_view>({"run", "quantize", "compare", "history", "bench", "doctor"});
 };
 template <>
 struct engine::ChoiceNames<app::Answer> {
+  static constexpr std::string_view name = "app::Answer";
   static constexpr auto names = std::to_array<std::string_view>(
       {"failed", "run_finished", "activity", "quantize_finished", "comparison", "history",
        "bench_finished", "bench_started", "bench_row", "step_bench_row", "doctor_reply"});

@@ -5,7 +5,6 @@
 
 #include <cassert>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -25,20 +24,14 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::RepeatedField;
 
-using Binding = std::vector<const FieldDescriptor*>;  // one for each field of the type
-
-/// Names are looked up once: a snapshot has thousands of nodes. Descriptors of generated messages
-/// live as long as the program.
-const Binding& binding_of(const Type& type, const Descriptor& message) {
-  thread_local std::map<std::pair<const Type*, const Descriptor*>, Binding> known;
-  Binding& binding = known[{&type, &message}];
-  if (binding.empty()) {
-    for (const Field& field : type.fields) {
-      binding.push_back(message.FindFieldByName(std::string(field.name)));
-      assert(binding.back() != nullptr && "a described field is missing in the .proto");
-    }
-  }
-  return binding;
+/// The message is generated from the type: both have the same fields in the same order.
+const FieldDescriptor& wire_field([[maybe_unused]] const Type& type, std::size_t index,
+                                  const Message& message) {
+  const Descriptor& fields = *message.GetDescriptor();
+  assert(fields.field_count() == static_cast<int>(type.fields.size()));
+  const FieldDescriptor& field = *fields.field(static_cast<int>(index));
+  assert(field.name() == type.fields[index].name);
+  return field;
 }
 
 bool is_column(const FieldDescriptor& wire) {
@@ -159,12 +152,11 @@ void write_number(const Type& type, const void* value, Message& message,
 
 /// Consecutive records as columns of the message; clears what it held.
 void write_columns(const Type& record, const void* first, std::size_t count, Message& message) {
-  const Binding& binding = binding_of(record, *message.GetDescriptor());
-  for (std::size_t i = 0; i < binding.size(); ++i) {
+  for (std::size_t i = 0; i < record.fields.size(); ++i) {
     const Field& field = record.fields[i];
     // Without records there is no first member.
     write_numbers(*field.type, count == 0 ? nullptr : field.in(first), count, record.size, message,
-                  *binding[i]);
+                  wire_field(record, i, message));
   }
 }
 
@@ -235,10 +227,9 @@ class Reader {
   std::optional<engine::Error> error;
 
   void record(const Type& type, void* record, const Message& message, const FieldPath& path) {
-    const Binding& binding = binding_of(type, *message.GetDescriptor());
     for (std::size_t i = 0; i < type.fields.size() && !error; ++i) {
       const Field& field = type.fields[i];
-      const FieldDescriptor& wire = *binding[i];
+      const FieldDescriptor& wire = wire_field(type, i, message);
       if (wire.has_presence() && !message.GetReflection()->HasField(message, &wire)) continue;
       value(*field.type, field.in(record), message, wire, {.above = &path, .name = field.name});
     }
@@ -387,20 +378,19 @@ class Reader {
 
   void columns(const Type& type, void* list, const Message& message, const FieldPath& path) {
     const Type& element = *type.element;
-    const Binding& binding = binding_of(element, *message.GetDescriptor());
     const Reflection& access = *message.GetReflection();
-    const int count = access.FieldSize(message, binding.front());
-    for (std::size_t i = 1; i < binding.size(); ++i) {
-      const int size = access.FieldSize(message, binding[i]);
+    const int count = access.FieldSize(message, &wire_field(element, 0, message));
+    for (std::size_t i = 1; i < element.fields.size(); ++i) {
+      const int size = access.FieldSize(message, &wire_field(element, i, message));
       if (size == count) continue;
       return refuse(path, "has {} of {} but {} of {}", count, element.fields.front().name, size,
                     element.fields[i].name);
     }
     if (!resize(type, list, static_cast<std::size_t>(count), path) || count == 0) return;
     void* first = type.list.data(list);
-    for (std::size_t i = 0; i < binding.size() && !error; ++i) {
+    for (std::size_t i = 0; i < element.fields.size() && !error; ++i) {
       const Field& field = element.fields[i];
-      numbers(*field.type, field.in(first), element.size, message, *binding[i],
+      numbers(*field.type, field.in(first), element.size, message, wire_field(element, i, message),
               {.above = &path, .name = field.name});
     }
   }
@@ -416,13 +406,12 @@ class Reader {
 }  // namespace
 
 void write_fields(const Type& type, const void* record, Message& message) {
-  const Binding& binding = binding_of(type, *message.GetDescriptor());
   for (std::size_t i = 0; i < type.fields.size(); ++i) {
     const Field& field = type.fields[i];
     const void* value = field.in(record);
     if (field.rules.sparse && engine::equal(*field.type, value, field.in(type.defaults())))
       continue;
-    write_value(*field.type, value, message, *binding[i]);
+    write_value(*field.type, value, message, wire_field(type, i, message));
   }
 }
 

@@ -1,19 +1,8 @@
-// Values to messages and back by protobuf's own reflection: a described field
-// (engine/model/fields.h) travels in the message's field of the same name. The way in trusts
-// nothing: an unknown enumerator, a number that does not fit and columns of different length are
-// refused by the field's path.
-//
-// What travels as what:
-//   record         message; a sparse one that equals its default is left out
-//   number, bool   number of at least its width; enumerations also as uint32, by their numbers
-//   text           string, with invalid UTF-8 replaced
-//   list           repeated field; bytes where elements have one byte
-//   list of        repeated message; or, where the field is one message, the columns of a table: a
-//    records       repeated field for each member. Columns are several times quicker to convert and
-//                  smaller: for what comes in thousands.
-//   choice         message with a oneof of the alternatives' names
-//   optional       message, absent = none
-// An absent field with presence (optional, message) keeps the default of the member.
+// Values to messages and back by protobuf's own reflection: a described type
+// (engine/model/fields.h) travels in the message that is generated from it (wire_schema.h, which
+// says what travels as what). Invalid UTF-8 of a text is replaced, and a sparse field that equals
+// its default is left out. The way in trusts nothing: an unknown enumerator, a number that does not
+// fit and columns of different length are refused by the field's path.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/protocol/protocol_version.h"
 #include "engine/model/text.h"
 #include "profiling/session/limits.h"
 
@@ -19,12 +20,12 @@ engine::Result<Arrival> read_greeting(const wire::HelloReply& reply) {
   if (!reply.refused().empty()) {
     return engine::Error{engine::ErrorCode::Unsupported, "refused: " + reply.refused()};
   }
-  if (reply.protocol_version() != kProtocolVersion) {
+  if (reply.protocol_version() != protocol_version()) {
     return engine::Error{engine::ErrorCode::Unsupported,
-                         fmt::format("speaks protocol version {}; this program needs {}",
-                                     reply.protocol_version(), kProtocolVersion)};
+                         fmt::format("speaks protocol version {:08x}; this program needs {:08x}",
+                                     reply.protocol_version(), protocol_version())};
   }
-  ENGINE_ASSIGN(WorkerHello hello, from_wire(reply));
+  ENGINE_ASSIGN(WorkerHello hello, from_wire(reply.worker()));
   return Arrival{.pulse = {}, .event = std::move(hello)};
 }
 

@@ -23,6 +23,7 @@
 #include "app/protocol/liveness.h"
 #include "app/protocol/open_orders.h"
 #include "app/protocol/paths.h"
+#include "app/protocol/protocol_version.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
 
@@ -375,7 +376,7 @@ class ProcessLink final : public WorkerLink {
     pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
 
     wire::Frame hello;
-    hello.mutable_hello()->set_protocol_version(kProtocolVersion);
+    hello.mutable_hello()->set_protocol_version(protocol_version());
     hello.mutable_hello()->set_program_version(kProgramVersion);
     bool open = write_frame(hello);
     while (open) {

@@ -11,6 +11,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/paths.h"
+#include "app/protocol/protocol_version.h"
 
 namespace app {
 namespace {
@@ -76,15 +77,15 @@ std::optional<int> CommandReader::handle(const wire::Frame& frame) {
 }
 
 std::optional<int> CommandReader::greet(const wire::Hello& hello) {
-  if (hello.protocol_version() != kProtocolVersion) {
+  if (hello.protocol_version() != protocol_version()) {
     wire::Frame frame;
     wire::HelloReply& reply = *frame.mutable_hello_reply();
-    reply.set_protocol_version(kProtocolVersion);
-    reply.set_program_version(kProgramVersion);
+    reply.set_protocol_version(protocol_version());
     reply.set_refused(fmt::format(
-        "this worker ({}) speaks protocol version {} and the window ({}) version {}; use programs "
+        "this worker ({}) speaks protocol version {:08x} and the window ({}) version {:08x}; use "
+        "programs "
         "from the same build",
-        kProgramVersion, kProtocolVersion, hello.program_version(), hello.protocol_version()));
+        kProgramVersion, protocol_version(), hello.program_version(), hello.protocol_version()));
     static_cast<void>(sender_.send(frame).ok());  // it exits either way
     return kExitRefused;
   }
@@ -110,8 +111,8 @@ void CommandReader::reply_if_both_ready() {
     const std::lock_guard lock(greeting_mutex_);
     if (!greeted_ || !hello_ || replied_) return;
     replied_ = true;
-    *frame.mutable_hello_reply() = to_wire(*hello_);
-    frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
+    *frame.mutable_hello_reply()->mutable_worker() = to_wire(*hello_);
+    frame.mutable_hello_reply()->set_protocol_version(protocol_version());
   }
   static_cast<void>(sender_.send(frame).ok());  // broken: read_until_end() exits
 }
@@ -133,7 +134,7 @@ void CommandReader::refuse(std::uint64_t id, const engine::Error& error) {
   static_cast<void>(sender_.answer(id, RunError{.error = error}).ok());
 }
 
-void CommandReader::inspect(const wire::InspectFile& command) {
+void CommandReader::inspect(const wire::FileQuestion& command) {
   engine::Result<FileQuestion> question = from_wire(command);
   if (question.ok()) return files_.put(std::move(question).value());
   const FileReport report{.path = command.path(), .error = question.error().message, .tensors = {}};

@@ -39,7 +39,7 @@ class CommandReader {
   std::optional<int> greet(const wire::Hello& hello);
   void take(const wire::Order& message);
   void refuse(std::uint64_t id, const engine::Error& error);
-  void inspect(const wire::InspectFile& command);
+  void inspect(const wire::FileQuestion& command);
   void reply_if_both_ready();
 
   int descriptor_;

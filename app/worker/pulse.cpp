@@ -34,7 +34,6 @@ Pulse::~Pulse() {
 }
 
 void Pulse::beat_until_stopped() {
-  std::uint64_t sequence = 0;
   std::unique_lock lock(mutex_);
   while (!stopped_ && !sender_.broken()) {
     lock.unlock();
@@ -54,7 +53,6 @@ void Pulse::beat_until_stopped() {
     };
     wire::Frame frame;
     *frame.mutable_pulse() = to_wire(report);
-    frame.mutable_pulse()->set_sequence(++sequence);
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();

@@ -72,6 +72,7 @@ struct FileInput {
 using InputSpec = std::variant<SyntheticInput, FileInput>;
 template <>
 struct ChoiceNames<InputSpec> {
+  static constexpr std::string_view name = "engine::InputSpec";
   static constexpr std::array<std::string_view, 2> names = {"synthetic", "file"};
 };
 

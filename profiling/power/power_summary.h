@@ -68,7 +68,7 @@ struct PowerTrace {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&PowerTrace::method>(), engine::field<&PowerTrace::missing>(),
-                      engine::field<&PowerTrace::samples>({.most = 1'000'000})};
+                      engine::field<&PowerTrace::samples>({.most = 1'000'000, .columns = true})};
   }
 };
 

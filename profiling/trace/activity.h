@@ -213,13 +213,14 @@ struct Activity {
   std::vector<HostCall> calls = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Activity::names>({.most = kMaxNames}),
-                      engine::field<&Activity::records>(),
-                      engine::field<&Activity::nodes>({.most = engine::kMaxGraphNodes}),
-                      engine::field<&Activity::host_events>({.most = kMaxHostEvents}),
-                      engine::field<&Activity::memory_events>({.most = kMaxMemoryEvents}),
-                      engine::field<&Activity::shapes>({.most = kMaxShapes}),
-                      engine::field<&Activity::calls>({.most = kMaxCalls})};
+    return std::array{
+        engine::field<&Activity::names>({.most = kMaxNames}),
+        engine::field<&Activity::records>({.columns = true}),
+        engine::field<&Activity::nodes>({.most = engine::kMaxGraphNodes}),
+        engine::field<&Activity::host_events>({.most = kMaxHostEvents, .columns = true}),
+        engine::field<&Activity::memory_events>({.most = kMaxMemoryEvents, .columns = true}),
+        engine::field<&Activity::shapes>({.most = kMaxShapes, .columns = true}),
+        engine::field<&Activity::calls>({.most = kMaxCalls, .columns = true})};
   }
 };
 

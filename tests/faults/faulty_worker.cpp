@@ -35,6 +35,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/protocol_version.h"
 #include "tests/faults/fault_kinds.h"
 #include "tests/faults/hostile_frames.h"
 #include "tests/unit/session/sample_recording.h"
@@ -147,10 +148,10 @@ class FaultyWorker {
   static wire::Frame usual_greeting() {
     wire::Frame frame;
     wire::HelloReply& reply = *frame.mutable_hello_reply();
-    reply.set_protocol_version(kProtocolVersion);
-    reply.set_program_version("faulty");
-    wire::BackendOffer& offer = *reply.add_backends();
-    offer.set_kind(wire::CPU_REFERENCE);
+    reply.set_protocol_version(protocol_version());
+    reply.mutable_worker()->set_program_version("faulty");
+    wire::BackendOffer& offer = *reply.mutable_worker()->add_backends();
+    offer.set_kind(wire::GEMM_BACKEND_CPU_REFERENCE);
     offer.set_available(true);
     return frame;
   }
@@ -164,9 +165,8 @@ class FaultyWorker {
     greeted_ = true;
     if (std::exchange(pulsing_, true)) return;
     std::thread([this] {
-      for (std::uint64_t sequence = 1;; ++sequence) {
+      while (true) {
         wire::Frame frame;
-        frame.mutable_pulse()->set_sequence(sequence);
         frame.mutable_pulse()->set_request_id(running_);
         send(frame);
         std::this_thread::sleep_for(50ms);
@@ -367,7 +367,7 @@ class FaultyWorker {
   void wrong_version(const wire::Order&) {
     wire::Frame frame = usual_greeting();
     frame.mutable_hello_reply()->set_protocol_version(
-        kProtocolVersion + static_cast<std::uint32_t>(number(1, 0xFFFFFFFE)));
+        protocol_version() + static_cast<std::uint32_t>(number(1, 0xFFFFFFFE)));
     send(frame);
     pulse();
   }

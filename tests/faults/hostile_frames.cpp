@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/protocol_version.h"
 #include "app/protocol/worker_frames.h"
 #include "tests/unit/protocol/random_message.h"
 #include "tests/unit/session/sample_recording.h"
@@ -337,7 +338,7 @@ wire::Frame HostileFrames::right(std::uint64_t id) {
           .fill(*in->GetReflection()->MutableMessage(in, kind));
       // A greeting with another version is a separate fault.
       if (frame.has_hello_reply()) {
-        frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
+        frame.mutable_hello_reply()->set_protocol_version(protocol_version());
         frame.mutable_hello_reply()->clear_refused();
       }
     }
@@ -456,7 +457,7 @@ wire::Frame HostileFrames::greeting() {
   for (const Place& place : places) {
     if (random_() % 4 == 0) make_extreme(place, random_);
   }
-  frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
+  frame.mutable_hello_reply()->set_protocol_version(protocol_version());
   frame.mutable_hello_reply()->clear_refused();
   return frame;
 }

@@ -116,12 +116,16 @@ TEST(HostileRecording, TheStormDisplaysExtremeValuesOfEveryField) {
   constexpr wire::Order::TaskCase kKinds[] = {wire::Order::kRun, wire::Order::kCompare,
                                               wire::Order::kHistory};
   // One place of these alone cannot change: what stands beside it follows from it.
-  const std::set<std::string> bound = {
-      "expertscope.wire.ActivityRecords.start_ns", "expertscope.wire.HostEvents.start_ns",
-      "expertscope.wire.MemoryEvents.time_ns",     "expertscope.wire.AmaxHistory.experts",
-      "expertscope.wire.AmaxHistory.ring_rows",    "expertscope.wire.AmaxHistory.steps",
-      "expertscope.wire.QuantizationSample.codes", "expertscope.wire.RecordedStep.rows",
-      "expertscope.wire.RecordedStep.splits",      "expertscope.wire.Snapshot.step"};
+  const std::set<std::string> bound = {"expertscope.wire.ActivityRecordColumns.start_ns",
+                                       "expertscope.wire.HostEventColumns.start_ns",
+                                       "expertscope.wire.MemoryEventColumns.time_ns",
+                                       "expertscope.wire.AmaxHistory.experts",
+                                       "expertscope.wire.AmaxHistory.ring_rows",
+                                       "expertscope.wire.AmaxHistory.steps",
+                                       "expertscope.wire.QuantizationSample.codes",
+                                       "expertscope.wire.RecordedStep.rows",
+                                       "expertscope.wire.RecordedStep.splits",
+                                       "expertscope.wire.Snapshot.step"};
   HostileFrames hostile(1);
   std::set<std::string> changed;
   std::set<std::string> refused;

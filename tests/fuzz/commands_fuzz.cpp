@@ -6,6 +6,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/protocol_version.h"
 #include "app/worker/command_reader.h"
 #include "tests/fuzz/frame_mutator.h"
 
@@ -13,7 +14,7 @@ namespace fuzz {
 
 std::vector<std::string> seeds() {
   app::wire::Frame hello;
-  hello.mutable_hello()->set_protocol_version(app::kProtocolVersion);
+  hello.mutable_hello()->set_protocol_version(app::protocol_version());
   app::wire::Frame run;
   *run.mutable_order() = app::to_wire({.id = 1, .task = engine::RunRequest()});
   std::vector<std::string> streams = {stream_of({hello, run})};

@@ -7,6 +7,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/protocol_version.h"
 #include "app/protocol/worker_frames.h"
 #include "tests/fuzz/frame_mutator.h"
 #include "tests/fuzz/recording_check.h"
@@ -77,8 +78,8 @@ std::vector<std::string> seeds() {
   }
   for (const Frame& frame : other_answers()) streams.push_back(stream_of({frame}));
   Frame hello;
-  hello.mutable_hello_reply()->set_protocol_version(app::kProtocolVersion);
-  hello.mutable_hello_reply()->set_program_version("1");
+  hello.mutable_hello_reply()->set_protocol_version(app::protocol_version());
+  hello.mutable_hello_reply()->mutable_worker()->set_program_version("1");
   streams.push_back(stream_of({hello}));
   streams.push_back(stream_of({hello, frames_of_a_run(2)[0]}).substr(0, 300));
   return streams;

@@ -18,6 +18,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/protocol_version.h"
 #include "tests/support/hostile_text.h"
 
 namespace {
@@ -61,16 +62,17 @@ void greet(std::uint32_t version, bool cuda, bool refuses) {
   app::wire::Frame frame;
   app::wire::HelloReply& reply = *frame.mutable_hello_reply();
   reply.set_protocol_version(version);
-  reply.set_program_version("fake");
-  app::wire::BackendOffer& offer = *reply.add_backends();
-  offer.set_kind(app::wire::CPU_REFERENCE);
+  app::wire::WorkerHello& worker = *reply.mutable_worker();
+  worker.set_program_version("fake");
+  app::wire::BackendOffer& offer = *worker.add_backends();
+  offer.set_kind(app::wire::GEMM_BACKEND_CPU_REFERENCE);
   offer.set_available(true);
   if (cuda) {
-    app::wire::BackendOffer& device = *reply.add_backends();
-    device.set_kind(app::wire::CUBLASLT_GROUPED);
+    app::wire::BackendOffer& device = *worker.add_backends();
+    device.set_kind(app::wire::GEMM_BACKEND_CUBLASLT_GROUPED);
     device.set_available(true);
-    reply.add_cublaslt_libraries("/lib/good");
-    reply.add_cublaslt_libraries("/lib/bad");
+    worker.add_cublaslt_libraries("/lib/good");
+    worker.add_cublaslt_libraries("/lib/bad");
   }
   if (refuses) reply.set_refused(shorter);
   send(frame);
@@ -81,7 +83,6 @@ void pulse_forever(bool moving) {
   double fraction = 0.0;
   for (std::uint64_t sequence = 1;; ++sequence) {
     app::wire::Frame frame;
-    frame.mutable_pulse()->set_sequence(sequence);
     frame.mutable_pulse()->set_request_id(running_id);
     if (moving && running_id != 0) fraction += 1e-4;
     frame.mutable_pulse()->set_fraction(fraction);
@@ -197,7 +198,7 @@ void misbehave_after_hello(const std::string& mode) {
     frame.mutable_file_inspected()->set_path("/etc/passwd");
     send(frame);
   }
-  if (mode == "greets-twice") greet(app::kProtocolVersion, false, false);
+  if (mode == "greets-twice") greet(app::protocol_version(), false, false);
   if (mode == "escapes") {
     fmt::print(stderr,
                "\x1b]0;a title\x07\x1b[2Jgone\xc2\x9b"
@@ -357,7 +358,7 @@ int main(int argc, char** argv) {
     const auto frame = app::read_frame(STDIN_FILENO, decoder);
     if (!frame.ok() || !frame.value()) return 0;
     if (frame.value()->has_hello()) {
-      greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
+      greet(mode == "wrong-version" ? app::protocol_version() + 1 : app::protocol_version(),
             mode == "libraries" || mode == "device" || mode.starts_with("stall-in-run") ||
                 mode == "captures" || mode.starts_with("hostile"),
             mode == "hostile-refusal");

@@ -1,6 +1,7 @@
 // Questions about files: commands are read while a file is, the newest question about routing is
 // the one that is answered, and a file is read again only once it has changed.
 #include "app/worker/file_questions.h"
+#include "app/protocol/protocol_version.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -202,7 +203,7 @@ TEST(FileQuestions, CommandsAreReadWhileAFileIs) {
   FileQuestions files(answers.taker(), slow.reader());
   CommandReader reader(commands.reading_end(), sender, orders, files, readings);
   wire::Frame frame;
-  frame.mutable_hello()->set_protocol_version(kProtocolVersion);
+  frame.mutable_hello()->set_protocol_version(protocol_version());
   commands.send(frame);
   *frame.mutable_inspect_file() = to_wire(routing_question(0));
   commands.send(frame);

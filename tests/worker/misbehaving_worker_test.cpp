@@ -1,5 +1,6 @@
 // The window's side against workers that break every promise: each is detected within a second, and
 // none can make the caller wait.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 
 #include "app/protocol/event_queue.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/protocol_version.h"
 #include "tests/worker/link_harness.h"
 
 namespace app {
@@ -88,7 +90,7 @@ TEST(MisbehavingWorker, ACommandFromAWorkerIsRefused) {
 
 TEST(MisbehavingWorker, AnotherVersionIsRefused) {
   EXPECT_THAT(reason_when_lost("wrong-version"),
-              HasSubstr("protocol version " + std::to_string(kProtocolVersion + 1)));
+              HasSubstr(fmt::format("protocol version {:08x}", protocol_version() + 1)));
 }
 
 TEST(MisbehavingWorker, DeathInsideAFrameIsNamed) {

@@ -1,4 +1,5 @@
 // The real worker, over real pipes, running small requests on the CPU.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/protocol_version.h"
 #include "tests/support/npy_text.h"
 #include "tests/worker/link_harness.h"
 
@@ -364,7 +366,7 @@ TEST_F(BareWorker, EndsWhenItsInputEnds) {
 
 TEST_F(BareWorker, EndsWhenItsInputEndsInTheMiddleOfARun) {
   wire::Frame hello;
-  hello.mutable_hello()->set_protocol_version(kProtocolVersion);
+  hello.mutable_hello()->set_protocol_version(protocol_version());
   send(hello);
   wire::Frame run;
   *run.mutable_order() = to_wire({.id = 1, .task = long_request()});
@@ -381,7 +383,7 @@ TEST_F(BareWorker, EndsWhenItsOutputHasNoReader) {
 
 TEST_F(BareWorker, RefusesAnotherVersionInASentence) {
   wire::Frame hello;
-  hello.mutable_hello()->set_protocol_version(kProtocolVersion + 1);
+  hello.mutable_hello()->set_protocol_version(protocol_version() + 1);
   hello.mutable_hello()->set_program_version("9.9");
   send(hello);
   EXPECT_EQ(end(), "exited with code 4");
@@ -397,8 +399,8 @@ TEST_F(BareWorker, RefusesAnotherVersionInASentence) {
     refused = frame.value()->hello_reply().refused();
   }
   EXPECT_THAT(refused,
-              AllOf(HasSubstr("version " + std::to_string(kProtocolVersion)), HasSubstr("9.9"),
-                    HasSubstr("version " + std::to_string(kProtocolVersion + 1))));
+              AllOf(HasSubstr(fmt::format("version {:08x}", protocol_version())), HasSubstr("9.9"),
+                    HasSubstr(fmt::format("version {:08x}", protocol_version() + 1))));
 }
 
 TEST_F(BareWorker, RefusesGarbage) {
@@ -408,7 +410,7 @@ TEST_F(BareWorker, RefusesGarbage) {
 
 TEST_F(BareWorker, AnOrderWithAnUnknownSettingIsAnsweredByName) {
   wire::Frame hello;
-  hello.mutable_hello()->set_protocol_version(kProtocolVersion);
+  hello.mutable_hello()->set_protocol_version(protocol_version());
   send(hello);
   wire::Frame run;
   run.mutable_order()->set_id(77);

@@ -109,7 +109,7 @@ struct KernelNode {
                       engine::field<&KernelNode::dynamic_shared_bytes>(),
                       engine::field<&KernelNode::cooperative>(),
                       engine::field<&KernelNode::parameters>({.most = kMaxParameterBytes}),
-                      engine::field<&KernelNode::slots>({.most = kMaxSlots}),
+                      engine::field<&KernelNode::slots>({.most = kMaxSlots, .columns = true}),
                       engine::field<&KernelNode::waits_for_programmatic>()};
   }
 };
@@ -175,6 +175,7 @@ using NodeParameters =
 
 template <>
 struct engine::ChoiceNames<profiling::NodeParameters> {
+  static constexpr std::string_view name = "profiling::NodeParameters";
   static constexpr std::array<std::string_view, 6> names = {"",       "kernel",    "memset",
                                                             "memcpy", "mem_alloc", "mem_free"};
 };

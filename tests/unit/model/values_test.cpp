@@ -50,6 +50,7 @@ using Package = std::variant<std::monostate, Tin, Seed>;
 
 template <>
 struct ChoiceNames<Package> {
+  static constexpr std::string_view name = "Package";
   static constexpr std::array<std::string_view, 3> names = {"", "tin", "bag"};
 };
 

@@ -1,25 +1,23 @@
-// The cost of a new field: its member, its line in fields(), its line in the message. Wire, JSON,
-// CSV, command line, difference and limits then include it without further code.
+// The cost of a new field: its member and its line in fields(). Wire, JSON, CSV, command line,
+// difference and limits then include it without further code.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/descriptor.pb.h>
-#include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
+#include "app/protocol/protocol_version.h"
 #include "app/protocol/wire_fields.h"
 #include "engine/model/leaves.h"
 #include "profiling/export/csv_table.h"
-#include "tests/unit/protocol/wire_mismatches.h"
+#include "tests/unit/protocol/sample_schema.h"
 
 namespace app {
 namespace {
 
 using google::protobuf::Message;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 enum class Mode { Slow, Quick };
 constexpr auto enum_names(Mode) { return std::to_array<std::string_view>({"slow", "quick"}); }
@@ -34,61 +32,30 @@ struct Sample {
   }
 };
 
-/// The message as in its .proto: one line per field, `lines` of them.
-class SampleMessage {
- public:
-  explicit SampleMessage(int lines) {
-    google::protobuf::FileDescriptorProto file;
-    file.set_name("sample.proto");
-    file.set_syntax("proto3");
-    auto& mode = *file.add_enum_type();
-    mode.set_name("Mode");
-    for (const auto& [number, name] : {std::pair{0, "MODE_SLOW"}, std::pair{1, "MODE_QUICK"}}) {
-      auto& value = *mode.add_value();
-      value.set_name(name);
-      value.set_number(number);
-    }
-    auto& message = *file.add_message_type();
-    message.set_name("Sample");
-    for (const char* name : {"rounds", "added", "margin"}) {
-      if (message.field_size() == lines) break;
-      auto& field = *message.add_field();
-      field.set_name(name);
-      field.set_number(message.field_size());
-      field.set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
-      field.set_type(std::string_view(name) == "added"
-                         ? google::protobuf::FieldDescriptorProto::TYPE_ENUM
-                         : google::protobuf::FieldDescriptorProto::TYPE_INT32);
-      if (std::string_view(name) == "added") field.set_type_name("Mode");
-    }
-    descriptor_ = pool_.BuildFile(file)->message_type(0);
-  }
-  const google::protobuf::Descriptor& descriptor() const { return *descriptor_; }
-  std::unique_ptr<Message> make() {
-    return std::unique_ptr<Message>(factory_.GetPrototype(descriptor_)->New());
-  }
-
- private:
-  google::protobuf::DescriptorPool pool_;
-  google::protobuf::DynamicMessageFactory factory_;
-  const google::protobuf::Descriptor* descriptor_ = nullptr;
+namespace before {
+/// As it was.
+struct Sample {
+  int rounds = 3;
+  Mode added = Mode::Slow;
+  static constexpr auto fields() { return engine::fields<&Sample::rounds, &Sample::added>(); }
 };
+}  // namespace before
+namespace moved {
+struct Sample {
+  int rounds = 3;
+  Mode added = Mode::Slow;
+  static constexpr auto fields() { return engine::fields<&Sample::added, &Sample::rounds>(); }
+};
+}  // namespace moved
 
 constexpr const engine::Type& kSample = engine::kType<Sample>;
 
-TEST(AddedField, IsReportedMissingUntilTheWireHasIt) {
-  EXPECT_THAT(wire_mismatches(kSample, SampleMessage(1).descriptor()),
-              ::testing::ElementsAre("Sample.added has no field on the wire",
-                                     "Sample.margin has no field on the wire"));
-  EXPECT_THAT(wire_mismatches(kSample, SampleMessage(3).descriptor()), IsEmpty());
-}
-
 TEST(AddedField, IsSentAndPrintedAsJson) {
-  static SampleMessage message(3);  // converted descriptors must stay alive
+  testing::SampleSchema schema(kSample);
   const Sample sent{.rounds = 5, .added = Mode::Quick, .margin = -1};
-  const std::unique_ptr<Message> out = message.make();
+  const std::unique_ptr<Message> out = schema.make("Sample");
   write_fields(kSample, &sent, *out);
-  const std::unique_ptr<Message> in = message.make();
+  const std::unique_ptr<Message> in = schema.make("Sample");
   ASSERT_TRUE(in->ParseFromString(out->SerializeAsString()));
   Sample got;
   ASSERT_TRUE(read_fields(kSample, &got, *in).ok());
@@ -97,11 +64,20 @@ TEST(AddedField, IsSentAndPrintedAsJson) {
   std::string json;
   ASSERT_TRUE(google::protobuf::util::MessageToJsonString(*in, &json).ok());
   EXPECT_THAT(json, HasSubstr(R"("added":"MODE_QUICK")"));
-  const auto* added = message.descriptor().FindFieldByName("added");
+  const auto* added = in->GetDescriptor()->FindFieldByName("added");
   in->GetReflection()->SetEnumValue(in.get(), added, 7);
   const engine::Status unknown = read_fields(kSample, &got, *in);
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message, "added is 7, which this version does not know");
+}
+
+TEST(AddedField, IsAnotherVersionOfTheProtocol) {
+  const auto version = [](const engine::Type& type) {
+    return version_of(*testing::SampleSchema(type).make("Sample")->GetDescriptor());
+  };
+  EXPECT_EQ(version(kSample), version(kSample));
+  EXPECT_NE(version(kSample), version(engine::kType<before::Sample>));
+  EXPECT_NE(version(engine::kType<moved::Sample>), version(engine::kType<before::Sample>));
 }
 
 TEST(AddedField, HasItsLimitItsTextAndItsColumn) {

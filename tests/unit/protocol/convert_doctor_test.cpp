@@ -153,7 +153,8 @@ TEST(ConvertDoctor, AStalledRunRoundTrips) {
   EXPECT_EQ(arrived.stalled->outcome, seen.outcome);
 
   wire::Answer damaged = to_wire(8, sent);
-  damaged.mutable_failed()->mutable_stalled()->mutable_outcome()->set_verdict(99);
+  damaged.mutable_failed()->mutable_stalled()->mutable_outcome()->set_verdict(
+      static_cast<wire::Verdict>(99));
   EXPECT_FALSE(from_wire(damaged).ok());
 }
 
@@ -171,9 +172,10 @@ TEST(ConvertDoctor, InvalidSnapshotsAreRefusedByName) {
   EXPECT_THAT(
       refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_nodes(2)->set_parent(2); }),
       HasSubstr("nodes[2].parent"));
-  EXPECT_THAT(
-      refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_nodes(0)->set_type(77); }),
-      HasSubstr("graphs[0].nodes[0].type is 77"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) {
+                m.mutable_graphs(0)->mutable_nodes(0)->set_type(static_cast<wire::NodeType>(77));
+              }),
+              HasSubstr("graphs[0].nodes[0].type is 77"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) {
                 m.mutable_graphs(0)
                     ->mutable_nodes(0)
@@ -204,7 +206,9 @@ TEST(ConvertDoctor, InvalidSnapshotsAreRefusedByName) {
               HasSubstr("allocation 4"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) { *m.add_ledger() = m.ledger(0); }),
               HasSubstr("ascending"));
-  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_ledger(0)->set_role(200); }),
+  EXPECT_THAT(refusal([](wire::Snapshot& m) {
+                m.mutable_ledger(0)->set_role(static_cast<wire::AllocationRole>(200));
+              }),
               HasSubstr("role"));
 }
 

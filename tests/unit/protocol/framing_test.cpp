@@ -106,7 +106,7 @@ TEST(Framing, AFrameThatWouldExhaustMemoryIsRefusedBeforeItIsRead) {
   std::string greeting;
   for (int i = 0; i < 1'000'000; ++i) greeting += std::string("\x22\x00", 2);
   wire::Frame frame;
-  ASSERT_TRUE(frame.mutable_hello_reply()->ParseFromString(greeting));
+  ASSERT_TRUE(frame.mutable_hello_reply()->mutable_worker()->ParseFromString(greeting));
   FrameDecoder decoder;
   decoder.set_limit(4U << 20);
   decoder.append(encoded(frame));
@@ -119,7 +119,7 @@ TEST(Framing, AGroupDoesNotHideWhatFollows) {
   // A group that no message has does not stop the parser, so it must not stop the weighing.
   std::string body = "\xA3\x06\xA4\x06";
   wire::Frame frame;
-  for (int i = 0; i < 1'000'000; ++i) frame.mutable_hello_reply()->add_backends();
+  for (int i = 0; i < 1'000'000; ++i) frame.mutable_hello_reply()->mutable_worker()->add_backends();
   body += frame.SerializeAsString();
   ASSERT_TRUE(frame.ParseFromString(body));
   FrameDecoder decoder;
@@ -143,8 +143,8 @@ TEST(Framing, NoFrameTakesMoreThanTheMemoryOfOne) {
 TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
   wire::Frame frame;
   for (int i = 0; i < 65536; ++i) {
-    wire::ActivityChunk& chunk = *frame.mutable_answer()->mutable_activity();
-    wire::ActivityRecords& records = *chunk.mutable_records();
+    wire::Activity& chunk = *frame.mutable_answer()->mutable_activity();
+    wire::ActivityRecordColumns& records = *chunk.mutable_records();
     records.add_start_ns(i);
     records.add_end_ns(i);
     records.add_name(0);

@@ -21,8 +21,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// As versions before JSON had the command line's names wrote it: Protobuf's JSON form, with the
-/// wire's names of enumerators and with 64-bit integers as texts.
+/// As versions before JSON had the command line's names wrote it: Protobuf's JSON form, with a word
+/// or more before the names of enumerators and with 64-bit integers as texts.
 std::string earlier_json(const engine::RunRequest& request) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
@@ -47,6 +47,20 @@ TEST(RequestFiles, RequestsOfEarlierVersionsAreRead) {
       EXPECT_EQ(again.value(), request) << leaf.path << " " << name.name << "\n" << text;
     }
   }
+}
+
+TEST(RequestFiles, ARequestAsTheFirstVersionWroteItIsRead) {
+  const auto request = engine::request_from_json(
+      R"({"shape": {"num_experts": 4, "tokens": "512", "n": "256", "k": "128"}, "routing": {"distribution": "ROUTING_ZIPF"},
+          "recipe": {"scaling": "FP8_BLOCK", "activation_format": "E5M2"}, "backend": "CPU_REFERENCE",
+          "launch": {"kind": "EAGER"}, "seed": "18446744073709551615"})");
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value().shape.tokens, 512);
+  EXPECT_EQ(request.value().routing.distribution, engine::RoutingDistribution::Zipf);
+  EXPECT_EQ(request.value().recipe.scaling, engine::Scaling::Block);
+  EXPECT_EQ(request.value().recipe.activation_format, engine::Fp8Format::E5m2);
+  EXPECT_EQ(request.value().backend, engine::GemmBackend::CpuReference);
+  EXPECT_EQ(request.value().seed, 0xFFFFFFFFFFFFFFFFU);
 }
 
 TEST(RequestFiles, ALogHasOneRequestPerLineWithItsCaption) {

@@ -24,7 +24,7 @@ TEST(UnsentCommands, ACancelGoesBeforeALaterOrder) {
   UnsentCommands unsent;
   unsent.put_cancel();
   unsent.put_order(order(1));
-  wire::InspectFile question;
+  wire::FileQuestion question;
   question.set_path("first");
   unsent.put_inspection(question);
   question.set_path("second");

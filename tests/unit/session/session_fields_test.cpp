@@ -196,6 +196,7 @@ struct Part {
 
 template <>
 struct engine::ChoiceNames<std::variant<std::monostate, profiling::Part>> {
+  static constexpr std::string_view name = "profiling::PartOrNone";
   static constexpr std::array<std::string_view, 2> names = {"", "part"};
 };
 
