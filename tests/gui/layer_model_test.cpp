@@ -63,7 +63,8 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second);
     EXPECT_LT(box.place.column, app::kLayerColumns);
     EXPECT_LT(box.place.row, app::kLayerRows);
-    EXPECT_EQ(box.has_numbers, engine::operand_of(engine::StepKind::ExpertLayer, box.result.tensor).has_value());
+    EXPECT_EQ(box.has_numbers,
+              engine::operand_of(engine::StepKind::ExpertLayer, box.result.tensor).has_value());
   }
   for (const app::LayerKernelBox& box : model.kernels()) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;

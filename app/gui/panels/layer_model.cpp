@@ -155,9 +155,10 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   kernels_.clear();
   arrows_.clear();
   for (const engine::LayerTensorResult& one : layer.tensors) {
-    tensors_.push_back({.result = one,
-                        .place = place_of(one.tensor),
-                        .has_numbers = engine::operand_of(engine::StepKind::ExpertLayer, one.tensor).has_value()});
+    tensors_.push_back(
+        {.result = one,
+         .place = place_of(one.tensor),
+         .has_numbers = engine::operand_of(engine::StepKind::ExpertLayer, one.tensor).has_value()});
   }
   const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
   const bool backward = run_->result.backward;
