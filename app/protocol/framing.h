@@ -17,7 +17,7 @@ namespace wire = ::expertscope::wire;
 
 /// Incremented with every change that an older peer would misread. The handshake refuses any
 /// difference.
-inline constexpr std::uint32_t kProtocolVersion = 15;
+inline constexpr std::uint32_t kProtocolVersion = 16;
 
 inline constexpr std::string_view kFrameMagic = "XSC1";
 inline constexpr std::size_t kFrameHeaderBytes = 8;
