@@ -17,6 +17,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/protocol/descriptor.h"
@@ -125,6 +126,23 @@ class FileSizeLimit {
  private:
   rlimit before_{};
 };
+
+inline void overwrite(const std::string& file, std::string_view bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// Without a trace in size or time of modification.
+inline void change_one_byte(const std::string& file, std::uintmax_t at) {
+  const auto modified = fs::last_write_time(file);
+  {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    const char byte = static_cast<char>(stream.get() ^ 1);
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(byte);
+  }
+  fs::last_write_time(file, modified);
+}
 
 /// For the campaign's count.
 inline void injected(const char* kind, int count) { fmt::print("faults {} {}\n", kind, count); }
