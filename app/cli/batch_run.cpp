@@ -37,10 +37,14 @@ engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch
 void KeepUnlessEmpty::operator()(profiling::SessionWriter* writer) const {
   const std::unique_ptr<profiling::SessionWriter> owner(writer);
   const bool ends_early = !writer->closed();
+  // Before anything else: a recording that cannot be closed must not look like one that is empty.
+  const engine::Status closed = close_recording(writer);
+  if (!closed.ok()) {
+    if (ends_early) print(stderr, "expertscope: {}\n", closed.error().message);
+    return;
+  }
   if (writer->discard_if_empty() || !ends_early) return;
   // The command has reported why it ends. What was recorded until then must still be found.
-  const engine::Status closed = close_recording(writer);
-  if (!closed.ok()) print(stderr, "expertscope: {}\n", closed.error().message);
   print(stderr, "expertscope: recorded before that: {} in {}\n", written_words(writer->counts()),
         writer->path());
 }

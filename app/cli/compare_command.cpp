@@ -83,7 +83,8 @@ void print_table(const engine::RecipeComparison& comparison) {
 }
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
-  engine::Result<engine::RunRequest> request = options.request.resolve();
+  engine::Result<engine::RunRequest> request =
+      options.request.resolve(options.worker.input_files());
   if (!request.ok()) return request.error();
   engine::ComparisonRequest comparison = options.comparison;
   comparison.weights = options.operand == engine::OperandRole::Weights;

@@ -154,7 +154,8 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
         fmt::format("there is no case '{}'{}; see expertscope doctor --list", options.gallery_case,
                     engine::suggestion(options.gallery_case, ids))};
   }
-  engine::Result<engine::RunRequest> request = options.request.resolve();
+  engine::Result<engine::RunRequest> request =
+      options.request.resolve(options.worker.input_files());
   if (!request.ok()) return request.error();
   // The CPU is a request's default backend, and it has no graphs.
   if (!engine::traits_of(request.value().backend).device) {

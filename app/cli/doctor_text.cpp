@@ -165,7 +165,7 @@ std::string experiments_text(const DoctorReport& report) {
 using profiling::NodeState;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBarCells = 16;
+constexpr std::size_t kBarCells = 16;
 constexpr std::size_t kBoardCells = 40;
 constexpr std::chrono::milliseconds kStill{300};  // a replay without progress for this long
 constexpr std::chrono::milliseconds kRedraw{100};
@@ -250,14 +250,12 @@ void DoctorProgress::show(const VisitProgress& progress) {
   if (progress.replay > 0 && now - shown_ < kRedraw) return;
   shown_ = now;
   const int all = std::max(progress.experiments, 1);
-  const auto filled =
-      static_cast<std::size_t>(kBarCells * std::max(progress.experiment - 1, 0) / all);
   std::string text = fmt::format("{} of {}  {}", progress.experiment, all, progress.doing);
   if (progress.replay > 0 && now - moved_ > kStill) {
     text += still_line(progress, std::chrono::duration<double>(now - moved_).count());
   }
-  const std::string bar = fmt::format("[{}{}] {}", std::string(filled, '#'),
-                                      std::string(kBarCells - filled, '.'), text);
+  const double done = (progress.experiment - 1.0) / all;
+  const std::string bar = fmt::format("{} {}", bar_text(done, kBarCells), text);
   line_.show(bar.substr(0, columns_of_terminal()), "experiment " + text);
 }
 

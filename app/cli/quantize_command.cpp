@@ -95,7 +95,8 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   }
   engine::RunRequest defaults;
   defaults.shape.num_experts = 1;
-  ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve(std::move(defaults)));
+  ENGINE_ASSIGN(engine::RunRequest request,
+                options.request.resolve(options.worker.input_files(), std::move(defaults)));
   request.shape.preset.clear();  // its sizes are the file's
   if (!options.request.given_field("recipe.pow2_scales") && options.request.file().empty()) {
     request.recipe.pow2_scales =

@@ -84,7 +84,6 @@ engine::Status check_readings(const engine::RoutingSpec& routing) {
       routing.numbers != engine::RoutingNumbers::Detect) {
     return {};
   }
-  // A file of another machine is read by its worker, which refuses it likewise.
   const auto readings = engine::routing_readings(routing);
   if (!readings.ok() || readings.value().size() < 2) return {};
   const std::vector<RequestOption> options = request_options();
@@ -136,7 +135,8 @@ std::string RequestOptions::library_file() const {
   return given_field("cublaslt_library") ? std::string() : request_file_;
 }
 
-engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest request) const {
+engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
+                                                           engine::RunRequest request) const {
   if (!request_file_.empty()) {
     ENGINE_ASSIGN(request, read_request(request_file_));
   }
@@ -154,7 +154,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest re
     }
   }
   ENGINE_TRY(engine::validate(request));
-  ENGINE_TRY(check_readings(request.routing));
+  if (files == InputFiles::OfThisMachine) ENGINE_TRY(check_readings(request.routing));
   return request;
 }
 

@@ -35,8 +35,12 @@ class RequestOptions {
  public:
   /// Adds --request, --preset and one option per field. Call once.
   void add_to(CLI::App& command);
-  /// Applies the request file to `request`, then the preset, then single fields. Validated.
-  engine::Result<engine::RunRequest> resolve(engine::RunRequest request = {}) const;
+  enum class InputFiles { OfThisMachine, OfAnother };
+  /// Applies the request file to `request`, then the preset, then single fields. Validated. A
+  /// routing of this machine that has several readings is refused; one of another machine is its
+  /// worker's to judge.
+  engine::Result<engine::RunRequest> resolve(InputFiles files,
+                                             engine::RunRequest request = {}) const;
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;

@@ -108,8 +108,11 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
     defaults.routing.distribution = engine::RoutingDistribution::File;
     defaults.routing.path = options.recorded_routing;
   }
-  ENGINE_ASSIGN(engine::RunRequest request, options.request.resolve(std::move(defaults)));
-  if (!options.recorded_routing.empty()) {
+  ENGINE_ASSIGN(engine::RunRequest request,
+                options.request.resolve(options.worker.input_files(), std::move(defaults)));
+  // A file of another machine is its worker's to read: it refuses sizes that do not fit, and says
+  // which do.
+  if (!options.recorded_routing.empty() && !options.worker.command.remote) {
     ENGINE_ASSIGN(request, sized_by_recording(options, request));
   }
   return std::vector{std::move(request)};
@@ -280,7 +283,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
       .add_option("--recorded-routing", options->recorded_routing,
                   "Replay the routing of this file (.npy, .safetensors, .json): splits by step, or "
                   "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
-                  "are the file's unless given")
+                  "are the file's unless given, or --remote is")
       ->option_text("FILE")
       ->check(existing_file());
   options->worker.add_to(command);

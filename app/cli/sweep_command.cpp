@@ -143,7 +143,8 @@ void print_json(const Batch& batch, const std::vector<std::string>& varied,
 }
 
 int sweep(const SweepOptions& options) {
-  const engine::Result<engine::RunRequest> base = options.request.resolve();
+  const engine::Result<engine::RunRequest> base =
+      options.request.resolve(options.worker.input_files());
   if (!base.ok()) return report(base.error());
   const auto varied = varied_axes(options);
   if (!varied.ok()) return report(varied.error());

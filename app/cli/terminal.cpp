@@ -16,7 +16,7 @@
 namespace app::cli {
 namespace {
 
-constexpr int kCells = 24;
+constexpr std::size_t kCells = 24;
 
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may take no lock");
@@ -73,7 +73,7 @@ void ProgressLine::show(const std::string& replaced, const std::string& logged) 
   }
   if (style_ != Style::Logged) return;
   const Clock::time_point now = Clock::now();
-  if (now - logged_ < kLogInterval) return;
+  if (now - logged_ < interval_) return;
   logged_ = now;
   print(stderr, "expertscope: {:.0f} s: {}\n",
         std::chrono::duration<double>(now - started_).count(), logged);
@@ -83,12 +83,20 @@ void ProgressLine::erase() {
   if (std::exchange(drawn_, false)) show_line("");
 }
 
+double share_within(double fraction) {
+  // fmax prefers the number over NaN.
+  return std::fmin(std::fmax(fraction, 0.0), 1.0);
+}
+
+std::string bar_text(double fraction, std::size_t cells) {
+  const auto filled = static_cast<std::size_t>(share_within(fraction) * static_cast<double>(cells));
+  return fmt::format("[{}{}]", std::string(filled, '#'), std::string(cells - filled, '.'));
+}
+
 void ProgressBar::show(double fraction, const std::string& text) {
-  const double part = std::clamp(fraction, 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(part * kCells);
-  line_.show(fmt::format("[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
-                         std::string(kCells - filled, '.'), part * 100.0, text),
-             fmt::format("{} ({:.0f} %)", text, part * 100.0));
+  const double percent = 100.0 * share_within(fraction);
+  line_.show(fmt::format("{} {:3.0f} %  {}", bar_text(fraction, kCells), percent, text),
+             fmt::format("{} ({:.0f} %)", text, percent));
 }
 
 void ProgressBar::show(const LinkStatus& status) {

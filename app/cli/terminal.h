@@ -48,17 +48,23 @@ void warn_if_incomplete(const std::string& path, const std::string& doubt);
 /// Of now: UTC, ISO 8601.
 std::string date_text();
 
+/// Of what is done: whatever was reported, 0 to 1. NaN is 0.
+double share_within(double fraction);
+/// "[######......]"
+std::string bar_text(double fraction, std::size_t cells);
+
 /// Progress on stderr. On a terminal it is one line that is replaced. Elsewhere, where it may be a
 /// log, it is a plain line every 10 s: a long run must not look like one that hangs, and must not
 /// flood the log.
 class ProgressLine {
  public:
   enum class Style : std::uint8_t { Replaced, Logged };
-  static constexpr std::chrono::seconds kLogInterval{10};
+  static constexpr std::chrono::milliseconds kLogInterval{10000};
 
   /// Replaced if stderr is a terminal, otherwise Logged.
   ProgressLine();
-  explicit ProgressLine(Style style) : style_(style) {}
+  explicit ProgressLine(Style style, std::chrono::milliseconds interval = kLogInterval)
+      : style_(style), interval_(interval) {}
   ProgressLine(const ProgressLine&) = delete;  // one line has one owner
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine() { erase(); }
@@ -71,6 +77,7 @@ class ProgressLine {
  private:
   using Clock = std::chrono::steady_clock;
   Style style_;
+  std::chrono::milliseconds interval_;  // between two lines of a log
   Clock::time_point started_ = Clock::now();
   Clock::time_point logged_ = started_;
   bool drawn_ = false;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/waiting_link.h"
 #include "app/protocol/worker_command.h"
@@ -36,6 +37,11 @@ struct WorkerChoice {
   /// Without the library for commands that choose among several; without the timeout for the
   /// window, which never waits. Keeps a reference to this object.
   void add_to(CLI::App& app, bool with_library = true, Waits waits = Waits::ForWorker);
+  /// Whose files the worker reads.
+  RequestOptions::InputFiles input_files() const {
+    return command.remote ? RequestOptions::InputFiles::OfAnother
+                          : RequestOptions::InputFiles::OfThisMachine;
+  }
   /// `request` comes from `file`; empty = from the user's options.
   void note_library(const engine::RunRequest& request, const std::string& file);
   /// Starts a worker only to query its libraries, and only if a file names one that is not allowed.

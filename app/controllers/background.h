@@ -1,6 +1,7 @@
 // Work off the window's thread. BackgroundTask: reads and derivations; only the newest counts.
-// WriteQueue: writes; all of them, in order. An exception in the work becomes the error of its
-// result. Threads are joined only when the window closes.
+// WriteQueue: writes; all of them, in order. made_at_once(): what is too small for a thread. An
+// exception in the work becomes the error of its result and never leaves a thread. Threads are
+// joined only when the window closes.
 #pragma once
 
 #include <atomic>
@@ -36,6 +37,30 @@ class BackgroundFailures {
   inline static std::mutex mutex_;
   inline static std::vector<std::string> failures_;
 };
+
+/// What `make` returns. An exception is reported as one of a BackgroundTask is, and nothing is
+/// returned: whatever is derived on the window's own thread from what a worker sent is made here.
+template <class Make>
+auto made_at_once(Make&& make) -> std::optional<decltype(make())> {
+  try {
+    return make();
+  } catch (...) {
+    BackgroundFailures::add(engine::caught_error().message);
+    return std::nullopt;
+  }
+}
+
+/// Changes a model of what is on screen. False where that failed: half a change must not be drawn,
+/// so the model is then as new.
+template <class Model, class Change>
+bool changed_at_once(Model& model, Change&& change) {
+  const bool changed = made_at_once([&] {
+                         change(model);
+                         return true;
+                       }).has_value();
+  if (!changed) model = Model();
+  return changed;
+}
 
 template <class T>
 class BackgroundTask {

@@ -6,10 +6,11 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include "engine/input/operand_fit.h"
 #include "engine/input/tensor_file.h"
-#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -82,34 +83,15 @@ const char* operand_name(RequestOperand operand) { return words_of(operand).name
 engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
                                            RequestOperand operand,
                                            const engine::RunRequest& request) {
-  const std::vector<std::int64_t>& sizes = tensor.shape;
-  engine::ShapeSpec shape = request.shape;
-  const bool weights = operand == RequestOperand::W || operand == RequestOperand::WDown;
-  // Rows of Wdown are K, its columns those of A.
-  const auto take_weight = [&](std::int64_t rows, std::int64_t columns) {
-    const bool down = operand == RequestOperand::WDown;
-    shape.n = down ? columns * engine::traits_of(request.expert_layer.activation).halves() : rows;
-    shape.k = down ? rows : columns;
-  };
-  if (operand == RequestOperand::X && sizes.size() == 2) {
-    shape.tokens = sizes[0];
-    shape.k = sizes[1];
-  } else if (weights && sizes.size() == 3) {
-    shape.num_experts = static_cast<int>(std::min<std::int64_t>(sizes[0], engine::kMaxExperts + 1));
-    take_weight(sizes[1], sizes[2]);
-  } else if (weights && sizes.size() == 2 && shape.num_experts > 0 &&
-             sizes[0] % shape.num_experts == 0) {
-    take_weight(sizes[0] / shape.num_experts, sizes[1]);
-  } else if (operand == RequestOperand::DY && sizes.size() == 2) {
-    shape.tokens = sizes[0];
-    (engine::is_expert_layer(request) ? shape.k : shape.n) = sizes[1];
-  } else {
-    return refused(fmt::format("its shape is {}; {} must be {}", engine::shape_text(sizes),
+  engine::RunRequest of = request;
+  std::optional<engine::ShapeSpec> shape = engine::shape_with(of, input_of(of, operand), tensor);
+  if (!shape) {
+    return refused(fmt::format("its shape is {}; {} must be {}", engine::shape_text(tensor.shape),
                                words_of(operand).name, words_of(operand).dimensions));
   }
   // Sizes of a published layer no longer.
-  if (shape != request.shape) shape.preset.clear();
-  return shape;
+  if (*shape != request.shape) shape->preset.clear();
+  return *std::move(shape);
 }
 
 bool holds_integers(const FileReport& report) {

@@ -270,6 +270,11 @@ void Recorder::write_all() {
   // Nothing came, as when every run was refused: a file without a run is of no use.
   if (closed.ok()) writer.discard_if_empty();
   if (!closed.ok()) take_written();
+  {
+    // Closing checks every byte, and goes to another name if the file was changed until then.
+    const std::lock_guard lock(mutex_);
+    progress_.path = writer.path();
+  }
   add_notice(writer.take_notice());
   const Progress last = progress();
   if (last.waiting > 0) return end(last.error);

@@ -1,8 +1,8 @@
 #include "app/controllers/workbench.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 

@@ -171,8 +171,7 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
     if (record.experiment.poisoned_workspaces < 0 || !failed(record.outcome)) continue;
     return sentence(fmt::format(
         "replays are right only because of what happens to be in the workspaces: filled with "
-        "{:#04x} "
-        "before them, {}",
+        "{:#04x} before them, {}",
         record.experiment.poisoned_workspaces, symptom_of(record.experiment, record.outcome)));
   }
   const ExperimentRecord* zones =

@@ -16,6 +16,7 @@
 #include "app/page/svg_chart.h"
 #include "engine/input/value_json.h"
 #include "engine/model/leaves.h"
+#include "engine/model/path_text.h"
 #include "engine/model/paths.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
@@ -434,6 +435,9 @@ std::vector<PrivateValue> private_values(const PageContent& content) {
     values.push_back({.value = path, .shown = shown});
     // As a sentence quotes what would not be safe to print.
     values.push_back({.value = engine::shown_text(path), .shown = shown});
+    // And as a message shortens one that is too long to read.
+    values.push_back({.value = engine::shown_path(path), .shown = shown});
+    values.push_back({.value = engine::shown_text(engine::shown_path(path)), .shown = shown});
   }
   return values;
 }

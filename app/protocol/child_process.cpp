@@ -196,7 +196,10 @@ std::optional<std::string> ChildProcess::try_reap() {
   }
   // Nothing is left below a guard that ended by itself. Of one that was killed, the descendants are
   // this process's children by now. Without the lock: nobody else may wait for them.
-  end_orphans(kOrphanLimit);
+  if (!end_orphans(kOrphanLimit)) {
+    end +=
+        fmt::format("; processes that it had started still ran {} s later", kOrphanLimit.count());
+  }
   const std::lock_guard lock(mutex_);
   end_ = std::move(end);
   return end_;

@@ -1,7 +1,9 @@
 // The processes below this one that it started under a guard (worker_guard.h), as opposed to any
 // other child of it. A process cannot leave this set: what marks it is a resource limit that nobody
 // uses (RLIMIT_LOCKS, without an effect since Linux 2.4.25), lowered once. A hard limit is
-// inherited by every fork and exec, and only root can raise it again.
+// inherited by every fork and exec, and only root can raise it again. Two places have no marks:
+// where this process itself may have no file locks, nothing is below its limit, and where /proc
+// hides processes (hidepid) their limits cannot be read.
 #pragma once
 
 #include <chrono>

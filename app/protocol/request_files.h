@@ -8,13 +8,14 @@
 
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
+#include "profiling/session/session_file.h"
 
 namespace app {
 
 /// The maximum size of a request, a request log or a tour.
 inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
-/// Of a log: as many as a recording may have runs, and far more than one request needs.
-inline constexpr std::size_t kMaxLoggedRequests = 10'000;
+/// Of a log: as many as a recording may have runs.
+inline constexpr std::size_t kMaxLoggedRequests = profiling::kMaxRecordedRuns;
 inline constexpr std::size_t kMaxLoggedRequestBytes = std::size_t{1} << 20;
 
 /// What is in a file of requests. A file that cannot be one is an error that says what it is.

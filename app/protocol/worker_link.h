@@ -59,6 +59,9 @@ bool may_load(const WorkerHello& hello, const std::vector<std::string>& allowed,
 /// Why a command does not let `file` name the library `path`, and what its user can do.
 std::string library_refusal(const std::string& file, const std::string& path);
 
+/// Of what a pulse counts: whoever displays it adds one.
+inline constexpr int kMaxPulseCount = 1 << 30;
+
 struct PulseReport {
   std::uint64_t request_id = 0;
   engine::Stage stage = engine::Stage::Other;
@@ -74,10 +77,17 @@ struct PulseReport {
   std::optional<profiling::PowerTrace> reading = {};
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&PulseReport::request_id, &PulseReport::stage, &PulseReport::iteration,
-                          &PulseReport::iterations, &PulseReport::expert, &PulseReport::fraction,
-                          &PulseReport::dropped_records, &PulseReport::replay, &PulseReport::board,
-                          &PulseReport::device, &PulseReport::reading>();
+    return std::array{engine::field<&PulseReport::request_id>(),
+                      engine::field<&PulseReport::stage>(),
+                      engine::field<&PulseReport::iteration>({.low = -1, .high = kMaxPulseCount}),
+                      engine::field<&PulseReport::iterations>({.low = 0, .high = kMaxPulseCount}),
+                      engine::field<&PulseReport::expert>({.low = -1, .high = kMaxPulseCount}),
+                      engine::field<&PulseReport::fraction>({.low = 0, .high = 1}),
+                      engine::field<&PulseReport::dropped_records>(),
+                      engine::field<&PulseReport::replay>({.low = 0, .high = kMaxPulseCount}),
+                      engine::field<&PulseReport::board>(),
+                      engine::field<&PulseReport::device>(),
+                      engine::field<&PulseReport::reading>()};
   }
 };
 
@@ -105,9 +115,13 @@ struct FileReport {
   std::vector<engine::RoutingReading> readings = {};
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&FileReport::path, &FileReport::error, &FileReport::tensors,
-                          &FileReport::asked, &FileReport::routing, &FileReport::superseded,
-                          &FileReport::readings>();
+    return std::array{engine::field<&FileReport::path>(),
+                      engine::field<&FileReport::error>(),
+                      engine::field<&FileReport::tensors>(),
+                      engine::field<&FileReport::asked>(),
+                      engine::field<&FileReport::routing>(),
+                      engine::field<&FileReport::superseded>(),
+                      engine::field<&FileReport::readings>({.most = engine::kMaxRoutingReadings})};
   }
 };
 struct LogReport {

@@ -1,5 +1,6 @@
 #include "app/worker/pulse.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -44,7 +45,8 @@ void Pulse::beat_until_stopped() {
         .iteration = progress_.iteration,
         .iterations = progress_.iterations,
         .expert = progress_.expert,
-        .fraction = progress_.fraction,
+        // Sums of shares end a little above 1.
+        .fraction = std::clamp(progress_.fraction.load(), 0.0, 1.0),
         .dropped_records = dropped_records_,
         .replay = board.replay,
         .board = std::move(board.nodes),

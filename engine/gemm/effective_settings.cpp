@@ -178,8 +178,7 @@ std::string fixed_number(const RunRequest& request) {
 std::string no_library(const RunRequest& request) {
   if (on_device(request)) return {};
   return "The CPU backend multiplies with OpenBLAS and loads no cuBLASLt; choose a cuBLASLt "
-         "backend "
-         "to compare libraries";
+         "backend to compare libraries";
 }
 
 // What a recipe reads is asked of every linear step of the request: the projections of an expert

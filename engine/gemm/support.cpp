@@ -142,9 +142,7 @@ constexpr std::array kRows = {
         },
         "Transformer Engine requires cuBLASLt 13.6 or later for FP8 block scaling in the grouped "
         "matmul and {loaded} is loaded. 13.5.1.27 was measured to be correct with one workspace "
-        "per "
-        "matmul, "
-        "and wrong with a shared one"},
+        "per matmul, and wrong with a shared one"},
     Row{Aspect::Recipe, "FP8 block scaling", "E5M2 activations", Support::Refused,
         [](const Question& q) {
           return q.on_cuda() && q.fp32_blocks() && q.recipe.activation_format == Fp8Format::E5m2;

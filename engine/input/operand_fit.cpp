@@ -35,7 +35,8 @@ struct FileOperand {
   Size columns;
 };
 
-std::vector<FileOperand> operands_of(const RunRequest& request) {
+/// Every operand that the step has with one of its passes.
+std::vector<FileOperand> possible_operands(const RunRequest& request) {
   const bool layer = is_expert_layer(request);
   const int top_k = layer ? std::max(request.expert_layer.top_k, 1) : 1;
   const Size tokens{"tokens", &ShapeSpec::tokens, top_k, top_k > 1 ? " / top_k" : ""};
@@ -43,13 +44,11 @@ std::vector<FileOperand> operands_of(const RunRequest& request) {
   const Size k{"k", &ShapeSpec::k};
   std::vector<FileOperand> all = {
       {.words = "activations", .input = &request.activations, .rows = tokens, .columns = k},
-      {.words = "weights", .input = &request.weights, .weights = true, .rows = n, .columns = k}};
-  if (request.linear.passes != StepPasses::Forward) {
-    all.push_back({.words = "gradients",
-                   .input = &request.linear.gradients,
-                   .rows = tokens,
-                   .columns = layer ? k : n});
-  }
+      {.words = "weights", .input = &request.weights, .weights = true, .rows = n, .columns = k},
+      {.words = "gradients",
+       .input = &request.linear.gradients,
+       .rows = tokens,
+       .columns = layer ? k : n}};
   if (layer) {
     const int halves = traits_of(request.expert_layer.activation).halves();
     all.push_back({.words = "weights of the down projection",
@@ -59,6 +58,20 @@ std::vector<FileOperand> operands_of(const RunRequest& request) {
                    .columns = {"n", &ShapeSpec::n, halves, halves > 1 ? " / 2" : ""}});
   }
   return all;
+}
+
+std::vector<FileOperand> operands_of(const RunRequest& request) {
+  std::vector<FileOperand> all = possible_operands(request);
+  if (request.linear.passes == StepPasses::Forward) {
+    std::erase_if(all,
+                  [&](const FileOperand& one) { return one.input == &request.linear.gradients; });
+  }
+  return all;
+}
+
+bool has_dimensions(const FileOperand& operand, const TensorEntry& tensor) {
+  const std::size_t dimensions = tensor.shape.size();
+  return dimensions == 2 || (dimensions == 3 && operand.weights);
 }
 
 /// The tensor that the request names, if it is an operand.
@@ -71,14 +84,14 @@ std::optional<TensorEntry> tensor_of(const FileOperand& operand) {
   auto found = std::ranges::find(all, file->tensor, &TensorEntry::name);
   if (found == all.end() && all.size() == 1 && file->tensor.empty()) found = all.begin();
   if (found == all.end() || !found->usable) return std::nullopt;
-  const std::size_t dimensions = found->shape.size();
-  const bool possible = dimensions == 2 || (dimensions == 3 && operand.weights);
-  if (!possible) return std::nullopt;
+  if (!has_dimensions(operand, *found)) return std::nullopt;
   return *found;
 }
 
-/// The request's shape, with the settings that the tensor needs; the same if it fits.
-ShapeSpec shape_for(const FileOperand& operand, const TensorEntry& tensor, const ShapeSpec& now) {
+/// The request's shape, with the settings that the tensor needs; the same if it fits. None: no
+/// settings make it fit.
+std::optional<ShapeSpec> shape_for(const FileOperand& operand, const TensorEntry& tensor,
+                                   const ShapeSpec& now) {
   ShapeSpec shape = now;
   const std::vector<std::int64_t>& dimensions = tensor.shape;
   std::int64_t rows = dimensions[dimensions.size() - 2];
@@ -91,11 +104,13 @@ ShapeSpec shape_for(const FileOperand& operand, const TensorEntry& tensor, const
     }
   } else if (operand.weights) {
     const std::int64_t each = now.*operand.rows.member;
-    if (rows % now.num_experts == 0) {
+    if (now.num_experts > 0 && rows % now.num_experts == 0) {
       rows /= now.num_experts;
-    } else if (rows % each == 0 && rows / each <= kMaxExperts) {
+    } else if (each > 0 && rows % each == 0 && rows / each <= kMaxExperts) {
       shape.num_experts = static_cast<int>(rows / each);
       rows = each;
+    } else {
+      return std::nullopt;
     }
   }
   const auto set = [&](const Size& size, std::int64_t dimension) {
@@ -114,7 +129,9 @@ bool same_sizes(const ShapeSpec& a, const ShapeSpec& b) {
 
 bool fits(const FileOperand& operand, const ShapeSpec& shape) {
   const std::optional<TensorEntry> tensor = tensor_of(operand);
-  return !tensor || same_sizes(shape_for(operand, *tensor, shape), shape);
+  if (!tensor) return true;
+  const std::optional<ShapeSpec> needed = shape_for(operand, *tensor, shape);
+  return needed && same_sizes(*needed, shape);
 }
 
 /// "n to 64 and k to 32"
@@ -157,25 +174,37 @@ std::string needed(const FileOperand& operand, const ShapeSpec& shape) {
   return fmt::format("[{}{}, {}]", experts, one(operand.rows), one(operand.columns));
 }
 
+std::string remedy(const RunRequest& request, const ShapeSpec& shape) {
+  const std::string all = changes(request.shape, shape);
+  const std::string why = obstacle(request, shape);
+  return why.empty() ? fmt::format("set {}, or pick another tensor", all)
+                     : fmt::format("pick another tensor, because with {} {}", all, why);
+}
+
 }  // namespace
+
+std::optional<ShapeSpec> shape_with(const RunRequest& request, const InputSpec& operand,
+                                    const TensorEntry& tensor) {
+  for (const FileOperand& one : possible_operands(request)) {
+    if (one.input != &operand) continue;
+    return has_dimensions(one, tensor) ? shape_for(one, tensor, request.shape) : std::nullopt;
+  }
+  return std::nullopt;
+}
 
 Status check_operand_files(const RunRequest& request) {
   for (const FileOperand& operand : operands_of(request)) {
     const std::optional<TensorEntry> tensor = tensor_of(operand);
     if (!tensor) continue;
-    const ShapeSpec shape = shape_for(operand, *tensor, request.shape);
-    if (same_sizes(shape, request.shape)) continue;
+    const std::optional<ShapeSpec> shape = shape_for(operand, *tensor, request.shape);
+    if (shape && same_sizes(*shape, request.shape)) continue;
     const FileInput& file = std::get<FileInput>(*operand.input);
     const std::string label =
         tensor->name.empty() ? file.path : fmt::format("{}: '{}'", file.path, tensor->name);
-    const std::string remedy = changes(request.shape, shape);
-    const std::string why = obstacle(request, shape);
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} is {} but {} need {}: {}", label, shape_text(tensor->shape),
                              operand.words, needed(operand, request.shape),
-                             why.empty() ? fmt::format("set {}, or pick another tensor", remedy)
-                                         : fmt::format("pick another tensor, because with {} {}",
-                                                       remedy, why))};
+                             shape ? remedy(request, *shape) : "pick another tensor")};
   }
   return {};
 }

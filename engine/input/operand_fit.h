@@ -3,10 +3,19 @@
 // each of its experts.
 #pragma once
 
+#include <optional>
+
+#include "engine/input/tensor_source.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
+
+/// The request's shape with the settings that follow from this tensor for `operand`, one of the
+/// request's own: the sizes that check_operand_files() accepts. None: its dimensions are not the
+/// operand's, or no settings make it fit.
+std::optional<ShapeSpec> shape_with(const RunRequest& request, const InputSpec& operand,
+                                    const TensorEntry& tensor);
 
 /// The refusal says which settings make the tensor fit. It does so only if the request is then
 /// valid and whatever fits now still does: following it never leads back here. What is wrong

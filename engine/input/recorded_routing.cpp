@@ -259,6 +259,12 @@ class Reader {
           fmt::format("step {} has {} rows; at most {} are possible{}", number, step.rows,
                       kMaxDimension, counts() ? "" : ": set routing.tokens_per_step to fewer"));
     }
+    if (step.rows + step.dropped > kMaxDimension) {
+      return refuse_recording(
+          spec_, fmt::format("step {} has {} choices, dropped ones included; at most {} are "
+                             "possible: set routing.tokens_per_step to fewer",
+                             number, step.rows + step.dropped, kMaxDimension));
+    }
     step.imbalance = imbalance_of(step.splits);
     return step;
   }

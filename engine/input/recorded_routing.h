@@ -73,15 +73,16 @@ struct RoutingFacts {
   bool operator==(const RoutingFacts&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RoutingFacts::source>(),
-                      engine::field<&RoutingFacts::numbers>(),
-                      engine::field<&RoutingFacts::experts>({.low = 0, .high = kMaxExperts}),
-                      engine::field<&RoutingFacts::layers>(kCount),
-                      engine::field<&RoutingFacts::file_steps>(kCount),
-                      engine::field<&RoutingFacts::steps>({.low = 0, .high = kMaxRecordedSteps}),
-                      engine::field<&RoutingFacts::largest_step>({.low = 0, .high = kMaxDimension}),
-                      engine::field<&RoutingFacts::dropped>(kCount),
-                      engine::field<&RoutingFacts::largest_choices>(kCount)};
+    return std::array{
+        engine::field<&RoutingFacts::source>(),
+        engine::field<&RoutingFacts::numbers>(),
+        engine::field<&RoutingFacts::experts>({.low = 0, .high = kMaxExperts}),
+        engine::field<&RoutingFacts::layers>(kCount),
+        engine::field<&RoutingFacts::file_steps>(kCount),
+        engine::field<&RoutingFacts::steps>({.low = 0, .high = kMaxRecordedSteps}),
+        engine::field<&RoutingFacts::largest_step>({.low = 0, .high = kMaxDimension}),
+        engine::field<&RoutingFacts::dropped>(kCount),
+        engine::field<&RoutingFacts::largest_choices>({.low = 0, .high = kMaxDimension})};
   }
 };
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec,

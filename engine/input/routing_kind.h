@@ -3,6 +3,8 @@
 // readings, none is guessed.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,9 +23,14 @@ struct RoutingReading {
   bool operator==(const RoutingReading&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return engine::fields<&RoutingReading::numbers, &RoutingReading::words>();
+    return std::array{
+        engine::field<&RoutingReading::numbers>({.without = bit_of(RoutingNumbers::Detect)}),
+        engine::field<&RoutingReading::words>()};
   }
 };
+
+/// One per meaning at most.
+inline constexpr std::size_t kMaxRoutingReadings = kType<RoutingNumbers>.names.size() - 1;
 
 /// What the list that `spec` names may mean, as far as its name, dimensions and values tell. One of
 /// several is the user's to choose; none: whatever it is read as, it does not fit.

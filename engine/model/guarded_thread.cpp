@@ -12,8 +12,10 @@ Error caught_error() {
   } catch (const std::bad_alloc&) {
     return {ErrorCode::OutOfMemory,
             "there is not enough memory for it on this machine: free some, or ask for less"};
-  } catch (const std::length_error&) {
-    return {ErrorCode::OutOfMemory, "it is larger than any memory could hold: ask for less"};
+  } catch (const std::length_error& thrown) {
+    // The standard library's words name the container: what asked for it can be found by them.
+    return {ErrorCode::OutOfMemory, std::string("it is larger than any memory could hold (") +
+                                        thrown.what() + "): ask for less"};
   } catch (const std::exception& thrown) {
     return {ErrorCode::Internal, thrown.what()};
   } catch (...) {

@@ -13,7 +13,6 @@
 namespace engine {
 namespace {
 
-constexpr std::size_t kMaxPathBytes = PATH_MAX - 1;  // the limit counts the NUL at its end
 constexpr std::size_t kMaxShownBytes = 400;
 constexpr std::size_t kShownEndBytes = 60;
 
@@ -43,7 +42,7 @@ std::string path_error_text(std::string_view path, int error) {
   if (error != ENAMETOOLONG) return sentence;
   const std::size_t name = longest_name(path);
   // A file system may have lower limits than Linux.
-  if (name <= NAME_MAX && path.size() <= kMaxPathBytes) {
+  if (name <= NAME_MAX && path.size() <= kMaxNameBytes) {
     return fmt::format(
         "{}: it has {} bytes and its longest name {}, which is more than this file system allows "
         "with what is added while a file is written; choose a shorter name",
@@ -52,7 +51,7 @@ std::string path_error_text(std::string_view path, int error) {
   return fmt::format(
       "it is too long: it has {} bytes (at most {}) and its longest name {} (at most {}); choose a "
       "shorter name",
-      path.size(), kMaxPathBytes, name, NAME_MAX);
+      path.size(), kMaxNameBytes, name, NAME_MAX);
 }
 
 }  // namespace engine

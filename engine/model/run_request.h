@@ -115,8 +115,8 @@ struct RoutingSpec {
   std::string tensor = {};  // in the file; empty = the only one, or the one with a usual name
   RoutingNumbers numbers = RoutingNumbers::Detect;
   int layer = 0;  // of the recording, counted from 0; every layer of the step is routed alike
-  /// Iteration i of the run has the splits of step first_step + i % steps, counted round the end of
-  /// the recording. 0 steps = all.
+  /// Iteration i of the run has the splits of step first_step + i % steps; the first step of the
+  /// recording follows its last. 0 steps = all.
   std::int64_t first_step = 0;
   int steps = 0;
   /// Consecutive tokens that form one step, where the file names experts of tokens; 0 = all of a

@@ -2,6 +2,7 @@
 // shown on a screen or terminal. All handling of UTF-8 bytes is here.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace engine {
 
 /// The maximum bytes of one text that are kept and drawn. More than the longest path that Linux
-/// opens (PATH_MAX, 4096), so that a truncated path opens no other file. ImGui draws a wrapped text
+/// opens (kMaxNameBytes), so that a truncated path opens no other file. ImGui draws a wrapped text
 /// with four vertices per character and counts the vertices of one text in 16 bits, so it handles
 /// at most 16 383 characters.
 inline constexpr std::size_t kMaxTextBytes = 8192;
@@ -41,8 +42,9 @@ constexpr std::size_t utf8_sequence_length(std::string_view text) {
 /// Valid UTF-8 without NUL: what a recording may hold.
 bool is_clean_text(std::string_view text);
 
-/// Of a name or a path: as long as the longest path that Linux opens (PATH_MAX).
-inline constexpr std::size_t kMaxNameBytes = 4096;
+/// Of a name or a path, which is typed, travels and is kept: the longest path that Linux opens. Its
+/// own limit counts the NUL at the end.
+inline constexpr std::size_t kMaxNameBytes = PATH_MAX - 1;
 static_assert(kMaxNameBytes < kMaxTextBytes, "a name is never cut");
 
 /// For a record's flaw(): why this name of a file cannot go to a worker or into a recording; empty

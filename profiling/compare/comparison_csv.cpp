@@ -30,8 +30,8 @@ void write_time(const TimeDifference& time, CsvTable& table) {
 std::string comparison_csv(const RunComparison& comparison, const SettingsDifference& settings) {
   CsvTable table(
       "what,name,stage,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
-      "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,left_out_"
-      "b,setting_a,setting_b");
+      "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,"
+      "left_out_b,setting_a,setting_b");
   constexpr int kTimeCells = 12;
   constexpr int kOtherCells = 8;  // tokens_a to setting_b
   table.cell("step").empty(2);

@@ -124,6 +124,17 @@ DatabaseVfs::DatabaseVfs(StoredFile& main, StoredFile& log, Access access,
 
 DatabaseVfs::~DatabaseVfs() { sqlite3_vfs_unregister(&vfs_); }
 
+std::string DatabaseVfs::full_folder(sqlite3* database) {
+  sqlite3_vfs* vfs = nullptr;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) != SQLITE_OK ||
+      vfs == nullptr || vfs->xOpen != &DatabaseVfs::open_file) {
+    return {};
+  }
+  const auto& self = *static_cast<const DatabaseVfs*>(vfs->pAppData);
+  const std::string& of_main = self.main_->full_folder();
+  return of_main.empty() ? self.log_->full_folder() : of_main;
+}
+
 engine::Result<Database> DatabaseVfs::open(const std::string& path) {
   const int mode = access_ == Access::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   ENGINE_ASSIGN(Database database,

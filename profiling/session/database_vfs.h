@@ -32,6 +32,10 @@ class DatabaseVfs {
   /// `path` begins the message of an error.
   engine::Result<Database> open(const std::string& path);
 
+  /// StoredFile::full_folder() of a file of this database; empty if it has none, or is no
+  /// DatabaseVfs's.
+  static std::string full_folder(sqlite3* database);
+
  private:
   static int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
                        int* out_flags);

@@ -1,5 +1,5 @@
 // A recording that is being written. Its content is in files without names, which no other program
-// can reach; the file and the log that people see mirror them. Whatever happens to those is
+// comes across; the file and the log that people see mirror them. Whatever happens to those is
 // noticed, and the content can be copied to another name.
 #pragma once
 
@@ -30,6 +30,10 @@ class LiveRecording {
   sqlite3* database() const { return database_.get(); }  // null once closed
   const std::string& path() const { return path_; }
 
+  std::string log_path() const;
+  /// The log has its name, and has something in it.
+  bool has_log() const;
+
   /// Commits what `work` has written, or nothing if it fails.
   engine::Status in_transaction(const std::function<engine::Status()>& work);
 
@@ -41,11 +45,17 @@ class LiveRecording {
   engine::Status copy_into(sqlite3* empty) const;
 
   /// Merges the log and closes it as one file, which is what people copy. If a step fails, the log
-  /// stays beside the file, and both together are a complete recording.
-  void close();
-  /// Closes a displaced one: only a log that is still its own is removed.
-  void abandon();
-  /// The same bytes under another name, which must be free; after close().
+  /// stays beside the file, and both together are a complete recording: returns why. Empty = it is
+  /// one file.
+  std::string close();
+  enum class OwnLog { Removed, Kept };
+  /// Closes a displaced one: a log that is no longer its own is left alone.
+  void abandon(OwnLog log);
+  /// Makes the file and the log what they were, if they still have their names: for want of another
+  /// place. Overwrites what another program wrote into them.
+  bool write_back();
+  /// The same bytes under another name, which must be free; after close(). Where that fails,
+  /// nothing has changed.
   engine::Status copy_closed_to(const std::string& path);
   /// Lets go of the file and of its lock; nothing is noticed any more.
   void release();
@@ -53,7 +63,9 @@ class LiveRecording {
  private:
   explicit LiveRecording(std::string path) : path_(std::move(path)) {}
   engine::Status open(const Fill& fill);
+  engine::Status begin_log();
   engine::Status publish();
+  bool owns_names() const;
   void remove_log();
 
   std::string path_;

@@ -100,9 +100,6 @@ class ChangedRecording {
         RecordingSource::open(path, SessionLimits{}.max_file_bytes);
     if (!found.ok()) return not_kept(found.error());
     const RecordingSource& source = found.value();
-    FileHeader header{};
-    const std::string doubt = source.read_header(header) ? source.doubt(header) : "";
-    if (!doubt.empty()) return refuse(engine::ErrorCode::InvalidArgument, doubt);
     std::unique_ptr<ChangedRecording> changed(new ChangedRecording);
     changed->log_path_ = source.log_path();
     engine::UniqueFd file(::open(source.resolved_path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
@@ -115,6 +112,10 @@ class ChangedRecording {
     const std::optional<FileIdentity> identity = identity_of(file.get());
     if (identity != identity_of(source.resolved_path())) {
       return refuse(engine::ErrorCode::Io, "it was replaced meanwhile; open it again");
+    }
+    // As it is now: during another window's change it looks like a recording that was not closed.
+    if (const std::string doubt = doubt_of(path); !doubt.empty()) {
+      return refuse(engine::ErrorCode::InvalidArgument, doubt);
     }
     engine::UniqueFd log(::open(changed->log_path_.c_str(),
                                 O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
@@ -138,6 +139,17 @@ class ChangedRecording {
 
  private:
   ChangedRecording() = default;
+  /// Why a change could drop runs. An empty log has none to drop, and is also what is left where a
+  /// program was killed at the beginning of a change.
+  static std::string doubt_of(const std::string& path) {
+    const auto source = RecordingSource::open(path, SessionLimits{}.max_file_bytes);
+    if (!source.ok()) return source.error().message;
+    FileHeader header{};
+    if (!source.value().read_header(header)) return {};
+    const bool emptied = source.value().has_log() && source.value().log_bytes() == 0 &&
+                         source.value().file_state().links == 1;
+    return emptied ? std::string() : source.value().doubt(header);
+  }
   /// Another window needs milliseconds for its change, a writer keeps the lock.
   static bool lock(int file) {
     constexpr auto kPatience = std::chrono::seconds(5);

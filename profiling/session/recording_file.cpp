@@ -154,18 +154,18 @@ engine::Status UnpublishedFile::publish() {
   return {};
 }
 
-engine::Result<engine::UniqueFd> create_unnamed(const std::string& folder) {
+engine::Result<UnnamedFile> create_unnamed(const std::string& folder) {
   std::error_code ignored;
   const fs::path temporary = fs::temp_directory_path(ignored);
   for (const std::string& place : {folder, temporary.string()}) {
     engine::UniqueFd file = open_unnamed(place);
-    if (file.valid()) return file;
+    if (file.valid()) return UnnamedFile{std::move(file), place};
   }
   std::string name = (temporary / "expertscope-XXXXXX").string();
   engine::UniqueFd file(::mkostemp(name.data(), O_CLOEXEC));
   if (!file.valid()) return io_error(name, "cannot be created", errno);
   ::unlink(name.c_str());
-  return file;
+  return UnnamedFile{std::move(file), temporary.string()};
 }
 
 void flush_folder_of(const std::string& path) {
@@ -198,20 +198,26 @@ std::string free_name_beside(const std::string& path) {
   }
 }
 
-std::string storage_advice(const std::string& path) {
+std::string storage_advice(const std::string& path, const std::string& full_folder) {
   std::string words;
   std::error_code error;
-  const fs::space_info space = fs::space(folder_of(path), error);
+  const bool elsewhere = !full_folder.empty() && full_folder != folder_of(path);
+  const fs::space_info space = fs::space(elsewhere ? full_folder : folder_of(path), error);
   if (!error) {
-    words =
-        fmt::format("{:.1f} MB are free on that disk", static_cast<double>(space.available) / 1e6);
+    words = fmt::format("{:.1f} MB are free {}", static_cast<double>(space.available) / 1e6,
+                        elsewhere ? fmt::format("in {}, where a recording is kept until it is "
+                                                "closed",
+                                                full_folder)
+                                  : "on that disk");
   }
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     words += fmt::format("{}files of this program may have {:.1f} MB at most (ulimit -f)",
                          words.empty() ? "" : " and ", static_cast<double>(limit.rlim_cur) / 1e6);
   }
-  return words + (words.empty() ? "" : ": ") + "free some space or choose another folder";
+  return words + (words.empty() ? "" : ": ") +
+         (elsewhere ? "free some space there, or set TMPDIR to another folder"
+                    : "free some space or choose another folder");
 }
 
 }  // namespace profiling

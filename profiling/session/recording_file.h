@@ -63,7 +63,11 @@ class UnpublishedFile {
 
 /// A file without a name, which ends with its last descriptor: in this folder, or among the
 /// temporary files where the folder's file system has no such files.
-engine::Result<engine::UniqueFd> create_unnamed(const std::string& folder);
+struct UnnamedFile {
+  engine::UniqueFd file;
+  std::string folder;  // on whose disk it is
+};
+engine::Result<UnnamedFile> create_unnamed(const std::string& folder);
 
 /// The folder of a file; "." if the path has none.
 std::string folder_of(const std::string& path);
@@ -79,7 +83,8 @@ bool lock_for_writing(int descriptor);
 std::string free_name_beside(const std::string& path);
 
 /// Explains a failed write: the free space on the disk of `path`, the limit on file sizes (ulimit
-/// -f) if there is one, and the remedy.
-std::string storage_advice(const std::string& path);
+/// -f) if there is one, and the remedy. `full_folder`: where the content of the recording is kept
+/// and had no room, if that is elsewhere.
+std::string storage_advice(const std::string& path, const std::string& full_folder = {});
 
 }  // namespace profiling

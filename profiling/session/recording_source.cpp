@@ -12,6 +12,7 @@
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "engine/input/regular_file.h"
 #include "profiling/session/recording_file.h"
@@ -32,14 +33,46 @@ std::optional<FileState> state_at(const std::string& path) {
   return state_of(file.get());
 }
 
+constexpr std::size_t kFrameHeaderBytes = 24;
+constexpr std::uint32_t kMaxPageBytes = 65536;
+
+std::uint32_t big_endian(std::span<const std::byte> bytes, std::size_t offset) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    number = number << 8 | std::to_integer<std::uint32_t>(bytes[offset + i]);
+  }
+  return number;
+}
+
+/// The two sums that SQLite's log keeps of everything in it (section 4.2).
+class LogSum {
+ public:
+  explicit LogSum(bool big_endian_numbers) : swap_(!big_endian_numbers) {}
+  /// A multiple of 8 bytes.
+  void add(std::span<const std::byte> bytes) {
+    for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+      first_ += number(bytes, at) + second_;
+      second_ += number(bytes, at + 4) + first_;
+    }
+  }
+  bool is(std::uint32_t first, std::uint32_t second) const {
+    return first_ == first && second_ == second;
+  }
+
+ private:
+  std::uint32_t number(std::span<const std::byte> bytes, std::size_t at) const {
+    const std::uint32_t number = big_endian(bytes, at);
+    return swap_ ? __builtin_bswap32(number) : number;
+  }
+  bool swap_;
+  std::uint32_t first_ = 0;
+  std::uint32_t second_ = 0;
+};
+
 }  // namespace
 
 std::uint32_t header_number(const FileHeader& header, std::size_t offset) {
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    number = number << 8 | std::to_integer<std::uint32_t>(header.at(offset + i));
-  }
-  return number;
+  return big_endian(header, offset);
 }
 
 engine::Result<RecordingSource::Part> RecordingSource::open_part(const std::string& path,
@@ -113,6 +146,28 @@ RecordingSource::LogHeader RecordingSource::log_header() const {
   return header;
 }
 
+/// SQLite ignores a log without a valid first frame, as one of an earlier recording
+/// (sqlite.org/fileformat.html, section 4.1). The writer never leaves one without.
+bool RecordingSource::log_begins() const {
+  const LogHeader header = log_header();
+  constexpr std::uint32_t kMagic = 0x377f0682;  // its last bit: sums of big-endian numbers
+  const std::uint32_t magic = big_endian(header, 0);
+  const std::uint32_t page_bytes = big_endian(header, 8);
+  if ((magic & ~1U) != kMagic || page_bytes > kMaxPageBytes) return false;
+  LogSum sum(magic != kMagic);
+  sum.add(std::span(header).first(24));
+  if (!sum.is(big_endian(header, 24), big_endian(header, 28))) return false;
+  std::vector<std::byte> frame(kFrameHeaderBytes + page_bytes);
+  if (read_at(log_.descriptor.get(), frame, std::ssize(header)) != std::ssize(frame)) return false;
+  // Each frame has the random numbers of its log.
+  if (!std::ranges::equal(std::span(frame).subspan(8, 8), std::span(header).subspan(16, 8))) {
+    return false;
+  }
+  sum.add(std::span(frame).first(8));
+  sum.add(std::span(frame).subspan(kFrameHeaderBytes));
+  return sum.is(big_endian(frame, 16), big_endian(frame, 20));
+}
+
 bool RecordingSource::unchanged() const {
   if (state_at(file_.path) != file_.state) return false;
   const std::optional<FileState> log = state_at(log_.path);
@@ -124,7 +179,13 @@ bool RecordingSource::unchanged() const {
 std::string RecordingSource::doubt(const FileHeader& header) const {
   // Write version 2 means a log. A recording that was closed has none.
   constexpr std::size_t kWriteVersion = 18;
-  if (header.at(kWriteVersion) != std::byte{2}) return "";
+  if (header.at(kWriteVersion) != std::byte{2}) {
+    if (!has_log() || !log_begins()) return "";
+    return fmt::format(
+        "It was closed, but {} beside it is the log of a recording that was not: that one was "
+        "probably overwritten with this file.",
+        std::filesystem::path(log_.path).filename().string());
+  }
   if (file_.state.links > 1) {
     return fmt::format(
         "It was not closed, and it has {} names (hard links): its log, with the runs that were "
@@ -136,6 +197,12 @@ std::string RecordingSource::doubt(const FileHeader& header) const {
     return fmt::format(
         "It was not closed, and its log {} is missing, so runs may be missing. Copy both files "
         "together.",
+        std::filesystem::path(log_.path).filename().string());
+  }
+  if (!log_begins()) {
+    return fmt::format(
+        "It was not closed, and its log {} is empty or damaged, so runs may be missing. Copy both "
+        "files together from where it was recorded.",
         std::filesystem::path(log_.path).filename().string());
   }
   return "";

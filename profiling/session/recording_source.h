@@ -65,6 +65,7 @@ class RecordingSource {
 
   static engine::Result<Part> open_part(const std::string& path, const std::string& shown);
   LogHeader log_header() const;
+  bool log_begins() const;
 
   Part file_;
   Part log_;

@@ -176,7 +176,7 @@ class SessionWriter {
   /// stays.
   engine::Status move_to(const std::string& path);
   /// keep_in_place(), then merges the log into the file and compares every byte with what was
-  /// recorded. No calls may follow.
+  /// recorded. Of the other calls, none may follow; this one returns the same again.
   engine::Status close();
   /// Closes and removes a recording that nothing was recorded in; another one stays as it is.
   /// Whether it was removed.
@@ -187,7 +187,8 @@ class SessionWriter {
   const Records<CountOf>& counts() const;
   /// Where the recording is now.
   const std::string& path() const;
-  /// A notice for the user that the file has moved; empty if there is none, returned once.
+  /// A notice for the user that the file has moved, or that it needs its log; empty if there is
+  /// none, returned once.
   std::string take_notice();
 
  private:
@@ -195,6 +196,9 @@ class SessionWriter {
   engine::Status continue_elsewhere(
       const std::string& displacement, std::string_view and_then,
       const std::function<engine::Status(const std::string& free_path)>& copy);
+  engine::Status close_file();
+  engine::Status write_back(const engine::Status& uncopied);
+  void note_log_left(const std::string& why);
   engine::Status in_transaction(const std::function<engine::Status()>& work);
   template <class Recorded>
   engine::Status rehearse(const Recorded& recorded);
@@ -202,9 +206,12 @@ class SessionWriter {
   std::unique_ptr<State> state_;
 };
 
+/// In one recording, and as many comparisons, histories and visits.
+inline constexpr std::int64_t kMaxRecordedRuns = 10'000;
+
 struct SessionLimits {
   std::int64_t max_file_bytes = std::int64_t{8} << 30;
-  std::int64_t max_runs = 10000;  // and as many comparisons, histories and visits
+  std::int64_t max_runs = kMaxRecordedRuns;
   std::int64_t max_records = 20'000'000;
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  // of everything read, decompressed
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "profiling/session/database_vfs.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/recording_file.h"
 
@@ -22,10 +23,11 @@ std::string cause_text(sqlite3* database, const std::string& path) {
     case SQLITE_LOCKED:
       return "another program is using the file; try again when it is done";
     case SQLITE_FULL:
-      return "the disk is full; " + storage_advice(path);
+      return "the disk is full; " + storage_advice(path, DatabaseVfs::full_folder(database));
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ) break;
-      return fmt::format("{}; {}", sqlite3_errmsg(database), storage_advice(path));
+      return fmt::format("{}; {}", sqlite3_errmsg(database),
+                         storage_advice(path, DatabaseVfs::full_folder(database)));
     default:
       break;
   }

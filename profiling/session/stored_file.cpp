@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,17 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 std::int64_t nanoseconds(const timespec& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+/// Between comparisons that no visible change asks for, as a multiple of what one takes.
+constexpr int kRestPerComparison = 20;
+
+/// Whether a later change of the file has a later time.
+bool is_settled(const FileState& state) {
+  constexpr std::int64_t kClockStep_ns = 20'000'000;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::abs(nanoseconds(now) - state.changed_ns) >= kClockStep_ns;
 }
 
 int write_failure() {
@@ -82,32 +95,48 @@ int StoredFile::read(std::span<std::byte> bytes, std::int64_t offset) const {
   return SQLITE_IOERR_SHORT_READ;
 }
 
-/// The mirror first: it is the one that fails on a full disk. Both have the bytes, or neither.
 int StoredFile::write(std::span<const std::byte> bytes, std::int64_t offset) {
-  const bool mirrored = !mirror_.valid() || write_at(mirror_.get(), bytes, offset);
+  notice_change();
+  const int code = write_both(bytes, offset);
+  remember_mirror();
+  return code;
+}
+
+/// The mirror first: it is the one that fails on a full disk. What it then has of the bytes is
+/// undone.
+int StoredFile::write_both(std::span<const std::byte> bytes, std::int64_t offset) {
+  const bool mirrored = mirror() < 0 || write_at(mirror(), bytes, offset);
+  full_folder_.clear();
   if (mirrored && write_at(content_.get(), bytes, offset)) return SQLITE_OK;
   const int failure = write_failure();
-  undo_in_mirror(offset, static_cast<std::int64_t>(bytes.size()));
+  if (mirrored) full_folder_ = folder_;
+  if (!undo_in_mirror(offset, static_cast<std::int64_t>(bytes.size()))) mirror_.undo_failed = true;
   return failure;
 }
 
-/// If this fails too, mirror_matches() will say so.
-void StoredFile::undo_in_mirror(std::int64_t offset, std::int64_t bytes) {
-  if (!mirror_.valid()) return;
+/// If this fails too, mirror_matches() says so, and undo_failed() whose doing it is.
+bool StoredFile::undo_in_mirror(std::int64_t offset, std::int64_t bytes) {
+  if (mirror() < 0) return true;
   const std::int64_t end = size();
-  if (offset + bytes > end && ::ftruncate(mirror_.get(), end) != 0) return;
-  static_cast<void>(
-      copy_part(content_.get(), mirror_.get(), offset, std::min(end, offset + bytes)));
+  if (offset + bytes > end && ::ftruncate(mirror(), end) != 0) return false;
+  return copy_part(content_.get(), mirror(), offset, std::min(end, offset + bytes));
 }
 
 int StoredFile::truncate(std::int64_t bytes) {
-  if (mirror_.valid() && ::ftruncate(mirror_.get(), bytes) != 0) return SQLITE_IOERR_TRUNCATE;
+  notice_change();
+  const int code = truncate_both(bytes);
+  remember_mirror();
+  return code;
+}
+
+int StoredFile::truncate_both(std::int64_t bytes) {
+  if (mirror() >= 0 && ::ftruncate(mirror(), bytes) != 0) return SQLITE_IOERR_TRUNCATE;
   return ::ftruncate(content_.get(), bytes) == 0 ? SQLITE_OK : SQLITE_IOERR_TRUNCATE;
 }
 
 int StoredFile::sync() const {
   // Content without a mirror has no name either, or is the file itself.
-  const int file = mirror_.valid() ? mirror_.get() : content_.get();
+  const int file = mirror() >= 0 ? mirror() : content_.get();
   return ::fdatasync(file) == 0 ? SQLITE_OK : SQLITE_IOERR_FSYNC;
 }
 
@@ -118,17 +147,54 @@ std::int64_t StoredFile::size() const {
 
 bool StoredFile::mirror_to(engine::UniqueFd mirror) {
   if (!copy_part(content_.get(), mirror.get(), 0, size())) return false;
-  mirror_ = std::move(mirror);
+  mirror_ = {.file = std::move(mirror)};
   remember_mirror();
   return true;
 }
 
+bool StoredFile::rewrite_mirror() {
+  if (mirror() < 0 || !copy_part(content_.get(), mirror(), 0, size()) ||
+      ::ftruncate(mirror(), size()) != 0 || ::fdatasync(mirror()) != 0) {
+    return false;
+  }
+  remember_mirror();
+  mirror_.touched = false;
+  mirror_.undo_failed = false;
+  return true;
+}
+
+void StoredFile::remember_mirror() {
+  mirror_.remembered = state_of(mirror());
+  mirror_.settled = false;
+}
+
+/// Before this program writes: its own change would hide the other one's.
+void StoredFile::notice_change() {
+  if (mirror() >= 0 && state_of(mirror()) != mirror_.remembered) mirror_.touched = true;
+}
+
+/// Times of files advance in steps of some milliseconds, so a change right after this program's own
+/// may have the same time. Once the time is old enough, one comparison tells. A large file is
+/// compared seldom, so that this costs little of the time.
+bool StoredFile::due_for_comparison(const FileState& now) const {
+  return !mirror_.settled && is_settled(now) &&
+         std::chrono::steady_clock::now() >= next_comparison_;
+}
+
 bool StoredFile::mirror_matches(Check check) {
-  const std::optional<FileState> now = state_of(mirror_.get());
+  const std::optional<FileState> now = state_of(mirror());
   if (!now || now->bytes != size()) return false;
-  if (check == Check::IfTouched && now == remembered_) return true;
+  const bool as_left = !mirror_.touched && now == mirror_.remembered;
+  if (check == Check::IfTouched && as_left && !due_for_comparison(*now)) return true;
+  const auto begun = std::chrono::steady_clock::now();
+  const bool settled = is_settled(*now);
   if (!same_bytes()) return false;
-  remembered_ = now;
+  const auto ended = std::chrono::steady_clock::now();
+  next_comparison_ = ended + kRestPerComparison * (ended - begun);
+  mirror_.remembered = now;
+  mirror_.touched = false;
+  mirror_.settled = settled;
+  mirror_.undo_failed = false;
   return true;
 }
 
@@ -137,7 +203,7 @@ bool StoredFile::same_bytes() const {
   std::vector<std::byte> found(kChunkBytes);
   for (std::int64_t offset = 0;;) {
     const ssize_t count = read_at(content_.get(), expected, offset);
-    if (count != read_at(mirror_.get(), found, offset) || count < 0) return false;
+    if (count != read_at(mirror(), found, offset) || count < 0) return false;
     if (count == 0) return true;
     if (std::memcmp(expected.data(), found.data(), static_cast<std::size_t>(count)) != 0) {
       return false;

@@ -1,15 +1,18 @@
 // One file of a recording's database, reached through descriptors only: no name can be swapped
 // under it, and nothing is created beside it. A file that is being recorded has two copies. The
-// content has no name, so no other program can reach it, and everything is read from it. The mirror
-// is the file that people see. Whatever happens to the mirror can be noticed and undone.
+// content has no name, so no other program comes across it, and everything is read from it. The
+// mirror is the file that people see. What happens to the mirror can be noticed and undone.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "engine/model/unique_fd.h"
 
@@ -37,7 +40,9 @@ bool write_at(int descriptor, std::span<const std::byte> bytes, std::int64_t off
 class StoredFile {
  public:
   StoredFile() = default;  // an empty file that cannot be written
-  explicit StoredFile(engine::UniqueFd content) : content_(std::move(content)) {}
+  /// `folder`: where a content without a name is.
+  explicit StoredFile(engine::UniqueFd content, std::string folder = {})
+      : content_(std::move(content)), folder_(std::move(folder)) {}
 
   int read(std::span<std::byte> bytes, std::int64_t offset) const;
   int write(std::span<const std::byte> bytes, std::int64_t offset);
@@ -49,25 +54,50 @@ class StoredFile {
   /// From now on `mirror` has the content too; false if it could not be written.
   bool mirror_to(engine::UniqueFd mirror);
   /// The mirror is no longer written.
-  void release_mirror() { mirror_.reset(); }
-  int mirror() const { return mirror_.get(); }  // -1 = none
+  void release_mirror() { mirror_ = {}; }
+  int mirror() const { return mirror_.file.get(); }  // -1 = none
+  /// Writes the content into the mirror again; false if that failed.
+  bool rewrite_mirror();
 
-  /// To be called when this program has finished writing: a later change is another program's.
-  void remember_mirror() { remembered_ = state_of(mirror_.get()); }
+  /// To be called after this program has changed the mirror's names: only other programs' changes
+  /// are to be noticed. write() and truncate() do so themselves.
+  void remember_mirror();
   enum class Check {
-    IfTouched,  // compares bytes only if the mirror was touched since remember_mirror()
+    IfTouched,  // compares bytes only if another program may have touched the mirror
     EveryByte,
   };
   /// Whether the mirror has exactly the content.
   bool mirror_matches(Check check);
 
+  /// The content's folder if the last write of it found no room there; otherwise empty.
+  const std::string& full_folder() const { return full_folder_; }
+  /// The mirror has part of a failed write of this program, and not of another's.
+  bool undo_failed() const { return mirror_.undo_failed; }
+
+  /// The other copy, and what is known about it.
+  struct Mirror {
+    engine::UniqueFd file;
+    std::optional<FileState> remembered = {};  // as this program left it
+    bool touched = false;  // another program has changed it since its bytes were compared
+    bool settled = false;  // compared when its time of change was old enough to tell changes apart
+    bool undo_failed = false;
+  };
+  /// Another mirror, or none, in place of this one, which is returned.
+  Mirror exchange_mirror(Mirror other) { return std::exchange(mirror_, std::move(other)); }
+
  private:
-  void undo_in_mirror(std::int64_t offset, std::int64_t bytes);
+  int write_both(std::span<const std::byte> bytes, std::int64_t offset);
+  int truncate_both(std::int64_t bytes);
+  void notice_change();
+  bool due_for_comparison(const FileState& now) const;
+  bool undo_in_mirror(std::int64_t offset, std::int64_t bytes);
   bool same_bytes() const;
 
   engine::UniqueFd content_;
-  engine::UniqueFd mirror_;
-  std::optional<FileState> remembered_;
+  std::string folder_;
+  std::string full_folder_;
+  Mirror mirror_;
+  std::chrono::steady_clock::time_point next_comparison_{};
 };
 
 }  // namespace profiling

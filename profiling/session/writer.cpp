@@ -95,6 +95,12 @@ struct SessionWriter::State {
   std::string notice{};
   Records<CountOf> counts{};  // of what is in the file
   std::int64_t snapshots = 0;
+  engine::Status outcome{};  // of closing
+
+  void add_notice(std::string_view words) {
+    if (!notice.empty()) notice += ' ';
+    notice += words;
+  }
 };
 
 engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::string& path) {
@@ -229,8 +235,8 @@ engine::Status SessionWriter::continue_elsewhere(
         std::filesystem::temp_directory_path(error)}) {
     status = copy(free_name_beside((folder / name).string()));
     if (!status.ok()) continue;
-    state_->notice = fmt::format("{} {} during recording. The whole recording is now in {}{}.",
-                                 old_path, displacement, path(), and_then);
+    state_->add_notice(fmt::format("{} {} during recording. The whole recording is now in {}{}.",
+                                   old_path, displacement, path(), and_then));
     return {};
   }
   return engine::Error{status.error().code,
@@ -243,29 +249,60 @@ engine::Status SessionWriter::move_to(const std::string& path) {
   ENGINE_ASSIGN(
       std::unique_ptr<LiveRecording> copy,
       LiveRecording::create(path, [&](sqlite3* empty) { return file->copy_into(empty); }));
-  file->displacement().empty() ? file->close() : file->abandon();
+  if (file->displacement().empty()) {
+    note_log_left(file->close());
+  } else {
+    file->abandon(LiveRecording::OwnLog::Removed);
+  }
   file = std::move(copy);
   return {};
 }
 
+/// `why` is empty where there is none.
+void SessionWriter::note_log_left(const std::string& why) {
+  if (why.empty()) return;
+  state_->add_notice(
+      fmt::format("The recording is in two files that belong together, {} and {}: copy or move "
+                  "both. They could not be merged: {}",
+                  path(), state_->file->log_path(), why));
+}
+
 engine::Status SessionWriter::close() {
-  if (closed()) return {};
-  const engine::Status status = keep_in_place();
+  if (!closed()) state_->outcome = close_file();
+  return state_->outcome;
+}
+
+/// There was no room for a copy: the file that people see is made what it was.
+engine::Status SessionWriter::write_back(const engine::Status& uncopied) {
+  LiveRecording& file = *state_->file;
+  if (!file.write_back()) return uncopied;
+  state_->add_notice(uncopied.error().message +
+                     ". So what the other program wrote into it was undone.");
+  return {};
+}
+
+engine::Status SessionWriter::close_file() {
+  engine::Status status = keep_in_place();
+  if (!status.ok()) status = write_back(status);
   LiveRecording& kept = *state_->file;  // keep_in_place() may have replaced it
   if (!status.ok()) {
-    kept.abandon();
-    return status;
+    const bool log = kept.has_log();
+    kept.abandon(LiveRecording::OwnLog::Kept);
+    return engine::Error{
+        status.error().code,
+        fmt::format("{}. What is left of it is {}{}", status.error().message, path(),
+                    log ? " and its log " + kept.log_path() + ": keep both together" : "")};
   }
-  kept.close();
+  note_log_left(kept.close());
   // Every byte: what is reported as recorded must be in the file.
   const std::string displacement = kept.displacement(StoredFile::Check::EveryByte);
-  const engine::Status whole =
-      displacement.empty() ? engine::Status()
-                           : continue_elsewhere(displacement, "", [&](const std::string& free) {
-                               return kept.copy_closed_to(free);
-                             });
+  if (!displacement.empty()) {
+    status = continue_elsewhere(displacement, "",
+                                [&](const std::string& free) { return kept.copy_closed_to(free); });
+    if (!status.ok()) status = write_back(status);
+  }
   kept.release();
-  return whole;
+  return status;
 }
 
 bool SessionWriter::discard_if_empty() {

@@ -131,6 +131,17 @@ double selected_quantile(std::span<double> samples, double q) {
 }
 
 /// What a row of the matrix represents: the node, or name, stage, layer and expert packed.
+/// The rows of the matrix are nodes of a graph.
+bool has_nodes(const Activity& activity) {
+  return !activity.nodes.empty() ||
+         std::ranges::any_of(activity.records,
+                             [](const ActivityRecord& record) { return record.node_id != 0; });
+}
+
+bool has_row(const ActivityRecord& record, bool graph) {
+  return is_timed(record) && !(graph && record.node_id == 0);
+}
+
 std::uint64_t row_key(const ActivityRecord& record, bool graph) {
   if (graph) return record.node_id;
   return std::uint64_t{record.name} << 32 |
@@ -155,6 +166,7 @@ class RowNumbers {
     if (last_ < next_.size()) next_[last_] = row;
     return last_ = row;
   }
+  std::size_t size() const { return keys_.size(); }
 
  private:
   std::unordered_map<std::uint64_t, std::size_t> rows_;
@@ -323,12 +335,24 @@ std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage sta
   return times;
 }
 
+std::size_t matrix_cells(const Activity& activity) {
+  const bool graph = has_nodes(activity);
+  RowNumbers numbers;
+  std::size_t columns = 0;
+  for (const ActivityRecord& record : activity.records) {
+    if (!has_row(record, graph)) continue;
+    columns = std::max(columns, static_cast<std::size_t>(record.iteration) + 1);
+    numbers.of(row_key(record, graph));
+  }
+  for (const GraphNode& node : activity.nodes) numbers.of(node.id);
+  return std::min(numbers.size() * columns, kMaxMatrixCells);
+}
+
 NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   NodeMatrix matrix;
-  bool graph = !activity.nodes.empty();
+  const bool graph = has_nodes(activity);
   bool several_layers = false;
   for (const ActivityRecord& record : activity.records) {
-    graph = graph || record.node_id != 0;
     several_layers = several_layers || record.layer > 0;
   }
   std::unordered_map<std::uint64_t, const GraphNode*> nodes;
@@ -343,7 +367,7 @@ NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
 
   RowNumbers numbers;
   for (const ActivityRecord& record : activity.records) {
-    if (!is_timed(record) || (graph && record.node_id == 0)) continue;
+    if (!has_row(record, graph)) continue;
     matrix.iterations = std::max(matrix.iterations, record.iteration + 1);
     if (numbers.of(row_key(record, graph)) < matrix.rows.size()) continue;
     const auto node = nodes.find(record.node_id);
@@ -373,7 +397,7 @@ NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   }
   matrix.duration_ns.assign(matrix.rows.size() * columns, std::numeric_limits<float>::quiet_NaN());
   for (const ActivityRecord& record : activity.records) {
-    if (!is_timed(record) || (graph && record.node_id == 0)) continue;
+    if (!has_row(record, graph)) continue;
     const std::size_t row = numbers.of(row_key(record, graph));
     if (row >= matrix.rows.size()) continue;
     float& cell = matrix.duration_ns[row * columns + static_cast<std::size_t>(record.iteration)];

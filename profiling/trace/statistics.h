@@ -148,5 +148,7 @@ struct NodeMatrix {
 inline constexpr std::size_t kMaxMatrixCells = std::size_t{1} << 26;
 /// `step` says what the layers in the labels count.
 NodeMatrix node_matrix(const Activity& activity, engine::StepKind step = engine::StepKind::Linear);
+/// How many cells that matrix has; makes none of them.
+std::size_t matrix_cells(const Activity& activity);
 
 }  // namespace profiling

@@ -8,9 +8,11 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "app/gui/panels/performance_model.h"
+#include "app/gui/panels/replay_checks.h"
 
 namespace app {
 namespace {
@@ -101,6 +103,61 @@ TEST(RangePicture, ASelectionEqualsAPlainSumOverIt) {
   }
   EXPECT_GT(with_gaps, 50);
   EXPECT_GT(cut_records, 50);
+}
+
+/// Where a run's derivations happen follows all that they work through, not its records alone.
+TEST(Derive, ARunWithFewRecordsMayStillBeLarge) {
+  EXPECT_TRUE(derived_at_once(synthetic_run(20)));
+  EXPECT_FALSE(derived_at_once(synthetic_run(2000)));
+  const auto large = [](auto change) {
+    profiling::RecordedRun run = synthetic_run(2);
+    change(run);
+    return !derived_at_once(run);
+  };
+  EXPECT_TRUE(large([](auto& run) {
+    run.result.replay_checks = {{.replay = engine::kMaxIterations,
+                                 .layer = 2 * engine::kMaxLayers - 1,
+                                 .micro_batch = engine::kMaxInFlight - 1,
+                                 .wrong_experts = {}}};
+  })) << "one check, and millions of cells";
+  constexpr std::size_t kMany = 100'000;
+  EXPECT_TRUE(large([](auto& run) { run.result.replay_checks.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) { run.result.iterations.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) { run.result.measurements.experts.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) { run.power.samples.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) { run.activity.nodes.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) { run.activity.host_events.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) { run.activity.memory_events.resize(kMany); }));
+  EXPECT_TRUE(large([](auto& run) {
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+      profiling::ActivityRecord& record = run.activity.records.emplace_back();
+      record.kind = profiling::ActivityKind::Kernel;
+      record.node_id = i + 1;
+      record.iteration = 999;
+    }
+  })) << "a million cells of the matrix";
+}
+
+TEST(Derive, TheSizesAreThoseOfWhatIsMade) {
+  profiling::RecordedRun run = synthetic_run(50);
+  run.result.replay_checks = {
+      {.replay = 7, .layer = 1, .micro_batch = 2, .wrong_experts = {}},
+      {.replay = 3, .product = engine::Product::Wgrad, .wrong_experts = {}}};
+  const profiling::NodeMatrix matrix = profiling::node_matrix(run.activity);
+  const CheckStrip strip =
+      make_check_strip(run.result.replay_checks, engine::StepKind::ExpertLayer);
+  EXPECT_EQ(derivation_size(run).cells, matrix.duration_ns.size() + strip.grid.values.size());
+  EXPECT_EQ(strip.grid.values.size(), 7U * 3 * 2 * 2);
+}
+
+/// An exception must not leave the window's thread.
+TEST(Derive, AFailureInTheFrameIsReported) {
+  BackgroundTask<int> task([] {});
+  const profiling::RecordedRun run = synthetic_run(2);
+  EXPECT_EQ(derive(run, task, [] { return 7; }), 7);
+  EXPECT_EQ(derive(run, task, []() -> int { throw std::runtime_error("no sums"); }), std::nullopt);
+  EXPECT_FALSE(task.running());
+  EXPECT_EQ(BackgroundFailures::take(), std::vector<std::string>{"no sums"});
 }
 
 /// Opening on a stage that takes little hides where the time goes.

@@ -31,8 +31,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def refused(self, code, *arguments):
-        done = call(*arguments)
+    def refused(self, code, *arguments, env=None):
+        done = call(*arguments, env=env)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertNotEqual(done.stderr, "")
         return done.stderr

@@ -220,7 +220,7 @@ class Run(CommandLine):
                     self.assertNotEqual(done.returncode, 0, done.stdout)
                     # A request takes no longer one, whichever machine would open it.
                     checked = length == 5000 and arguments[1].startswith(("--routing", "--activations"))
-                    self.assertIn("has 5000 bytes; a name or a path has at most 4096" if checked else words, done.stderr)
+                    self.assertIn("has 5000 bytes; a name or a path has at most 4095" if checked else words, done.stderr)
                     self.assertIn("choose a shorter name", done.stderr)
                     self.assertLess(len(done.stderr), 1000)
 
@@ -411,6 +411,12 @@ class Run(CommandLine):
         with open(stand_in + ".arguments") as file:
             self.assertEqual(file.read().split("\n")[:-1],
                              ["-T", "-o", "BatchMode=yes", "--", "user@host", "'expertscope-worker'"])
+        # A routing is a file of the other machine: one of that name here is not looked at.
+        os.remove(stand_in + ".arguments")
+        np.save(self.path("routing.npy"), np.array([[[0, 1]] * 768] * 4))
+        said = self.refused(1, "run", "--remote", "user@host", *SMALL, "--recorded-routing", self.path("routing.npy"),
+                            env={"PATH": self._folder.name + os.pathsep + os.environ["PATH"]})
+        self.assertTrue(os.path.exists(stand_in + ".arguments"), said)
 
     def test_a_request_log_runs_line_by_line_on_one_worker(self):
         shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}

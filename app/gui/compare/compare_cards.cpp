@@ -13,12 +13,10 @@ namespace {
 
 constexpr const char* kMeasured =
     "Medians and the ratio B / A. Its interval comes from the order statistics of both sides and "
-    "has "
-    "a confidence of at least 95 %, for any distribution. Faster and slower are called with at "
-    "most "
-    "1 % of false verdicts for the step, and at most 1 % for all stages, all kernels and all "
-    "experts "
-    "together; experts timed by stamps or alone are compared by their spreads instead. It is "
+    "has a confidence of at least 95 %, for any distribution. Faster and slower are called with "
+    "at most 1 % of false verdicts for the step, and at most 1 % for all stages, all kernels and "
+    "all experts together; experts timed by stamps or alone are compared by their spreads instead. "
+    "It is "
     "ambiguous when the interval contains 1, there are too few samples or blocks, the SM clock can "
     "explain the difference, or, measured in blocks, the blocks of A and B mix or A differs from "
     "itself as much. There is no verdict at all if the two did different work or ran on different "

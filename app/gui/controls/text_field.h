@@ -6,9 +6,11 @@
 
 #include <string>
 
+#include "engine/model/text.h"
+
 namespace app::controls {
 
-inline constexpr int kMaxTypedBytes = 4096;    // as long as a path may be
+inline constexpr int kMaxTypedBytes = int{engine::kMaxNameBytes};  // it may be a path
 inline constexpr int kMaxSearchedBytes = 200;  // of what a list is searched for, as it is typed
 
 /// Keeps the first `most_bytes` of what was entered, whole characters only. Returns what

@@ -100,6 +100,15 @@ void GraphsModel::lay_out(const Theme& theme) {
   if (laid_out_ && laid_out_theme_ == theme.kind) return;
   laid_out_ = true;
   laid_out_theme_ = theme.kind;
+  const auto made = made_at_once([&] {
+    lay_out_rows(theme);
+    lay_out_nodes(theme);
+    return true;
+  });
+  if (!made) picture_ = nullptr;
+}
+
+void GraphsModel::lay_out_rows(const Theme& theme) {
   row_labels_.clear();
   row_colors_.clear();
   row_margin_.clear();
@@ -111,7 +120,6 @@ void GraphsModel::lay_out(const Theme& theme) {
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
                           plot::duration_text(row.time.p95));
   }
-  lay_out_nodes(theme);
 }
 
 float GraphsModel::duration_ns(int row, int column) const {

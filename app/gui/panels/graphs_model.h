@@ -49,7 +49,8 @@ class GraphsModel {
   void set_run(Run run, std::uint64_t generation);
   void set_scale(CellScale scale);
   bool take() { return show(task_.take()); }
-  /// Builds labels and colours of what was taken in; call before drawing.
+  /// Builds labels and colours of what was taken in; call before drawing. If that fails, there is
+  /// nothing to draw.
   void lay_out(const Theme& theme);
 
   bool ready() const { return picture_ != nullptr; }
@@ -81,6 +82,7 @@ class GraphsModel {
   }
   /// True if there is one.
   bool show(std::optional<std::shared_ptr<const ReplayPicture>> made);
+  void lay_out_rows(const Theme& theme);
   void lay_out_nodes(const Theme& theme);
 
   std::uint64_t generation_ = 0;

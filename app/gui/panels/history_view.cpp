@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/controllers/background.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
@@ -80,13 +81,16 @@ void HistoryView::follow(const PanelContext& context) {
   newest_ = newest;
   const bool listed = std::ranges::find(view.histories, chosen_) != view.histories.end();
   show(context, listed ? chosen_ : newest);
+  shown_ = model_.history() != nullptr;
 }
 
 void HistoryView::show(const PanelContext& context, const Recorded& found) {
   if (found == recorded_) return;
   const bool first = recorded_ == nullptr;
   recorded_ = found;
-  model_.set({found, &found->history});
+  const bool set =
+      changed_at_once(model_, [&](HistoryModel& model) { model.set({found, &found->history}); });
+  if (!set) return;
   const engine::AmaxHistory& history = found->history;
   if (context.view.from_file) {
     // The controls show the settings it was requested with; Step would request the same again.

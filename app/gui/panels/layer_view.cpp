@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "app/controllers/background.h"
 #include "engine/model/projections.h"
 
 namespace app {
@@ -24,9 +25,11 @@ std::vector<std::int64_t> equal_splits(const engine::ShapeSpec& shape) {
 void LayerView::follow(const PanelContext& context) {
   const SessionView& view = context.view;
   has_layer_ = view.run != nullptr && view.run->result.expert_layer.has_value();
-  if (has_layer_ && model_.generation() != view.run_generation) {
-    model_.set(view.run, view.run_generation);
+  if (has_layer_ && followed_ != view.run_generation) {
+    followed_ = view.run_generation;
+    changed_at_once(model_, [&](LayerModel& model) { model.set(view.run, view.run_generation); });
   }
+  has_layer_ = has_layer_ && model_.generation() == view.run_generation;
   const bool ran = view.run != nullptr;
   const engine::RunRequest& request = ran ? view.run->result.effective : view.requested;
   if (!memories_.empty() && request == memory_of_ &&

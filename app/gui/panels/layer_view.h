@@ -40,6 +40,7 @@ class LayerView {
   std::string memory_list() const;
 
   LayerModel model_;
+  std::uint64_t followed_ = 0;  // the run that it was derived from last
   bool has_layer_ = false;
   CardBoard board_;
   engine::LayerTensor shown_ = engine::LayerTensor::X;

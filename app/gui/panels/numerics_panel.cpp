@@ -8,6 +8,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "app/controllers/background.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_model.h"
 
@@ -40,9 +41,9 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   const bool has = std::ranges::find(operands, operand_) != operands.end();
   const engine::LayerTensor operand = has ? operand_ : engine::LayerTensor::X;
   const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
-  if (model_.generation() != 0 && model_.run_generation() == view.run_generation &&
-      model_.operand() == operand && model_.product() == product &&
-      theme_kind_ == context.theme.kind) {
+  const Followed wanted{view.run_generation, operand, product, context.theme.kind};
+  if (followed_ == wanted) {
+    has_run_ = model_.generation() != 0;
     return;
   }
   // Another operand has another range; a newer run of the same one keeps the zoom.
@@ -51,8 +52,10 @@ void NumericsPanel::follow_run(const PanelContext& context) {
     scale_view_ = {};
     map_state_.view = {};
   }
-  theme_kind_ = context.theme.kind;
-  model_.set(view.run, view.run_generation, operand, product, context.theme);
+  followed_ = wanted;
+  has_run_ = changed_at_once(model_, [&](NumericsModel& model) {
+    model.set(view.run, view.run_generation, operand, product, context.theme);
+  });
 }
 
 void NumericsPanel::draw_figures(const PanelContext& context, float width) {

@@ -72,7 +72,15 @@ class NumericsPanel : public PagePanel {
   NumericsModel model_;
   CardBoard board_;
   bool has_run_ = false;
-  ThemeKind theme_kind_ = ThemeKind::Dark;
+  /// What the model was derived from last.
+  struct Followed {
+    std::uint64_t run = 0;
+    engine::LayerTensor operand = engine::LayerTensor::X;
+    engine::Product product = engine::Product::Fprop;
+    ThemeKind theme = ThemeKind::Dark;
+    bool operator==(const Followed&) const = default;
+  };
+  std::optional<Followed> followed_;
   engine::LayerTensor operand_ = engine::LayerTensor::X;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;

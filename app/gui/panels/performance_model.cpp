@@ -60,7 +60,8 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
 }
 
 void PerformanceModel::set_range(std::optional<plot::Range> range) {
-  if (run_task_.running()) return;  // the selection was on the last run's axis
+  // The selection was on the last run's axis, or on that of one without a picture.
+  if (run_task_.running() || !ready()) return;
   show(derive(*wanted_run_, range_task_, [run = wanted_run_, range, sums = range_->sums] {
     return make_range_picture(*run, range, sums);
   }));
@@ -68,7 +69,8 @@ void PerformanceModel::set_range(std::optional<plot::Range> range) {
 
 void PerformanceModel::set_lanes(plot::LaneChoice choice) {
   choice_ = choice;
-  if (run_task_.running()) return set_run(wanted_run_, generation_);
+  if (wanted_run_ == nullptr) return;
+  if (run_task_.running() || !ready()) return set_run(wanted_run_, generation_);
   show(derive(*wanted_run_, lane_task_,
               [run = lanes_->run, choice] { return make_lanes(run, choice); }));
 }
@@ -135,6 +137,16 @@ PerformanceModel::ExpertSource PerformanceModel::source(std::size_t index) const
 }
 
 void PerformanceModel::lay_out(const Theme& theme) {
+  const auto made = made_at_once([&] {
+    lay_out_all(theme);
+    return true;
+  });
+  if (made) return;
+  lanes_ = nullptr;
+  range_ = nullptr;
+}
+
+void PerformanceModel::lay_out_all(const Theme& theme) {
   const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
   if (!same) {
     source_index_ = source_to_show();

@@ -27,7 +27,8 @@ class PerformanceModel {
   void set_source(std::size_t index);
   /// Takes in the results of the background threads; true when something has changed.
   bool take();
-  /// Updates rows and bars from what was taken in; call before drawing.
+  /// Updates rows and bars from what was taken in; call before drawing. If that fails, there is
+  /// nothing to draw.
   void lay_out(const Theme& theme);
 
   /// Of the run requested last.
@@ -91,6 +92,7 @@ class PerformanceModel {
   bool show(std::optional<RunDerivations> made);
   bool show(std::optional<std::shared_ptr<const RangePicture>> made);
   bool show(std::optional<std::shared_ptr<const LanePicture>> made);
+  void lay_out_all(const Theme& theme);
   void lay_out_kernels(const Theme& theme);
   void lay_out_experts(const Theme& theme);
   void compare_methods();

@@ -96,6 +96,7 @@ void PerformancePanel::follow_run(const PanelContext& context) {
   has_run_ = true;
   if (!model_.ready()) return;
   model_.lay_out(context.theme);
+  if (!model_.ready()) return;
   find_.show(model_.shared_picture());
 }
 

@@ -255,8 +255,7 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
           "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
           "which its records ran, against counted bytes (every operand once, scales included). Of "
           "quantize, one multiplication per code written, of the operands that a step quantizes: "
-          "if "
-          "some iterations keep their weights, n and time are of those. "
+          "if some iterations keep their weights, n and time are of those. "
           "Solid roof: this run's own copy (bytes read + written) and dense product" +
           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
           ". Thin roof: " +

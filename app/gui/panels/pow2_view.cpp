@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/controllers/background.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
@@ -40,16 +41,18 @@ void Pow2View::follow(const PanelContext& context) {
   for (auto one = view.comparisons.rbegin(); one != view.comparisons.rend() && !found; ++one) {
     const engine::ComparisonRequest& request = (*one)->comparison.request;
     if (request.weights != (operand_ == 1) || request.gradients) continue;
-    if (*one == model_.recorded() || compares_pow2((*one)->comparison)) found = *one;
+    if (*one == followed_.comparison || compares_pow2((*one)->comparison)) found = *one;
   }
   shown_ = found != nullptr;
   if (!shown_) return;
-  if (found == model_.recorded() && model_.scaling() == scaling &&
-      theme_kind_ == context.theme.kind) {
+  const Followed wanted{found, scaling, context.theme.kind};
+  if (followed_ == wanted) {
+    shown_ = model_.recorded() == found;
     return;
   }
-  theme_kind_ = context.theme.kind;
-  model_.set(std::move(found), scaling, context.theme);
+  followed_ = wanted;
+  shown_ = changed_at_once(
+      model_, [&](Pow2Model& model) { model.set(std::move(found), scaling, context.theme); });
 }
 
 float Pow2View::draw_controls(const PanelContext& context, const Area& area, float taken_left) {

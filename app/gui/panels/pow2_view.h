@@ -30,7 +30,14 @@ class Pow2View {
   Pow2Model model_;
   CardBoard board_;
   bool shown_ = false;
-  ThemeKind theme_kind_ = ThemeKind::Dark;
+  /// What the model was derived from last.
+  struct Followed {
+    Pow2Model::Comparison comparison;
+    engine::Scaling scaling = {};
+    ThemeKind theme = ThemeKind::Dark;
+    bool operator==(const Followed&) const = default;
+  };
+  Followed followed_;
   int operand_ = 0;
   int scaling_ = 2;  // index into kScalings
   int variant_ = 1;  // 0 = FP32 scales, 1 = power of two

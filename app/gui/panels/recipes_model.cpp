@@ -23,8 +23,7 @@ const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
     {"SNR dB", 52, true,
      "10 log10 of the sum of squares over the sum of squared errors. * leaves out elements that "
-     "are "
-     "or became infinite or NaN"},
+     "are or became infinite or NaN"},
     {"typical dB", 62, true, kTypicalError},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "

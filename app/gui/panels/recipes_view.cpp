@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/controllers/background.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/card_caption.h"
 #include "app/gui/controls/widgets.h"
@@ -52,17 +53,23 @@ void RecipesView::follow(const PanelContext& context) {
   shown_ = found != nullptr;
   if (!shown_) return;
   const bool columnwise = direction_ == 1;
-  const bool same = model_.recorded() == found && model_.columnwise() == columnwise;
-  if (same && theme_kind_ == context.theme.kind) return;
-  if (model_.recorded() != found && view.from_file) {
+  const Followed wanted{found, columnwise, context.theme.kind};
+  const bool other = followed_.comparison != found;
+  if (followed_ == wanted) {
+    shown_ = model_.recorded() == found;
+    return;
+  }
+  if (other && view.from_file) {
     sample_row_ = found->comparison.request.sample_row;
     sample_column_ = found->comparison.request.sample_column;
   }
-  theme_kind_ = context.theme.kind;
-  model_.set(std::move(found), columnwise, context.theme);
-  if (!chosen_once_) table_.chosen = model_.first_choice();
-  chosen_once_ = true;
-  model_.choose(table_.chosen, context.theme);
+  followed_ = wanted;
+  shown_ = changed_at_once(model_, [&](RecipesModel& model) {
+    model.set(std::move(found), columnwise, context.theme);
+    if (!chosen_once_) table_.chosen = model.first_choice();
+    chosen_once_ = true;
+    model.choose(table_.chosen, context.theme);
+  });
 }
 
 void RecipesView::draw(const PanelContext& context, const Area& area, float taken_left) {

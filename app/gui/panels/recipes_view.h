@@ -49,7 +49,14 @@ class RecipesView {
   RecipesModel model_;
   CardBoard board_;
   bool shown_ = false;  // there is a comparison of the operand
-  ThemeKind theme_kind_ = ThemeKind::Dark;
+  /// What the model was derived from last.
+  struct Followed {
+    RecipesModel::Comparison comparison;
+    bool columnwise = false;
+    ThemeKind theme = ThemeKind::Dark;
+    bool operator==(const Followed&) const = default;
+  };
+  Followed followed_;
   int operand_ = 0;
   int direction_ = 0;
   bool log_counts_ = true;

@@ -216,8 +216,9 @@ CardSpec RecordedStepsCards::strip(const PanelContext& context) {
           "Drag over the strip, or press the arrow keys above it.",
       .note = strip_note(),
       .measured = recording_->source +
-                  ". Iteration i had the splits of step i, counted round the end; a step's time "
-                  "is the median of its iterations. Imbalance: the largest split over the mean "
+                  ". Iteration i had the splits of step i, and after the last step the first came "
+                  "again; a step's time is the median of its iterations. Imbalance: the largest "
+                  "split over the mean "
                   "split. SNR of Y: " +
                   recording_->numerics +
                   ". Hatched: not run. A line at the foot: it ran, in flight with other "

@@ -68,6 +68,12 @@ struct Rows {
   }
 };
 
+int last_replay(const std::vector<engine::ReplayCheck>& checks) {
+  int last = 1;
+  for (const engine::ReplayCheck& check : checks) last = std::max(last, check.replay);
+  return last;
+}
+
 }  // namespace
 
 CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks,
@@ -97,16 +103,21 @@ CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks,
   return summary;
 }
 
+std::size_t strip_cells(const std::vector<engine::ReplayCheck>& checks) {
+  if (checks.empty()) return 0;
+  const Rows rows(checks, engine::StepKind::Linear);
+  return static_cast<std::size_t>(rows.count()) * static_cast<std::size_t>(last_replay(checks));
+}
+
 CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step) {
   CheckStrip strip{.step = step};
   if (checks.empty()) return strip;
   const Rows rows(checks, step);
-  int last = 1;
-  for (const engine::ReplayCheck& check : checks) last = std::max(last, check.replay);
+  const int last = last_replay(checks);
   for (int row = 0; row < rows.count(); ++row) strip.labels.push_back(rows.label(row));
   strip.grid.rows = rows.count();
   strip.grid.columns = last;
-  const auto cells = static_cast<std::size_t>(rows.count()) * static_cast<std::size_t>(last);
+  const std::size_t cells = strip_cells(checks);
   strip.grid.values.assign(cells, std::numeric_limits<float>::quiet_NaN());
   strip.check_of.assign(cells, -1);
   for (std::size_t i = 0; i < checks.size(); ++i) {
@@ -129,9 +140,8 @@ void draw_cells(const PanelContext& context, const plot::PlotFrame& frame, const
                 float row_height) {
   const Theme& theme = context.theme;
   const plot::Range view = frame.x().view;
-  const plot::ColumnSpan span = {
-      std::clamp(static_cast<int>(std::floor(view.min - 0.5)), 0, strip.grid.columns),
-      std::clamp(static_cast<int>(std::ceil(view.max + 0.5)), 0, strip.grid.columns)};
+  const plot::ColumnSpan span =
+      plot::shown_columns(view.min - 0.5, view.max + 0.5, strip.grid.columns);
   const int pixels = std::max(1, static_cast<int>(frame.max().x - frame.min().x));
   const plot::Grid cells = plot::folded(strip.grid, span, strip.grid.rows, pixels);
   if (cells.columns == 0) return;

@@ -2,6 +2,7 @@
 // product, green or red, with the wrong experts named.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct CheckStrip {
   plot::Grid grid{};
   std::vector<std::int32_t> check_of{};  // [rows, replays], index into the checks; -1 = none
 };
+/// Of a strip of these: one check of a late replay is enough for very many.
+std::size_t strip_cells(const std::vector<engine::ReplayCheck>& checks);
 CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step);
 
 /// One row per layer and product; `view` is the replay axis. `checks` are those of the strip.

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "app/gui/panels/replay_checks.h"
+
 namespace app {
 namespace {
 
@@ -59,6 +61,19 @@ bool WorkPulse::due(bool working) {
   if (!working || now - last_ < std::chrono::milliseconds(100)) return false;
   last_ = now;
   return true;
+}
+
+DerivationSize derivation_size(const profiling::RecordedRun& run) {
+  const profiling::Activity& activity = run.activity;
+  const engine::RunResult& result = run.result;
+  DerivationSize size{.visited = activity.records.size() + activity.host_events.size() +
+                                 activity.memory_events.size() + activity.nodes.size() +
+                                 run.power.samples.size() + result.iterations.size() +
+                                 result.measurements.experts.size() + result.replay_checks.size()};
+  // The cells are counted record by record, which a large run is not worth.
+  if (size.visited > kVisitedAtOnce) return size;
+  size.cells = profiling::matrix_cells(activity) + strip_cells(result.replay_checks);
+  return size;
 }
 
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {

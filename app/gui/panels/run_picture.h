@@ -20,19 +20,31 @@
 
 namespace app {
 
-/// Runs of at most this many records are derived in the frame in which they arrive, which takes
-/// well under a millisecond: then a live drag shows its result at once.
-inline constexpr std::size_t kRecordsAtOnce = 4096;
+/// How much a run's derivations work through.
+struct DerivationSize {
+  std::size_t visited = 0;  // records, events, readings, iterations, nodes, timings and checks
+  std::size_t cells = 0;    // of the node matrix and the strip of checks
+};
+DerivationSize derivation_size(const profiling::RecordedRun& run);
+
+/// Runs of at most these sizes are derived in the frame in which they arrive, which takes well
+/// under a millisecond: then a live drag shows its result at once.
+inline constexpr std::size_t kVisitedAtOnce = 4096;
+inline constexpr std::size_t kCellsAtOnce = std::size_t{1} << 16;
+inline bool derived_at_once(const profiling::RecordedRun& run) {
+  const DerivationSize size = derivation_size(run);
+  return size.visited <= kVisitedAtOnce && size.cells <= kCellsAtOnce;
+}
 
 /// Makes it in this frame for a small run; else the task does, and the caller takes it from there.
 template <class T, class Make>
 std::optional<T> derive(const profiling::RecordedRun& run, BackgroundTask<T>& task, Make make) {
-  if (run.activity.records.size() > kRecordsAtOnce) {
+  if (!derived_at_once(run)) {
     task.start(std::move(make));
     return std::nullopt;
   }
   task.drop();
-  return make();
+  return made_at_once(std::move(make));
 }
 
 /// Asks for ten frames per second while something is derived: long work must become visible even if

@@ -42,20 +42,31 @@ void add_coarser(Grid& grid) {
   }
 }
 
+ColumnSpan shown_columns(double view_min, double view_max, int columns) {
+  if (columns <= 0) return {};
+  const double most = columns;
+  // fmin and fmax prefer the number over NaN; a conversion of what no int holds is undefined.
+  const double first = std::fmin(std::fmax(std::floor(view_min), 0.0), most - 1.0);
+  const double last = std::fmin(std::fmax(std::ceil(view_max), first + 1.0), most);
+  return {static_cast<int>(first), static_cast<int>(last)};
+}
+
 Grid folded(const Grid& grid, int most_rows, int most_columns) {
   if (grid.rows <= most_rows && grid.columns <= most_columns) return grid;
   return folded(grid, {0, grid.columns}, most_rows, most_columns);
 }
 
 Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_columns) {
-  const int first = std::clamp(columns.first, 0, grid.columns);
-  const int span = std::clamp(columns.last, first, grid.columns) - first;
-  Grid result{.rows = std::min(grid.rows, most_rows),
-              .columns = std::min(span, most_columns),
+  const int first = std::clamp(columns.first, 0, std::max(grid.columns, 0));
+  const int span = std::clamp(columns.last, first, std::max(grid.columns, first)) - first;
+  // A plot without room has no cells, whatever its size is worked out to be.
+  Grid result{.rows = std::clamp(most_rows, 0, std::max(grid.rows, 0)),
+              .columns = std::clamp(most_columns, 0, span),
               .values = {}};
   result.values.assign(
       static_cast<std::size_t>(result.rows) * static_cast<std::size_t>(result.columns),
       std::numeric_limits<float>::quiet_NaN());
+  if (result.values.empty()) return result;
   // The coarsest level whose columns are at most half a cell wide.
   std::size_t level = 0;
   int stride = 1;

@@ -33,6 +33,9 @@ struct ColumnSpan {
   int last = 0;  // exclusive
   bool operator==(const ColumnSpan&) const = default;
 };
+/// The columns that a view touches, of so many; at least one if there is any, wherever the view is:
+/// that of the last run may lie outside this one.
+ColumnSpan shown_columns(double view_min, double view_max, int columns);
 /// At most this many rows and columns. A cell is missing only if everything it covers is. With
 /// coarser levels a cell may include up to half a cell of its neighbours.
 Grid folded(const Grid& grid, int most_rows, int most_columns);

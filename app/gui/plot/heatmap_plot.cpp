@@ -190,10 +190,9 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     const Range shown = frame.x().view;
     // Only the columns in view, so that zooming in resolves every one of very many.
     const double columns_per_unit = grid.columns / limits.span();
-    const ColumnSpan span = {
-        static_cast<int>(std::floor((shown.min - limits.min) * columns_per_unit)),
-        std::min(grid.columns,
-                 static_cast<int>(std::ceil((shown.max - limits.min) * columns_per_unit)))};
+    const ColumnSpan span =
+        shown_columns((shown.min - limits.min) * columns_per_unit,
+                      (shown.max - limits.min) * columns_per_unit, grid.columns);
     const auto u = [&](double value) {
       return static_cast<float>(((value - limits.min) * columns_per_unit - span.first) /
                                 (span.last - span.first));

@@ -32,8 +32,8 @@ struct Cell {
   ImU32 color = 0;     // 0 = the default
   std::string full{};  // in text and CSV; empty = as shown
 };
-/// "20.9"; one that leaves elements out is "20.9*" in this colour, and says how many where it is
-/// copied.
+/// "20.9"; one that leaves elements out is "20.9*" in this colour, and in copied text and CSV it
+/// says how many.
 Cell snr_cell(double snr_db, std::uint64_t left_out, ImU32 warning);
 
 struct TableRow {

@@ -245,8 +245,7 @@ DeviceWords words_of(const profiling::PowerSample& sample, const std::string& me
   words.tooltip = fmt::format(
       "SM clock, power and temperature of the device between runs, read twice a second through "
       "NVML while this window is visible, and never during a run.\nPower: {}, to the next {:.0f} "
-      "W. "
-      "Limited by: {}.",
+      "W. Limited by: {}.",
       method, kPowerStepW, reasons.empty() ? "nothing" : reasons);
   return words;
 }

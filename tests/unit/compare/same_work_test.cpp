@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/model/leaves.h"
 #include "engine/model/projections.h"
 #include "profiling/compare/comparison_csv.h"
 #include "profiling/compare/run_comparison.h"
@@ -65,6 +68,59 @@ TEST(SameWork, EverySettingThatChangesTheWorkIsNamed) {
     EXPECT_TRUE(difference.work) << words;
     EXPECT_THAT(difference.sentence, HasSubstr("A and B do different work: " + words));
   }
+}
+
+/// Another value of a leaf for each that it may have one of: every name, and numbers around its
+/// own.
+std::vector<std::string> other_values(const engine::Leaf& leaf) {
+  std::vector<std::string> values;
+  for (const engine::EnumName& one : leaf.type.names) values.emplace_back(one.name);
+  for (const char* number : {"1", "2", "3", "5", "64", "4096"}) values.emplace_back(number);
+  return values;
+}
+
+/// Found by the work itself and not by a list of settings: a setting that is added later counts
+/// too.
+TEST(SameWork, WhateverChangesTheFlopIsOtherWork) {
+  RecordedRun a;
+  engine::RunRequest& request = a.result.effective;
+  request.step = engine::StepKind::ExpertLayer;
+  request.expert_layer.top_k = 4;
+  const auto flop = [](const engine::RunRequest& one) {
+    const double rows = static_cast<double>(one.shape.tokens);
+    return rows * engine::flop_of_row(one);
+  };
+  a.result.flop = flop(request);
+  ASSERT_GT(a.result.flop, 0.0);
+  std::set<std::string> changing;
+  engine::for_each_leaf(engine::kType<engine::RunRequest>, &request, [&](const engine::Leaf& leaf) {
+    for (const std::string& value : other_values(leaf)) {
+      RecordedRun b = a;
+      if (!engine::set_leaf(engine::kType<engine::RunRequest>, &b.result.effective, leaf.path,
+                            value)) {
+        continue;
+      }
+      b.result.flop = flop(b.result.effective);
+      if (std::abs(b.result.flop / a.result.flop - 1.0) <= 0.01) continue;
+      changing.insert(leaf.path);
+      EXPECT_TRUE(work_difference(a, b).work) << leaf.path << " = " << value;
+    }
+  });
+  EXPECT_THAT(changing,
+              testing::IsSupersetOf({"step", "layers", "shape.n", "shape.k", "shape.tokens",
+                                     "linear.passes", "expert_layer.activation"}));
+}
+
+TEST(SameWork, ActivationsOfOneAndOfTwoHalvesAreOtherWork) {
+  RecordedRun a = run_of(100);
+  a.result.effective.step = engine::StepKind::ExpertLayer;
+  RecordedRun b = a;
+  a.result.effective.expert_layer.activation = engine::LayerActivation::SwiGlu;
+  b.result.effective.expert_layer.activation = engine::LayerActivation::Relu;
+  a.result.flop = 8 * engine::flop_of_row(a.result.effective);
+  b.result.flop = 8 * engine::flop_of_row(b.result.effective);
+  EXPECT_TRUE(work_difference(a, b).work);
+  EXPECT_THAT(work_difference(a, b).sentence, HasSubstr("FLOP in a mean step"));
 }
 
 TEST(SameWork, RecipeRoutingAndBackendAreSettings) {

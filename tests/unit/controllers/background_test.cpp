@@ -48,6 +48,32 @@ TEST(BackgroundTask, AnExceptionWithoutAResultIsReportedSeparately) {
   EXPECT_EQ(result, 7);
 }
 
+/// What is too small for a thread fails as what is not: its source is named, and nothing is thrown.
+TEST(MadeAtOnce, AnExceptionIsReportedAsThatOfATaskIs) {
+  EXPECT_EQ(made_at_once([] { return 7; }), 7);
+  const auto none = made_at_once([]() -> int { throw std::runtime_error("no picture"); });
+  EXPECT_FALSE(none.has_value());
+  const auto too_large =
+      made_at_once([] { return std::string(std::string().max_size() + 1, '#'); });
+  EXPECT_FALSE(too_large.has_value());
+  const std::vector<std::string> failures = BackgroundFailures::take();
+  ASSERT_EQ(failures.size(), 2U);
+  EXPECT_EQ(failures[0], "no picture");
+  EXPECT_NE(failures[1].find("basic_string"), std::string::npos) << failures[1];
+}
+
+TEST(MadeAtOnce, HalfAChangeIsNotKept) {
+  std::vector<int> model = {1};
+  EXPECT_TRUE(changed_at_once(model, [](std::vector<int>& one) { one.push_back(2); }));
+  EXPECT_EQ(model.size(), 2U);
+  EXPECT_FALSE(changed_at_once(model, [](std::vector<int>& one) {
+    one.push_back(3);
+    throw std::runtime_error("no rows");
+  }));
+  EXPECT_TRUE(model.empty());
+  EXPECT_EQ(BackgroundFailures::take(), std::vector<std::string>{"no rows"});
+}
+
 TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
   std::vector<int> written;  // by the queue's only thread
   std::atomic<int> count{0};

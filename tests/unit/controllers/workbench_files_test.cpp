@@ -231,6 +231,13 @@ TEST(OperandFile, ShapeByOperand) {
   EXPECT_EQ(of({8, 48}, DY).value().n, 16);
   EXPECT_EQ(of({4, 48, 24}, WDown).value().k, 48);
   EXPECT_EQ(of({4, 48, 24}, WDown).value().n, 48);
+  // A token has a row for each of its experts: as many rows as the gate in front of a run expects.
+  request.expert_layer.top_k = 2;
+  EXPECT_EQ(of({8, 32}, X).value().tokens, 16);
+  EXPECT_EQ(of({8, 32}, DY).value().tokens, 16);
+  // Of a list of experts, the first ones are read.
+  EXPECT_EQ(shape_of(tensor("layers.0.experts.{}.w", {64, 16, 32}), W, request).value().num_experts,
+            4);
 }
 
 TEST(OperandFile, TheTensorThatIsMeant) {

@@ -75,7 +75,7 @@ TEST(RecordedRouting, ConsecutiveTokensFormSteps) {
   EXPECT_THAT(splits_of(spec, 4), ElementsAre(Splits{2, 2, 1, 1}, Splits{0, 1, 0, 0}));
   spec.tokens_per_step = 1;
   spec.first_step = 3;
-  spec.steps = 2;  // round the end
+  spec.steps = 2;  // the first follows the last
   EXPECT_THAT(splits_of(spec, 4), ElementsAre(Splits{0, 1, 0, 0}, Splits{1, 1, 0, 0}));
   const auto recording = read_recording(spec, 4).value();
   EXPECT_EQ(recording.steps[0].step, 3);

@@ -165,7 +165,7 @@ TEST(RequestJson, BrokenTextIsRefused) {
   EXPECT_THAT(refusal("[1, 2]"), HasSubstr("must be an object"));
   EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(refusal(R"({"cublaslt_library": ")" + std::string(5000, 'x') + "\"}"),
-              HasSubstr("the limit is 4096"));
+              HasSubstr("the limit is 4095"));
 }
 
 TEST(RequestJson, LimitsApply) {

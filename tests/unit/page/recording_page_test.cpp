@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/path_text.h"
 #include "engine/model/paths.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
@@ -42,9 +43,15 @@ TEST(RecordingPage, HasRunsComparisonsAndVisits) {
 /// Fills every path of the value with one of its own that no pattern would find, and collects them.
 template <class Recorded>
 void hide_paths(Recorded& recorded, std::vector<std::string>& paths) {
-  constexpr std::array kForms = {"/home/jo doe/secret plans {}/x {}.npy", "secret-plan-{}/x {}.npy",
-                                 R"(C:\Users\jo\secret plans {}\x {}.npy)",
-                                 "jo@secret-box-{}:/data/x {}.npy", "secret-box-{}:x {}.npy"};
+  // The last one is shortened where a message shows it.
+  static const std::string kLong =
+      "/home/jo doe/secret plans {}/" + std::string(500, 'd') + "/x {}.npy";
+  const std::array kForms = {"/home/jo doe/secret plans {}/x {}.npy",
+                             "secret-plan-{}/x {}.npy",
+                             R"(C:\Users\jo\secret plans {}\x {}.npy)",
+                             "jo@secret-box-{}:/data/x {}.npy",
+                             "secret-box-{}:x {}.npy",
+                             kLong.c_str()};
   engine::for_each_path(engine::kType<Recorded>, &recorded, [&](std::string& path) {
     const std::size_t number = paths.size();
     path = fmt::format(fmt::runtime(kForms[number % kForms.size()]), number, number);
@@ -66,7 +73,7 @@ TEST(RecordingPage, NoFolderHostOrUserOfAnyFieldIsPassedOn) {
   hide_paths(visit, paths);
   ASSERT_GE(paths.size(), 10U) << "X, W, dY, Wdown, routing and library of the request alone";
   std::string all;
-  for (const std::string& path : paths) all += path + " and " + path + ", ";
+  for (const std::string& path : paths) all += path + " and " + engine::shown_path(path) + ", ";
   // Sentences of workers and of the doctor quote them.
   run.result.deviations = {{.field = "cublaslt_library",
                             .requested = "/opt/secret library/libx.so",

@@ -40,6 +40,33 @@ TEST(GridFold, ColumnsInViewOnly) {
   EXPECT_TRUE(folded(grid, {3, 3}, 1, 2).values.empty());
 }
 
+/// A plot that is narrower than its margins, and one whose view is that of an earlier run.
+TEST(GridFold, ANegativeSizeHasNoCells) {
+  const Grid grid{.rows = 2, .columns = 3, .values = std::vector<float>(6, 1.0F)};
+  for (const int most : {-1, -55, std::numeric_limits<int>::min()}) {
+    EXPECT_TRUE(folded(grid, {0, 3}, 2, most).values.empty());
+    EXPECT_TRUE(folded(grid, {0, 3}, most, 3).values.empty());
+    EXPECT_TRUE(folded(grid, most, most).values.empty());
+  }
+  EXPECT_TRUE(folded(grid, {60, 5}, 2, 3).values.empty());
+  EXPECT_TRUE(folded({}, {0, 3}, 2, 3).values.empty());
+}
+
+TEST(GridFold, AnyViewShowsColumnsThatExist) {
+  EXPECT_EQ(shown_columns(1.2, 3.5, 6), (ColumnSpan{1, 4}));
+  EXPECT_EQ(shown_columns(-2.0, 9.0, 6), (ColumnSpan{0, 6}));
+  EXPECT_EQ(shown_columns(0.0, 1.0, 0), ColumnSpan{});
+  const double values[] = {-1e300, -7.0, 0.0, 2.0, 6.0, 60.0, 1e300, double{kMissing}};
+  for (const double from : values) {
+    for (const double to : values) {
+      const ColumnSpan span = shown_columns(from, to, 6);
+      EXPECT_LE(0, span.first) << from << ' ' << to;
+      EXPECT_LT(span.first, span.last) << from << ' ' << to;
+      EXPECT_LE(span.last, 6) << from << ' ' << to;
+    }
+  }
+}
+
 TEST(GridFold, CoarserLevelsNeverHideTheLargest) {
   constexpr int kColumns = 100'000;
   Grid grid{.rows = 2, .columns = kColumns, .values = {}};

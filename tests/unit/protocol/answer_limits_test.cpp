@@ -53,6 +53,53 @@ TEST(AnswerLimits, WhatWorkersAnswerIsLetIn) {
   }
 }
 
+/// A pulse is displayed as it arrives: a bar as long as its fraction, an iteration plus one.
+TEST(AnswerLimits, APulseHasAShareOfWhatIsDone) {
+  const auto refusal = [](auto change) {
+    PulseReport pulse;
+    change(pulse);
+    wire::Frame frame;
+    *frame.mutable_pulse() = to_wire(pulse);
+    WorkerFrames frames;
+    const auto arrival = frames.read(frame);
+    return arrival.ok() ? std::string() : arrival.error().message;
+  };
+  constexpr int kMost = std::numeric_limits<int>::max();
+  EXPECT_EQ(refusal([](PulseReport& pulse) { pulse.fraction = 1.0; }), "");
+  for (const double fraction : {std::numeric_limits<double>::quiet_NaN(), -0.5, 1.5,
+                                std::numeric_limits<double>::infinity()}) {
+    EXPECT_THAT(refusal([&](PulseReport& pulse) { pulse.fraction = fraction; }),
+                HasSubstr("fraction"));
+  }
+  EXPECT_THAT(refusal([](PulseReport& pulse) { pulse.iteration = kMost; }), HasSubstr("iteration"));
+  EXPECT_THAT(refusal([](PulseReport& pulse) { pulse.iterations = -1; }), HasSubstr("iterations"));
+  EXPECT_THAT(refusal([](PulseReport& pulse) { pulse.replay = kMost; }), HasSubstr("replay"));
+}
+
+/// Each reading of a file is a button.
+TEST(AnswerLimits, AFileHasAtMostOneReadingOfEachKind) {
+  const auto refusal = [](const FileReport& report) {
+    wire::Frame frame;
+    *frame.mutable_file_inspected() = to_wire(report);
+    WorkerFrames frames;
+    const auto arrival = frames.read(frame);
+    return arrival.ok() ? std::string() : arrival.error().message;
+  };
+  FileReport report{.path = "/r.npy", .error = "two readings", .tensors = {}};
+  report.readings = {{.numbers = engine::RoutingNumbers::Counts, .words = "rows"},
+                     {.numbers = engine::RoutingNumbers::Vllm, .words = "experts"},
+                     {.numbers = engine::RoutingNumbers::Megatron, .words = "experts"}};
+  EXPECT_EQ(refusal(report), "");
+  report.readings.resize(1'000'000, report.readings.front());
+  EXPECT_THAT(refusal(report), HasSubstr("readings has 1000000 entries"));
+  report.readings = {{.numbers = engine::RoutingNumbers::Detect, .words = "whichever"}};
+  EXPECT_THAT(refusal(report), HasSubstr("readings[0].numbers"));
+  report.readings.clear();
+  report.routing =
+      engine::RoutingFacts{.source = "x", .largest_choices = engine::kMaxDimension + 1};
+  EXPECT_THAT(refusal(report), HasSubstr("largest_choices"));
+}
+
 TEST(AnswerLimits, IterationsOfRecordsAndEventsAreThoseOfTheRun) {
   constexpr int kMost = std::numeric_limits<int>::max();
   profiling::RecordedRun run = profiling::sample_run(1);

@@ -68,11 +68,14 @@ class RandomValue {
       case Kind::Optional:
         if (number(0, 1) == 1) fill(*type.element, type.maybe.make(value), rules);
         return;
-      case Kind::Enum:
-        engine::store(
-            type, value,
-            type.names[static_cast<std::size_t>(number(0, std::ssize(type.names) - 1))].value);
+      case Kind::Enum: {
+        std::int64_t taken = 0;
+        do {
+          taken = type.names[static_cast<std::size_t>(number(0, std::ssize(type.names) - 1))].value;
+        } while ((rules.without >> taken & 1U) != 0);
+        engine::store(type, value, taken);
         return;
+      }
       case Kind::Bool:
         engine::store(type, value, number(0, 1));
         return;
