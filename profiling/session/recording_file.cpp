@@ -188,13 +188,27 @@ bool lock_for_writing(int descriptor) {
 
 std::string free_name_beside(const std::string& path) {
   const fs::path original(path);
-  for (int i = 2;; ++i) {
-    fs::path name = original;
-    name.replace_filename(
-        fmt::format("{}-{}{}", original.stem().string(), i, original.extension().string()));
+  std::string stem = original.stem().string();
+  int number = 2;
+  const auto named = [&](const std::string& name) {
+    fs::path file = original;
+    return file.replace_filename(name + original.extension().string()).string();
+  };
+  // "x-2" beside "x" was named here, and goes on with "x-3".
+  constexpr std::size_t kMostDigits = 4;
+  const std::size_t dash = stem.rfind('-');
+  const std::string digits = dash == std::string::npos ? "" : stem.substr(dash + 1);
+  if (!digits.empty() && digits.size() <= kMostDigits &&
+      digits.find_first_not_of("0123456789") == std::string::npos &&
+      identity_of(named(stem.substr(0, dash)))) {
+    number = std::max(number, std::stoi(digits) + 1);
+    stem.resize(dash);
+  }
+  for (int i = number;; ++i) {
+    std::string name = named(fmt::format("{}-{}", stem, i));
     // A stale log next to a new file would be taken for its own.
-    const std::string log = name.string() + std::string(kLogSuffix);
-    if (!identity_of(name.string()) && !identity_of(log)) return name.string();
+    const std::string log = name + std::string(kLogSuffix);
+    if (!identity_of(name) && !identity_of(log)) return name;
   }
 }
 
