@@ -14,13 +14,14 @@
 #include <utility>
 
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 #include "profiling/session/recording_file.h"
 
 namespace profiling {
 namespace {
 
 engine::Error refused(const std::string& path, const std::string& why) {
-  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", engine::shown_path(path), why)};
 }
 
 engine::UniqueFd duplicate(const engine::UniqueFd& descriptor) {
@@ -67,13 +68,15 @@ engine::Result<RecordingSource> RecordingSource::open(const std::string& path,
   std::error_code error;
   const std::string resolved = std::filesystem::canonical(path, error).string();
   if (error == std::errc::no_such_file_or_directory) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("{}: no such file", engine::shown_path(path))};
   }
   if (error) return io_error(path, "cannot be opened", error.value());
   RecordingSource source;
   ENGINE_ASSIGN(source.file_, open_part(resolved, path));
   if (!source.file_.descriptor.valid()) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("{}: no such file", engine::shown_path(path))};
   }
   const std::string log = resolved + std::string(kLogSuffix);
   ENGINE_ASSIGN(source.log_, open_part(log, path + std::string(kLogSuffix)));
