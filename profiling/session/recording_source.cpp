@@ -128,6 +128,16 @@ std::string RecordingSource::doubt(const FileHeader& header) const {
   // Write version 2 means a log. A recording that was closed has none.
   constexpr std::size_t kWriteVersion = 18;
   if (header.at(kWriteVersion) != std::byte{2}) return "";
+  const auto name_of = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  if (file_.state.links > 1 && has_log()) {
+    return fmt::format(
+        "It was not closed, and it has {} names (hard links): the runs that were recorded last may "
+        "be in a log beside another of them. If {} is its log, copy both files together to another "
+        "folder and open them there, or remove the other names.",
+        file_.state.links, name_of(log_.path));
+  }
   if (file_.state.links > 1) {
     return fmt::format(
         "It was not closed, and it has {} names (hard links): its log, with the runs that were "
@@ -137,9 +147,15 @@ std::string RecordingSource::doubt(const FileHeader& header) const {
   }
   if (!has_log()) {
     return fmt::format(
-        "It was not closed, and its log {} is missing, so runs may be missing. Copy both files "
-        "together.",
-        std::filesystem::path(log_.path).filename().string());
+        "It was not closed, and its log {} is missing, so runs may be missing. {}",
+        name_of(log_.path), [&] {
+          const std::string newest = newest_name_beside(file_.path);
+          if (newest.empty()) return std::string("Copy both files together.");
+          return fmt::format(
+              "{} beside it may have all of them: a recording goes on there if its file is changed "
+              "by another program. If not, copy both files together.",
+              name_of(newest));
+        }());
   }
   return "";
 }

@@ -20,6 +20,10 @@ TEST(FreeName, CountsUp) {
   EXPECT_EQ(after("gemm-64.session"), "gemm-64-2.session") << "a name that a person chose";
   write("x.session");
   EXPECT_EQ(after("x-2.session"), "x-3.session");
+  EXPECT_EQ(newest_name_beside(folder.file("x.session")), "");
+  write("x-2.session");
+  EXPECT_EQ(newest_name_beside(folder.file("x.session")), folder.file("x-2.session"));
+  EXPECT_EQ(newest_name_beside(folder.file("x-2.session")), "");
   write("x-3.session-wal");
   EXPECT_EQ(after("x-2.session"), "x-4.session");
   EXPECT_EQ(after("x-99999999999999999999.session"), "x-99999999999999999999-2.session");
