@@ -9,9 +9,11 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_files.h"
 #include "app/sweep/plan.h"
+#include "engine/model/path_text.h"
 #include "profiling/compare/comparison_csv.h"
 
 namespace app::cli {
@@ -103,6 +105,9 @@ int measure_both(const AbOptions& options) {
     engine::Result<engine::RunRequest> request = read_request(*path);
     if (!request.ok()) return report(request.error());
     *target = std::move(request).value();
+    if (const engine::Status name = settle_preset_name(*target); !name.ok()) {
+      return report({name.error().code, engine::shown_path(*path) + ": " + name.error().message});
+    }
     worker.note_library(*target, *path);
   }
   const auto writer = create_recording(options.record);

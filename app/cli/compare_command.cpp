@@ -52,9 +52,9 @@ void print_report(const engine::RecipeComparison& comparison,
   const engine::OperandStatistics& statistics = report.statistics;
   const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
                       static_cast<double>(statistics.elements);
-  print("{:<42} {:<10} {:>8} {:>11} {:>9} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title, direction,
-        decibels(statistics.snr_db), decibels(statistics.median_block_snr_db),
-        statistics.left_out(), statistics.underflowed, statistics.saturated, bits,
+  print("{:<42} {:<10} {:>8} {:>11} {:>9} {:>8} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title,
+        direction, decibels(statistics.snr_db), decibels(statistics.median_block_snr_db),
+        statistics.left_out(), statistics.lost, statistics.underflowed, statistics.saturated, bits,
         report.times_ns.empty()
             ? "none"
             : fmt::format("{:.3f} ms", engine::median_of(report.times_ns) / 1e6),
@@ -69,8 +69,8 @@ void print_table(const engine::RecipeComparison& comparison) {
                         : comparison.request.gradients ? "gradients"
                                                        : "activations";
   print("{:<12}{}, {} elements\n\n", "operand", operand, elements);
-  print("{:<42} {:<10} {:>8} {:>11} {:>9} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe",
-        "direction", "SNR dB", "typical dB", "left out", "underflowed", "saturated", "bits",
+  print("{:<42} {:<10} {:>8} {:>11} {:>9} {:>8} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe",
+        "direction", "SNR dB", "typical dB", "left out", "lost", "underflowed", "saturated", "bits",
         "median", "of copy");
   for (const engine::QuantizationReport& report : comparison.reports) {
     print_report(comparison, report);
@@ -78,7 +78,8 @@ void print_table(const engine::RecipeComparison& comparison) {
   print(
       "\ntypical dB: median over blocks of {} neighbours in a row of the SNR of each, which a few "
       "large elements do not decide\n"
-      "left out: elements that are, or decode to, infinity or NaN; no SNR counts them\n",
+      "left out: elements that are, or decode to, infinity or NaN; no SNR counts them\n"
+      "lost: those of them that are finite themselves\n",
       engine::kErrorBlock);
 }
 

@@ -49,6 +49,7 @@ engine::Status write_page(const profiling::Session& session, const ExportOptions
   if (options.run > 0) {
     content = {.runs = {content.runs[static_cast<std::size_t>(options.run - 1)]}};
   }
+  content.doubt = session.doubt;
   const std::string title =
       "Expertscope: " + std::filesystem::path(session.path).filename().string();
   ENGINE_ASSIGN(profiling::ReplacedFile file, profiling::ReplacedFile::create(options.page));

@@ -55,15 +55,8 @@ std::string typed_command_with(const std::vector<std::string>& names, const std:
     }
   }
   if (!is_replaced) words.insert(words.end(), {"--" + names.back(), value});
-  // A word that needs no quotes is easier to read without.
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,+@%";
   std::string text = "expertscope";
-  const auto add = [&](const std::string& word) {
-    const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
-    text += " " + (plain ? word : shell_quoted(word));
-  };
-  for (const std::string& word : words) add(word);
+  for (const std::string& word : words) text += " " + shell_word(word);
   return text;
 }
 

@@ -47,10 +47,24 @@ std::string_view own_name(std::string_view field, std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+const engine::Result<std::vector<engine::ShapePreset>>& shipped_presets() {
+  static const auto presets = engine::load_presets(assets_folder() + "/shapes");
+  return presets;
+}
+
+}  // namespace
+
 engine::Result<engine::ShapePreset> find_preset(const std::string& name) {
-  ENGINE_ASSIGN(const std::vector<engine::ShapePreset> presets,
-                engine::load_presets(assets_folder() + "/shapes"));
-  return engine::find_preset(presets, name);
+  ENGINE_TRY(shipped_presets());
+  return engine::find_preset(shipped_presets().value(), name);
+}
+
+engine::Status settle_preset_name(engine::RunRequest& request) {
+  if (request.shape.preset.empty()) return {};
+  ENGINE_TRY(shipped_presets());
+  return engine::settle_preset_name(shipped_presets().value(), request);
 }
 
 std::vector<RequestOption> request_options() {
@@ -154,6 +168,14 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
     }
   }
   ENGINE_TRY(engine::validate(request));
+  const std::string named = given_field("shape.preset") ? request.shape.preset : std::string();
+  ENGINE_TRY(settle_preset_name(request));
+  if (!named.empty() && request.shape.preset.empty()) {
+    return refuse(
+        fmt::format("--shape.preset only names the sizes of a preset, and these are others than "
+                    "those of '{}': take it with --preset",
+                    named));
+  }
   if (files == InputFiles::OfThisMachine) ENGINE_TRY(check_readings(request.routing));
   return request;
 }

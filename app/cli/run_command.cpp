@@ -60,11 +60,23 @@ nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
   return {{"method", power.method}, {"missing", power.missing}, {"samples", std::move(samples)}};
 }
 
+/// The result without operands that the step does not have: their numbers would mean nothing.
+nlohmann::ordered_json result_json(const engine::RunResult& result) {
+  nlohmann::ordered_json all = engine::to_json(result);
+  nlohmann::ordered_json document;
+  for (auto& [name, member] : all.items()) {
+    const bool operand = member.is_object() && member.contains("snr_db");
+    if (operand && member["elements"] == 0) continue;
+    document[name] = std::move(member);
+  }
+  return document;
+}
+
 /// Indented for people; one line each if there are several.
 void print_json(const profiling::RecordedRun& run, bool one_line) {
   nlohmann::ordered_json document;
   document["request"] = engine::to_json(run.request);
-  document["result"] = engine::to_json(run.result);
+  document["result"] = result_json(run.result);
   document["power"] = power_json(run.power);
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
@@ -87,7 +99,18 @@ engine::Result<engine::RunRequest> sized_by_recording(const RunOptions& options,
   return fitted;
 }
 
-engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
+/// A request, and where it was read where a message has to say so: "log.jsonl line 3".
+struct PlannedRequest {
+  engine::RunRequest request;
+  std::string place = {};
+};
+
+engine::Error placed(engine::Error error, const PlannedRequest& planned) {
+  if (!planned.place.empty()) error.message = planned.place + ": " + error.message;
+  return error;
+}
+
+engine::Result<std::vector<PlannedRequest>> requests_of(const RunOptions& options) {
   if (!options.request_log.empty()) {
     if (const std::string given =
             options.recorded_routing.empty() ? options.request.given() : "--recorded-routing";
@@ -99,8 +122,15 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
     }
     auto logged = read_request_log(options.request_log);
     if (!logged.ok()) return logged.error();
-    std::vector<engine::RunRequest> requests;
-    for (LoggedRequest& one : logged.value()) requests.push_back(std::move(one.request));
+    std::vector<PlannedRequest> requests;
+    for (LoggedRequest& one : logged.value()) {
+      PlannedRequest planned{.request = std::move(one.request),
+                             .place = line_of_log(options.request_log, one.line)};
+      if (const engine::Status name = settle_preset_name(planned.request); !name.ok()) {
+        return placed(name.error(), planned);
+      }
+      requests.push_back(std::move(planned));
+    }
     return requests;
   }
   engine::RunRequest defaults;
@@ -115,7 +145,7 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
   if (!options.recorded_routing.empty() && !options.worker.command.remote) {
     ENGINE_ASSIGN(request, sized_by_recording(options, request));
   }
-  return std::vector{std::move(request)};
+  return std::vector{PlannedRequest{.request = std::move(request)}};
 }
 
 /// Reports a stalled run, and records it as a visit to the doctor.
@@ -182,7 +212,7 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
 }
 
 int run(const RunOptions& options) {
-  const engine::Result<std::vector<engine::RunRequest>> requests = requests_of(options);
+  const engine::Result<std::vector<PlannedRequest>> requests = requests_of(options);
   if (!requests.ok()) return report(requests.error());
   if (options.explain) {
     for (const engine::RunRequest& request : requests.value()) {
@@ -209,23 +239,24 @@ int run(const RunOptions& options) {
           : fmt::format("{}/run-{}", options.core_dump_folder, ::getpid()));
   WorkerChoice worker = options.worker;
   worker.command.environment = core_dump.environment();
-  for (const engine::RunRequest& request : requests.value()) {
+  for (const auto& [request, place] : requests.value()) {
     worker.note_library(request, options.request_log.empty() ? options.request.library_file()
                                                              : options.request_log);
   }
   const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
 
-  for (const engine::RunRequest& request : requests.value()) {
+  for (const PlannedRequest& planned : requests.value()) {
+    const engine::RunRequest& request = planned.request;
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
-    if (!end.ok()) return report(end.error());
+    if (!end.ok()) return report(placed(end.error(), planned));
     if (const auto* failure = std::get_if<RunError>(&end.value())) {
       if (const engine::Status reported =
               report_stall(*failure, request, core_dump, options.json, writer);
           !reported.ok()) {
         return report(reported.error());
       }
-      return report(failure->error);
+      return report(placed(failure->error, planned));
     }
     const profiling::RecordedRun run =
         recorded_run(std::get<RunDone>(std::move(end).value()), request);
@@ -237,7 +268,7 @@ int run(const RunOptions& options) {
   }
   if (writer != nullptr) {
     const engine::Status kept =
-        record_numerics(options, requests.value().front(), *started.value(), *writer);
+        record_numerics(options, requests.value().front().request, *started.value(), *writer);
     if (!kept.ok()) return report(kept.error());
   }
   if (const engine::Status closed = close_recording(writer); !closed.ok()) {

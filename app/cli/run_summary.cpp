@@ -124,8 +124,11 @@ void print_layer(const engine::RunResult& result) {
   print("\nSNR of Y: {}; all unquantized: {}\n", engine::snr_text(y->error),
         engine::snr_text(layer.unquantized_snr_db, layer.unquantized_left_out));
   for (const engine::ErrorSource& source : layer.error_sources) {
-    print("{:>7} left unquantized: {} ({:+.1f} dB)\n", engine::traits_of(source.tensor).symbol,
-          engine::snr_text(source.snr_db, source.left_out), source.snr_db - y->error.snr_db);
+    // Infinite or none where one of the two is exact or leaves everything out.
+    const double gain = source.snr_db - y->error.snr_db;
+    print("{:>7} left unquantized: {}{}\n", engine::traits_of(source.tensor).symbol,
+          engine::snr_text(source.snr_db, source.left_out),
+          std::isfinite(gain) ? fmt::format(" ({:+.1f} dB)", gain) : std::string());
   }
 }
 

@@ -13,6 +13,7 @@
 #include "app/controllers/tour_script.h"
 #include "app/protocol/paths.h"
 #include "engine/model/moment.h"
+#include "engine/model/path_text.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/replaced_file.h"
 #include "profiling/hazards/report/report.h"
@@ -92,7 +93,7 @@ void FilesController::open_recording(const std::string& path) {
 }
 
 void FilesController::open_second(const std::string& path) {
-  remember_folder(path);
+  remember_folder_of(path);
   second_loader_.start([path] { return profiling::open_session(path); });
 }
 
@@ -100,7 +101,7 @@ void FilesController::open_sample() {
   const std::string path = shipped_recording();
   std::error_code error;
   if (fs::exists(path, error)) return open_recording(path);
-  notices_.add(Severity::Warn, "The shipped recording is not at " + path);
+  notices_.add(Severity::Warn, "The shipped recording is not at " + engine::shown_path(path));
 }
 
 void FilesController::toggle_recording() {
@@ -142,7 +143,8 @@ std::size_t FilesController::unsaved(const SessionState& state) const {
 
 void FilesController::save_session(const SessionState& state, const std::string& path) {
   if (saver_ != nullptr) {
-    notices_.add(Severity::Warn, "A session is still being saved to " + saver_->progress().path);
+    notices_.add(Severity::Warn, "A session is still being saved to " +
+                                     engine::shown_path(saver_->progress().path));
     return;
   }
   saver_ = std::make_unique<Recorder>(with_suffix(path, ".session"), wake_);
@@ -166,11 +168,11 @@ void FilesController::save_notes(const SessionState& state,
   }
   writes_.put([path = state.session_path(), index = state.recorded_index(), notes]() -> Written {
     if (const std::string whose = foreign(path); !whose.empty()) {
-      return Done{"The notes stay in this window: " + path + " " + whose, true};
+      return Done{"The notes stay in this window: " + engine::shown_path(path) + " " + whose, true};
     }
     const engine::Status status = profiling::store_time_notes(path, index, notes);
     if (!status.ok()) return refused("Notes not saved: ", status.error());
-    return Done{"Notes saved in " + path, true};
+    return Done{"Notes saved in " + engine::shown_path(path), true};
   });
 }
 
@@ -181,11 +183,11 @@ void FilesController::save_name(const SessionState& state, const std::string& na
   }
   writes_.put([path = state.session_path(), index = state.recorded_index(), name]() -> Written {
     if (const std::string whose = foreign(path); !whose.empty()) {
-      return Done{"The name stays in this window: " + path + " " + whose, true};
+      return Done{"The name stays in this window: " + engine::shown_path(path) + " " + whose, true};
     }
     const engine::Status status = profiling::store_run_name(path, index, name);
     if (!status.ok()) return refused("Name not saved: ", status.error());
-    return Done{"Name saved in " + path, true};
+    return Done{"Name saved in " + engine::shown_path(path), true};
   });
 }
 
@@ -200,7 +202,7 @@ void FilesController::save_text(const std::string& path, const std::string& text
 
 void FilesController::save_table(const CsvOrder& order) {
   const std::string path = dated_path(order.stem, ".csv");
-  save_text(path, order.text, "Table saved: " + path);
+  save_text(path, order.text, "Table saved: " + engine::shown_path(path));
 }
 
 void FilesController::save_report(DoctorState::Report report, const std::string& path) {
@@ -210,7 +212,7 @@ void FilesController::save_report(DoctorState::Report report, const std::string&
     const engine::Status status =
         write_file(path, json ? profiling::to_json(*report) : profiling::to_markdown(*report));
     if (!status.ok()) return refused("Not written: ", status.error());
-    return Done{"Report written: " + path};
+    return Done{"Report written: " + engine::shown_path(path)};
   });
 }
 
@@ -225,7 +227,7 @@ void FilesController::save_records(const SessionState::Run& run, const RecordsOr
     const engine::Status status = order.csv ? profiling::export_records_csv(session, path, choice)
                                             : profiling::export_chrome_trace(session, path, choice);
     if (!status.ok()) return refused("Not exported: ", status.error());
-    return Done{"Exported: " + path};
+    return Done{"Exported: " + engine::shown_path(path)};
   });
 }
 
@@ -235,13 +237,14 @@ void FilesController::save_page(const SessionState& state, const std::string& pa
       "Expertscope: " + (state.from_file() ? fs::path(state.session_path()).filename().string()
                                            : std::string("runs of a window"));
   writes_.put([path = with_suffix(path, ".html"), results = state.results(), names = state.names,
-               title, with_paths]() -> Written {
-    const PageContent content = page_content(
+               doubt = state.file_doubt(), title, with_paths]() -> Written {
+    PageContent content = page_content(
         results,
         [&names](const SessionState::Run& run) -> std::string_view { return names.of(run); });
+    content.doubt = doubt;
     const engine::Status status = write_file(path, recording_page(content, title, with_paths));
     if (!status.ok()) return refused("Not exported: ", status.error());
-    return Done{"Exported: " + path};
+    return Done{"Exported: " + engine::shown_path(path)};
   });
 }
 
@@ -259,6 +262,11 @@ void FilesController::remember_folder(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::absolute(path, error).parent_path();
   if (!error) remembered_.folder = folder.string();
+}
+
+void FilesController::remember_folder_of(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) remember_folder(path);
 }
 
 void FilesController::check_recent() {
@@ -330,8 +338,8 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
   if (progress.error.empty() && nothing) {
     notices_.add(Severity::Warn, "Nothing was recorded: no file is kept");
   } else if (progress.error.empty()) {
-    notices_.add(Severity::Good,
-                 fmt::format("{} {} {}", written_words(progress.written), done, progress.path));
+    notices_.add(Severity::Good, fmt::format("{} {} {}", written_words(progress.written), done,
+                                             engine::shown_path(progress.path)));
   } else {
     notices_.add(Severity::Bad, failed + progress.error +
                                     (progress.waiting > 0 ? ". Save writes what the window holds "

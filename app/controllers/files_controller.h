@@ -94,6 +94,8 @@ class FilesController {
   /// `path` moved or put to the front of the recent files.
   void remember_file(const std::string& path);
   void remember_folder(const std::string& path);
+  /// Of a file that is opened: nothing of a path at which there is none.
+  void remember_folder_of(const std::string& path);
   /// Checks in the background which recent files still exist.
   void check_recent();
   std::vector<RecentFile> recent() const;

@@ -11,6 +11,8 @@
 
 #include "engine/input/operand_fit.h"
 #include "engine/input/tensor_file.h"
+#include "engine/model/path_text.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -103,9 +105,10 @@ engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
                                                   RequestOperand operand,
                                                   const FileReport& report) {
   const auto because = [&](const std::string& why) {
-    return refused(fmt::format("{} cannot be {}: {}",
-                               std::filesystem::path(report.path).filename().string(),
-                               words_of(operand).name, why));
+    return refused(
+        fmt::format("{} cannot be {}: {}",
+                    engine::shown_path(std::filesystem::path(report.path).filename().string()),
+                    words_of(operand).name, why));
   };
   if (!report.error.empty()) return because(report.error);
   auto& file = std::get<engine::FileInput>(input_of(request, operand));

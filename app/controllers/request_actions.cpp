@@ -12,6 +12,7 @@
 
 #include "app/controllers/request_controls.h"
 #include "engine/gemm/support.h"
+#include "engine/model/path_text.h"
 #include "engine/model/paths.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
@@ -144,7 +145,7 @@ std::string setting_text(const RequestControl& control, const RunRequest& reques
 void add_file(const char* label, const engine::InputSpec& input, std::vector<std::string>& all) {
   const auto* file = std::get_if<engine::FileInput>(&input);
   if (file == nullptr) return;
-  const std::string name = engine::last_part_of(file->path);
+  const std::string name = engine::shown_path(engine::last_part_of(file->path));
   all.push_back(
       fmt::format("{} {}{}{}", label, name, file->tensor.empty() ? "" : ":", file->tensor));
 }
@@ -160,7 +161,7 @@ std::vector<std::string> data_words(const RunRequest& request) {
     add_file("dY", request.linear.gradients, all);
   }
   if (!request.routing.path.empty()) {
-    all.push_back("splits " + engine::last_part_of(request.routing.path));
+    all.push_back("splits " + engine::shown_path(engine::last_part_of(request.routing.path)));
   }
   return all;
 }

@@ -10,6 +10,7 @@
 
 #include "app/controllers/operand_file.h"
 #include "app/protocol/recorded_run.h"
+#include "engine/model/path_text.h"
 
 namespace app {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr std::uint64_t kFirstOpening = std::uint64_t{1} << 63;
 
 std::string file_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
+  return engine::shown_path(std::filesystem::path(path).filename().string());
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ std::size_t SessionState::live_count() const {
 void SessionState::open_recording(profiling::Session session, std::size_t run) {
   forget_recorded();
   session_path_ = session.path;
+  doubt_ = session.doubt;
   file_ = shared(std::move(session));
   from_file_ = true;
   list_runs();

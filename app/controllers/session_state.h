@@ -58,6 +58,8 @@ class SessionState {
   bool from_file() const { return from_file_; }
   /// Of the open recording, whether it is on screen or not; empty = none.
   const std::string& session_path() const { return session_path_; }
+  /// profiling::Session::doubt of the recording on screen.
+  std::string file_doubt() const { return from_file_ ? doubt_ : std::string(); }
   std::string path_on_screen() const { return from_file_ ? session_path_ : std::string(); }
   /// Of this window.
   const Records& live_results() const { return live_; }
@@ -112,6 +114,7 @@ class SessionState {
   std::map<Run, int> frames_while_timing_;
   std::weak_ptr<const profiling::RecordedRun> first_by_itself_;
   std::string session_path_;
+  std::string doubt_;  // of the recording
   bool from_file_ = false;
   std::vector<Run> runs_;
   std::size_t index_ = 0;  // of the run on screen

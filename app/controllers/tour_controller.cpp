@@ -140,13 +140,15 @@ void TourController::take_script(engine::Result<TourScript> script) {
   }
   const TourScript& read = script.value();
   if (read.steps.empty()) {
-    if (unattended) return fail(read.path + ": it is no tour");
+    if (unattended) return fail(engine::shown_path(read.path) + ": it is no tour");
     stop();  // the user's own request is the one that the splits change
     engine::RunRequest request = read.request.value_or(parts_.runs.state.requested);
     if (!read.request) {
-      request.routing.distribution = engine::RoutingDistribution::File;
-      request.routing.path = read.path;
-      request = engine::fitted_to_recording(std::move(request), *read.routing);
+      request.routing = {.distribution = engine::RoutingDistribution::File, .path = read.path};
+      // Without facts the rail asks what the numbers are.
+      if (read.routing) {
+        request = engine::fitted_to_recording(std::move(request), *read.routing);
+      }
     }
     return commands_.push_back(UseRequest{std::move(request), read.path});
   }
@@ -432,7 +434,7 @@ void TourController::add_step() {
 void TourController::save_draft() {
   const std::string path = parts_.files.dated_path("tour", ".json");
   parts_.files.save_text(path, tour_text({.title = "Kept tour", .steps = draft.steps}),
-                         "Tour saved: " + path);
+                         "Tour saved: " + engine::shown_path(path));
   drop_draft();
 }
 

@@ -11,8 +11,10 @@
 #include "app/protocol/request_files.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/input/routing_kind.h"
 #include "engine/input/routing_names.h"
 #include "engine/input/value_json.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 
 namespace app {
@@ -82,15 +84,22 @@ engine::Status read_routing(const std::string& path, TourScript& script) {
   engine::RoutingSpec routing;
   routing.distribution = engine::RoutingDistribution::File;
   routing.path = path;
-  ENGINE_ASSIGN(script.routing, engine::inspect_routing(routing));
-  return {};
+  script.is_routing = true;
+  engine::Result<engine::RoutingFacts> facts = engine::inspect_routing(routing);
+  if (facts.ok()) {
+    script.routing = std::move(facts).value();
+    return {};
+  }
+  const auto readings = engine::routing_readings(routing);
+  if (readings.ok() && readings.value().size() > 1) return {};
+  return facts.error();
 }
 
 }  // namespace
 
 engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
-    return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
+    return engine::Error{engine::ErrorCode::InvalidArgument, engine::shown_path(path) + ": " + why};
   };
   const bool may_be_log = !path.ends_with(".json");
   ENGINE_ASSIGN(engine::RegularFile file, engine::RegularFile::open(path));
@@ -219,6 +228,9 @@ engine::Result<engine::RunRequest> request_of_step(
     auto patched = engine::request_from_json(step.request_patch, request);
     if (!patched.ok()) return refuse(patched.error());
     request = std::move(patched).value();
+    if (const auto named = engine::settle_preset_name(presets, request); !named.ok()) {
+      return refuse(named.error());
+    }
   }
   return request;
 }

@@ -34,7 +34,8 @@ struct TourScript {
   std::vector<TourStep> steps;
   /// The file was something else: one request, or a recording of routing. Then there are no steps.
   std::optional<engine::RunRequest> request = {};
-  std::optional<engine::RoutingFacts> routing = {};
+  bool is_routing = false;
+  std::optional<engine::RoutingFacts> routing = {};  // none: its numbers have several readings
 };
 
 /// A tour (.json with "steps"), a single request, a list of splits, or a request log (one request

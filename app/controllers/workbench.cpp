@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/input/presets.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/path_text.h"
 
 namespace app {
 namespace {
@@ -36,7 +38,7 @@ Workbench::Workbench(Options opened, const std::function<void()>& wake, Remember
 }
 
 void Workbench::begin_with(const engine::RunRequest& request, const std::string& file, bool run) {
-  runs.state.requested = request;
+  runs.state.requested = named(request);
   libraries.consent.named(request.cublaslt_library, file);
   runs.keep_backend();
   if (run) runs.run_at_greeting();
@@ -44,7 +46,7 @@ void Workbench::begin_with(const engine::RunRequest& request, const std::string&
 
 void Workbench::continue_with(const engine::RunRequest& request, const std::string& file,
                               bool live) {
-  runs.state.requested = request;
+  runs.state.requested = named(request);
   runs.state.live = live;
   libraries.consent.named(request.cublaslt_library, file);
   runs.remember_backend();
@@ -53,8 +55,12 @@ void Workbench::continue_with(const engine::RunRequest& request, const std::stri
 void Workbench::use_request(const UseRequest& order) {
   runs.state.back_to_live();
   libraries.consent.named(order.request.cublaslt_library, order.file);
-  runs.choose(order.request);
-  notices.set_status("The request is now that of " + order.file);
+  engine::RunRequest request = order.request;
+  const engine::Status named = engine::settle_preset_name(options.presets, request);
+  if (!named.ok()) request.shape.preset.clear();
+  runs.choose(request);
+  notices.set_status("The request is now that of " + engine::shown_path(order.file) +
+                     (named.ok() ? "" : ", without its name: " + named.error().message));
 }
 
 void Workbench::open_file(const std::string& path) {
@@ -69,7 +75,7 @@ void Workbench::open_file(const std::string& path) {
       tours.play(path);
       break;
     case FileKind::Tensor:
-      files.remember_folder(path);
+      files.remember_folder_of(path);
       // As for a request: what a tour or a recording has put in the rail is not the user's.
       tours.stop();
       runs.state.back_to_live();
@@ -78,7 +84,7 @@ void Workbench::open_file(const std::string& path) {
     case FileKind::Unknown:
       return notices.add(
           Severity::Warn,
-          path +
+          engine::shown_path(path) +
               " cannot be opened: supported are recordings (.session), captured graphs "
               "(.dot, .gv), tensors and recorded routing (.npy, .safetensors), tours, requests and "
               "splits (.json) and "
@@ -88,7 +94,7 @@ void Workbench::open_file(const std::string& path) {
 }
 
 void Workbench::open_recording(const std::string& path) {
-  files.remember_folder(path);
+  files.remember_folder_of(path);
   files.open_recording(path);
 }
 
@@ -171,7 +177,12 @@ bool Workbench::refuse_change() {
 void Workbench::edit(const engine::RunRequest& request, std::uint64_t gesture) {
   if (refuse_change()) return;
   choose_pace(request);
-  runs.edit(request, gesture);
+  runs.edit(named(request), gesture);
+}
+
+engine::RunRequest Workbench::named(engine::RunRequest request) const {
+  if (!engine::settle_preset_name(options.presets, request).ok()) request.shape.preset.clear();
+  return request;
 }
 
 void Workbench::choose_pace(const engine::RunRequest& request) {
@@ -189,7 +200,7 @@ void Workbench::use_tensor(const UseTensor& file) {
 void Workbench::choose(const engine::RunRequest& request) {
   if (refuse_change()) return;
   choose_pace(request);
-  runs.choose(request);
+  runs.choose(named(request));
 }
 
 void Workbench::undo(bool back) {
@@ -397,7 +408,8 @@ bool Workbench::take_recordings() {
     if (!loaded->ok()) {
       notices.add(Severity::Bad, "Not opened: " + loaded->error().message);
     } else if (loaded->value().runs.empty()) {
-      notices.add(Severity::Warn, loaded->value().path + " holds no run to compare with");
+      notices.add(Severity::Warn,
+                  engine::shown_path(loaded->value().path) + " holds no run to compare with");
     } else {
       libraries.note(loaded->value());
       warn_if_incomplete(loaded->value().path, loaded->value().doubt);

@@ -87,6 +87,8 @@ class Workbench {
 
  private:
   bool refuse_change();
+  /// With a preset's name only beside its own sizes.
+  engine::RunRequest named(engine::RunRequest request) const;
   /// Live must answer within a blink: on a CPU that holds for the small presets only.
   void choose_pace(const engine::RunRequest& request);
   void undo(bool back);

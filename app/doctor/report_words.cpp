@@ -359,18 +359,19 @@ bool failed(const Outcome& outcome) {
 }
 
 std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
-  const char* launch = experiment.graph ? "replay" : "launch";
+  const char* const launch = experiment.graph ? "replay" : "launch";
+  const char* const launches = experiment.graph ? "replays" : "launches";
   switch (outcome.verdict) {
     case Verdict::Right:
       if (experiment.graph && experiment.replays == 0) {
         return "nothing was loaded during the capture";
       }
-      return fmt::format("all {}s are right", launch);
+      return fmt::format("all {} are right", launches);
     case Verdict::Wrong: {
       const int first = profiling::first_wrong_replay(outcome);
       if (first == 0 && !outcome.message.empty()) return outcome.message;
-      return first == 0 ? fmt::format("{}s are wrong", launch)
-                        : fmt::format("{0}s are wrong from {0} {1} on", launch, first);
+      return first == 0 ? fmt::format("{} are wrong", launches)
+                        : fmt::format("{} are wrong from {} {} on", launches, launch, first);
     }
     case Verdict::Hung:
       return outcome.stall.empty() || outcome.stall.front().replay == 0

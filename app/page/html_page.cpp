@@ -31,6 +31,7 @@ table { border-collapse: collapse; margin: 0.8em 0; font-size: 13px; display: bl
 th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
 pre { overflow-x: auto; padding: 8px 12px; border: 1px solid #8888; border-radius: 4px; font-size: 13px; }
+.warning { padding: 8px 12px; border: 2px solid #d08020; border-radius: 4px; }
 figure { margin: 1em 0; }
 figcaption { font-size: 13px; opacity: 0.8; }
 img { max-width: 100%; height: auto; }
@@ -159,6 +160,10 @@ void HtmlPage::heading(int level, std::string_view words) {
 
 void HtmlPage::paragraph(std::string_view words) {
   if (!words.empty()) append("<p>" + text(words) + "</p>\n");
+}
+
+void HtmlPage::warning(std::string_view words) {
+  if (!words.empty()) append("<p class=\"warning\">" + text(words) + "</p>\n");
 }
 
 void HtmlPage::code(std::string_view words) {

@@ -35,6 +35,8 @@ class HtmlPage {
 
   void heading(int level, std::string_view text);  // 1 to 4
   void paragraph(std::string_view text);
+  /// In a frame, before what it is about.
+  void warning(std::string_view text);
   /// To be copied: nothing in it is replaced.
   void code(std::string_view text);
   void list(std::span<const std::string> items);

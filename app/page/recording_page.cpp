@@ -13,6 +13,7 @@
 
 #include "app/doctor/report_words.h"
 #include "app/page/html_page.h"
+#include "app/page/product_accuracy.h"
 #include "app/page/svg_chart.h"
 #include "engine/input/value_json.h"
 #include "engine/model/leaves.h"
@@ -57,23 +58,6 @@ std::string date_of(std::int64_t unix_ms) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", parts);
 }
 
-/// Of Y, the lowest of the experts that have one, with what all of theirs leave out.
-std::string worst_snr(const RecordedRun& run) {
-  double worst = std::numeric_limits<double>::quiet_NaN();
-  std::uint64_t left_out = 0;
-  for (const engine::ExpertResult& expert : run.result.experts) {
-    if (expert.rows > 0) worst = std::fmin(worst, expert.fprop.snr_db);
-    left_out += expert.fprop.left_out();
-  }
-  return engine::snr_text(worst, left_out);
-}
-
-std::uint64_t lost_outputs(const RecordedRun& run) {
-  std::uint64_t lost = 0;
-  for (const engine::ExpertResult& expert : run.result.experts) lost += expert.fprop.lost;
-  return lost;
-}
-
 std::string device_text(const engine::DeviceFacts& device) {
   std::string text = device.name;
   const auto add = [&text](const char* what, const std::string& value) {
@@ -105,7 +89,7 @@ class Writer {
                       fmt::to_string(time.n),
                       times.throttled.empty() ? "–" : fmt::to_string(times.throttled_count),
                       rated ? fmt::format("{:.4g}", 1e-3 * run.result.flop / time.median) : "–",
-                      worst_snr(run), fmt::to_string(lost_outputs(run))});
+                      worst_snr(run.result), fmt::to_string(lost_outputs(run.result))});
     }
     page_.table({"run", "step, median", "95 % interval", "n", "throttled", "TFLOP/s",
                  "SNR of Y, worst expert", "outputs lost"},
@@ -175,9 +159,11 @@ class Writer {
                       report.columnwise ? "columnwise" : "rowwise",
                       report.refused.empty() ? engine::snr_text(statistics) : report.refused,
                       fmt::to_string(statistics.saturated), fmt::to_string(statistics.underflowed),
+                      fmt::to_string(statistics.lost),
                       milliseconds(profiling::summarize(std::move(times)).median)});
     }
-    page_.table({"recipe", "direction", "SNR", "saturated", "underflowed", "time, median"}, rows);
+    page_.table({"recipe", "direction", "SNR", "saturated", "underflowed", "lost", "time, median"},
+                rows);
   }
 
   void visit(const profiling::RecordedVisit& recorded) {
@@ -299,12 +285,10 @@ class Writer {
   void experts(const RecordedRun& run) {
     const std::vector<engine::ExpertResult>& experts = run.result.experts;
     if (experts.empty()) return;
+    const std::vector<engine::Product> products = products_of(run.result);
     std::vector<double> tokens;
-    std::vector<double> snr;
     for (const engine::ExpertResult& expert : experts) {
       tokens.push_back(static_cast<double>(expert.rows));
-      snr.push_back(expert.rows > 0 ? expert.fprop.snr_db
-                                    : std::numeric_limits<double>::quiet_NaN());
     }
     std::vector<double> time(experts.size(), std::numeric_limits<double>::quiet_NaN());
     for (const profiling::ExpertTime& one :
@@ -315,20 +299,37 @@ class Writer {
     }
     page_.chart(bar_chart(tokens, ""), "Tokens per expert");
     page_.chart(bar_chart(time, "ns"), "Time of fprop per expert, median over the iterations");
-    page_.chart(bar_chart(snr, "dB"), "SNR of Y per expert");
+    Row columns = {"expert", "tokens", "fprop"};
+    for (const engine::Product product : products) {
+      std::vector<double> snr;
+      for (const engine::ExpertResult& expert : experts) {
+        snr.push_back(expert.rows > 0 ? expert.of(product).snr_db
+                                      : std::numeric_limits<double>::quiet_NaN());
+      }
+      page_.chart(bar_chart(snr, "dB"),
+                  fmt::format("SNR of {} per expert", engine::output_name(product)));
+      for (const char* what : {"SNR of {}", "largest error of {}", "{} lost"}) {
+        columns.push_back(fmt::format(fmt::runtime(what), engine::output_name(product)));
+      }
+    }
+    columns.insert(columns.end(), {"X saturated", "X underflowed"});
     std::vector<Row> rows;
     for (std::size_t i = 0; i < std::min(experts.size(), kExperts); ++i) {
       const engine::ExpertResult& expert = experts[i];
-      rows.push_back({fmt::to_string(i), fmt::to_string(expert.rows), milliseconds(time[i]),
-                      expert.rows > 0 ? engine::snr_text(expert.fprop) : "–",
-                      fmt::format("{:.4g}", expert.fprop.max_abs_error),
-                      fmt::to_string(expert.fprop.lost), fmt::to_string(expert.saturated),
-                      fmt::to_string(expert.underflowed)});
+      Row& row = rows.emplace_back(
+          Row{fmt::to_string(i), fmt::to_string(expert.rows), milliseconds(time[i])});
+      for (const engine::Product product : products) {
+        const engine::ProductAccuracy& one = expert.of(product);
+        const bool known = expert.rows > 0 && !std::isnan(one.max_abs_error);
+        row.push_back(expert.rows > 0 ? engine::snr_text(one) : "–");
+        row.push_back(known ? fmt::format("{:.4g}", one.max_abs_error) : "–");
+        row.push_back(fmt::to_string(one.lost));
+      }
+      row.push_back(fmt::to_string(expert.saturated));
+      row.push_back(fmt::to_string(expert.underflowed));
     }
     page_.details("Table of experts", [&] {
-      page_.table({"expert", "tokens", "fprop", "SNR of Y", "largest error", "outputs lost",
-                   "X saturated", "X underflowed"},
-                  rows);
+      page_.table(columns, rows);
       if (experts.size() > kExperts) {
         page_.paragraph(fmt::format("{} more experts", experts.size() - kExperts));
       }
@@ -455,6 +456,12 @@ std::string recording_page(const PageContent& content, const std::string& title,
       counted(runs.size(), "run, ", "runs, ") +
       counted(content.comparisons.size(), "comparison of recipes, ", "comparisons of recipes, ") +
       counted(content.visits.size(), "visit to the graph doctor.", "visits to the graph doctor."));
+  if (!content.doubt.empty()) {
+    // The reasons name files.
+    page.warning(
+        "The recording may be incomplete: runs may be missing from it and from this page. " +
+        (with_paths ? content.doubt : "Whoever opens the recording is told why."));
+  }
   writer.overview(runs);
   for (const profiling::RecordedVisit* visit : content.visits) writer.visit(*visit);
   for (const profiling::RecordedComparison* one : content.comparisons) writer.comparison(*one);

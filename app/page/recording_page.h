@@ -18,6 +18,7 @@ struct PageContent {
   std::vector<NamedRun> runs{};
   std::vector<const profiling::RecordedComparison*> comparisons{};
   std::vector<const profiling::RecordedVisit*> visits{};
+  std::string doubt{};  // profiling::Session::doubt
 };
 
 /// `with_paths`: also folders, this machine's name and its user's. Otherwise every path that a

@@ -12,6 +12,7 @@
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 #include "engine/input/value_json.h"
+#include "engine/model/path_text.h"
 
 namespace app {
 namespace {
@@ -56,8 +57,8 @@ class FileLines {
       if (read_ > kMaxRequestFileBytes) {
         return engine::Error{
             engine::ErrorCode::InvalidArgument,
-            fmt::format("{} has more than {} bytes; no more are read. Is it the right file?", path_,
-                        kMaxRequestFileBytes)};
+            fmt::format("{} has more than {} bytes; no more are read. Is it the right file?",
+                        engine::shown_path(path_), kMaxRequestFileBytes)};
       }
       kept_ += more;
     }
@@ -84,7 +85,7 @@ engine::Result<std::vector<LoggedRequest>> logged_requests(const NextLine& next_
   std::vector<LoggedRequest> requests;
   for (int number = 1;; ++number) {
     const auto refuse = [&](engine::ErrorCode code, const std::string& why) {
-      return engine::Error{code, fmt::format("{} line {}: {}", path, number, why)};
+      return engine::Error{code, fmt::format("{}: {}", line_of_log(path, number), why)};
     };
     ENGINE_ASSIGN(std::optional<std::string> line, next_line());
     if (!line) break;
@@ -103,12 +104,12 @@ engine::Result<std::vector<LoggedRequest>> logged_requests(const NextLine& next_
     std::string caption = take_caption(*line);
     engine::Result<engine::RunRequest> request = engine::request_from_json(*line);
     if (!request.ok()) return refuse(request.error().code, request.error().message);
-    requests.push_back({std::move(request).value(), std::move(caption)});
+    requests.push_back({std::move(request).value(), std::move(caption), number});
   }
   if (requests.empty()) {
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("the request log {} holds no request; write one per line", path)};
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("the request log {} holds no request; write one per line",
+                                     engine::shown_path(path))};
   }
   return requests;
 }
@@ -118,7 +119,7 @@ engine::Status check_kind(std::string_view start, const std::string& path) {
   const std::string kind = engine::kind_of_file(start);
   if (kind.empty()) return {};
   return engine::Error{engine::ErrorCode::InvalidArgument,
-                       fmt::format("{} is not a request but {}", path, kind)};
+                       fmt::format("{} is not a request but {}", engine::shown_path(path), kind)};
 }
 
 }  // namespace
@@ -127,15 +128,17 @@ engine::Result<std::string> read_request_text(const std::string& path) {
   ENGINE_ASSIGN(std::string text, engine::read_file(path, kMaxRequestFileBytes));
   ENGINE_TRY(check_kind(text, path));
   if (text.find_first_not_of(" \t\r\n") != std::string::npos) return text;
-  return engine::Error{engine::ErrorCode::InvalidArgument,
-                       fmt::format("{} is empty; a request is JSON, at least {{}}", path)};
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("{} is empty; a request is JSON, at least {{}}", engine::shown_path(path))};
 }
 
 engine::Result<engine::RunRequest> read_request(const std::string& path) {
   ENGINE_ASSIGN(const std::string text, read_request_text(path));
   engine::Result<engine::RunRequest> request = engine::request_from_json(text);
   if (request.ok()) return request;
-  return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
+  return engine::Error{request.error().code,
+                       fmt::format("{}: {}", engine::shown_path(path), request.error().message)};
 }
 
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path) {
@@ -144,6 +147,10 @@ engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& p
   ENGINE_ASSIGN(const std::string start, lines.start());
   ENGINE_TRY(check_kind(start, path));
   return logged_requests([&lines] { return lines.next(); }, path);
+}
+
+std::string line_of_log(const std::string& path, int line) {
+  return fmt::format("{} line {}", engine::shown_path(path), line);
 }
 
 engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,

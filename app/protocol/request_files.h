@@ -28,11 +28,14 @@ engine::Result<engine::RunRequest> read_request(const std::string& path);
 struct LoggedRequest {
   engine::RunRequest request;
   std::string caption;  // empty = none
+  int line = 0;         // of the file, counted from 1
 };
 
 /// Read line by line: it takes the memory of its requests, whatever the size of the file. Empty
 /// lines are skipped. An error names the file and the line.
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path);
+/// "FILE line N", where a message is about one of its requests.
+std::string line_of_log(const std::string& path, int line);
 /// The same for text that was read from the file `path`.
 engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,
                                                              const std::string& path);

@@ -35,6 +35,13 @@ std::string shell_quoted(std::string_view word) {
   return quoted + "'";
 }
 
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,+@%";
+  const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos;
+  return plain ? std::string(word) : shell_quoted(word);
+}
+
 engine::Result<std::vector<std::string>> WorkerCommand::argv() const {
   std::vector<std::string> words;
   if (!environment.empty()) {

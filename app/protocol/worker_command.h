@@ -26,5 +26,7 @@ struct WorkerCommand {
 
 /// A shell word (POSIX) that stands for exactly these characters.
 std::string shell_quoted(std::string_view word);
+/// The same, for people: a word that needs no quotes has none.
+std::string shell_word(std::string_view word);
 
 }  // namespace app

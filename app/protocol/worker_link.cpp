@@ -24,6 +24,7 @@
 #include "app/protocol/open_orders.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/protocol_version.h"
+#include "app/protocol/worker_command.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
 
@@ -456,7 +457,7 @@ std::string library_refusal(const std::string& file, const std::string& path) {
   return fmt::format(
       "{} names the cuBLASLt library {}; loading it would run its code, so it is "
       "refused. If you know this library: --allow-library {}",
-      file, path, path);
+      file, path, shell_word(path));
 }
 
 std::unique_ptr<WorkerLink> WorkerLink::start(Options options) {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "app/protocol/paths.h"
+#include "app/protocol/worker_command.h"
 #include "engine/gemm/library_file.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"
@@ -154,7 +155,7 @@ engine::Status Backends::check_library(const std::string& path,
       fmt::format("the request names the cuBLASLt library {}, which this user has not chosen: "
                   "loading it would run its code. Allow it with --allow-library {}, or remove "
                   "cublaslt_library from the request",
-                  path, path)};
+                  path, shell_word(path))};
 }
 
 WorkerHello Backends::hello() const {

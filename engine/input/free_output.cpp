@@ -25,8 +25,9 @@ Status require_new_file(const std::string& path) {
   const fs::file_status there = fs::symlink_status(path, error);
   if (there.type() == fs::file_type::none) return cannot_create(path, error);
   if (!fs::exists(there)) return {};
-  return Error{ErrorCode::InvalidArgument,
-               fmt::format("{} exists already; choose another name, or remove it first", path)};
+  return Error{
+      ErrorCode::InvalidArgument,
+      fmt::format("{} exists already; choose another name, or remove it first", shown_path(path))};
 }
 
 Status require_empty_folder(const std::string& path) {
@@ -36,7 +37,7 @@ Status require_empty_folder(const std::string& path) {
   if (!fs::exists(there)) return {};
   if (!fs::is_directory(there)) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} is not a folder; choose another name", path)};
+                 fmt::format("{} is not a folder; choose another name", shown_path(path))};
   }
   if (fs::is_empty(path, unreadable) && !unreadable) return {};
   return Error{ErrorCode::InvalidArgument,

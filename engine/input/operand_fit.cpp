@@ -12,6 +12,7 @@
 
 #include "engine/input/routing.h"
 #include "engine/input/tensor_file.h"
+#include "engine/model/path_text.h"
 #include "engine/model/projections.h"
 
 namespace engine {
@@ -152,15 +153,19 @@ std::string obstacle(const RunRequest& request, const ShapeSpec& shape) {
   RunRequest changed = request;
   changed.shape = shape;
   changed.shape.preset.clear();
-  if (const Status valid = validate(changed); !valid.ok()) return valid.error().message;
+  if (const Status valid = validate(changed); !valid.ok()) {
+    // Its remedy, behind the last colon, is for who has chosen the value.
+    const std::string& why = valid.error().message;
+    return why.substr(0, why.rfind(": "));
+  }
   for (const FileOperand& other : operands_of(request)) {
     if (!fits(other, request.shape) || fits(other, shape)) continue;
     return fmt::format("the {} of {} would no longer fit", other.words,
-                       std::get<FileInput>(*other.input).path);
+                       shown_path(std::get<FileInput>(*other.input).path));
   }
   if (request.routing.distribution == RoutingDistribution::File && resolve_shape(request).ok() &&
       !resolve_shape(changed).ok()) {
-    return fmt::format("the routing of {} would no longer fit", request.routing.path);
+    return fmt::format("the routing of {} would no longer fit", shown_path(request.routing.path));
   }
   return {};
 }
@@ -177,8 +182,9 @@ std::string needed(const FileOperand& operand, const ShapeSpec& shape) {
 std::string remedy(const RunRequest& request, const ShapeSpec& shape) {
   const std::string all = changes(request.shape, shape);
   const std::string why = obstacle(request, shape);
-  return why.empty() ? fmt::format("set {}, or pick another tensor", all)
-                     : fmt::format("pick another tensor, because with {} {}", all, why);
+  return why.empty()
+             ? fmt::format("set {}, or pick another tensor", all)
+             : fmt::format("pick another tensor; to set {} does not help, because {}", all, why);
 }
 
 }  // namespace
@@ -199,8 +205,9 @@ Status check_operand_files(const RunRequest& request) {
     const std::optional<ShapeSpec> shape = shape_for(operand, *tensor, request.shape);
     if (shape && same_sizes(*shape, request.shape)) continue;
     const FileInput& file = std::get<FileInput>(*operand.input);
-    const std::string label =
-        tensor->name.empty() ? file.path : fmt::format("{}: '{}'", file.path, tensor->name);
+    const std::string label = tensor->name.empty()
+                                  ? shown_path(file.path)
+                                  : fmt::format("{}: '{}'", shown_path(file.path), tensor->name);
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} is {} but {} need {}: {}", label, shape_text(tensor->shape),
                              operand.words, needed(operand, request.shape),

@@ -13,6 +13,7 @@
 
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 #include "engine/model/run_request.h"
 #include "engine/model/text.h"
 #include "engine/model/values.h"
@@ -63,7 +64,8 @@ std::optional<std::string> text_field(const Json& json, const char* key) {
 
 Result<ShapePreset> load_preset(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("shape preset {}: {}", path, why)};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("shape preset {}: {}", shown_path(path), why)};
   };
   const Result<std::string> text = read_file(path, kMaxPresetBytes);
   if (!text.ok()) return refuse(text.error().message);
@@ -128,6 +130,21 @@ void apply_preset(const ShapePreset& preset, RunRequest& request) {
   request.expert_layer.top_k = 0;  // what another preset allowed may not fit this one
 }
 
+Status settle_preset_name(const std::vector<ShapePreset>& presets, RunRequest& request) {
+  std::string& name = request.shape.preset;
+  if (name.empty()) return {};
+  const Result<ShapePreset> preset = find_preset(presets, name);
+  if (!preset.ok()) {
+    return Error{.code = preset.error().code,
+                 .message = "shape.preset: " + preset.error().message,
+                 .field = "shape.preset"};
+  }
+  name = preset.value().name;
+  const bool own = request.shape == preset.value().shape && request.step == preset.value().step;
+  if (!own) name.clear();
+  return {};
+}
+
 Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
   std::error_code failure;
   std::vector<std::string> paths;
@@ -136,8 +153,8 @@ Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
     if (it->path().extension() == ".json") paths.push_back(it->path().string());
   }
   if (failure) {
-    return Error{ErrorCode::Io,
-                 fmt::format("cannot list the shape presets in {}: {}", folder, failure.message())};
+    return Error{ErrorCode::Io, fmt::format("cannot list the shape presets in {}: {}",
+                                            shown_path(folder), failure.message())};
   }
   std::sort(paths.begin(), paths.end());
   std::vector<ShapePreset> presets;

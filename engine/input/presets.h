@@ -27,6 +27,10 @@ struct ShapePreset {
 /// permuted: top_k is for who asks for it.
 void apply_preset(const ShapePreset& preset, RunRequest& request);
 
+/// A preset's name stands only beside its own step and sizes: it is dropped from others. An error
+/// if no preset has the name.
+Status settle_preset_name(const std::vector<ShapePreset>& presets, RunRequest& request);
+
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.
 Result<std::vector<ShapePreset>> load_presets(const std::string& folder);
 

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "engine/input/routing_kind.h"
 #include "engine/input/routing_layers.h"
 #include "engine/input/routing_numbers.h"
+#include "engine/model/path_text.h"
 #include "engine/model/projections.h"
 
 namespace engine {
@@ -70,11 +72,16 @@ class Reader {
   }
 
  private:
+  struct NamedExpert {
+    std::int64_t token = 0;
+    std::int64_t id = 0;
+  };
+
   bool counts() const { return layer_.numbers == RoutingNumbers::Counts; }
 
   Status check_cancel() const {
     if (how_.cancel == nullptr || !how_.cancel->load(std::memory_order_relaxed)) return {};
-    return Error{ErrorCode::Cancelled, spec_.path + " is no longer asked about"};
+    return Error{ErrorCode::Cancelled, shown_path(spec_.path) + " is no longer asked about"};
   }
 
   std::int64_t steps_of(const RoutedRows& piece) const {
@@ -110,13 +117,16 @@ class Reader {
     return Error{
         ErrorCode::InvalidArgument,
         fmt::format("{} holds {} splits but the shape has {} experts; set the experts to {}",
-                    spec_.path, columns, experts_, columns)};
+                    shown_path(spec_.path), columns, experts_, columns)};
   }
 
   /// The highest id, so that every one is known to fit before they are counted.
   Status take_experts() {
+    const int limit = experts_ == 0 ? kMaxExperts : experts_;
     std::int64_t tokens = 0;
     std::int64_t placeholders = 0;
+    std::optional<NamedExpert> beyond;  // the first that does not fit
+    std::int64_t highest = -1;
     for (const RoutedRows& piece : layer_.pieces) {
       for (std::int64_t row = 0; row < piece.rows; ++row) {
         ENGINE_TRY(check_cancel());
@@ -126,30 +136,32 @@ class Reader {
         }
         for (std::int64_t column = 0; column < piece.columns; ++column) {
           const std::int64_t id = piece.at(row, column);
-          const int limit = experts_ == 0 ? kMaxExperts : experts_;
-          if (id >= limit) return too_high(tokens + row, id, limit);
-          highest_ = std::max(highest_, static_cast<int>(std::max<std::int64_t>(id, -1)));
+          highest = std::max(highest, id);
+          if (id >= limit && !beyond) beyond = NamedExpert{tokens + row, id};
         }
       }
       tokens += piece.rows;
     }
+    if (beyond) return too_high(*beyond, limit, highest);
     if (placeholders > 0 && placeholders == tokens) return no_experts();
+    highest_ = static_cast<int>(highest);
     if (experts_ == 0) experts_ = std::max(highest_ + 1, 1);
     return {};
   }
 
-  Error too_high(std::int64_t token, std::int64_t id, int limit) const {
-    if (experts_ == 0) {
+  /// `highest`: of all, so that one remedy suffices.
+  Error too_high(const NamedExpert& first, int limit, std::int64_t highest) const {
+    if (highest >= kMaxExperts) {
       return refuse_recording(
           spec_, fmt::format("token {} of {} names expert {}; at most {} experts are possible. If "
                              "these are rows per expert, set routing.numbers to counts",
-                             token, layer_.source, id, limit));
+                             first.token, layer_.source, first.id, kMaxExperts));
     }
     return refuse_recording(
         spec_, fmt::format("token {} of {} chose expert {}, but the shape has {} experts; set the "
                            "experts to at least {}, or, if these are rows per expert, "
                            "routing.numbers to counts",
-                           token, layer_.source, id, limit, id + 1));
+                           first.token, layer_.source, first.id, limit, highest + 1));
   }
 
   /// Every token names one expert top_k times.
@@ -208,7 +220,8 @@ class Reader {
                            all ? fmt::format("layer {}", spec_.layer)
                                : fmt::format("the {} chosen steps", recording.steps.size()),
                            counts() ? "are 0" : "are dropped (negative, or placeholders)",
-                           all ? "choose another layer or file"
+                           all ? (layer_.layers > 1 ? "choose another layer or file"
+                                                    : "choose another file")
                                : "choose others with routing.first_step and routing.steps"));
   }
 

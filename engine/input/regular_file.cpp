@@ -35,7 +35,8 @@ Error cannot_open(const std::string& path, int reason) {
 }
 
 Error not_regular(const std::string& path, mode_t mode) {
-  return {ErrorCode::Io, fmt::format("{} is not a regular file but {}", path, kind_of(mode))};
+  return {ErrorCode::Io,
+          fmt::format("{} is not a regular file but {}", shown_path(path), kind_of(mode))};
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ Result<std::string> RegularFile::read(std::size_t at_most) {
     if (count == 0) break;
     if (count < 0 && errno != EINTR) {
       return Error{ErrorCode::Io,
-                   fmt::format("{} cannot be read: {}", path_, std::strerror(errno))};
+                   fmt::format("{} cannot be read: {}", shown_path(path_), std::strerror(errno))};
     }
   }
   return bytes;
@@ -93,8 +94,8 @@ Result<std::string> RegularFile::read(std::size_t at_most) {
 Result<std::string> RegularFile::read_all(std::size_t max_bytes) {
   const auto refuse = [&](std::size_t bytes) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} has {} bytes; at most {} are read. Is it the right file?", path_,
-                             bytes, max_bytes)};
+                 fmt::format("{} has {} bytes; at most {} are read. Is it the right file?",
+                             shown_path(path_), bytes, max_bytes)};
   };
   if (size_ > max_bytes) return refuse(size_);
   Result<std::string> bytes = read(max_bytes + 1);
@@ -188,17 +189,18 @@ Status check_missing_pages() {
       ErrorCode::Io,
       fmt::format("{} became shorter while it was read, or its disk failed; run again once "
                   "nobody writes to it",
-                  path)};
+                  shown_path(path))};
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   ENGINE_ASSIGN(const RegularFile file, RegularFile::open(path));
   const std::size_t size = file.size();
-  if (size == 0) return Error{ErrorCode::InvalidArgument, fmt::format("{} is empty", path)};
+  if (size == 0)
+    return Error{ErrorCode::InvalidArgument, fmt::format("{} is empty", shown_path(path))};
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (address == MAP_FAILED) {
-    return Error{ErrorCode::Io, fmt::format("cannot map the {} bytes of {}: {}", size, path,
-                                            std::strerror(errno))};
+    return Error{ErrorCode::Io, fmt::format("cannot map the {} bytes of {}: {}", size,
+                                            shown_path(path), std::strerror(errno))};
   }
   add_slot(address, size, path);
   return MappedFile({static_cast<const std::byte*>(address), size});

@@ -11,6 +11,7 @@
 
 #include "engine/input/recorded_routing.h"
 #include "engine/input/synthetic.h"
+#include "engine/model/path_text.h"
 #include "engine/model/projections.h"
 
 namespace engine {
@@ -103,7 +104,7 @@ Status check_alignment(const RecordedStep& step, bool several, const RoutingSpec
         ErrorCode::InvalidArgument,
         fmt::format("{}: the split of expert {} is {}{}, not a multiple of the alignment {}; set "
                     "the alignment to 1 or correct the file",
-                    routing.path, expert, rows,
+                    shown_path(routing.path), expert, rows,
                     several ? fmt::format(" in step {}", step.step) : "", routing.alignment)};
   }
   return {};
@@ -113,7 +114,7 @@ Status check_alignment(const RecordedStep& step, bool several, const RoutingSpec
 Status check_tokens(const RoutingRecording& recording, const RunRequest& request) {
   const std::int64_t tokens = request.shape.tokens;
   const auto refuse = [&](std::string why) {
-    return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
+    return Error{ErrorCode::InvalidArgument, shown_path(request.routing.path) + ": " + why};
   };
   // Where tokens are permuted, those whose choices were dropped leave rows unused.
   const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;

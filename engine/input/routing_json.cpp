@@ -7,6 +7,7 @@
 
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/input/routing_names.h"
 #include "engine/input/routing_numbers.h"
 
 namespace engine {
@@ -113,13 +114,18 @@ Result<std::vector<FoundTable>> lists_of_tokens(const Json& list, int depth,
   return found;
 }
 
-Status check_layers(const Json& list) {
-  for (const Json& step : list) {
-    if (step.size() == list.front().size()) continue;
-    return refuse_list(
-        fmt::format("a step has {} layers, the first has {}; every step has the "
-                    "same layers",
-                    step.size(), list.front().size()));
+/// Of the outer dimension's entries, [steps][layers] or vLLM's [sequences][tokens].
+Status check_inner_lengths(const std::string& name, const Json& list) {
+  const bool by_token = numbers_by_name(name) == RoutingNumbers::Vllm;
+  for (const Json& outer : list) {
+    if (outer.size() == list.front().size()) continue;
+    return refuse_list(by_token
+                           ? fmt::format("a sequence has {} tokens, the first has {}; save as many "
+                                         "of each, or each sequence alone",
+                                         outer.size(), list.front().size())
+                           : fmt::format("a step has {} layers, the first has {}; every step has "
+                                         "the same layers",
+                                         outer.size(), list.front().size()));
   }
   return {};
 }
@@ -136,9 +142,11 @@ Result<FoundList> find_numbers(const std::string& name, const Json& list,
   }
   const int depth = static_cast<int>(flat.shape().size());
   if (depth < 3) {
-    return refuse_list("its lists differ in length; every step has as many experts");
+    return refuse_list(
+        fmt::format("its lists differ in length; every {} has as many experts",
+                    numbers_by_name(name) == RoutingNumbers::Vllm ? "token" : "step"));
   }
-  if (depth == 4) ENGINE_TRY(check_layers(list));
+  if (depth == 4) ENGINE_TRY(check_inner_lengths(name, list));
   values.resize(first);
   found.ragged = true;
   found.layers = static_cast<std::int64_t>(depth == 4 ? list.front().size() : list.size());

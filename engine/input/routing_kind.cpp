@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/input/routing_names.h"
+#include "engine/model/path_text.h"
 
 namespace engine {
 namespace {
@@ -86,16 +87,13 @@ std::string reading_words(RoutingNumbers numbers, const std::vector<std::int64_t
 
 /// Where name, dimensions and values leave one reading, or where whatever is read will be refused,
 /// one; otherwise several.
-std::vector<RoutingNumbers> readings_of(const RoutingSpec& spec, const IntegerTable& table,
-                                        bool json) {
+std::vector<RoutingNumbers> readings_of(const RoutingSpec& spec, const IntegerTable& table) {
   const std::vector<std::int64_t>& shape = table.shape;
   const std::size_t dimensions = shape.size();
   if (dimensions <= 1) return {RoutingNumbers::Counts};
   const RoutingNumbers named =
       table.name.empty() ? numbers_by_file_name(spec.path) : numbers_by_name(table.name);
   if (named != RoutingNumbers::Detect) return {named};
-  // Lists of lists without a name are this program's own format of splits: steps by experts.
-  if (json && dimensions == 2) return {RoutingNumbers::Counts};
   const AllowedKinds allowed = kinds_of_values(table);
   // Rows per expert have their own steps.
   const bool counts = allowed.counts && dimensions < 4 && spec.tokens_per_step == 0;
@@ -177,8 +175,8 @@ Result<MeantList> meant_list(const RoutingSpec& spec, const RoutingFile& file) {
     }
     const std::string known = shown_names(file);
     return Error{ErrorCode::NotFound,
-                 fmt::format("{}: it has no {} of integers named '{}'; it has {}", spec.path,
-                             file.json ? "list" : "tensor", spec.tensor,
+                 fmt::format("{}: it has no {} of integers named '{}'; it has {}",
+                             shown_path(spec.path), file.json ? "list" : "tensor", spec.tensor,
                              known.empty() ? "one without a name" : fmt::format("'{}'", known))};
   }
   if (const auto named = meant_by_name(names)) return list_at(spec.path, file, *named);
@@ -193,10 +191,9 @@ Error name_one(const std::string& path, const RoutingFile& file) {
                                          file.json ? "lists" : "tensors", shown_names(file)));
 }
 
-std::vector<RoutingReading> described(const RoutingSpec& spec, const IntegerTable& table,
-                                      bool json) {
+std::vector<RoutingReading> described(const RoutingSpec& spec, const IntegerTable& table) {
   std::vector<RoutingReading> readings;
-  for (const RoutingNumbers one : readings_of(spec, table, json)) {
+  for (const RoutingNumbers one : readings_of(spec, table)) {
     readings.push_back({one, table.shape.size() < 2 ? "" : reading_words(one, table.shape)});
   }
   return readings;
@@ -208,10 +205,39 @@ Error choose_one(const std::string& path, const IntegerTable& table,
   for (const RoutingReading& one : readings) {
     all.push_back(fmt::format("{} ({})", name_of(one.numbers), one.words));
   }
-  return routing_error(path, fmt::format("{}{} can be read as {}: set routing.numbers to the one "
-                                         "that is meant",
+  return routing_error(path, fmt::format("{}{} can be read as {}: choose the one that is meant "
+                                         "(*Numbers are* in the window, routing.numbers in a "
+                                         "request)",
                                          table.name.empty() ? "" : "'" + table.name + "', ",
                                          table.words(), fmt::join(all, " or as ")));
+}
+
+/// Only Megatron's lists of tokens may differ in length. A name that speaks for other dimensions
+/// says what is uneven: "token 0 has 2 layers but token 1 has 1".
+Status check_named(const RoutingSpec& spec, const RaggedList& list) {
+  if (spec.numbers != RoutingNumbers::Detect) return {};
+  const RoutingNumbers named =
+      list.name.empty() ? numbers_by_file_name(spec.path) : numbers_by_name(list.name);
+  if (named == RoutingNumbers::Detect || named == RoutingNumbers::Megatron) return {};
+  const bool counts = named == RoutingNumbers::Counts;
+  const char* const rows = counts ? "step" : "token";
+  const auto layers_of = [&](std::size_t i) { return list.tokens[i].shape.front(); };
+  std::size_t other = 1;
+  while (other < list.tokens.size() && layers_of(other) == layers_of(0)) ++other;
+  const std::string uneven =
+      other < list.tokens.size()
+          ? fmt::format("{} 0 has {} but {} {} has {}", rows, counted(layers_of(0), "layer"), rows,
+                        other, layers_of(other))
+          : "its lists differ in length";
+  return routing_error(
+      spec.path,
+      fmt::format(
+          "{}its name says {}, [{}], where every {} has as many layers, but {}; if these are "
+          "the tokens of Megatron's layers, choose megatron (*Numbers are* in the window, "
+          "routing.numbers in a request)",
+          list.name.empty() ? "" : "'" + list.name + "': ",
+          counts ? "rows per expert" : "vLLM routed_experts",
+          counts ? "steps, layers, experts" : "tokens, layers, top_k", rows, uneven));
 }
 
 }  // namespace
@@ -220,7 +246,7 @@ Result<std::vector<RoutingReading>> routing_readings(const RoutingSpec& spec) {
   ENGINE_ASSIGN(const RoutingFile file, read_routing_file(spec.path));
   ENGINE_ASSIGN(const MeantList list, meant_list(spec, file));
   if (list.table == nullptr) return std::vector<RoutingReading>{};  // only experts by layer
-  return described(spec, *list.table, file.json);
+  return described(spec, *list.table);
 }
 
 Result<RoutedNumbers> meant_numbers(const RoutingSpec& spec, const RoutingFile& file) {
@@ -233,7 +259,7 @@ Result<RoutedNumbers> meant_numbers(const RoutingSpec& spec, const RoutingFile& 
   if (list.table != nullptr) {
     meant.numbers = spec.numbers;
     if (detects) {
-      const std::vector<RoutingReading> readings = described(spec, *list.table, file.json);
+      const std::vector<RoutingReading> readings = described(spec, *list.table);
       if (readings.size() > 1) return choose_one(spec.path, *list.table, readings);
       meant.numbers = readings.front().numbers;
     }
@@ -242,14 +268,15 @@ Result<RoutedNumbers> meant_numbers(const RoutingSpec& spec, const RoutingFile& 
     return meant;
   }
   if (list.ragged != nullptr) {
-    LayerTables lists = tables_of(*list.ragged);
-    ENGINE_TRY(check_tokens_of_layers(spec.path, lists));
     if (!detects && spec.numbers != RoutingNumbers::Megatron) {
       return routing_error(
           spec.path, fmt::format("its steps have differing numbers of tokens, which can be read as "
                                  "megatron only, but routing.numbers is {}: set it to megatron",
                                  name_of(spec.numbers)));
     }
+    ENGINE_TRY(check_named(spec, *list.ragged));
+    LayerTables lists = tables_of(*list.ragged);
+    ENGINE_TRY(check_tokens_of_layers(spec.path, lists));
     meant.source += fmt::format(", {} lists of tokens", list.ragged->tokens.size());
     meant.tables = std::move(lists);
     return meant;

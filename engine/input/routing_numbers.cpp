@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "engine/model/path_text.h"
+
 namespace engine {
 namespace {
 
@@ -57,7 +59,7 @@ Result<RoutingFile> read_tensors(const std::string& path) {
 }  // namespace
 
 Error routing_error(const std::string& path, const std::string& why) {
-  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", shown_path(path), why)};
 }
 
 std::string words_of(const UnreadList& list) {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "engine/input/element_rounding.h"
+#include "engine/model/path_text.h"
 
 namespace engine {
 namespace {
@@ -87,7 +88,7 @@ Result<TensorFile> open_tensor_file(const std::string& path) {
   const bool npy = path.ends_with(".npy");
   if (!npy && !path.ends_with(".safetensors")) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{}: only .npy and .safetensors files are read", path)};
+                 fmt::format("{}: only .npy and .safetensors files are read", shown_path(path))};
   }
   ENGINE_ASSIGN(MappedFile file, MappedFile::open(path));
   std::vector<StoredTensor> tensors;

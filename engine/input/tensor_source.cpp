@@ -15,6 +15,7 @@
 #include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
 #include "engine/input/tensor_file.h"
+#include "engine/model/path_text.h"
 #include "engine/model/projections.h"
 
 namespace engine {
@@ -121,7 +122,7 @@ Result<std::unique_ptr<TensorSource>> open_listed_source(std::shared_ptr<const T
   for (std::int64_t expert = 0; expert < shape.num_experts; ++expert) {
     const std::string name = name_of(input.tensor, expert);
     const auto refuse = [&](ErrorCode code, const std::string& what) {
-      return Error{code, fmt::format("{}: '{}': {}", input.path, name, what)};
+      return Error{code, fmt::format("{}: '{}': {}", shown_path(input.path), name, what)};
     };
     const auto found = by_name.find(name);
     if (found == by_name.end()) {
@@ -196,9 +197,10 @@ Result<std::size_t> pick_tensor(const TensorFile& file, const FileInput& input) 
     if (file.tensors[index].name == input.tensor) return index;
   }
   if (file.tensors.size() == 1 && input.tensor.empty()) return std::size_t{0};
-  return Error{ErrorCode::NotFound,
-               fmt::format("{} has no tensor '{}'; it holds {}, the first is '{}'", input.path,
-                           input.tensor, file.tensors.size(), file.tensors.front().name)};
+  return Error{
+      ErrorCode::NotFound,
+      fmt::format("{} has no tensor '{}'; it holds {}, the first is '{}'", shown_path(input.path),
+                  input.tensor, file.tensors.size(), file.tensors.front().name)};
 }
 
 struct OperandShape {
@@ -251,8 +253,9 @@ Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
   }
   ENGINE_ASSIGN(const std::size_t index, pick_tensor(*file, input));
   const StoredTensor& tensor = file->tensors[index];
-  const std::string label =
-      tensor.name.empty() ? input.path : fmt::format("{}: '{}'", input.path, tensor.name);
+  const std::string label = tensor.name.empty()
+                                ? shown_path(input.path)
+                                : fmt::format("{}: '{}'", shown_path(input.path), tensor.name);
   if (!is_operand(tensor.type)) {
     return Error{
         ErrorCode::InvalidArgument,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/input/synthetic.h"
+#include "engine/model/path_text.h"
 #include "engine/model/projections.h"
 
 namespace engine {
@@ -85,7 +86,7 @@ Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest&
   if (recorded != nullptr) {
     RoutingRecording& recording = *recorded;
     const auto refuse = [&](std::string why) {
-      return Error{ErrorCode::InvalidArgument, request.routing.path + ": " + why};
+      return Error{ErrorCode::InvalidArgument, shown_path(request.routing.path) + ": " + why};
     };
     if (recording.top_k != 0 && recording.top_k != top_k) {
       return refuse(

@@ -55,7 +55,7 @@ struct GroupLosses {
 struct GroupErrors {
   double signal = 0;
   double noise = 0;
-  double relative = 0;
+  double relative = std::numeric_limits<double>::quiet_NaN();  // of no element yet
   double steps = 0;
   std::uint64_t saturated = 0;
   std::uint64_t underflowed = 0;
@@ -67,7 +67,7 @@ struct GroupErrors {
   void add(const GroupErrors& more) {
     signal += more.signal;
     noise += more.noise;
-    relative = std::max(relative, more.relative);
+    relative = std::fmax(relative, more.relative);
     steps = std::max(steps, more.steps);
     saturated += more.saturated;
     underflowed += more.underflowed;
@@ -136,7 +136,7 @@ class Measure {
       count_one(losses.at(i).underflowed);
     }
     if (factor > 0.0 && std::abs(x) >= grid_.smallest_normal * factor) {
-      errors.relative = std::max(errors.relative, error / std::abs(x));
+      errors.relative = std::fmax(errors.relative, error / std::abs(x));
     }
   }
 
@@ -229,7 +229,7 @@ ElementErrors measure_elements(const kernels::GroupedInput& input, const Operand
                           .lost = of_group.lost,
                           .undefined = of_group.undefined,
                           .max_ulp = static_cast<float>(of_group.steps)};
-    errors.relative = std::max(errors.relative, of_group.relative);
+    errors.relative = std::fmax(errors.relative, of_group.relative);
     errors.steps = std::max(errors.steps, of_group.steps);
     for (std::size_t code = 0; code < of_group.counts.size(); ++code) {
       errors.code_counts[code] += of_group.counts[code];

@@ -38,8 +38,9 @@ inline float element_value(const kernels::GroupedInput& input, std::int64_t i) {
 /// Element by element, for comparisons: of either direction and of transformed elements too.
 struct ElementErrors {
   OperandCounts counts;
-  double relative = 0;  // the largest, of elements that reach the smallest normal code
-  double steps = 0;     // the largest distance from a code's value, in steps of the codes
+  /// The largest, of elements that reach the smallest normal code; NaN: there are none.
+  double relative = std::numeric_limits<double>::quiet_NaN();
+  double steps = 0;  // the largest distance from a code's value, in steps of the codes
   std::array<std::uint64_t, 256> code_counts = {};
 };
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/model/path_text.h"
 #include "profiling/session/database_vfs.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
@@ -41,7 +42,7 @@ engine::Result<std::int64_t> number_of(sqlite3* database, const std::string& pat
 engine::Status check_still_ours(sqlite3* database, const std::string& path, std::size_t run) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("{}: {}: {}", path, kNotKept, why)};
+                         fmt::format("{}: {}: {}", engine::shown_path(path), kNotKept, why)};
   };
   const auto id = number_of(database, path, "PRAGMA application_id");
   if (!id.ok()) return id.error();
@@ -94,7 +95,8 @@ class ChangedRecording {
  public:
   static engine::Result<std::unique_ptr<ChangedRecording>> open(const std::string& path) {
     const auto refuse = [&](engine::ErrorCode code, const std::string& why) {
-      return engine::Error{code, fmt::format("{}: {}: {}", path, kNotKept, why)};
+      return engine::Error{code,
+                           fmt::format("{}: {}: {}", engine::shown_path(path), kNotKept, why)};
     };
     engine::Result<RecordingSource> found =
         RecordingSource::open(path, SessionLimits{}.max_file_bytes);

@@ -186,15 +186,54 @@ bool lock_for_writing(int descriptor) {
   return ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
+namespace {
+
+/// The names "x-2", "x-3" .. beside "x", from the one after `path` on.
+class CountedNames {
+ public:
+  explicit CountedNames(const std::string& path) : original_(path) {
+    stem_ = original_.stem().string();
+    // "x-2" beside "x" was named here, and goes on with "x-3".
+    constexpr std::size_t kMostDigits = 4;
+    const std::size_t dash = stem_.rfind('-');
+    const std::string digits = dash == std::string::npos ? "" : stem_.substr(dash + 1);
+    if (digits.empty() || digits.size() > kMostDigits ||
+        digits.find_first_not_of("0123456789") != std::string::npos ||
+        !identity_of(named(stem_.substr(0, dash)))) {
+      return;
+    }
+    number_ = std::max(number_, std::stoi(digits) + 1);
+    stem_.resize(dash);
+  }
+  std::string next() { return named(fmt::format("{}-{}", stem_, number_++)); }
+
+ private:
+  std::string named(const std::string& stem) const {
+    fs::path file = original_;
+    return file.replace_filename(stem + original_.extension().string()).string();
+  }
+
+  fs::path original_;
+  std::string stem_;
+  int number_ = 2;
+};
+
+}  // namespace
+
 std::string free_name_beside(const std::string& path) {
-  const fs::path original(path);
-  for (int i = 2;; ++i) {
-    fs::path name = original;
-    name.replace_filename(
-        fmt::format("{}-{}{}", original.stem().string(), i, original.extension().string()));
+  for (CountedNames names(path);;) {
+    std::string name = names.next();
     // A stale log next to a new file would be taken for its own.
-    const std::string log = name.string() + std::string(kLogSuffix);
-    if (!identity_of(name.string()) && !identity_of(log)) return name.string();
+    if (!identity_of(name) && !identity_of(name + std::string(kLogSuffix))) return name;
+  }
+}
+
+std::string newest_name_beside(const std::string& path) {
+  std::string newest;
+  for (CountedNames names(path);;) {
+    std::string name = names.next();
+    if (!identity_of(name)) return newest;
+    newest = std::move(name);
   }
 }
 

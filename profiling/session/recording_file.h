@@ -81,6 +81,9 @@ bool lock_for_writing(int descriptor);
 
 /// "/a/run.session" gives "/a/run-2.session", or the next free number.
 std::string free_name_beside(const std::string& path);
+/// The last of the names that free_name_beside() has given to recordings that go on for this one;
+/// empty = there is none.
+std::string newest_name_beside(const std::string& path);
 
 /// Explains a failed write: the free space on the disk of `path`, the limit on file sizes (ulimit
 /// -f) if there is one, and the remedy. `full_folder`: where the content of the recording is kept

@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 #include "profiling/session/recording_file.h"
 
 namespace profiling {
 namespace {
 
 engine::Error refused(const std::string& path, const std::string& why) {
-  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", engine::shown_path(path), why)};
 }
 
 engine::UniqueFd duplicate(const engine::UniqueFd& descriptor) {
@@ -100,13 +101,15 @@ engine::Result<RecordingSource> RecordingSource::open(const std::string& path,
   std::error_code error;
   const std::string resolved = std::filesystem::canonical(path, error).string();
   if (error == std::errc::no_such_file_or_directory) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("{}: no such file", engine::shown_path(path))};
   }
   if (error) return io_error(path, "cannot be opened", error.value());
   RecordingSource source;
   ENGINE_ASSIGN(source.file_, open_part(resolved, path));
   if (!source.file_.descriptor.valid()) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("{}: no such file", engine::shown_path(path))};
   }
   const std::string log = resolved + std::string(kLogSuffix);
   ENGINE_ASSIGN(source.log_, open_part(log, path + std::string(kLogSuffix)));
@@ -179,12 +182,22 @@ bool RecordingSource::unchanged() const {
 std::string RecordingSource::doubt(const FileHeader& header) const {
   // Write version 2 means a log. A recording that was closed has none.
   constexpr std::size_t kWriteVersion = 18;
+  const auto name_of = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
   if (header.at(kWriteVersion) != std::byte{2}) {
     if (!has_log() || !log_begins()) return "";
     return fmt::format(
         "It was closed, but {} beside it is the log of a recording that was not: that one was "
         "probably overwritten with this file.",
-        std::filesystem::path(log_.path).filename().string());
+        name_of(log_.path));
+  }
+  if (file_.state.links > 1 && has_log()) {
+    return fmt::format(
+        "It was not closed, and it has {} names (hard links): the runs that were recorded last may "
+        "be in a log beside another of them. If {} is its log, copy both files together to another "
+        "folder and open them there, or remove the other names.",
+        file_.state.links, name_of(log_.path));
   }
   if (file_.state.links > 1) {
     return fmt::format(
@@ -195,15 +208,21 @@ std::string RecordingSource::doubt(const FileHeader& header) const {
   }
   if (!has_log()) {
     return fmt::format(
-        "It was not closed, and its log {} is missing, so runs may be missing. Copy both files "
-        "together.",
-        std::filesystem::path(log_.path).filename().string());
+        "It was not closed, and its log {} is missing, so runs may be missing. {}",
+        name_of(log_.path), [&] {
+          const std::string newest = newest_name_beside(file_.path);
+          if (newest.empty()) return std::string("Copy both files together.");
+          return fmt::format(
+              "{} beside it may have all of them: a recording goes on there if its file is changed "
+              "by another program. If not, copy both files together.",
+              name_of(newest));
+        }());
   }
   if (!log_begins()) {
     return fmt::format(
         "It was not closed, and its log {} is empty or damaged, so runs may be missing. Copy both "
         "files together from where it was recorded.",
-        std::filesystem::path(log_.path).filename().string());
+        name_of(log_.path));
   }
   return "";
 }

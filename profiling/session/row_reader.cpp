@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 #include "profiling/session/layout.h"
 
@@ -100,8 +101,9 @@ bool RowReader::take(std::size_t bytes) {
 
 void RowReader::refuse(const std::string& why) {
   if (!ok()) return;
-  status_ = engine::Error{engine::ErrorCode::InvalidArgument,
-                          fmt::format("{}: table {}, row {}: {}", path_, table_, row_, why)};
+  status_ = engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("{}: table {}, row {}: {}", engine::shown_path(path_), table_, row_, why)};
 }
 
 bool RowReader::has_type(int cell, std::string_view name, int type, const char* wanted) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/input/file_kind.h"
+#include "engine/model/path_text.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
 #include "profiling/session/recording_source.h"
@@ -26,7 +27,7 @@ namespace profiling {
 namespace {
 
 engine::Error refuse(const std::string& path, const std::string& why) {
-  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", engine::shown_path(path), why)};
 }
 
 /// Whether it is a session file that this program reads.

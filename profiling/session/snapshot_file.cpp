@@ -11,6 +11,7 @@
 
 #include "engine/input/file_kind.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 #include "profiling/hazards/snapshot/dot_import.h"
 #include "profiling/hazards/snapshot/dot_label.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::size_t kMaxDotBytes = (std::size_t{64} << 20) + 1;
 
 engine::Error refuse_snapshots(const std::string& path, std::string_view why) {
-  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", engine::shown_path(path), why)};
 }
 
 engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/model/path_text.h"
 #include "profiling/session/database_vfs.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/recording_file.h"
@@ -44,13 +45,14 @@ engine::Result<Database> open_database(const std::string& name, int flags, const
   if (code == SQLITE_OK) return database;
   return engine::Error{
       code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io,
-      fmt::format("{}: {}", path, sqlite3_errstr(code))};
+      fmt::format("{}: {}", engine::shown_path(path), sqlite3_errstr(code))};
 }
 
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing) {
   const int code = sqlite3_errcode(database);
   const auto kind = code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io;
-  return {kind, fmt::format("{}: {}: {}", path, doing, cause_text(database, path))};
+  return {kind,
+          fmt::format("{}: {}: {}", engine::shown_path(path), doing, cause_text(database, path))};
 }
 
 void set_guards(sqlite3* database) {

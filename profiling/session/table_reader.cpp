@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/input/value_json.h"
+#include "engine/model/path_text.h"
 #include "engine/model/values.h"
 #include "profiling/session/row_reader.h"
 
@@ -114,7 +115,7 @@ class TableReader {
  private:
   engine::Error refuse(const std::string& why) const {
     return {engine::ErrorCode::InvalidArgument,
-            fmt::format("{}: table {} {}", source_.path, table_.name, why)};
+            fmt::format("{}: table {} {}", engine::shown_path(source_.path), table_.name, why)};
   }
 
   /// Finds the columns and builds the query for them.

@@ -52,7 +52,7 @@ void check_tour(const std::string& path, std::size_t size) {
   const auto tour = app::load_tour(path);
   if (!fuzz::accepted(tour)) return;
   if (tour.value().steps.empty()) {
-    fuzz::require(tour.value().request || tour.value().routing, "a tour has steps");
+    fuzz::require(tour.value().request || tour.value().is_routing, "a tour has steps");
     return;
   }
   const fuzz::CostLimit limit(size);

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+
+#include "app/gui/panels/scale_maps.h"
 
 namespace {
 
@@ -79,13 +82,37 @@ TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
   EXPECT_EQ(row.cells[1].key, 20.0);
   EXPECT_EQ(row.cells[2].key, 25.0);
   EXPECT_EQ(row.cells[4].key, 0.01);
-  EXPECT_EQ(row.cells[6].key, 9.0);
-  EXPECT_EQ(row.cells[7].key, 200.0);
+  EXPECT_EQ(row.cells[7].key, 9.0);
+  EXPECT_EQ(row.cells[8].key, 200.0);
   // 3000 B in 200 ns against 4000 B in 100 ns.
-  EXPECT_DOUBLE_EQ(row.cells[8].key, 0.375);
-  EXPECT_EQ(row.cells[8].text, "38 %");
+  EXPECT_DOUBLE_EQ(row.cells[9].key, 0.375);
+  EXPECT_EQ(row.cells[9].text, "38 %");
   model_.set(model_.recorded(), true, theme_);
   EXPECT_EQ(model_.rows().size(), 1U);
+}
+
+TEST_F(RecipesModelTest, WhereAllIsLostNothingIsCalledRight) {
+  profiling::RecordedComparison recorded = *model_.recorded();
+  engine::QuantizationReport& report = recorded.comparison.reports.front();
+  report.statistics.lost = report.statistics.elements - 1;
+  report.statistics.undefined = 1;
+  report.max_relative_error = std::numeric_limits<double>::quiet_NaN();
+  report.max_ulp = 0;
+  model_.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme_);
+  const app::plot::TableRow& row = model_.rows()[0];
+  EXPECT_EQ(row.cells[3].text, "n/a") << "misrounded";
+  EXPECT_STREQ(app::recipe_columns()[6].title, "lost");
+  EXPECT_GT(row.cells[6].key, 0.9);
+  EXPECT_THAT(row.tooltip, HasSubstr("largest relative error n/a"));
+}
+
+TEST(ScaleMaps, ScalesThatAreNotFiniteAreNoEmptyOperand) {
+  engine::OperandStatistics operand;
+  EXPECT_THAT(app::no_scales_text(operand, "map"), HasSubstr("is empty"));
+  operand.scale.infinities = 60;
+  operand.scale.zeros = 4;
+  EXPECT_EQ(app::no_scales_text(operand, "map"),
+            "It has 64 scales, none of them finite and above 0, so there is no map.");
 }
 
 TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotOverlaid) {
@@ -164,7 +191,7 @@ TEST_F(RecipesModelTest, TransformedCodesShowHowTheElementIsRecovered) {
 TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
   const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
   EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));
-  EXPECT_THAT(csv, HasSubstr("\"FP8 block, power-of-two scales\",30,35,1,0.01,0,9,200,0.375"));
+  EXPECT_THAT(csv, HasSubstr("\"FP8 block, power-of-two scales\",30,35,1,0.01,0,0,9,200,0.375"));
 }
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {

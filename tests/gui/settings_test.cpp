@@ -50,6 +50,17 @@ TEST_F(SettingsFile, ComesBackAsSavedAndAlone) {
   EXPECT_EQ(names(), std::set<std::string>{"settings.json"});
 }
 
+TEST_F(SettingsFile, ALinkStaysALink) {
+  const std::string kept = std::string(fs::path(path()).parent_path()) + "/dotfiles.json";
+  std::ofstream(kept) << "{}";
+  fs::create_symlink("dotfiles.json", path());
+  Settings settings;
+  settings.width = 1000;
+  ASSERT_EQ(save_settings(path(), settings), "");
+  EXPECT_TRUE(fs::is_symlink(path()));
+  EXPECT_EQ(load_settings(kept).settings, settings);
+}
+
 TEST_F(SettingsFile, AFailedSaveLeavesNothingBehind) {
   fs::create_directory(path());  // cannot be replaced by a file
   EXPECT_THAT(save_settings(path(), {}), HasSubstr(path()));

@@ -123,6 +123,9 @@ def test_messages_of_a_worker_that_refuses(open_window, fake_worker, mode, field
     window = open_window(*fake_worker(mode))
     words = window.wait("the sentence", lambda m: "\u2026" in m["state"][field])["state"][field]
     assert 8000 < len(words) < 9000 and "\x1b" not in words and "\\u001b[2J" in words
+    window.settle()
+    # However long the message, the rail's controls can be reached.
+    assert window.control("shape.preset")["visible"] and window.control("run.now")["visible"]
     draw_everything(window)
 
 

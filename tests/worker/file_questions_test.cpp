@@ -138,11 +138,11 @@ TEST(FileQuestions, AFileIsReadAgainOnceItHasChanged) {
     return report.routing ? report.routing->largest_step : -1;
   };
   EXPECT_EQ(largest(1), -1) << "no such file yet";
-  write("[[3, 1]]");
+  write("[[2, 1, 1]]");
   EXPECT_EQ(largest(2), 4);
   EXPECT_EQ(largest(3), 4);
   EXPECT_EQ(readings, 2);
-  write("[[3, 1], [10, 5]]");
+  write("[[2, 1, 1], [10, 5, 0]]");
   EXPECT_EQ(largest(4), 15);
   std::remove(path.c_str());
   EXPECT_EQ(largest(5), -1);

@@ -281,7 +281,7 @@ TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
 TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   const std::string path =
       ::testing::TempDir() + "expertscope_routing_" + std::to_string(::getpid());
-  std::ofstream(path + ".json") << "[[3, 1], [0, 5]]";
+  std::ofstream(path + "_splits.json") << "[[3, 1], [0, 5]]";
   for (const char* const name : {"_vllm.npy", ".npy"}) {
     std::ofstream(path + name, std::ios::binary)
         << engine::npy_integers("<i2", "3, 1, 2", {0, 1, 2, 0, 1, 2});
@@ -289,7 +289,7 @@ TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   LinkHarness link(kCpuWorker);
   engine::RoutingSpec routing;
   routing.distribution = engine::RoutingDistribution::File;
-  routing.path = path + ".json";
+  routing.path = path + "_splits.json";
   routing.first_step = 1;
   link->inspect_file({.path = routing.path, .routing = routing});
   ASSERT_TRUE(link.wait([&] { return link.find_any<FileReport>() != nullptr; }));
@@ -315,7 +315,7 @@ TEST(RealWorker, ARecordedRoutingIsDescribedAsAskedAndByItself) {
   ASSERT_TRUE(third.wait([&] { return third.find_any<FileReport>() != nullptr; }));
   const FileReport ambiguous = *third.find_any<FileReport>();
   EXPECT_FALSE(ambiguous.routing.has_value());
-  EXPECT_THAT(ambiguous.error, HasSubstr("set routing.numbers"));
+  EXPECT_THAT(ambiguous.error, HasSubstr("routing.numbers"));
   ASSERT_EQ(ambiguous.readings.size(), 3U);
   EXPECT_EQ(ambiguous.readings[0].numbers, engine::RoutingNumbers::Counts);
   EXPECT_EQ(ambiguous.readings[1].words, "3 tokens, 1 layer, 2 experts of each token");

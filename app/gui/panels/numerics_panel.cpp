@@ -11,6 +11,7 @@
 #include "app/controllers/background.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_model.h"
+#include "app/gui/panels/scale_maps.h"
 
 namespace app {
 namespace {
@@ -170,7 +171,7 @@ void NumericsPanel::draw_operand_selector(const PanelContext& context, float wid
 
 EmptyState NumericsPanel::no_scales(const char* what) const {
   if (model_.quantized()) {
-    return {"No scales in this run", fmt::format("The operand is empty, so there is no {}.", what)};
+    return {"No scale to show", no_scales_text(model_.statistics(), what)};
   }
   return {"BF16 has no scales",
           fmt::format("The recipe leaves the operands as they are, so there is no {}. Choose an "

@@ -30,6 +30,7 @@ const std::vector<plot::Column> kRecipeColumns = {
      "the nearest one"},
     {"underflow", 66, true, "Elements that were not zero and became zero"},
     {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
+    {"lost", 56, true, "Finite elements whose code decodes to infinity or NaN"},
     {"bits/elem.", 62, true, "Codes and scales together, per element"},
     {"median", 76, true, "Median time of the timed launches"},
     {"of copy", 56, true,
@@ -122,10 +123,13 @@ void RecipesModel::derive_rows(const Theme& theme) {
         plot::snr_cell(statistics.snr_db, statistics.left_out(), theme.colors.warn));
     row.cells.push_back(
         {plot::decibel_text(statistics.median_block_snr_db), statistics.median_block_snr_db});
-    row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
-                         static_cast<double>(report->max_ulp)});
+    const bool compared = statistics.left_out() < statistics.elements;
+    row.cells.push_back(
+        {compared ? plot::count_text(static_cast<std::uint64_t>(report->max_ulp)) : "n/a",
+         compared ? static_cast<double>(report->max_ulp) : profiling::kNaN});
     row.cells.push_back(share(statistics.underflowed));
     row.cells.push_back(share(statistics.saturated));
+    row.cells.push_back(share(statistics.lost));
     row.cells.push_back(
         {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element});
     row.cells.push_back({plot::duration_text(median), median});

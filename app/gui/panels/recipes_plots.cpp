@@ -6,6 +6,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_view.h"
+#include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/histogram_plot.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -208,7 +209,8 @@ void RecipesView::draw_map(const PanelContext& context, const Area& area, std::s
   const std::string id = fmt::format("recipes.map.{}", index);
   const plot::Range colors = model_.map_colors();
   if (overlay.map.rows == 0) {
-    draw_empty(context, plot_area.size, "No scales", "The operand is empty.");
+    draw_empty(context, plot_area.size, "No scale to show",
+               no_scales_text(overlay.report->statistics, "map"));
   } else {
     const plot::HeatmapHover hover = plot::draw_heatmap(
         context,

@@ -1,5 +1,7 @@
 #include "app/gui/panels/scale_maps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace app {
@@ -60,6 +62,14 @@ std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
   for (std::size_t before = 0; before < owner; ++before) start += rows_of(before);
   const std::int64_t block = static_cast<std::int64_t>(source_row) - map.expert_first_row[owner];
   return start + block * std::max<std::int64_t>(map.block_rows, 1);
+}
+
+std::string no_scales_text(const engine::OperandStatistics& operand, std::string_view what) {
+  const engine::MagnitudeHistogram& scales = operand.scale;
+  const std::uint64_t others = scales.zeros + scales.infinities + scales.nans;
+  if (others == 0) return fmt::format("The operand is empty, so there is no {}.", what);
+  return fmt::format("It has {} scale{}, none of them finite and above 0, so there is no {}.",
+                     others, others == 1 ? "" : "s", what);
 }
 
 }  // namespace app

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/gui/plot/grid_fold.h"
@@ -24,5 +26,8 @@ int expert_at(const engine::ScaleMap& map, double source_row);
 /// `rows_of` gives an expert's rows of the operand.
 std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
                          const std::function<std::int64_t(std::size_t)>& rows_of);
+
+/// Why a quantized operand has no scale to show; `what` is not drawn.
+std::string no_scales_text(const engine::OperandStatistics& operand, std::string_view what);
 
 }  // namespace app

@@ -19,6 +19,9 @@
 namespace app {
 namespace {
 
+/// The most of the rail's height that an error takes; a longer one is scrolled.
+constexpr float kErrorShare = 0.25F;
+
 /// A choice as the gate table allows it, with its sentence.
 controls::Options gate(const engine::Verdict& verdict) {
   return {.enabled = verdict.support != engine::Support::Refused,
@@ -95,6 +98,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   problem_ = status.ok() ? engine::Error() : status.error();
 
   const Theme& theme = context.theme;
+  error_height_ = kErrorShare * ImGui::GetWindowHeight();
   {
     const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
                           {theme.px(kPanelPadding), theme.px(kGap)});
@@ -140,9 +144,8 @@ void ControlRail::draw_footer(bool live, const std::string& last_error) {
   draw_deviations();
   if (context_->view.recorded_request) return draw_take_over();
   if (!last_error.empty() || !problem_.message.empty()) {
-    const TextColorScope color(theme.colors.bad);
     const std::string& text = problem_.message.empty() ? last_error : problem_.message;
-    show_wrapped(text);
+    show_error(text);
     controls::record(*context_, "run.error", "What blocks the run", "text", text,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
@@ -172,6 +175,21 @@ void ControlRail::draw_footer(bool live, const std::string& last_error) {
   if (controls::checkbox(*context_, "run.live", "Live", live,
                          {.tooltip = "Every change of a control runs at once; the newest wins."})) {
     context_->commands.push_back(Action::ToggleLive);
+  }
+}
+
+void ControlRail::show_error(const std::string& text) {
+  const TextColorScope color(context_->theme.colors.bad);
+  if (shown_size(text, ImGui::GetContentRegionAvail().x).y <= error_height_) {
+    return show_wrapped(text);
+  }
+  {
+    const ChildScope part("##run_error", {0, error_height_}, context_->theme.colors.panel, {0, 0});
+    show_wrapped(text);
+  }
+  if (ImGui::IsMouseHoveringRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax()) &&
+      ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) {
+    controls::tooltip(*context_, text);
   }
 }
 

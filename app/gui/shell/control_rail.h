@@ -77,6 +77,8 @@ class ControlRail {
   void draw_cublaslt(engine::RunRequest& request);
   void draw_algorithm_gains();
   void draw_footer(bool live, const std::string& last_error);
+  /// Leaves room for the controls: what is longer is scrolled, and whole in a tooltip.
+  void show_error(const std::string& text);
   /// In place of Run and Live while the request is a recorded one.
   void draw_take_over();
   /// Beside a recording whose request is not known.
@@ -124,6 +126,7 @@ class ControlRail {
     std::chrono::steady_clock::time_point answered_at = {};
   } routing_;
   float footer_height_ = 0;
+  float error_height_ = 0;  // the most that an error takes
 
   // Of the frame being drawn only.
   const PanelContext* context_ = nullptr;

@@ -25,6 +25,7 @@ struct PurposeText {
   const char* title;
   const char* accept;
   std::vector<std::string> suffixes;
+  bool writes = false;
 };
 
 PurposeText purpose_text(FilePurpose purpose) {
@@ -36,19 +37,19 @@ PurposeText purpose_text(FilePurpose purpose) {
     case FilePurpose::OpenSecond:
       return {"Open a recording to compare with", "Open", {".session"}};
     case FilePurpose::SaveSession:
-      return {"Save the session as", "Save", {".session"}};
+      return {"Save the session as", "Save", {".session"}, true};
     case FilePurpose::RecordElsewhere:
-      return {"Continue recording in another file", "Record", {".session"}};
+      return {"Continue recording in another file", "Record", {".session"}, true};
     case FilePurpose::OpenGraph:
       return {"Open a captured graph", "Open", {".dot", ".gv", ".session"}};
     case FilePurpose::ExportReport:
-      return {"Save the report as .md or .json", "Save", {".md", ".json"}};
+      return {"Save the report as .md or .json", "Save", {".md", ".json"}, true};
     case FilePurpose::ExportTrace:
-      return {"Export records as a Chrome trace", "Export", {".json"}};
+      return {"Export records as a Chrome trace", "Export", {".json"}, true};
     case FilePurpose::ExportRecords:
-      return {"Export records as CSV", "Export", {".csv"}};
+      return {"Export records as CSV", "Export", {".csv"}, true};
     case FilePurpose::ExportPage:
-      return {kExportPageTitle, "Export", {".html"}};
+      return {kExportPageTitle, "Export", {".html"}, true};
     case FilePurpose::Activations:
       return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Weights:
@@ -214,7 +215,8 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   if (!accept_ || !named) return std::nullopt;
   accept_ = false;
   open_ = false;
-  return Choice{purpose_, chosen_path(), with_paths_};
+  return Choice{
+      .purpose = purpose_, .path = chosen_path(), .writes = text.writes, .with_paths = with_paths_};
 }
 
 }  // namespace app

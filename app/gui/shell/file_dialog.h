@@ -30,6 +30,7 @@ class FileDialog {
   struct Choice {
     FilePurpose purpose;
     std::string path;
+    bool writes = false;      // the file; else it is read
     bool with_paths = false;  // of a page: also folders, this machine's name and its user's
   };
 

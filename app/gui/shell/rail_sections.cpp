@@ -9,6 +9,7 @@
 
 #include "app/controllers/operand_file.h"
 #include "app/controllers/request_controls.h"
+#include "app/controllers/routing_file.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
@@ -210,7 +211,7 @@ void ControlRail::draw_routing_file(engine::RunRequest& request) {
           "Splits, or a recording: rows per expert by step, or the experts of every token, as "
           ".json, .npy or .safetensors, as the worker's machine names it",
           FilePurpose::Routing)) {
-    routing.path = routing_.text;
+    name_routing_file(routing, routing_.text);
   }
   error_under("routing.path");
   if (routing.path.empty()) return;

@@ -10,6 +10,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 
 namespace app {
@@ -40,7 +41,8 @@ void RunPicker::draw(const PanelContext& context, float width) {
   int index = view.run == nullptr ? -1 : static_cast<int>(view.run_index);
   const controls::FilteredList list{names_.of(view), std::move(headings), filter_};
   const controls::Options options{
-      .tooltip = view.from_file ? "A run of " + view.session_path : "A run of this window",
+      .tooltip = view.from_file ? "A run of " + engine::shown_path(view.session_path)
+                                : "A run of this window",
       .width = width};
   bool open = false;
   const ImVec2 at = ImGui::GetCursorScreenPos();

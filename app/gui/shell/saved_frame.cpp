@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/model/path_text.h"
+
 namespace app {
 namespace {
 
@@ -96,7 +98,7 @@ std::string write_control_map(const std::string& path, const ControlMap& map,
   if (file) std::filesystem::rename(beside, path, error);
   if (file && !error) return "";
   std::filesystem::remove(beside, error);
-  return "the control map could not be written to " + path;
+  return "the control map could not be written to " + engine::shown_path(path);
 }
 
 std::string write_screenshot(const std::string& path, int width, int height) {
@@ -113,7 +115,7 @@ std::string write_screenshot(const std::string& path, int width, int height) {
   image.flags = PNG_IMAGE_FLAG_FAST;
   // A negative stride: OpenGL's first row is the lowest.
   if (png_image_write_to_file(&image, path.c_str(), 0, pixels.data(), -width * 3, nullptr) == 0) {
-    return path + ": " + image.message;
+    return engine::shown_path(path) + ": " + image.message;
   }
   return {};
 }

@@ -58,6 +58,13 @@ engine::Result<Settings> from_json(const json& document) {
   return settings;
 }
 
+/// The file that a link leads to, which is what a user who has linked it wants to be written.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
 }  // namespace
 
 std::string settings_path() {
@@ -124,7 +131,8 @@ std::string save_settings(const std::string& path, const Settings& settings) {
   std::error_code ignored;  // create() says why it cannot write there
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const auto written = [&]() -> engine::Status {
-    ENGINE_ASSIGN(profiling::ReplacedFile file, profiling::ReplacedFile::create(path));
+    ENGINE_ASSIGN(profiling::ReplacedFile file,
+                  profiling::ReplacedFile::create(behind_links(path)));
     file.write(document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
     return file.commit();
   }();

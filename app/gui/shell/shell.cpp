@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/controllers/routing_file.h"
 #include "app/protocol/liveness.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/terminal_text.h"
@@ -359,9 +360,13 @@ void Shell::ask_path(FilePurpose purpose) {
 }
 
 void Shell::use_path(const FileDialog::Choice& choice) {
-  const auto& [purpose, path, with_paths] = choice;
+  const auto& [purpose, path, writes, with_paths] = choice;
   FilesController& files = workbench_.files;
-  files.remember_folder(path);
+  if (writes) {
+    files.remember_folder(path);
+  } else {
+    files.remember_folder_of(path);
+  }
   switch (purpose) {
     case FilePurpose::OpenSecond:
       return files.open_second(path);
@@ -392,7 +397,7 @@ void Shell::use_path(const FileDialog::Choice& choice) {
       return workbench_.use_tensor({path, RequestOperand::DY});
     case FilePurpose::Routing: {
       engine::RunRequest request = workbench_.runs.state.requested;
-      request.routing.path = path;
+      name_routing_file(request.routing, path);
       return workbench_.edit(request, 0);
     }
   }

@@ -12,6 +12,7 @@
 #include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/path_text.h"
 #include "profiling/power/step_times.h"
 
 namespace app {
@@ -234,9 +235,9 @@ void Shell::draw_overlays(const PanelContext& context) {
 void Shell::save_picture(const std::string& stem, int width, int height) {
   screenshot_path_ = workbench_.files.dated_path(stem, ".png");
   const std::string problem = write_screenshot(screenshot_path_, width, height);
-  workbench_.notices.add(
-      problem.empty() ? Severity::Good : Severity::Bad,
-      problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
+  workbench_.notices.add(problem.empty() ? Severity::Good : Severity::Bad,
+                         problem.empty() ? "Picture saved: " + engine::shown_path(screenshot_path_)
+                                         : "No picture: " + problem);
 }
 
 std::optional<PictureOrder> Shell::take_due_picture() {

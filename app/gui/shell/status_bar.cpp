@@ -17,6 +17,7 @@
 #include "app/sweep/plan.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/moment.h"
+#include "engine/model/path_text.h"
 #include "engine/model/run_request.h"
 
 namespace app {
@@ -275,7 +276,8 @@ void draw_status_bar(const PanelContext& context, const std::string& last_error,
                    std::string(link_state_name(view.link.state)), ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());
   if (ImGui::IsItemHovered() && recording) {
-    controls::tooltip(context, view.session_path + "\nOn this machine: " + state_words(view.link));
+    controls::tooltip(context, engine::shown_path(view.session_path) +
+                                   "\nOn this machine: " + state_words(view.link));
   } else if (ImGui::IsItemHovered() && view.hello) {
     controls::tooltip(context, fmt::format("{} on {}, process {}\n{}", view.hello->program_version,
                                            view.hello->host, view.link.pid, view.hello->tracing));

@@ -10,6 +10,7 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/path_text.h"
 
 namespace app {
 namespace {
@@ -158,9 +159,9 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
     ImGui::SetCursorPosY(row_y);
   };
   if (view.from_file) {
-    if (controls::button(
-            context, "top.live", brief ? "Live" : "Back to live",
-            {.tooltip = "Back to live: leave " + view.session_path, .width = back_width})) {
+    if (controls::button(context, "top.live", brief ? "Live" : "Back to live",
+                         {.tooltip = "Back to live: leave " + engine::shown_path(view.session_path),
+                          .width = back_width})) {
       context.commands.push_back(Action::BackToLive);
     }
     next();
@@ -190,8 +191,9 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
       state.recording ? fmt::format("Stop ({})", state.recorded_runs) : std::string("Record");
   if (controls::button(
           context, "top.record", record.c_str(),
-          {.tooltip = state.recording ? "Recording to " + state.recording_path
-                                      : "Write every run from now on to " + state.recording_path,
+          {.tooltip = state.recording ? "Recording to " + engine::shown_path(state.recording_path)
+                                      : "Write every run from now on to " +
+                                            engine::shown_path(state.recording_path),
            .width = record_width})) {
     context.commands.push_back(Action::ToggleRecording);
   }

@@ -10,6 +10,7 @@
 
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/path_text.h"
 
 namespace profiling {
 namespace {
@@ -90,7 +91,7 @@ std::string evidence_of(const LibraryFact& fact) {
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("library facts {}: {}", path, why)};
+                         fmt::format("library facts {}: {}", engine::shown_path(path), why)};
   };
   const engine::Result<std::string> text = engine::read_file(path, kMaxFactBytes);
   if (!text.ok()) return refuse(text.error().message);

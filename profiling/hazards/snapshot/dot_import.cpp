@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/model/path_text.h"
 #include "engine/model/text.h"
 
 namespace profiling {
@@ -320,7 +321,8 @@ class Assembler {
 
 engine::Result<Snapshot> import_dot(std::string_view text, std::string_view file_name) {
   const auto named = [&](const engine::Error& error) {
-    return engine::Error{error.code, fmt::format("{}: {}", file_name, error.message)};
+    return engine::Error{error.code,
+                         fmt::format("{}: {}", engine::shown_path(file_name), error.message)};
   };
   if (text.size() > kMaxFileBytes) {
     return named({engine::ErrorCode::InvalidArgument,

@@ -455,7 +455,7 @@ TEST_F(MicroBatchesTest, OfTokensPermuteInTheirGraphs) {
 }
 
 TEST_F(MicroBatchesTest, EachHasTheNextStepOfARecording) {
-  const TemporaryFile file("steps.json",
+  const TemporaryFile file("splits.json",
                            "[[100, 200, 300, 100], [0, 700, 0, 0], [1, 2, 3, 4], [350, 0, 0, 350], "
                            "[175, 175, 175, 175]]");
   RunRequest request = layer_request(Scaling::Block);

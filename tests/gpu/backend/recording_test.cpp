@@ -122,7 +122,7 @@ class CudaRecordingTest : public ::testing::Test {
       EXPECT_THAT(check.wrong_experts, IsEmpty()) << "replay " << check.replay;
     }
     for (const std::size_t at : {1U, 4U}) {
-      const TemporaryFile only("only.json", json_of({steps()[at], steps()[at]}));
+      const TemporaryFile only("only_splits.json", json_of({steps()[at], steps()[at]}));
       RunRequest alone = request;
       alone.routing.path = only.path();
       const auto single = run(alone);
@@ -142,7 +142,7 @@ class CudaRecordingTest : public ::testing::Test {
 };
 
 TEST_F(CudaRecordingTest, EagerStepsAndReplaysOfOneGraphVisitTheStepsInTurn) {
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     for (const LaunchKind launch : {LaunchKind::Eager, LaunchKind::GraphReplay}) {
       for (const bool int32 : {false, true}) {
@@ -160,7 +160,7 @@ TEST_F(CudaRecordingTest, EagerStepsAndReplaysOfOneGraphVisitTheStepsInTurn) {
 }
 
 TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   const RunRequest request = request_of(file, StepKind::Linear, LaunchKind::Eager);
   const auto device = run(request);
   ASSERT_TRUE(device.ok()) << device.error().message;
@@ -180,7 +180,7 @@ TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
 }
 
 TEST_F(CudaRecordingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   const auto request = [&](LaunchKind launch) {
     RunRequest made = request_of(file, StepKind::Linear, launch, GemmBackend::CublasLtPerExpert);
     // cuBLASLt has no FP8 block product of an expert's 511 rows.
@@ -202,7 +202,7 @@ TEST_F(CudaRecordingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
 }
 
 TEST_F(CudaRecordingTest, WhatIsRememberedGoesFromStepToStep) {
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     for (const StepPasses passes :
          {StepPasses::Forward, StepPasses::Backward, StepPasses::ForwardBackward}) {

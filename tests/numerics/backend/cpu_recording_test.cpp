@@ -79,7 +79,7 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
   for (const Scaling scaling :
        {Scaling::None, Scaling::PerTensorCurrent, Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
     SCOPED_TRACE(name_of(scaling));
-    const TemporaryFile file("steps.json", json_of(steps()));
+    const TemporaryFile file("splits.json", json_of(steps()));
     RunRequest request = recorded_request(file, scaling);
     request.linear.passes = StepPasses::ForwardBackward;
     request.layers = 2;
@@ -89,7 +89,7 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
       const Splits& splits = steps()[at];
       step.step.set_splits(splits, at);
       ASSERT_TRUE(step.step.run(WeightCast::Make).ok());
-      const TemporaryFile only("only.json", json_of({splits, splits}));
+      const TemporaryFile only("only_splits.json", json_of({splits, splits}));
       RunRequest alone = request;
       alone.routing.path = only.path();
       Outputs one(alone);
@@ -107,7 +107,7 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
 }
 
 TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   RunRequest request = recorded_request(file, Scaling::Block);
   request.measure.recorded_steps = 3;
   const auto result = run_cpu(request);
@@ -146,7 +146,7 @@ TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
 }
 
 TEST(CpuRecording, IterationsThatReachNotEveryStepAreSaidSo) {
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   RunRequest request = recorded_request(file, Scaling::Block);
   request.launch.iterations = 2;
   const auto result = run_cpu(request);
@@ -174,7 +174,7 @@ double snr_over_experts(const RunResult& result, Product product, double columns
 
 TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
-    const TemporaryFile file("steps.json", json_of(steps()));
+    const TemporaryFile file("splits.json", json_of(steps()));
     RunRequest request = recorded_request(file, Scaling::Block, kind);
     request.linear.passes = StepPasses::ForwardBackward;
     const auto recorded = run_cpu(request);
@@ -182,7 +182,7 @@ TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
     for (const std::size_t at : {0U, 2U, 4U}) {
       SCOPED_TRACE(testing::Message()
                    << "step " << at << (kind == StepKind::Linear ? "" : " layer"));
-      const TemporaryFile only("only.json", json_of({steps()[at], steps()[at]}));
+      const TemporaryFile only("only_splits.json", json_of({steps()[at], steps()[at]}));
       RunRequest alone = request;
       alone.routing.path = only.path();
       const auto single = run_cpu(alone);
@@ -202,7 +202,7 @@ TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
 TEST(CpuRecording, WhatIsRememberedGoesFromStepToStep) {
   // Delayed scaling, accumulated dW, weights kept over micro-batches and a pass that reads what
   // forward saved: none may read past the rows of another step.
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     for (const StepPasses passes :
          {StepPasses::Forward, StepPasses::Backward, StepPasses::ForwardBackward}) {
@@ -247,7 +247,7 @@ TEST(CpuRecording, CancellingWhileStepsAreMeasuredEndsTheRun) {
     RunProgress* progress = nullptr;
     int iterations = 0;
   };
-  const TemporaryFile file("steps.json", json_of(steps()));
+  const TemporaryFile file("splits.json", json_of(steps()));
   const auto backend = make_cpu_backend();
   RunProgress progress;
   CancelAfter observer;

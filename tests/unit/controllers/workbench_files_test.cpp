@@ -13,14 +13,18 @@
 #include <vector>
 
 #include "app/controllers/operand_file.h"
+#include "app/controllers/routing_file.h"
 #include "engine/input/value_json.h"
 #include "tests/unit/controllers/workbench_fixture.h"
 
 namespace app {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Lt;
 using ::testing::SizeIs;
 
 TEST_F(WorkbenchTest, ARequestThatIsOpenedBecomesTheRails) {
@@ -60,6 +64,39 @@ TEST_F(WorkbenchTest, SplitsThatAreOpenedBecomeTheRouting) {
   EXPECT_EQ(state().requested.routing.path, path);
   EXPECT_EQ(state().requested.shape.num_experts, 3);
   EXPECT_EQ(state().requested.shape.tokens, 12);
+}
+
+TEST_F(WorkbenchTest, WhatWasSaidOfOneRoutingFileSaysNothingOfTheNext) {
+  open("");
+  engine::RunRequest request = with_seed(7);
+  request.routing = {.distribution = engine::RoutingDistribution::File,
+                     .path = "first.npy",
+                     .numbers = engine::RoutingNumbers::Vllm,
+                     .layer = 3};
+  workbench_->edit(request, 0);
+  // Its lists may be splits or experts of tokens, so the rail asks.
+  const std::string path = write("kind.json", "[[1, 7], [2, 6]]");
+  workbench_->open_file(path);
+  ASSERT_TRUE(tick_until([&] { return state().requested.routing.path == path; }));
+  EXPECT_EQ(state().requested.routing.numbers, engine::RoutingNumbers::Detect);
+  EXPECT_EQ(state().requested.routing.layer, 0);
+  EXPECT_EQ(state().requested.shape, request.shape);
+  // The same where a path is typed or chosen in the rail.
+  name_routing_file(request.routing, "first.npy");
+  EXPECT_EQ(request.routing.numbers, engine::RoutingNumbers::Vllm);
+  name_routing_file(request.routing, "second.json");
+  EXPECT_EQ(request.routing.numbers, engine::RoutingNumbers::Detect);
+}
+
+TEST_F(WorkbenchTest, APathAtWhichThereIsNothingIsShortInMessagesAndNoPlaceForPictures) {
+  open("");
+  ASSERT_TRUE(std::filesystem::create_directory(folder_ + "/sub"));
+  const std::string name = folder_ + "/sub/" + std::string(3000, 'a');
+  for (const char* suffix : {"", ".session", ".npy"}) workbench_->open_file(name + suffix);
+  ASSERT_TRUE(wait_for_notice("Not opened: "));
+  for (const std::string& one : notices()) EXPECT_THAT(one, SizeIs(Lt(600)));
+  EXPECT_THAT(workbench_->notices.status_message(), SizeIs(Lt(600)));
+  EXPECT_EQ(workbench_->files.folder(), folder_);
 }
 
 TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {
@@ -129,6 +166,11 @@ TEST_F(TensorTest, ThatCannotFitSaysWhyThereIsNoRun) {
   EXPECT_EQ(state().requested.shape, before_.shape);
   open_tensor("x-64-128.npy");
   EXPECT_EQ(workbench_->view().blocked, "");
+}
+
+TEST_F(TensorTest, WithALongNameIsRefusedInFewWords) {
+  open_tensor("x-2-3-" + std::string(1500, '4') + ".npy");
+  EXPECT_THAT(workbench_->view().blocked, SizeIs(AllOf(Gt(0U), Lt(400U))));
 }
 
 TEST_F(TensorTest, IsReadByTheWorkerThatComesLater) {

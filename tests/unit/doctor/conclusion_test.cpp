@@ -73,6 +73,13 @@ TEST(Health, WrongUnderStressIsAFindingAndAFailedCureIsNot) {
   EXPECT_EQ(health_of(report), Health::Healthy);
 }
 
+TEST(Symptom, EveryWordHasItsPlural) {
+  Experiment launches;
+  launches.graph = false;
+  EXPECT_EQ(symptom_of(launches, outcome(Verdict::Right)), "all launches are right");
+  EXPECT_EQ(symptom_of({}, outcome(Verdict::Right)), "all replays are right");
+}
+
 TEST(ExperimentTitle, SaysWhatIsChanged) {
   profiling::Snapshot step = testing::shared_workspace_step(5);
   Experiment experiment;

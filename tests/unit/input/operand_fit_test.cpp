@@ -110,7 +110,9 @@ TEST(OperandFit, FilesThatContradictEachOtherAreNotAdvisedInTurn) {
   request.weights = FileInput{w.path(), {}};
   const Followed followed = follow(request);
   EXPECT_EQ(followed.refusals, 0);
-  EXPECT_THAT(followed.last, HasSubstr("pick another tensor, because with k to 96 the weights of"));
+  EXPECT_THAT(
+      followed.last,
+      HasSubstr("pick another tensor; to set k to 96 does not help, because the weights of"));
   // Nor a tensor and a routing.
   const TemporaryFile longer("fit_longer.npy", zeros({70, 48}));
   const TemporaryFile splits("fit_splits.json", "[16, 16, 16, 16]");
@@ -126,8 +128,9 @@ TEST(OperandFit, AShapeThatNoStepHasIsNotAdvised) {
   const TemporaryFile x("fit_x.npy", zeros({64, 7}));
   RunRequest request = request_of(StepKind::Linear, 0);
   request.activations = FileInput{x.path(), {}};
-  EXPECT_THAT(check_operand_files(request).error().message,
-              HasSubstr("pick another tensor, because with k to 7"));
+  EXPECT_THAT(
+      check_operand_files(request).error().message,
+      HasSubstr("pick another tensor; to set k to 7 does not help, because shape.k is 7; "));
 }
 
 }  // namespace

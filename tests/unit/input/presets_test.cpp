@@ -109,6 +109,38 @@ TEST(Presets, OfAWholeLayerKnowTheExpertsOfAToken) {
   EXPECT_EQ(top_k("DeepSeek-V3 layer, 32 experts"), 8);
 }
 
+TEST(Presets, ANameStandsOnlyBesideItsOwnSizesAndStep) {
+  const auto presets = load_presets(EXPERTSCOPE_SHAPES).value();
+  RunRequest named;
+  apply_preset(find_preset(presets, "Laptop tiny").value(), named);
+  const auto settled = [&](RunRequest request) {
+    EXPECT_TRUE(settle_preset_name(presets, request).ok());
+    return request.shape.preset;
+  };
+  EXPECT_EQ(settled(named), "Laptop tiny");
+  RunRequest spelled = named;
+  spelled.shape.preset = "laptop-tiny";
+  EXPECT_EQ(settled(spelled), "Laptop tiny");
+  for (std::int64_t ShapeSpec::* const size : {&ShapeSpec::tokens, &ShapeSpec::n, &ShapeSpec::k}) {
+    RunRequest other = named;
+    other.shape.*size *= 2;
+    EXPECT_EQ(settled(other), "");
+  }
+  RunRequest experts = named;
+  ++experts.shape.num_experts;
+  EXPECT_EQ(settled(experts), "");
+  RunRequest step = named;
+  step.step = StepKind::ExpertLayer;
+  EXPECT_EQ(settled(step), "");
+  EXPECT_EQ(settled(RunRequest()), "");
+  RunRequest unknown = named;
+  unknown.shape.preset = "foo";
+  const Status refused = settle_preset_name(presets, unknown);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("there is no preset 'foo'"));
+  EXPECT_EQ(refused.error().field, "shape.preset");
+}
+
 TEST_F(PresetFolder, IsSortedByFileNameAndSkipsOtherFiles) {
   const char* fields = R"("description":"","num_experts":2,"tokens":32,"n":16,"k":16})";
   write("b.json", std::string(R"({"name":"first",)") + fields);

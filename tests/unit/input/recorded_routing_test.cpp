@@ -156,7 +156,7 @@ TEST(RecordedRouting, ReadsMegatronsListsWhoseLengthsDiffer) {
 }
 
 TEST(RecordedRouting, ListsOfListsAreStepsByExperts) {
-  const TemporaryFile file("steps.json", "[[5, 0, 3], [1, 1, 6]]");
+  const TemporaryFile file("splits.json", "[[5, 0, 3], [1, 1, 6]]");
   EXPECT_THAT(splits_of(spec_of(file), 3), ElementsAre(Splits{5, 0, 3}, Splits{1, 1, 6}));
   EXPECT_EQ(source_of(spec_of(file)), "rows per expert, by step, integers [2, 3]");
 }
@@ -182,7 +182,7 @@ RunRequest request_of(const RoutingSpec& spec, int experts, std::int64_t tokens)
 }
 
 TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
-  const TemporaryFile file("steps.json", "[[5, 0, 3], [1, 2, 6]]");
+  const TemporaryFile file("splits.json", "[[5, 0, 3], [1, 2, 6]]");
   const auto resolve = [&](std::int64_t tokens) {
     return resolve_routing(request_of(spec_of(file), 3, tokens));
   };
@@ -200,13 +200,13 @@ TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
   aligned.routing.alignment = 2;
   EXPECT_THAT(resolve_routing(aligned).error().message,
               HasSubstr("the split of expert 0 is 5 in step 0, not a multiple of the alignment 2"));
-  const TemporaryFile one("one.json", "[[5, 0, 3]]");
+  const TemporaryFile one("one_split.json", "[[5, 0, 3]]");
   EXPECT_THAT(resolve_routing(request_of(spec_of(one), 3, 9)).error().message,
               HasSubstr("sum to 8 but the shape has 9 tokens"));
 }
 
 TEST(RecordedRouting, AStepTakesItsSizesFromTheFile) {
-  const TemporaryFile file("steps.json", "[[5, 0, 3], [1, 2, 6]]");
+  const TemporaryFile file("splits.json", "[[5, 0, 3], [1, 2, 6]]");
   RunRequest request;
   request.shape.preset = "named";
   request.launch.iterations = 1;
@@ -294,6 +294,7 @@ struct BadRecording {
 };
 
 void nothing(RoutingSpec&) {}
+void counts(RoutingSpec& spec) { spec.numbers = RoutingNumbers::Counts; }
 
 class RecordingRefusal : public testing::TestWithParam<BadRecording> {};
 
@@ -316,12 +317,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecording{"MoreColumns",
                      ".json",
                      "[[1, 2], [3, 4]]",
-                     nothing,
+                     counts,
                      {"2 splits", "3 experts", "set the experts to 2"}},
         BadRecording{"NegativeCount",
                      ".json",
                      "[[1, 2, 3], [4, -5, 6]]",
-                     nothing,
+                     counts,
                      {"expert 1 is -5 in step 1", "0 and 16777216"}},
         BadRecording{"TooManyRows",
                      ".json",
@@ -330,17 +331,17 @@ INSTANTIATE_TEST_SUITE_P(
                      {"step 0 has 16777217 rows", "16777216"}},
         BadRecording{"FirstStep",
                      ".json",
-                     "[[1, 2, 3]]",
+                     "[[1, 2, 2]]",
                      [](auto& s) { s.first_step = 1; },
                      {"routing.first_step is 1", "1 step", "0 to 0"}},
         BadRecording{"Steps",
                      ".json",
-                     "[[1, 2, 3]]",
+                     "[[1, 2, 2]]",
                      [](auto& s) { s.steps = 2; },
                      {"routing.steps is 2", "the file has 1"}},
         BadRecording{"TokensOfCounts",
                      ".json",
-                     "[[1, 2, 3]]",
+                     "[[1, 2, 2]]",
                      [](auto& s) { s.tokens_per_step = 4; },
                      {"tokens_per_step is 4", "set it to 0"}},
         BadRecording{"TooManySteps",

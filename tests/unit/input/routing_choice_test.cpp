@@ -50,9 +50,9 @@ TEST(RoutingChoice, AnUnrelatedListDoesNotMakeAGoodOneUnreadable) {
         std::string(R"({"logical_count": [[3, 1]], "output_ids": )") + other + "}";
     EXPECT_THAT(json_outcome(text).splits, ElementsAre(3, 1)) << other;
     EXPECT_THAT(json_outcome(text, "logical_count").splits, ElementsAre(3, 1)) << other;
-    const std::string unnamed = std::string(R"({"a": [[3, 1]], "b": )") + other + "}";
-    EXPECT_THAT(json_outcome(unnamed).splits, ElementsAre(3, 1)) << other;
-    EXPECT_THAT(json_outcome(unnamed, "a").splits, ElementsAre(3, 1)) << other;
+    const std::string unnamed = std::string(R"({"a": [[3, 1, 1]], "b": )") + other + "}";
+    EXPECT_THAT(json_outcome(unnamed).splits, ElementsAre(3, 1, 1)) << other;
+    EXPECT_THAT(json_outcome(unnamed, "a").splits, ElementsAre(3, 1, 1)) << other;
     EXPECT_THAT(json_outcome(unnamed, "b").refusal, HasSubstr("'b': ")) << other;
   }
 }
@@ -66,7 +66,8 @@ TEST(RoutingChoice, AListOfTokensWhoseStepsDifferIsOneOfSeveral) {
   EXPECT_THAT(json_outcome(two, "lengths").splits, ElementsAre(2, 1));
   EXPECT_THAT(json_outcome(two).refusal, AllOf(HasSubstr("lengths, replay"), HasSubstr("tensor")));
   const std::string usual = R"({"lengths": [2, 1], "routed_experts": )" + tokens + "}";
-  EXPECT_THAT(json_outcome(usual).splits, ElementsAre(1, 2, 1)) << "its name says that it is meant";
+  EXPECT_THAT(json_outcome(usual).refusal, HasSubstr("token 0 has 2 layers but token 1 has 1"))
+      << "its name says that it is meant";
 }
 
 TEST(RoutingChoice, AUsualNameThatCannotBeReadIsNotPassedOver) {
@@ -138,7 +139,7 @@ TEST(RoutingChoice, WhereSeveralReadingsFitNoneIsGuessed) {
   const std::string refusal = outcome_of(choice_of(file)).refusal;
   EXPECT_THAT(refusal, HasSubstr("int64 [4, 768, 2] can be read as vllm (4 tokens, 768 layers, 2 "
                                  "experts of each token) or as megatron (4 layers, 768 tokens, 2 "
-                                 "experts of each token): set routing.numbers"));
+                                 "experts of each token): choose the one that is meant"));
   RoutingSpec chosen = choice_of(file);
   chosen.numbers = RoutingNumbers::Megatron;
   EXPECT_EQ(inspect_routing(chosen).value().layers, 4);
@@ -157,9 +158,10 @@ TEST(RoutingChoice, TheNameOfAFileSpeaksForAnArrayThatHasNone) {
 TEST(RoutingChoice, NoRowAtAllIsRefusedAsSuch) {
   const TemporaryFile zeros("zeros.npy", npy_integers("<i4", "2, 3", {0, 0, 0, 0, 0, 0}));
   EXPECT_THAT(outcome_of(choice_of(zeros)).refusal,
-              HasSubstr("all rows per expert of layer 0 are 0"));
+              AllOf(HasSubstr("all rows per expert of layer 0 are 0"),
+                    testing::Not(HasSubstr("another layer"))));
   EXPECT_THAT(json_outcome("[0, 0]").refusal, HasSubstr("are 0, so that no expert has a row"));
-  const TemporaryFile first("first.json", "[[0, 0], [2, 1]]");
+  const TemporaryFile first("first_counts.json", "[[0, 0], [2, 1]]");
   RoutingSpec spec = choice_of(first);
   EXPECT_EQ(outcome_of(spec).refusal, "") << "one of two steps has rows";
   spec.steps = 1;
@@ -185,6 +187,45 @@ TEST(RoutingChoice, LayersOfDifferentLengthsAreRefusedAsSuch) {
                                                    {"step.1.layer.0", "I64", "1, 1", {0}, 8}}));
   EXPECT_THAT(outcome_of(choice_of(widths)).refusal,
               HasSubstr("tokens of layer 0 choose 2 experts each, but 1 in step 1"));
+}
+
+TEST(RoutingChoice, ANameSaysWhichDimensionIsUneven) {
+  const std::string lists = "[[[3, 1], [1, 2]], [[2, 5]]]";
+  const std::string counts = json_outcome("{\"logical_count\": " + lists + "}").refusal;
+  EXPECT_THAT(counts, HasSubstr("step 0 has 2 layers but step 1 has 1"));
+  EXPECT_THAT(counts, testing::Not(HasSubstr("tokens in layer")));
+  EXPECT_THAT(json_outcome("{\"routed_experts\": " + lists + "}").refusal,
+              HasSubstr("token 0 has 2 layers but token 1 has 1"));
+  const TemporaryFile named("counts.json", lists);
+  EXPECT_THAT(outcome_of(choice_of(named)).refusal, HasSubstr("step 0 has 2 layers"));
+  RoutingSpec chosen = choice_of(named);
+  chosen.numbers = RoutingNumbers::Megatron;
+  EXPECT_THAT(outcome_of(chosen).refusal, HasSubstr("step 0 has 2 tokens in layer 0 but 1"));
+}
+
+TEST(RoutingChoice, ListsAreAskedAboutAsArraysAre) {
+  const auto asked = [](const std::string& text, const std::string& name) {
+    const TemporaryFile file(name, text);
+    const auto found = routing_readings(choice_of(file));
+    return found.ok() ? found.value().size() : 0;
+  };
+  EXPECT_EQ(asked("[[1, 7], [2, 6]]", "kind.json"), 2U);
+  EXPECT_EQ(asked("[[1, 7], [2, 6]]", "splits.json"), 1U) << "its name says it";
+  EXPECT_EQ(asked("[[64, 64], [2, 6]]", "kind.json"), 2U);
+  EXPECT_EQ(asked("[[2048, 0], [2, 6]]", "kind.json"), 1U) << "no such expert";
+  EXPECT_EQ(asked("[128, 0, 256]", "kind.json"), 1U) << "a list of splits";
+  EXPECT_THAT(json_outcome("[[1, 7], [2, 6]]").refusal,
+              HasSubstr("can be read as counts (2 steps, 2 experts"));
+}
+
+TEST(RoutingChoice, OneRemedySufficesForEveryExpert) {
+  const TemporaryFile file("ids.npy", npy_integers("<i4", "3, 2", {0, 4, 7, 1, 2, 3}));
+  RoutingSpec spec = choice_of(file);
+  spec.numbers = RoutingNumbers::Vllm;
+  const auto refused = read_recording(spec, 4);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr("token 0"), HasSubstr("chose expert 4"), HasSubstr("at least 8")));
 }
 
 TEST(RoutingChoice, FortransOrderIsRefusedForThatReason) {

@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSplits{"BeyondInt64", ".json", "[18446744073709551615, 1]", 1, {"entry 0"}},
                     BadSplits{"Fraction", ".json", "[50.5, 49.5]", 1, {"entry 0", "integer"}},
                     BadSplits{"NotAList", ".json", "{\"a\": 1}", 1, {"JSON list"}},
-                    BadSplits{"Nested", ".json", "[[50], [50]]", 1, {"1 splits", "2 experts"}},
+                    BadSplits{"Nested", ".json", "[[50], [5000]]", 1, {"1 splits", "2 experts"}},
                     BadSplits{
                         "DeepNesting", ".json", std::string(200000, '['), 1, {"deeper than 64"}},
                     BadSplits{"Misaligned", ".json", "[50, 50]", 16, {"expert 0 is 50", "16"}},

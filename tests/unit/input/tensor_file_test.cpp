@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/input/element_rounding.h"
+#include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
 #include "tests/unit/input/temporary_file.h"
 
@@ -17,6 +18,8 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Lt;
+using testing::SizeIs;
 
 template <class T>
 std::string raw(std::initializer_list<T> values) {
@@ -317,6 +320,22 @@ TEST(TensorFiles, NameFilesThatCannotBeOpened) {
   ASSERT_FALSE(extension.ok());
   EXPECT_THAT(extension.error().message, HasSubstr(".npy and .safetensors"));
   EXPECT_FALSE(inspect_file(testing::TempDir() + "/.npy").ok());
+}
+
+TEST(TensorFiles, AMessageAboutALongNameIsShort) {
+  const std::string name(1500, 'a');
+  for (const std::string& path : {name, "/nowhere/" + name + ".npy"}) {
+    const auto refused = inspect_file(path);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, SizeIs(Lt(400)));
+  }
+  RoutingSpec routing{.distribution = RoutingDistribution::File, .path = name};
+  for (const char* suffix : {"", ".json", ".npy"}) {
+    routing.path = name + suffix;
+    const auto refused = inspect_routing(routing);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, SizeIs(Lt(400)));
+  }
 }
 
 }  // namespace

@@ -202,6 +202,33 @@ TEST(RecordingPage, AnSnrSaysWhatItLeavesOut) {
   EXPECT_THAT(page, HasSubstr("SNR in the layer"));
 }
 
+TEST(RecordingPage, AnIncompleteRecordingSaysSoFirst) {
+  const profiling::RecordedRun run = profiling::sample_run(3);
+  PageContent content{.runs = {{&run, "run"}}};
+  EXPECT_THAT(recording_page(content, "a recording", false), Not(HasSubstr("incomplete")));
+  content.doubt = "Its log /home/jo/x.session-wal is missing";
+  const std::string page = recording_page(content, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("may be incomplete"));
+  EXPECT_LT(page.find("may be incomplete"), page.find("<table>"));
+  EXPECT_THAT(page, Not(HasSubstr("/home/jo")));
+  EXPECT_THAT(recording_page(content, "a recording", true), HasSubstr(content.doubt));
+}
+
+TEST(RecordingPage, AStepThatOnlyGoesBackHasTheAccuracyOfItsProducts) {
+  profiling::RecordedRun run = profiling::sample_run(3);
+  run.result.backward = true;
+  run.result.effective.linear.passes = engine::StepPasses::Backward;
+  run.result.experts.assign(1, {.rows = 8});
+  run.result.experts[0].dgrad = {.snr_db = 31.5, .max_abs_error = 0.25, .lost = 2};
+  run.result.experts[0].wgrad = {.snr_db = 27.25, .max_abs_error = 0.5};
+  const std::string page = recording_page({.runs = {{&run, "run"}}}, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("<td>dX 31.50 dB (2 left out)</td>")) << "worst expert";
+  EXPECT_THAT(page, HasSubstr("<th>SNR of dW</th>"));
+  EXPECT_THAT(page, HasSubstr("<td>27.25 dB</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<th>SNR of Y</th><th>largest")));
+  EXPECT_THAT(page, Not(HasSubstr("<td>nan</td>")));
+}
+
 TEST(RecordingPage, AnEmptyOneSaysSo) {
   EXPECT_THAT(recording_page({}, "empty", false), HasSubstr("0 runs, 0 comparisons"));
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/protocol/child_process.h"
+#include "app/protocol/worker_link.h"
 #include "tests/support/fake_ssh.h"
 
 namespace app {
@@ -68,6 +69,14 @@ TEST(WorkerCommand, EveryWordPassesThroughAShellUnchanged) {
   for (const std::string& word : kNasty) {
     EXPECT_EQ(output_of({"/bin/sh", "-c", "printf '%s;' " + shell_quoted(word)}), word + ";");
   }
+}
+
+TEST(WorkerCommand, AWordForPeopleIsQuotedWhereAShellNeedsIt) {
+  EXPECT_EQ(shell_word("/opt/lib/libcublasLt.so.13"), "/opt/lib/libcublasLt.so.13");
+  EXPECT_EQ(shell_word("/opt/my libs/a.so"), "'/opt/my libs/a.so'");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_THAT(library_refusal("request.json", "/tmp/a b;c.so"),
+              ::testing::EndsWith("--allow-library '/tmp/a b;c.so'"));
 }
 
 TEST(WorkerCommand, ARemoteWorkerGetsItsWordsAndItsEnvironment) {

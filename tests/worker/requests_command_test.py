@@ -1,0 +1,67 @@
+"""What a command says of the requests that it was given: names, lines of a log, values that are lost.
+
+Usage: requests_command_test.py EXPERTSCOPE   (the worker is next to it)
+"""
+
+import json
+import unittest
+
+import numpy as np
+
+from command_line import CPU, CommandLine, call
+
+
+class Requests(CommandLine):
+    def test_a_presets_name_stands_only_beside_its_own_sizes(self):
+        run = ["run", *CPU, "--iterations", 1]
+        tiny = next(p for p in json.loads(self.ok("list", "presets", "--json"))["presets"]
+                    if p["name"] == "Laptop tiny")
+        text = self.ok(*run, "--preset", "Laptop tiny")
+        self.assertIn(f"shape       Laptop tiny: {tiny['num_experts']} experts, {tiny['tokens']} tokens", text)
+        self.assertNotIn("Laptop tiny", self.ok(*run, "--preset", "Laptop tiny", "--tokens", 64))
+        self.assertIn("take it with --preset", self.refused(1, *run, "--shape.preset", "Laptop tiny"))
+        self.assertIn("there is no preset 'foo'", self.refused(1, *run, "--shape.preset", "foo"))
+        shape = {"preset": "Laptop tiny", "num_experts": 2, "tokens": 32, "n": 32, "k": 128}
+        with open(self.path("log.jsonl"), "w") as file:
+            file.write(json.dumps({"shape": shape, "launch": {"iterations": 1}}) + "\n")
+        out = json.loads(self.ok("run", *CPU, "--requests", self.path("log.jsonl"), "--json"))
+        for part in (out["request"], out["result"]["effective"]):
+            self.assertEqual(part["shape"].get("preset", ""), "")
+        shape["preset"] = "foo"
+        with open(self.path("log.jsonl"), "a") as file:
+            file.write(json.dumps({"shape": shape}) + "\n")
+        self.assertIn("log.jsonl line 2: shape.preset: there is no preset 'foo'",
+                      self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl")))
+
+    def test_a_line_of_a_log_whose_file_does_not_fit_is_named(self):
+        np.save(self.path("x.npy"), np.zeros((8, 64), dtype=np.float32))
+        shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 64}
+        with open(self.path("log.jsonl"), "w") as file:
+            for x in ({}, {"activations": {"file": {"path": self.path("x.npy")}}}):
+                file.write(json.dumps({"shape": shape, "launch": {"iterations": 1}, **x}) + "\n")
+        done = call("run", *CPU, "--requests", self.path("log.jsonl"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("log.jsonl line 2: ", done.stderr)
+        self.assertIn("[8, 64]", done.stderr)
+
+    def test_where_all_is_lost_no_table_says_that_nothing_is(self):
+        x = np.random.default_rng(5).standard_normal((8, 128)).astype(np.float32)
+        x[3, 7] = np.inf
+        np.save(self.path("x.npy"), x)
+        request = [*CPU, "--num_experts", 1, "--tokens", 8, "--n", 32, "--k", 128, "--activations.file.path",
+                   self.path("x.npy"), "--recipe", "nvfp4"]
+        text = self.ok("compare", *request, "--recipes", "nvfp4", "--timed_launches", 0, "--output",
+                       self.path("compared.session"))
+        self.assertRegex(text, r"left out +lost ")
+        row = next(line for line in text.splitlines() if "rowwise" in line)
+        self.assertRegex(row, r" 1024 +1023 ")
+        self.ok("export", self.path("compared.session"), "--html", self.path("page.html"))
+        with open(self.path("page.html")) as file:
+            self.assertIn("<th>lost</th>", file.read())
+        layer = self.ok("run", *request, "--step", "expert-layer", "--iterations", 1)
+        self.assertIn("left unquantized", layer)
+        self.assertNotIn("nan dB", layer)
+
+
+if __name__ == "__main__":
+    unittest.main()
