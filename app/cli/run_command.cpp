@@ -215,8 +215,10 @@ int run(const RunOptions& options) {
   const engine::Result<std::vector<PlannedRequest>> requests = requests_of(options);
   if (!requests.ok()) return report(requests.error());
   if (options.explain) {
-    for (const engine::RunRequest& request : requests.value()) {
-      if (const int code = explain_step(request, options.json); code != kExitOk) return code;
+    for (const PlannedRequest& planned : requests.value()) {
+      if (const int code = explain_step(planned.request, options.json); code != kExitOk) {
+        return code;
+      }
     }
     return kExitOk;
   }

@@ -652,6 +652,8 @@ class Book {
       complain("ended early: " + error);
     }
     recorder_.reset();
+    // A recording to which no run came is not left behind.
+    if (kept_.empty() && !std::filesystem::exists(path_)) return 0;
     const auto session = profiling::open_session(path_);
     if (!session.ok()) {
       complain(

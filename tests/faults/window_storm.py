@@ -338,6 +338,9 @@ class LivingWindow:
             if self.press_until("top.record", "end of the recording",
                                 lambda s: not s["recording"], 30) is None:
                 return self.complain(f"the recording does not end: {self.notices()}")
+        # A recording to which no run came is not left behind.
+        if not self.finished and not path.exists():
+            return
         kept = [tuple(row) for row in query(path, "SELECT device_name, order_id FROM runs")]
         for pid, number in self.finished:
             count = kept.count((f"faulty {pid}", number))
