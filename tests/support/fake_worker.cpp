@@ -86,6 +86,10 @@ void pulse_forever(bool moving) {
     frame.mutable_pulse()->set_request_id(running_id);
     if (moving && running_id != 0) fraction += 1e-4;
     frame.mutable_pulse()->set_fraction(fraction);
+    if (running_id != 0) {
+      frame.mutable_pulse()->set_iteration(0);
+      frame.mutable_pulse()->set_iterations(2);
+    }
     if (replaying) {
       frame.mutable_pulse()->set_replay(2);
       frame.mutable_pulse()->set_board(std::string("\x02\x02\x01\x00", 4));
