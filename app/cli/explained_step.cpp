@@ -18,6 +18,7 @@ namespace app::cli {
 namespace {
 
 std::string bytes_text(double bytes) {
+  if (bytes == 0.0) return "";
   if (bytes < 1024.0) return fmt::format("{:.0f} B", bytes);
   if (bytes < 1024.0 * 1024.0) return fmt::format("{:.1f} KiB", bytes / 1024.0);
   if (bytes < 1024.0 * 1024.0 * 1024.0) return fmt::format("{:.1f} MiB", bytes / 1048576.0);
@@ -77,7 +78,7 @@ void print_table(const engine::ForcedSettings& forced,
     sum.written_bytes += one.work.written_bytes;
     sum.flop += one.work.flop;
   }
-  print("\none step reads at least {}, writes {} and multiplies and quantizes {}\n",
+  print("\none step reads at least {}, writes at least {} and computes {}\n",
         bytes_text(sum.read_bytes), bytes_text(sum.written_bytes), flop_text(sum.flop));
 }
 

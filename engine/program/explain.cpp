@@ -55,7 +55,7 @@ std::string sentence_of(const StepProgram& program, const Operation& operation) 
     case OperationKind::Permute:
       return "permute Xt to the rows of X";
     case OperationKind::Round:
-      return fmt::format("round {} to {}",
+      return fmt::format("round {} to {} if it is not",
                          tensor_symbol(request.step, operation.writes.front().tensor),
                          name_of(request.recipe.high_precision));
     case OperationKind::Quantize:

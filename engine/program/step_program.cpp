@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <variant>
 
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
@@ -13,6 +14,16 @@ namespace engine {
 namespace {
 
 using Operations = std::vector<Operation>;
+
+/// Whether a loaded operand may have wider elements than high precision: the element type of a file
+/// is in the file alone.
+bool may_be_wider(const RunRequest& projection, OperandRole role) {
+  const InputSpec& input = role == OperandRole::Activations ? projection.activations
+                           : role == OperandRole::Weights   ? projection.weights
+                                                            : projection.linear.gradients;
+  const auto* synthetic = std::get_if<SyntheticInput>(&input);
+  return synthetic == nullptr || synthetic->element != projection.recipe.high_precision;
+}
 
 /// One grouped product and its gradients.
 struct PlannedProjection {
@@ -168,7 +179,7 @@ class ProgramBuilder {
     if (role == OperandRole::Weights && micro_batch_ > 0) return;
     if (!of.quantizes()) {
       // A device's operands were rounded when they were loaded.
-      if (device_ || again || is_made(tensor)) return;
+      if (device_ || again || is_made(tensor) || !may_be_wider(of.request, role)) return;
       const Value value = elements(tensor, layer);
       add({.kind = OperationKind::Round,
            .projection = of.which,
