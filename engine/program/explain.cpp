@@ -93,7 +93,7 @@ std::string value_name(const StepProgram& program, const Value& value) {
   return several ? fmt::format("{} of layer {}", name, value.layer) : name;
 }
 
-std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCase& of) {
+std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCase& routing) {
   std::vector<ExplainedOperation> explained;
   const auto add = [&](const std::string& part, const std::string& graph,
                        const Operation& operation) {
@@ -102,7 +102,7 @@ std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCa
                          .stage = operation.traits().stage,
                          .layer = operation.layer,
                          .sentence = sentence_of(program, operation),
-                         .work = work_of(program, operation, of)});
+                         .work = work_of(program, operation, routing)});
   };
   for (const Operation& operation : program.prepare) {
     add("once before the first step", "", operation);

@@ -25,6 +25,6 @@ struct ExplainedOperation {
 };
 
 /// All operations in the order in which they are launched.
-std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCase& of);
+std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCase& routing);
 
 }  // namespace engine

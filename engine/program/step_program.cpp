@@ -146,15 +146,17 @@ class ProgramBuilder {
   }
 
   /// What a product reads of an operand.
-  Value operand(const PlannedProjection& of, OperandRole role, ValueForm form, int layer) const {
-    const LayerTensor tensor = of.tensors.operand(role);
-    if (!of.quantizes()) return elements(tensor, layer);
+  Value operand(const PlannedProjection& projection, OperandRole role, ValueForm form,
+                int layer) const {
+    const LayerTensor tensor = projection.tensors.operand(role);
+    if (!projection.quantizes()) return elements(tensor, layer);
     return {.tensor = tensor, .form = form, .layer = copy_layer(tensor, layer)};
   }
 
   /// What quantizing or summing an operand reads: H, or H and dA, where the activation is fused.
-  std::vector<Value> sources(const PlannedProjection& of, OperandRole role, int layer) const {
-    if (!of.activates(role)) return {elements(of.tensors.operand(role), layer)};
+  std::vector<Value> sources(const PlannedProjection& projection, OperandRole role,
+                             int layer) const {
+    if (!projection.activates(role)) return {elements(projection.tensors.operand(role), layer)};
     if (role == OperandRole::Activations) return {elements(LayerTensor::H, layer)};
     return {elements(LayerTensor::H, layer), elements(LayerTensor::DA, layer)};
   }
@@ -165,24 +167,25 @@ class ProgramBuilder {
     return tensor == LayerTensor::A || tensor == LayerTensor::DH || (by_tokens && tokens_);
   }
 
-  bool recomputes(const PlannedProjection& of, OperandRole role) const {
+  bool recomputes(const PlannedProjection& projection, OperandRole role) const {
     return request_.expert_layer.recompute_activation && backward_ &&
-           role == OperandRole::Activations && of.which == Projection::Down && layer_step_;
+           role == OperandRole::Activations && projection.which == Projection::Down && layer_step_;
   }
 
   /// The copies that the products of the projection's passes read; `again`: the one that backward
   /// makes of what it has computed again.
-  void quantize(const PlannedProjection& of, OperandRole role, int layer, bool again = false) {
-    const LayerTensor tensor = of.tensors.operand(role);
+  void quantize(const PlannedProjection& projection, OperandRole role, int layer,
+                bool again = false) {
+    const LayerTensor tensor = projection.tensors.operand(role);
     if (!makes_copies(tensor, layer)) return;
     // Micro-batches share the first one's weights.
     if (role == OperandRole::Weights && micro_batch_ > 0) return;
-    if (!of.quantizes()) {
+    if (!projection.quantizes()) {
       // A device's operands were rounded when they were loaded.
-      if (device_ || again || is_made(tensor) || !may_be_wider(of.request, role)) return;
+      if (device_ || again || is_made(tensor) || !may_be_wider(projection.request, role)) return;
       const Value value = elements(tensor, layer);
       add({.kind = OperationKind::Round,
-           .projection = of.which,
+           .projection = projection.which,
            .layer = layer,
            .role = role,
            .reads = {value},
@@ -190,67 +193,68 @@ class ProgramBuilder {
       return;
     }
     Operation made{.kind = OperationKind::Quantize,
-                   .projection = of.which,
+                   .projection = projection.which,
                    .layer = layer,
                    .role = role,
-                   .fused = of.activates(role),
+                   .fused = projection.activates(role),
                    .again = again,
-                   .reads = sources(of, role, layer)};
+                   .reads = sources(projection, role, layer)};
     const bool gradients = role == OperandRole::Gradients;
-    const bool rowwise = !again && (of.forward() || gradients);
-    const bool columnwise = of.backward() && (again || !recomputes(of, role));
-    if (rowwise) made.writes.push_back(operand(of, role, ValueForm::Rowwise, layer));
-    if (columnwise) made.writes.push_back(operand(of, role, ValueForm::Columnwise, layer));
+    const bool rowwise = !again && (projection.forward() || gradients);
+    const bool columnwise = projection.backward() && (again || !recomputes(projection, role));
+    if (rowwise) made.writes.push_back(operand(projection, role, ValueForm::Rowwise, layer));
+    if (columnwise) made.writes.push_back(operand(projection, role, ValueForm::Columnwise, layer));
     add(std::move(made));
   }
 
-  void quantize_gradients(const PlannedProjection& of, int layer) {
-    quantize(of, OperandRole::Gradients, layer);
-    if (!request_.linear.bias || !makes_copies(of.tensors.dy, layer)) return;
-    const bool fused = of.quantizes() && traits_of(of.request.recipe).sums_bias;
+  void quantize_gradients(const PlannedProjection& projection, int layer) {
+    quantize(projection, OperandRole::Gradients, layer);
+    if (!request_.linear.bias || !makes_copies(projection.tensors.dy, layer)) return;
+    const bool fused = projection.quantizes() && traits_of(projection.request.recipe).sums_bias;
     add({.kind = OperationKind::SumBias,
-         .projection = of.which,
+         .projection = projection.which,
          .layer = layer,
          .fused = fused,
-         .reads = fused ? std::vector<Value>{} : sources(of, OperandRole::Gradients, layer),
-         .writes = {{.tensor = of.tensors.db, .layer = copy_layer(of.tensors.dy, layer)}}});
+         .reads = fused ? std::vector<Value>{} : sources(projection, OperandRole::Gradients, layer),
+         .writes = {{.tensor = projection.tensors.db,
+                     .layer = copy_layer(projection.tensors.dy, layer)}}});
   }
 
   // --- Products
   // -----------------------------------------------------------------------------------
 
-  void product(const PlannedProjection& of, OperationKind kind, int layer) {
+  void product(const PlannedProjection& projection, OperationKind kind, int layer) {
     using enum OperandRole;
     using enum ValueForm;
-    Operation made{.kind = kind, .projection = of.which, .layer = layer};
+    Operation made{.kind = kind, .projection = projection.which, .layer = layer};
     switch (kind) {
       case OperationKind::Fprop:
-        made.reads = {operand(of, Activations, Rowwise, layer),
-                      operand(of, Weights, Rowwise, layer)};
-        made.writes = {elements(of.tensors.y, layer)};
+        made.reads = {operand(projection, Activations, Rowwise, layer),
+                      operand(projection, Weights, Rowwise, layer)};
+        made.writes = {elements(projection.tensors.y, layer)};
         break;
       case OperationKind::Dgrad:
-        made.reads = {operand(of, Gradients, Rowwise, layer),
-                      operand(of, Weights, Columnwise, layer)};
-        made.writes = {elements(of.tensors.dx, layer)};
+        made.reads = {operand(projection, Gradients, Rowwise, layer),
+                      operand(projection, Weights, Columnwise, layer)};
+        made.writes = {elements(projection.tensors.dx, layer)};
         break;
       default:
-        made.reads = {operand(of, Gradients, Columnwise, layer),
-                      operand(of, Activations, Columnwise, layer)};
-        made.writes = {elements(of.tensors.dw, layer)};
+        made.reads = {operand(projection, Gradients, Columnwise, layer),
+                      operand(projection, Activations, Columnwise, layer)};
+        made.writes = {elements(projection.tensors.dw, layer)};
         if (request_.linear.accumulate_wgrad) made.reads.push_back(made.writes.front());
         break;
     }
     add(std::move(made));
   }
 
-  void add_bias(const PlannedProjection& of, int layer) {
+  void add_bias(const PlannedProjection& projection, int layer) {
     if (!request_.linear.bias) return;
-    const Value y = elements(of.tensors.y, layer);
+    const Value y = elements(projection.tensors.y, layer);
     add({.kind = OperationKind::AddBias,
-         .projection = of.which,
+         .projection = projection.which,
          .layer = layer,
-         .reads = {y, elements(of.tensors.b, layer)},
+         .reads = {y, elements(projection.tensors.b, layer)},
          .writes = {y}});
   }
 

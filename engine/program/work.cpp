@@ -64,12 +64,12 @@ double quantized_bytes(const RunRequest& request, const Operation& operation,
 }
 
 OperationWork quantize_work(const StepProgram& program, const Operation& operation,
-                            const WorkCase& of) {
+                            const WorkCase& routing) {
   const RunRequest& request = program.request;
   const LayerTensor tensor = operation.writes.front().tensor;
   const bool weights = operation.role == OperandRole::Weights;
   const std::vector<std::int64_t> experts =
-      weights ? std::vector(of.splits.begin(), of.splits.end()) : routed(of.splits);
+      weights ? std::vector(routing.splits.begin(), routing.splits.end()) : routed(routing.splits);
   const std::vector<std::int64_t> rows = rows_of(request, tensor, experts);
   const std::int64_t columns = extent_of(request, tensor).columns;
   OperationWork work;
@@ -85,10 +85,10 @@ OperationWork quantize_work(const StepProgram& program, const Operation& operati
 }
 
 OperationWork product_work(const StepProgram& program, const Operation& operation,
-                           const WorkCase& of) {
+                           const WorkCase& routing) {
   const RunRequest& request = program.request;
   const ProjectionTensors tensors = tensors_of(request.step, operation.projection);
-  const std::vector<std::int64_t> experts = routed(of.splits);
+  const std::vector<std::int64_t> experts = routed(routing.splits);
   const double rows = static_cast<double>(sum_of(experts));
   const double n = static_cast<double>(extent_of(request, tensors.y).columns);
   const double k = static_cast<double>(extent_of(request, tensors.x).columns);
@@ -97,14 +97,14 @@ OperationWork product_work(const StepProgram& program, const Operation& operatio
     const bool copy = value.form != ValueForm::Elements;
     const Value read{
         .tensor = value.tensor,
-        .form = copy && of.emulated(operation.projection) ? ValueForm::Elements : value.form,
+        .form = copy && routing.emulated(operation.projection) ? ValueForm::Elements : value.form,
         .layer = value.layer};
     // Every expert has a dW, with rows or without.
-    work.read_bytes += static_cast<double>(
-        value_bytes(request, read, value.tensor == tensors.dw ? of.splits : std::span(experts)));
+    work.read_bytes += static_cast<double>(value_bytes(
+        request, read, value.tensor == tensors.dw ? routing.splits : std::span(experts)));
   }
   for (const Value& value : operation.writes) {
-    work.written_bytes += static_cast<double>(value_bytes(request, value, of.splits));
+    work.written_bytes += static_cast<double>(value_bytes(request, value, routing.splits));
   }
   return work;
 }
@@ -131,15 +131,16 @@ std::int64_t value_bytes(const RunRequest& request, const Value& value,
       {.role = operand->role, .splits = rows, .columns = extent_of(request, value.tensor).columns});
 }
 
-OperationWork work_of(const StepProgram& program, const Operation& operation, const WorkCase& of) {
-  if (operation.kind == OperationKind::Quantize) return quantize_work(program, operation, of);
-  if (operation.traits().product) return product_work(program, operation, of);
+OperationWork work_of(const StepProgram& program, const Operation& operation,
+                      const WorkCase& routing) {
+  if (operation.kind == OperationKind::Quantize) return quantize_work(program, operation, routing);
+  if (operation.traits().product) return product_work(program, operation, routing);
   OperationWork work;
   for (const Value& value : operation.reads) {
-    work.read_bytes += static_cast<double>(value_bytes(program.request, value, of.splits));
+    work.read_bytes += static_cast<double>(value_bytes(program.request, value, routing.splits));
   }
   for (const Value& value : operation.writes) {
-    work.written_bytes += static_cast<double>(value_bytes(program.request, value, of.splits));
+    work.written_bytes += static_cast<double>(value_bytes(program.request, value, routing.splits));
   }
   return work;
 }

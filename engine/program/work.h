@@ -38,6 +38,7 @@ std::int64_t value_bytes(const RunRequest& request, const Value& value,
                          std::span<const std::int64_t> splits);
 
 /// FLOP are those of products, 2 m n k each, and one for every code that quantizing writes.
-OperationWork work_of(const StepProgram& program, const Operation& operation, const WorkCase& of);
+OperationWork work_of(const StepProgram& program, const Operation& operation,
+                      const WorkCase& routing);
 
 }  // namespace engine
