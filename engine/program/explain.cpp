@@ -86,13 +86,6 @@ std::string sentence_of(const StepProgram& program, const Operation& operation) 
   return {};
 }
 
-std::string value_name(const StepProgram& program, const Value& value) {
-  std::string name(tensor_symbol(program.request.step, value.tensor));
-  if (value.form != ValueForm::Elements) name += fmt::format(" {}", form_word(value.form));
-  const bool several = program.request.layers > 1 && !traits_of(value.tensor).shared;
-  return several ? fmt::format("{} of layer {}", name, value.layer) : name;
-}
-
 std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCase& routing) {
   std::vector<ExplainedOperation> explained;
   const auto add = [&](const std::string& part, const std::string& graph,

@@ -9,11 +9,8 @@
 
 namespace engine {
 
-/// "H = X Wup^T", "quantize A from H, columnwise"; `symbols` are those of the step's tensors.
+/// "H = X Wup^T", "quantize A from H, columnwise".
 std::string sentence_of(const StepProgram& program, const Operation& operation);
-
-/// What a value is called: "X", "X rowwise", of several layers "H of layer 1".
-std::string value_name(const StepProgram& program, const Value& value);
 
 struct ExplainedOperation {
   std::string part;   // "forward", "backward, micro-batch 2", "once before the first step"

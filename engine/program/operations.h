@@ -91,12 +91,6 @@ struct Operation {
   std::vector<Value> writes = {};
 
   const OperationTraits& traits() const { return traits_of(kind); }
-  bool makes(ValueForm form) const {
-    for (const Value& value : writes) {
-      if (value.form == form) return true;
-    }
-    return false;
-  }
   bool operator==(const Operation&) const = default;
 };
 

@@ -35,23 +35,6 @@ class Run(CommandLine):
         self.assertGreater(out["result"]["activations"]["snr_db"], 20)
         self.assertGreater(out["records"], 0)
 
-    def test_a_step_is_explained_without_running_it(self):
-        layer = ["run", "--step", "expert-layer", "--passes", "forward-backward", "--num_experts", 4, "--tokens", 64,
-                 "--n", 64, "--k", 32, "--recipe", "fp8-block", "--explain", "--worker", "/nonexistent"]
-        text = self.ok(*layer)
-        lines = [line.split("  ")[2].strip() for line in text.splitlines() if line.startswith("  fprop")]
-        self.assertIn("H = X Wup^T", text)
-        self.assertEqual(len(lines), 2)
-        self.assertLess(text.index("quantize A from H"), text.index("Y = A Wdown^T"))
-        out = json.loads(self.ok(*layer, "--json"))
-        by_name = {one["operation"]: one for one in out["operations"]}
-        product = by_name["dWup = dH^T X"]
-        self.assertEqual(product["flop"], 2 * 64 * 64 * 32)
-        self.assertEqual(product["written_bytes"], 2 * 4 * 64 * 32)
-        self.assertEqual(product["part"], "backward")
-        self.assertIn("nonexistent.json", self.refused(1, *layer, "--routing", "file", "--routing.path",
-                                                       "/nonexistent.json"))
-
     def test_iterations_go_on_until_the_median_is_known_or_the_time_is_up(self):
         run = ["run", *CPU, *SMALL[:-1], 5]
         result = json.loads(self.ok(*run, "--median_within", 40, "--json"))["result"]

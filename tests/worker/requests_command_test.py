@@ -1,4 +1,4 @@
-"""What a command says of the requests that it was given: names, lines of a log, values that are lost.
+"""What a command says of the requests that it was given: names, lines of a log, values that are lost, what a step will do.
 
 Usage: requests_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
@@ -32,6 +32,23 @@ class Requests(CommandLine):
             file.write(json.dumps({"shape": shape}) + "\n")
         self.assertIn("log.jsonl line 2: shape.preset: there is no preset 'foo'",
                       self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl")))
+
+    def test_a_step_is_explained_without_running_it(self):
+        layer = ["run", "--step", "expert-layer", "--passes", "forward-backward", "--num_experts", 4, "--tokens", 64,
+                 "--n", 64, "--k", 32, "--recipe", "fp8-block", "--explain", "--worker", "/nonexistent"]
+        text = self.ok(*layer)
+        lines = [line.split("  ")[2].strip() for line in text.splitlines() if line.startswith("  fprop")]
+        self.assertIn("H = X Wup^T", text)
+        self.assertEqual(len(lines), 2)
+        self.assertLess(text.index("quantize A from H"), text.index("Y = A Wdown^T"))
+        out = json.loads(self.ok(*layer, "--json"))
+        by_name = {one["operation"]: one for one in out["operations"]}
+        product = by_name["dWup = dH^T X"]
+        self.assertEqual(product["flop"], 2 * 64 * 64 * 32)
+        self.assertEqual(product["written_bytes"], 2 * 4 * 64 * 32)
+        self.assertEqual(product["part"], "backward")
+        self.assertIn("nonexistent.json", self.refused(1, *layer, "--routing", "file", "--routing.path",
+                                                       "/nonexistent.json"))
 
     def test_a_line_of_a_log_whose_file_does_not_fit_is_named(self):
         np.save(self.path("x.npy"), np.zeros((8, 64), dtype=np.float32))

@@ -200,10 +200,10 @@ TEST(ProgramOrder, NothingIsReadBeforeItIsWritten) {
           for (const Value& value : loaded) {
             // Rounded in place, and gradients that are added to, are loaded and written.
             const bool weight_gradient = value.tensor == LayerTensor::DWUp;
-            EXPECT_EQ(value.form, ValueForm::Elements) << value_name(program, value);
-            EXPECT_FALSE(weight_gradient) << value_name(program, value);
+            EXPECT_EQ(value.form, ValueForm::Elements) << traits_of(value.tensor).symbol;
+            EXPECT_FALSE(weight_gradient) << traits_of(value.tensor).symbol;
             const LayerTensorTraits& traits = traits_of(value.tensor);
-            EXPECT_FALSE(traits.output || traits.checked) << value_name(program, value);
+            EXPECT_FALSE(traits.output || traits.checked) << traits_of(value.tensor).symbol;
           }
           ++programs;
         }
