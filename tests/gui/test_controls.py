@@ -141,6 +141,21 @@ def test_tab_takes_the_number_and_moves_on(open_window):
     window.wait("the result", lambda m: not m["state"]["stale"])
 
 
+def test_a_tap_of_tab_moves_one_field_on_in_a_slow_window(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    others = {name: number(window, name) for name in ("shape.n", "shape.k")}
+    begin_typing(window, "shape.experts")
+    with window.slowed():
+        window.xdotool("type", "--delay", 12, "4")
+        window.xdotool("key", "Tab")
+        window.xdotool("type", "--delay", 12, "1152")
+        window.xdotool("key", "Return")
+        window.wait("the experts", is_number("shape.experts", 4))
+        window.wait("the tokens", is_number("shape.tokens", 1152))
+    assert {name: number(window, name) for name in others} == others
+
+
 def test_text_that_is_no_number_in_range_is_refused(open_window):
     window = open_window("--worker-backend", "cpu")
     window.wait_for_result()
