@@ -173,7 +173,9 @@ void note_if_full(const PanelContext& context, const char* id, const std::string
   const ImFont* font = theme.fonts.label;
   const float gap = theme.px(kGapSmall);
   const ImVec2 extent = shown_size(font, note);
-  const ImVec2 min = {ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y};
+  // Above, because what a text finds is listed below.
+  const ImVec2 field = ImGui::GetItemRectMin();
+  const ImVec2 min = {field.x, std::max(field.y - extent.y - 2 * gap, 0.0F)};
   const ImVec2 max = {min.x + extent.x + 2 * gap, min.y + extent.y + 2 * gap};
   ImDrawList* list = ImGui::GetForegroundDrawList();
   list->AddRectFilled(min, max, theme.colors.raised, theme.px(kRounding));
