@@ -110,7 +110,10 @@ engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
                     engine::shown_path(std::filesystem::path(report.path).filename().string()),
                     words_of(operand).name, why));
   };
-  if (!report.error.empty()) return because(report.error);
+  // It names the file itself.
+  if (!report.error.empty()) {
+    return refused(fmt::format("{} cannot be read: {}", words_of(operand).name, report.error));
+  }
   auto& file = std::get<engine::FileInput>(input_of(request, operand));
   const auto tensor = meant_tensor(report, file.tensor, operand, request);
   if (!tensor.ok()) return because(tensor.error().message);

@@ -153,10 +153,9 @@ std::string obstacle(const RunRequest& request, const ShapeSpec& shape) {
   RunRequest changed = request;
   changed.shape = shape;
   changed.shape.preset.clear();
-  if (const Status valid = validate(changed); !valid.ok()) {
-    // Its remedy, behind the last colon, is for who has chosen the value.
-    const std::string& why = valid.error().message;
-    return why.substr(0, why.rfind(": "));
+  if (Flaw flaw = first_flaw(changed); !flaw.empty()) {
+    flaw.remedy.clear();  // it is for whoever chose the value, and the tensor did
+    return flaw.message();
   }
   for (const FileOperand& other : operands_of(request)) {
     if (!fits(other, request.shape) || fits(other, shape)) continue;

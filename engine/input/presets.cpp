@@ -68,7 +68,7 @@ Result<ShapePreset> load_preset(const std::string& path) {
                  fmt::format("shape preset {}: {}", shown_path(path), why)};
   };
   const Result<std::string> text = read_file(path, kMaxPresetBytes);
-  if (!text.ok()) return refuse(text.error().message);
+  if (!text.ok()) return Error{text.error().code, "shape preset " + text.error().message};
   const Result<Json> document = parse_json(text.value());
   if (!document.ok()) return refuse(document.error().message);
   const Json& json = document.value();

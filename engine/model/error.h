@@ -38,10 +38,13 @@ struct Error {
 
 /// What is wrong with a record beyond the limits of its single fields.
 struct Flaw {
-  std::string field = {};  // of the record: "n", "idle[2].step"
-  std::string says = {};   // the rest of the sentence that the path begins: "is 17; it must ..."
+  std::string field = {};   // of the record: "n", "idle[2].step"
+  std::string says = {};    // the rest of the sentence that the path begins: "is 17; it must ..."
+  std::string remedy = {};  // for whoever chose the value: "use 32"; empty = none beyond `says`
 
   bool empty() const { return says.empty(); }
+  /// "shape.n is 17; it must ...: use 32"
+  std::string message() const { return field + ' ' + says + (remedy.empty() ? "" : ": " + remedy); }
 };
 
 /// Either a value or an Error. Test with ok() before value(): asking for the other side is a bug,

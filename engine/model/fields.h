@@ -410,9 +410,15 @@ constexpr auto fields_of(const Error*) {
   return fields<&Error::code, &Error::message, &Error::field>();
 }
 
-/// Checks every limit of every field, then each record's own flaw(), innermost first. The error
-/// carries the path of the field, with which its message begins, and names the value, the limit and
-/// the remedy.
+/// Checks every limit of every field, then each record's own flaw(), innermost first. The flaw's
+/// field is the whole path.
+Flaw first_flaw(const Type& type, const void* value);
+template <Described T>
+Flaw first_flaw(const T& value) {
+  return first_flaw(kType<T>, &value);
+}
+/// The first flaw as an error, which carries the path of the field, with which its message begins,
+/// and names the value, the limit and the remedy.
 Status validate(const Type& type, const void* value);
 template <Described T>
 Status validate(const T& value) {

@@ -103,9 +103,10 @@ bool is_clean_text(std::string_view text) {
 
 Flaw flaw_of_name(std::string_view field, std::string_view name) {
   if (name.size() > kMaxNameBytes) {
-    return {std::string(field),
-            fmt::format("has {} bytes; a name or a path has at most {}: choose a shorter name",
-                        name.size(), kMaxNameBytes)};
+    return {
+        std::string(field),
+        fmt::format("has {} bytes; a name or a path has at most {}", name.size(), kMaxNameBytes),
+        "choose a shorter name"};
   }
   if (is_clean_text(name)) return {};
   return {

@@ -19,9 +19,9 @@ Flaw ShapeSpec::flaw() const {
   for (const auto& [field, value] : {std::pair{"n", n}, std::pair{"k", k}}) {
     if (value % 16 == 0) continue;
     return {field,
-            fmt::format(
-                "is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time): use {}",
-                value, (value + 15) / 16 * 16)};
+            fmt::format("is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time)",
+                        value),
+            fmt::format("use {}", (value + 15) / 16 * 16)};
   }
   return {};
 }
@@ -54,25 +54,24 @@ Flaw RunRequest::flaw() const {
   const std::int64_t unit = 16 * std::int64_t{activation.halves()};
   if (step == StepKind::ExpertLayer && shape.n % unit != 0) {
     return {"shape.n",
-            fmt::format("is {}; {} takes gate and up from its two halves, each a multiple of 16: "
-                        "use {}",
-                        shape.n, activation.label, (shape.n + unit - 1) / unit * unit)};
+            fmt::format("is {}; {} takes gate and up from its two halves, each a multiple of 16",
+                        shape.n, activation.label),
+            fmt::format("use {}", (shape.n + unit - 1) / unit * unit)};
   }
   const int top_k = expert_layer.top_k;
   if (step == StepKind::ExpertLayer && top_k > 0) {
     if (shape.tokens % top_k != 0) {
-      return {
-          "shape.tokens",
-          fmt::format("is {}; with expert_layer.top_k {} every token has that many rows: use {}, "
-                      "or top_k 0 for rows that arrive in the order of their experts",
-                      shape.tokens, top_k, (shape.tokens + top_k - 1) / top_k * top_k)};
+      return {"shape.tokens",
+              fmt::format("is {}; with expert_layer.top_k {} every token has that many rows",
+                          shape.tokens, top_k),
+              fmt::format("use {}, or top_k 0 for rows that arrive in the order of their experts",
+                          (shape.tokens + top_k - 1) / top_k * top_k)};
     }
     if (top_k > shape.num_experts) {
-      return {
-          "expert_layer.top_k",
-          fmt::format("is {}, but the shape has {} experts, and a token chooses an expert once: "
-                      "use at most {}",
-                      top_k, shape.num_experts, shape.num_experts)};
+      return {"expert_layer.top_k",
+              fmt::format("is {}, but the shape has {} experts, and a token chooses an expert once",
+                          top_k, shape.num_experts),
+              fmt::format("use at most {}", shape.num_experts)};
     }
   }
   return flaw_of_name("cublaslt_library", cublaslt_library);
@@ -130,7 +129,7 @@ std::vector<Recipe> default_comparison(const Recipe& settings) {
 
 Flaw ComparisonRequest::flaw() const {
   if (!weights || !gradients) return {};
-  return {"weights", "and gradients are both chosen; a comparison is of one of them: order two"};
+  return {"weights", "and gradients are both chosen; a comparison is of one of them", "order two"};
 }
 
 Flaw QuantizationSample::flaw() const {
@@ -177,8 +176,9 @@ Flaw AmaxHistoryRequest::flaw() const {
   return {
       "steps",
       fmt::format("is {}; with {} experts and {} rows of history that makes {} numbers; at most "
-                  "{} fit: choose fewer steps or a shorter history",
-                  steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats)};
+                  "{} fit",
+                  steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats),
+      "choose fewer steps or a shorter history"};
 }
 
 Flaw AmaxHistory::flaw() const {
@@ -213,13 +213,14 @@ Flaw StepBenchRow::flaw() const { return skipped.empty() ? flaw_of_median(median
 
 Flaw BenchShape::flaw() const {
   if (columns % 16 != 0) {
-    return {"columns", fmt::format("is {}; it must be a multiple of 16: use {}", columns,
-                                   (columns + 15) / 16 * 16)};
+    return {"columns", fmt::format("is {}; it must be a multiple of 16", columns),
+            fmt::format("use {}", (columns + 15) / 16 * 16)};
   }
   if (rows <= kMaxBenchElements / columns) return {};
   return {"rows",
-          fmt::format("is {}; times {} columns that is more than {} elements: take fewer rows",
-                      rows, columns, kMaxBenchElements)};
+          fmt::format("is {}; times {} columns that is more than {} elements", rows, columns,
+                      kMaxBenchElements),
+          "take fewer rows"};
 }
 
 Flaw BenchOrder::flaw() const {
@@ -247,8 +248,9 @@ Flaw BenchOrder::flaw() const {
     }
     const RunRequest request = step_bench_request(
         {.step = step_of(suite), .shape = steps.shapes[i]}, StepBenchRecipe::Bf16);
-    if (const Flaw flaw = request.flaw(); !flaw.empty()) {
-      return {fmt::format("steps.shapes[{}].{}", i, flaw.field), flaw.says};
+    if (Flaw flaw = request.flaw(); !flaw.empty()) {
+      flaw.field = fmt::format("steps.shapes[{}].{}", i, flaw.field);
+      return flaw;
     }
   }
   return {};

@@ -55,7 +55,8 @@ class Validator {
     }
     if (!flaw.empty() || type.flaw == nullptr) return;
     if (Flaw found = type.flaw(value); !found.empty()) {
-      flaw = {FieldPath{.above = &path, .name = found.field}.text(), std::move(found.says)};
+      found.field = FieldPath{.above = &path, .name = found.field}.text();
+      flaw = std::move(found);
     }
   }
 
@@ -181,14 +182,18 @@ std::string number_flaw(const Type& type, const void* value, const FieldRules& r
                      limits_text(rules, type.kind == Kind::Real));
 }
 
-Status validate(const Type& type, const void* value) {
+Flaw first_flaw(const Type& type, const void* value) {
   Validator validator;
   validator.record(type, value, {});
-  if (validator.flaw.empty()) return {};
-  auto& [field, says] = validator.flaw;
+  return std::move(validator.flaw);
+}
+
+Status validate(const Type& type, const void* value) {
+  Flaw flaw = first_flaw(type, value);
+  if (flaw.empty()) return {};
   return Error{.code = ErrorCode::InvalidArgument,
-               .message = fmt::format("{} {}", field, says),
-               .field = std::move(field)};
+               .message = flaw.message(),
+               .field = std::move(flaw.field)};
 }
 
 bool equal(const Type& type, const void* a, const void* b) {

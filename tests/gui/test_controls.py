@@ -141,6 +141,41 @@ def test_tab_takes_the_number_and_moves_on(open_window):
     window.wait("the result", lambda m: not m["state"]["stale"])
 
 
+def test_a_tap_of_tab_moves_one_field_on_in_a_slow_window(open_window):
+    window = open_window("--worker-backend", "cpu")
+    window.wait_for_result()
+    others = {name: number(window, name) for name in ("shape.n", "shape.k")}
+    begin_typing(window, "shape.experts")
+    with window.slowed():
+        window.xdotool("type", "--delay", 12, "4")
+        window.xdotool("key", "Tab")
+        window.xdotool("type", "--delay", 12, "1152")
+        window.xdotool("key", "Return")
+        window.wait("the experts", is_number("shape.experts", 4))
+        window.wait("the tokens", is_number("shape.tokens", 1152))
+    assert {name: number(window, name) for name in others} == others
+
+
+def test_a_full_text_field_says_how_much_it_keeps(open_window):
+    window = open_window("--no-worker")
+    window.key("ctrl+shift+p")
+    window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
+
+    def has_note(current):
+        return any(c["id"] == "full.palette.filter" and "first 200 bytes" in c["value"] for c in current["controls"])
+
+    window.xdotool("type", "--delay", 2, "run " * 49)
+    filled = window.wait("196 letters", lambda m: any(
+        c["id"] == "palette.filter" and len(c["value"]) == 196 for c in m["controls"]))
+    assert not has_note(filled)
+    window.xdotool("type", "--delay", 2, "zipf and more")
+    full = window.wait("the note", has_note)
+    assert [len(c["value"]) for c in full["controls"] if c["id"] == "palette.filter"] == [200]
+    for _ in range(4):
+        window.press("BackSpace")
+    window.wait("no note", lambda m: not has_note(m))
+
+
 def test_text_that_is_no_number_in_range_is_refused(open_window):
     window = open_window("--worker-backend", "cpu")
     window.wait_for_result()

@@ -56,6 +56,17 @@ TEST_F(TextField, CutsAMegabyteWhereItIsEntered) {
   EXPECT_EQ(text_, std::string(kMaxTypedBytes, 'x'));
 }
 
+TEST_F(TextField, IsFullWhereACharacterMayBeLeftOut) {
+  for (int i = 0; i < 3; ++i) frame("", 8);
+  frame("abcd", 8);
+  EXPECT_FALSE(is_full(text_, 8)) << "any character still has room";
+  frame("ef", 8);
+  EXPECT_TRUE(is_full(text_, 8));
+  frame("\u20AC", 8);  // of three bytes
+  EXPECT_EQ(text_, "abcdef");
+  EXPECT_TRUE(is_full(text_, 8));
+}
+
 TEST_F(TextField, CutsBetweenCharacters) {
   for (int i = 0; i < 3; ++i) frame("", 5);
   frame("\u00e4\u00e4\u00e4\u00e4", 5);

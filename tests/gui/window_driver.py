@@ -1,10 +1,12 @@
 """Drives the real window under Xvfb: finds controls through the control map, acts with real mouse
 and keys (xdotool), waits for the state that the window then reports. No sleeps instead of waiting."""
+import contextlib
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 START_SECONDS = 30
@@ -283,6 +285,26 @@ class Window:
             c["id"] == "file.path" and c["value"] == str(path) for c in m["controls"]))
         self.settle()
         self.click("file.accept")
+
+    @contextlib.contextmanager
+    def slowed(self, stopped_ms=60, going_ms=8):
+        """Frames as slow as on a machine that does ten other things: the window gets only a share of the time."""
+        end = threading.Event()
+
+        def stop_and_go():
+            while not end.is_set():
+                self.process.send_signal(signal.SIGSTOP)
+                time.sleep(stopped_ms / 1e3)
+                self.process.send_signal(signal.SIGCONT)
+                time.sleep(going_ms / 1e3)
+
+        thread = threading.Thread(target=stop_and_go)
+        thread.start()
+        try:
+            yield
+        finally:
+            end.set()
+            thread.join()
 
     def picture(self):
         """The window at rest, with the pointer over nothing; -> the file, with its notice closed."""

@@ -207,6 +207,7 @@ class Run(CommandLine):
                     checked = length == 5000 and arguments[1].startswith(("--routing", "--activations"))
                     self.assertIn("has 5000 bytes; a name or a path has at most 4095" if checked else words, done.stderr)
                     self.assertIn("choose a shorter name", done.stderr)
+                    self.assertLessEqual(done.stderr.count("aaa.npy"), 1, "the file is named twice")
                     self.assertLess(len(done.stderr), 1000)
 
     def test_a_refused_run_leaves_no_recording(self):

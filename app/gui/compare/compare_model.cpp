@@ -180,10 +180,13 @@ std::string CompareModel::csv() const {
 }
 
 void CompareModel::make_rows(const Theme& theme) {
-  settings_rows_.clear();
-  time_rows_.clear();
-  if (!result_) return;
-  for (const profiling::SettingsRow& row : result_->settings.rows) {
+  rows_ = {};
+  if (result_) changed_at_once(rows_, [&](Rows& rows) { rows = rows_of(*result_, theme); });
+}
+
+CompareModel::Rows CompareModel::rows_of(const Result& result, const Theme& theme) {
+  Rows rows;
+  for (const profiling::SettingsRow& row : result.settings.rows) {
     plot::TableRow made;
     const std::string a = setting_value(row.field, row.a);
     const std::string b = setting_value(row.field, row.b);
@@ -191,21 +194,22 @@ void CompareModel::make_rows(const Theme& theme) {
                                row.field, a, b);
     made.cells = {
         {.text = setting_label(row.field)}, {.text = a}, {.text = b}, {.text = row.group}};
-    settings_rows_.push_back(std::move(made));
+    rows.settings.push_back(std::move(made));
   }
-  time_rows_.push_back(time_row("step", result_->runs.step, theme));
-  for (const profiling::StageRow& row : result_->runs.stages) {
+  rows.times.push_back(time_row("step", result.runs.step, theme));
+  for (const profiling::StageRow& row : result.runs.stages) {
     const auto index = static_cast<std::size_t>(row.stage);
     const bool known = index < engine::kStageNames.size();
-    time_rows_.push_back(time_row(
+    rows.times.push_back(time_row(
         fmt::format("all of {}", known ? engine::kStageNames[index] : "unknown"), row.time, theme));
-    time_rows_.back().chip = theme.stage(row.stage);
+    rows.times.back().chip = theme.stage(row.stage);
   }
-  for (const profiling::KernelRow& row : result_->runs.kernels) {
-    time_rows_.push_back(time_row(plot::short_kernel_name(row.name), row.time, theme));
-    time_rows_.back().chip = theme.stage(row.stage);
-    time_rows_.back().tooltip = tooltip_of(row.name, row.time);
+  for (const profiling::KernelRow& row : result.runs.kernels) {
+    rows.times.push_back(time_row(plot::short_kernel_name(row.name), row.time, theme));
+    rows.times.back().chip = theme.stage(row.stage);
+    rows.times.back().tooltip = tooltip_of(row.name, row.time);
   }
+  return rows;
 }
 
 const profiling::KernelRow* CompareModel::kernel_of(int row) const {
@@ -249,11 +253,12 @@ const OverlaidBins& CompareModel::bins(Overlay overlay, int row, bool normalised
   const Asked asked{overlay, overlay == Overlay::Kernel ? row : -1, normalised, generation_};
   if (asked_ == asked) return bins_;
   asked_ = asked;
-  bins_ = make_bins(overlay, row);
-  if (normalised) {
-    normalise(bins_.a);
-    normalise(bins_.b);
-  }
+  changed_at_once(bins_, [&](OverlaidBins& bins) {
+    bins = make_bins(overlay, row);
+    if (!normalised) return;
+    normalise(bins.a);
+    normalise(bins.b);
+  });
   return bins_;
 }
 

@@ -47,10 +47,11 @@ class CompareModel {
   /// A sentence: from how many micro-batches on quantized weights pay; empty where it is not known.
   const std::string& kept_weights() const { return result_->kept_weights; }
 
+  /// No rows, and a failure that is shown, where they cannot be made.
   void make_rows(const Theme& theme);
-  const std::vector<plot::TableRow>& settings_rows() const { return settings_rows_; }
+  const std::vector<plot::TableRow>& settings_rows() const { return rows_.settings; }
   /// The step, then stages, then kernels.
-  const std::vector<plot::TableRow>& time_rows() const { return time_rows_; }
+  const std::vector<plot::TableRow>& time_rows() const { return rows_.times; }
   /// For `row` of time_rows(): which kernel, or null for the step and the stages.
   const profiling::KernelRow* kernel_of(int row) const;
   /// Bins on common edges, rebuilt when the arguments change. `normalised`: shares in percent.
@@ -66,6 +67,10 @@ class CompareModel {
     profiling::SettingsDifference settings;
     std::string kept_weights;
   };
+  struct Rows {
+    std::vector<plot::TableRow> settings;
+    std::vector<plot::TableRow> times;
+  };
   struct Asked {
     Overlay overlay;
     int row;
@@ -73,6 +78,7 @@ class CompareModel {
     std::uint64_t generation;
     bool operator==(const Asked&) const = default;
   };
+  static Rows rows_of(const Result& result, const Theme& theme);
   OverlaidBins make_bins(Overlay overlay, int row) const;
 
   CompareSide a_;
@@ -81,8 +87,7 @@ class CompareModel {
   BackgroundTask<std::shared_ptr<const Result>> task_;
   std::shared_ptr<const Result> result_;
   std::uint64_t generation_ = 0;
-  std::vector<plot::TableRow> settings_rows_;
-  std::vector<plot::TableRow> time_rows_;
+  Rows rows_;
   std::optional<Asked> asked_;
   OverlaidBins bins_;
 };

@@ -80,7 +80,7 @@ Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
 void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const SnrChoice choice = median_snr_ ? SnrChoice::Median : SnrChoice::Worst;
-  const Extent extent = extent_of(points_, choice);
+  const Extent extent = extent_of(made_.points, choice);
   plot::FrameSpec spec;
   spec.id = "##frontier.scatter";
   spec.size = size;
@@ -101,8 +101,8 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   std::vector<ImVec2> line;
   int nearest = -1;
   float distance = theme.px(14) * theme.px(14);
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    const SweepPoint& point = points_[i];
+  for (std::size_t i = 0; i < made_.points.size(); ++i) {
+    const SweepPoint& point = made_.points[i];
     if (!is_drawn(point, choice)) continue;
     const ImVec2 at = place(point);
     if (point.on_frontier) line.push_back(at);
@@ -119,8 +119,8 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     draw->AddLine(line[i - 1], corner, plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
     draw->AddLine(corner, line[i], plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
   }
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    const SweepPoint& point = points_[i];
+  for (std::size_t i = 0; i < made_.points.size(); ++i) {
+    const SweepPoint& point = made_.points[i];
     if (!is_drawn(point, choice)) continue;
     const ImVec2 at = place(point);
     const bool selected = static_cast<int>(i) == nearest || table_.selected == static_cast<int>(i);
@@ -129,7 +129,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   ImVec2(frame.x().to_pixel(point.time.p95), at.y), plot::faded(color, 0.6F));
     draw->AddCircleFilled(at, theme.px(selected ? 5.5F : 4.0F), color, 16);
     if (selected) draw->AddCircle(at, theme.px(8), theme.colors.text, 20);
-    controls::record(context, fmt::format("frontier.point.{}", i).c_str(), names_[i].c_str(),
+    controls::record(context, fmt::format("frontier.point.{}", i).c_str(), made_.names[i].c_str(),
                      "point", point.on_frontier ? "frontier" : "",
                      ImVec2(at.x - theme.px(4), at.y - theme.px(4)),
                      ImVec2(at.x + theme.px(4), at.y + theme.px(4)));
@@ -141,7 +141,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     places.keep_free_line(line[i - 1], corner);
     places.keep_free_line(corner, line[i]);
   }
-  for (const SweepPoint& point : points_) {
+  for (const SweepPoint& point : made_.points) {
     if (!is_drawn(point, choice)) continue;
     const ImVec2 at = place(point);
     places.keep_free(at, theme.px(4));
@@ -149,18 +149,18 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                           ImVec2(frame.x().to_pixel(point.time.p95), at.y));
   }
   for (const bool on_frontier : {true, false}) {
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const SweepPoint& point = points_[i];
+    for (std::size_t i = 0; i < made_.points.size(); ++i) {
+      const SweepPoint& point = made_.points[i];
       if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
-      const ImVec2 name_size = plot::text_size(theme.fonts.label, names_[i]);
+      const ImVec2 name_size = plot::text_size(theme.fonts.label, made_.names[i]);
       const auto at = places.next_to(place(point), name_size, theme.px(8));
       if (!at) continue;
       plot::draw_text(draw, theme.fonts.label, *at,
-                      on_frontier ? theme.colors.text : theme.colors.dim_text, names_[i]);
+                      on_frontier ? theme.colors.text : theme.colors.dim_text, made_.names[i]);
     }
   }
   if (nearest < 0) return;
-  const SweepPoint& point = points_[static_cast<std::size_t>(nearest)];
+  const SweepPoint& point = made_.points[static_cast<std::size_t>(nearest)];
   // Nothing can be selected in the plot: a press that did not become a drag is a click.
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
       ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < theme.px(3) * theme.px(3)) {
@@ -170,7 +170,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     return;
   }
   if (menu_shown_) return;
-  plot::read_out(context, names_[static_cast<std::size_t>(nearest)],
+  plot::read_out(context, made_.names[static_cast<std::size_t>(nearest)],
                  {{"median step", plot::duration_text(point.time.median)},
                   {"p5 \u2013 p95", plot::duration_text(point.time.p5) + " \u2013 " +
                                         plot::duration_text(point.time.p95)},
@@ -184,44 +184,45 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
 CardTable FrontierView::table() {
   return {.id = "##frontier.table",
           .columns = kFrontierColumns,
-          .rows = &rows_,
+          .rows = &made_.rows,
           .generation = generation_,
           .state = &table_};
 }
 
 CardSpec FrontierView::points_card(const PanelContext& context) {
-  const auto on_frontier =
-      std::ranges::count_if(points_, [](const SweepPoint& point) { return point.on_frontier; });
+  const auto on_frontier = std::ranges::count_if(
+      made_.points, [](const SweepPoint& point) { return point.on_frontier; });
   const float snr = context.theme.px(190);
-  const float sweeps = sweeps_.size() > 1 ? context.theme.px(200) : 0.0F;
+  const float sweeps = sweeps_.groups.size() > 1 ? context.theme.px(200) : 0.0F;
   return {.id = "frontier.card",
           .title = "Accuracy against time",
           .question = "Which settings are worth their time? A click on a point makes it A or B.",
-          .note = fmt::format("{} points, {} on the frontier", points_.size(), on_frontier),
+          .note = fmt::format("{} points, {} on the frontier", made_.points.size(), on_frontier),
           .measured =
               "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
               "median one. Green: no other point is at least as accurate and as fast. "
               "Points were measured one after another, not interleaved: a small "
               "difference between two of them may be drift; measure the two again.",
           .table = table(),
-          .csv = [this] { return profiling::sweep_csv(points_); },
+          .csv = [this] { return profiling::sweep_csv(made_.points); },
           .header_widgets = snr + sweeps,
           .header = [this, &context, sweeps, snr] { draw_choices(context, sweeps, snr); },
           .draw = [this, &context](const Area& room) { draw_scatter(context, room.size); },
           .read_out = {"frontier.scatter", "accuracy against time", [this, on_frontier] {
-                         return fmt::format("points={};frontier={}", points_.size(), on_frontier);
+                         return fmt::format("points={};frontier={}", made_.points.size(),
+                                            on_frontier);
                        }}};
 }
 
 void FrontierView::draw_choices(const PanelContext& context, float sweeps, float snr) {
   const Theme& theme = context.theme;
   if (sweeps > 0.0F) {
-    const auto shown = std::ranges::find(sweeps_, shown_, &profiling::RunGroupMembers::id);
-    int index =
-        static_cast<int>(shown == sweeps_.end() ? sweeps_.size() - 1 : shown - sweeps_.begin());
-    if (controls::combo(context, "frontier.sweep", "", index, sweep_titles_,
+    const auto shown = std::ranges::find(sweeps_.groups, shown_, &profiling::RunGroupMembers::id);
+    int index = static_cast<int>(shown == sweeps_.groups.end() ? sweeps_.groups.size() - 1
+                                                               : shown - sweeps_.groups.begin());
+    if (controls::combo(context, "frontier.sweep", "", index, sweeps_.titles,
                         {.width = sweeps - theme.px(2 * kGap)})) {
-      shown_ = sweeps_[static_cast<std::size_t>(index)].id;
+      shown_ = sweeps_.groups[static_cast<std::size_t>(index)].id;
       view_ = {};
       table_.selected = -1;
     }
@@ -237,7 +238,7 @@ CardSpec FrontierView::table_card() {
           .question = "The same points as numbers; a click marks the point above.",
           .measured = "As the plot above.",
           .table = table(),
-          .csv = [this] { return profiling::sweep_csv(points_); }};
+          .csv = [this] { return profiling::sweep_csv(made_.points); }};
 }
 
 std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {
@@ -246,11 +247,11 @@ std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context)
   menu_shown_ = static_cast<bool>(popup);
   if (!menu_shown_) return std::nullopt;
   const auto index = static_cast<std::size_t>(menu_point_);
-  const bool valid = menu_point_ >= 0 && index < runs_.size();
+  const bool valid = menu_point_ >= 0 && index < made_.runs.size();
   const bool a = controls::menu_item(context, "frontier.make_a", "Make it A", valid);
   const bool b = controls::menu_item(context, "frontier.make_b", "Make it B", valid);
   if (!a && !b) return std::nullopt;
-  return FrontierWish{.run = runs_[index], .make_a = a};
+  return FrontierWish{.run = made_.runs[index], .make_a = a};
 }
 
 }  // namespace app

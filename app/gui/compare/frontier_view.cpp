@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "app/controllers/background.h"
 #include "app/controllers/request_actions.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
@@ -67,6 +68,19 @@ void FrontierView::plan(const PanelContext& context) {
   }
 }
 
+FrontierView::Sweeps FrontierView::sweeps_of(const profiling::RunList& runs) {
+  Sweeps sweeps;
+  for (profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
+    if (group.kind != profiling::GroupKind::Sweep) continue;
+    sweeps.titles.push_back(
+        fmt::format("sweep of {}, {} runs",
+                    engine::local_time(static_cast<std::time_t>(group.id / 1000), "%H:%M:%S"),
+                    group.runs.size()));
+    sweeps.groups.push_back(std::move(group));
+  }
+  return sweeps;
+}
+
 void FrontierView::follow(const PanelContext& context) {
   const profiling::RunList& runs = context.view.runs;
   const void* last = runs.empty() ? nullptr : runs.back().get();
@@ -74,51 +88,42 @@ void FrontierView::follow(const PanelContext& context) {
   if (!same) {
     count_ = runs.size();
     last_run_ = last;
-    sweeps_.clear();
-    sweep_titles_.clear();
-    for (profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
-      if (group.kind != profiling::GroupKind::Sweep) continue;
-      sweep_titles_.push_back(
-          fmt::format("sweep of {}, {} runs",
-                      engine::local_time(static_cast<std::time_t>(group.id / 1000), "%H:%M:%S"),
-                      group.runs.size()));
-      sweeps_.push_back(std::move(group));
-    }
+    changed_at_once(sweeps_, [&](Sweeps& sweeps) { sweeps = sweeps_of(runs); });
     // The user wants to see a sweep that has just been started.
     if (is_sweeping(context.view.batch)) shown_ = 0;
   }
   if (same && made_for_ == shown_ && made_for_median_ == median_snr_) return;
   made_for_ = shown_;
   made_for_median_ = median_snr_;
-  points_.clear();
-  runs_.clear();
-  names_.clear();
-  if (sweeps_.empty()) return make_rows(context);
-  auto sweep = std::ranges::find(sweeps_, shown_, &profiling::RunGroupMembers::id);
-  if (sweep == sweeps_.end()) sweep = std::prev(sweeps_.end());
-  for (const std::size_t run : sweep->runs) {
-    runs_.push_back(runs[run]);
-    points_.push_back(profiling::sweep_point(*runs[run], engine::Product::Fprop));
-  }
-  std::vector<const engine::RunRequest*> requests;
-  for (const auto& run : runs_) requests.push_back(&run->request);
-  names_ = sweep_names(requests);
-  profiling::mark_frontier(
-      points_, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
-  make_rows(context);
+  ++generation_;
+  made_ = {};
+  const std::vector<profiling::RunGroupMembers>& groups = sweeps_.groups;
+  if (groups.empty()) return;
+  auto sweep = std::ranges::find(groups, shown_, &profiling::RunGroupMembers::id);
+  if (sweep == groups.end()) sweep = std::prev(groups.end());
+  changed_at_once(made_, [&](Points& made) { made = points_of(*sweep, context); });
 }
 
-void FrontierView::make_rows(const PanelContext& context) {
-  ++generation_;
-  rows_.clear();
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    const SweepPoint& point = points_[i];
+FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,
+                                             const PanelContext& context) const {
+  Points made;
+  std::vector<const engine::RunRequest*> requests;
+  for (const std::size_t index : sweep.runs) {
+    const auto& run = made.runs.emplace_back(context.view.runs[index]);
+    made.points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
+    requests.push_back(&run->request);
+  }
+  made.names = sweep_names(requests);
+  profiling::mark_frontier(
+      made.points, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
+  for (std::size_t i = 0; i < made.points.size(); ++i) {
+    const SweepPoint& point = made.points[i];
     const auto duration = [&](double ns) {
       return plot::Cell{.text = point.time.n == 0 ? "none" : plot::duration_text(ns), .key = ns};
     };
     plot::TableRow row;
-    row.tooltip = names_[i];
-    row.cells = {{.text = names_[i]},
+    row.tooltip = made.names[i];
+    row.cells = {{.text = made.names[i]},
                  duration(point.time.median),
                  duration(point.time.p5),
                  duration(point.time.p95),
@@ -126,8 +131,9 @@ void FrontierView::make_rows(const PanelContext& context) {
                  {.text = plot::decibel_text(point.median_snr_db), .key = point.median_snr_db},
                  {.text = point.on_frontier ? "frontier" : ""}};
     row.chip = point.on_frontier ? context.theme.colors.good : 0;
-    rows_.push_back(std::move(row));
+    made.rows.push_back(std::move(row));
   }
+  return made;
 }
 
 void FrontierView::draw_start(const PanelContext& context) {
@@ -233,7 +239,7 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
   const bool wrapped = first.size.x < theme.px(520);
   draw_controls(context, first, wrapped);
   const Area cards = area.below(first.end().y - area.at.y + gap + (wrapped ? row + gap : 0.0F));
-  if (points_.empty()) {
+  if (made_.points.empty()) {
     ImGui::SetCursorScreenPos(cards.at);
     const bool running = is_running(context.view.batch);
     if (draw_empty(context, cards.size, running ? "Measuring" : "No sweep yet",

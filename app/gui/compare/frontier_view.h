@@ -31,7 +31,19 @@ class FrontierView {
  private:
   void follow(const PanelContext& context);
   void plan(const PanelContext& context);
-  void make_rows(const PanelContext& context);
+  struct Sweeps {
+    std::vector<profiling::RunGroupMembers> groups;
+    std::vector<std::string> titles;
+  };
+  static Sweeps sweeps_of(const profiling::RunList& runs);
+  /// What is shown of a sweep, run by run.
+  struct Points {
+    std::vector<profiling::SweepPoint> points;
+    std::vector<std::shared_ptr<const profiling::RecordedRun>> runs;
+    std::vector<std::string> names;
+    std::vector<plot::TableRow> rows;
+  };
+  Points points_of(const profiling::RunGroupMembers& sweep, const PanelContext& context) const;
   SweepAxes axes(const WorkerHello& hello) const;
   /// `wrapped`: on two rows.
   void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
@@ -63,14 +75,10 @@ class FrontierView {
   std::int64_t named_sweep_ = 0;            // its id
 
   // Points of the sweep that is shown.
-  std::vector<profiling::RunGroupMembers> sweeps_;
-  std::vector<std::string> sweep_titles_;
+  Sweeps sweeps_;
   std::int64_t shown_ = 0;  // group id; 0 = the newest
   bool median_snr_ = false;
-  std::vector<profiling::SweepPoint> points_;
-  std::vector<std::shared_ptr<const profiling::RecordedRun>> runs_;
-  std::vector<std::string> names_;  // of the points
-  std::vector<plot::TableRow> rows_;
+  Points made_;
   std::uint64_t generation_ = 0;
   std::size_t count_ = 0;
   const void* last_run_ = nullptr;

@@ -18,6 +18,11 @@ int cut(ImGuiInputTextCallbackData* data) {
 
 }  // namespace
 
+bool is_full(const std::string& text, int most_bytes) {
+  constexpr int kLongestCharacter = 4;
+  return static_cast<int>(text.size()) > most_bytes - kLongestCharacter;
+}
+
 bool text_field(const char* label, const char* hint, std::string& text, ImGuiInputTextFlags flags,
                 int most_bytes) {
   return ImGui::InputTextWithHint(label, hint, &text, flags | ImGuiInputTextFlags_CallbackEdit, cut,

@@ -13,6 +13,9 @@ namespace app::controls {
 inline constexpr int kMaxTypedBytes = int{engine::kMaxNameBytes};  // it may be a path
 inline constexpr int kMaxSearchedBytes = 200;  // of what a list is searched for, as it is typed
 
+/// Whether not one more character may be kept: what is entered then is left out.
+bool is_full(const std::string& text, int most_bytes);
+
 /// Keeps the first `most_bytes` of what was entered, whole characters only. Returns what
 /// ImGui::InputTextWithHint() returns.
 bool text_field(const char* label, const char* hint, std::string& text,

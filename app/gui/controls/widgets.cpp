@@ -164,12 +164,33 @@ bool checkbox(const PanelContext& context, const char* id, const char* label, bo
   return changed;
 }
 
+void note_if_full(const PanelContext& context, const char* id, const std::string& text,
+                  int most_bytes) {
+  if (!ImGui::IsItemActive() || !is_full(text, most_bytes)) return;
+  const Theme& theme = context.theme;
+  const std::string note =
+      fmt::format("Only the first {} bytes of a text are kept here", most_bytes);
+  const ImFont* font = theme.fonts.label;
+  const float gap = theme.px(kGapSmall);
+  const ImVec2 extent = shown_size(font, note);
+  // Above, because what a text finds is listed below.
+  const ImVec2 field = ImGui::GetItemRectMin();
+  const ImVec2 min = {field.x, std::max(field.y - extent.y - 2 * gap, 0.0F)};
+  const ImVec2 max = {min.x + extent.x + 2 * gap, min.y + extent.y + 2 * gap};
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  list->AddRectFilled(min, max, theme.colors.raised, theme.px(kRounding));
+  list->AddRect(min, max, theme.colors.warn, theme.px(kRounding));
+  draw_shown(list, font, {min.x + gap, min.y + gap}, theme.colors.text, note);
+  record(context, fmt::format("full.{}", id).c_str(), "how much is kept", "text", note, min, max);
+}
+
 bool input_text(const PanelContext& context, const char* id, const char* label, std::string& value,
                 const Options& options) {
   Row row(context, id, label, "input", options, true);
   ImGui::SetNextItemWidth(row.width());
   const bool changed =
       text_field(row.item_id().c_str(), options.hint, value, 0, options.most_bytes);
+  note_if_full(context, id, value, options.most_bytes);
   row.set_value(value);
   return changed;
 }

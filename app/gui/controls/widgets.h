@@ -75,6 +75,9 @@ std::string refusal_of(const PanelContext&, const char* id);
 /// Logarithmic drag over (0, maximum] with 0 reachable. Typing and reset as for drag_int.
 bool drag_float(const PanelContext&, const char* id, const char* label, float& value, float minimum,
                 float maximum, float reset, const Options& = {});
+/// Above the text field drawn last, over whatever is there: how much of a text it keeps. Only while
+/// it is typed into and full.
+void note_if_full(const PanelContext&, const char* id, const std::string& text, int most_bytes);
 bool input_text(const PanelContext&, const char* id, const char* label, std::string& value,
                 const Options& = {});
 /// One of several exclusive choices in a row (segmented control). Each becomes "<id>.<index>" in

@@ -89,22 +89,34 @@ const profiling::GraphSnapshot* GraphScene::graph() const {
 void GraphScene::restart() {
   ++generation_;
   facts_.reset();
+  task_.drop();
   suspicion_.clear();
   find_named_accesses();
-  const profiling::GraphSnapshot* shown = graph();
-  if (shown == nullptr) return;
-  suspicion_.assign(shown->nodes.size(), -1);
+  if (graph() == nullptr) return;
+  changed_at_once(suspicion_, [this](std::vector<int>& all) { all = suspicions(); });
+  (void)made_at_once([this] {
+    start_facts();
+    return true;
+  });
+}
+
+std::vector<int> GraphScene::suspicions() const {
+  std::vector<int> all(graph()->nodes.size(), -1);
   for (const profiling::Finding& finding : report_->findings) {
     for (const profiling::NodeRef& node : finding.nodes) {
       if (node.graph != graph_ || node.node < 0) continue;
-      if (static_cast<std::size_t>(node.node) >= suspicion_.size()) continue;
-      int& now = suspicion_[static_cast<std::size_t>(node.node)];
+      if (static_cast<std::size_t>(node.node) >= all.size()) continue;
+      int& now = all[static_cast<std::size_t>(node.node)];
       if (now < 0 ||
           severity(finding.confidence) > severity(static_cast<profiling::Confidence>(now))) {
         now = static_cast<int>(finding.confidence);
       }
     }
   }
+  return all;
+}
+
+void GraphScene::start_facts() {
   task_.start([report = report_, run = run_, index = static_cast<std::size_t>(graph_)] {
     const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
     GraphFacts facts{.layout = lay_out(graph), .memory = map_memory(report->snapshot, graph)};
@@ -146,14 +158,16 @@ void GraphScene::find_named_accesses() {
   const profiling::Finding* chosen = chosen_finding();
   const profiling::GraphSnapshot* shown = graph();
   if (chosen == nullptr || shown == nullptr || chosen->accesses.empty()) return;
-  const profiling::AllocationIndex index(report_->snapshot, *shown);
-  for (const profiling::Access& access : chosen->accesses) {
-    if (access.node.graph != graph_) continue;
-    const int allocation = index.find(access.word);
-    if (allocation < 0) continue;
-    named_.push_back({.allocation = allocation, .node = access.node.node, .offset = access.offset});
-  }
-  std::ranges::stable_sort(named_, {}, &NamedAccess::allocation);
+  changed_at_once(named_, [&](std::vector<NamedAccess>& all) {
+    const profiling::AllocationIndex index(report_->snapshot, *shown);
+    for (const profiling::Access& access : chosen->accesses) {
+      if (access.node.graph != graph_) continue;
+      const int allocation = index.find(access.word);
+      if (allocation < 0) continue;
+      all.push_back({.allocation = allocation, .node = access.node.node, .offset = access.offset});
+    }
+    std::ranges::stable_sort(all, {}, &NamedAccess::allocation);
+  });
 }
 
 bool GraphScene::names_memory(int allocation) const {

@@ -77,7 +77,11 @@ class GraphScene {
   double longest_us() const { return facts_ == nullptr ? 0.0 : facts_->longest_us; }
 
  private:
+  /// What is derived for the graph shown; what fails is reported, and empty.
   void restart();
+  /// Per node of the graph shown.
+  std::vector<int> suspicions() const;
+  void start_facts();
   /// Shows the finding's graph; returns the first of its nodes, null = none.
   const profiling::NodeRef* take_finding(int finding);
   void find_named_accesses();

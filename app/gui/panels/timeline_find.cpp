@@ -84,6 +84,7 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
       controls::text_field("##performance.find", "find: name, stage, e5   /", text_,
                            ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll,
                            controls::kMaxSearchedBytes);
+  controls::note_if_full(context, "performance.find", text_, controls::kMaxSearchedBytes);
   const bool typing = ImGui::IsItemActive();
   const ImVec2 low = ImGui::GetItemRectMin();
   const ImVec2 high = ImGui::GetItemRectMax();

@@ -26,6 +26,7 @@
 
 #include "app/gui/shell/card_picture.h"
 #include "app/gui/shell/input_queue.h"
+#include "app/gui/shell/key_repeat.h"
 #include "app/gui/shell/keys.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
@@ -278,7 +279,9 @@ struct Moment {
 void feed_input(GLFWwindow* window, Input& input, bool pointed) {
   ImGuiIO& io = ImGui::GetIO();
   Feed feed(window, input);
-  for (const InputEvent& event : input.queue.next_frame()) std::visit(feed, event);
+  const std::vector<InputEvent> taken = input.queue.next_frame();
+  for (const InputEvent& event : taken) std::visit(feed, event);
+  follow_key_repeats(taken);
   if (ImGui::IsMousePosValid(&io.MousePos) && input.cursor) io.MousePos = *input.cursor;
   std::ranges::copy(input.buttons, io.MouseDown);
   if (!pointed) {

@@ -116,10 +116,9 @@ engine::Flaw Snapshot::flaw() const {
 engine::Status check_snapshot(const Snapshot& snapshot) {
   const engine::Flaw flaw = snapshot.flaw();
   if (flaw.empty()) return {};
-  return engine::Error{
-      .code = engine::ErrorCode::Protocol,
-      .message = fmt::format("The snapshot is malformed: {} {}", flaw.field, flaw.says),
-      .field = flaw.field};
+  return engine::Error{.code = engine::ErrorCode::Protocol,
+                       .message = "The snapshot is malformed: " + flaw.message(),
+                       .field = flaw.field};
 }
 
 }  // namespace profiling

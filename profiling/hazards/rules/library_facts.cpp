@@ -94,7 +94,9 @@ engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& p
                          fmt::format("library facts {}: {}", engine::shown_path(path), why)};
   };
   const engine::Result<std::string> text = engine::read_file(path, kMaxFactBytes);
-  if (!text.ok()) return refuse(text.error().message);
+  if (!text.ok()) {
+    return engine::Error{text.error().code, "library facts " + text.error().message};
+  }
   const engine::Result<Json> document = engine::parse_json(text.value());
   if (!document.ok()) return refuse(document.error().message);
   const Json& json = document.value();

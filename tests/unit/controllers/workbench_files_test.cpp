@@ -299,8 +299,9 @@ TEST(OperandFile, TheTensorThatIsMeant) {
   EXPECT_EQ(fitted().value().shape.tokens, 96);
   request.activations = engine::FileInput{"/f.safetensors", "ids"};
   EXPECT_THAT(fitted().error().message, HasSubstr("ids: integers"));
-  report.error = "it cannot be read";
-  EXPECT_THAT(fitted().error().message, HasSubstr("it cannot be read"));
+  report.error = "/f.safetensors cannot be opened: it is too long: it has 308 bytes";
+  EXPECT_EQ(fitted().error().message, "X cannot be read: " + report.error)
+      << "the file is named once";
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST(LibraryFacts, TheShippedFileIsWhatWasMeasured) {
 }
 
 TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
-  EXPECT_FALSE(load_library_facts("/nowhere/facts.json").ok());
+  EXPECT_EQ(load_library_facts("/nowhere/facts.json").error().message,
+            "library facts /nowhere/facts.json cannot be opened: No such file or directory");
   EXPECT_THAT(facts_refusal("{\n\"facts\": [\n}"), HasSubstr("line 3"));
   EXPECT_THAT(facts_refusal("[]"), HasSubstr("'facts'"));
   EXPECT_THAT(facts_refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is not an object"));

@@ -131,6 +131,20 @@ TEST(OperandFit, AShapeThatNoStepHasIsNotAdvised) {
   EXPECT_THAT(
       check_operand_files(request).error().message,
       HasSubstr("pick another tensor; to set k to 7 does not help, because shape.k is 7; "));
+  EXPECT_THAT(check_operand_files(request).error().message,
+              AllOf(HasSubstr("16 bytes at a time)"), Not(HasSubstr("use 16"))))
+      << "the remedy is for whoever chose 7";
+}
+
+/// A value may hold what looks like the beginning of a remedy.
+TEST(OperandFit, WhyAShapeDoesNotHelpIsGivenInFull) {
+  const TemporaryFile x("fit_x.npy", zeros({64, 96}));
+  RunRequest request = request_of(StepKind::Linear, 0);
+  request.activations = FileInput{x.path(), {}};
+  request.cublaslt_library = "/one: two\xff";
+  EXPECT_THAT(check_operand_files(request).error().message,
+              HasSubstr("because cublaslt_library is '/one: two"));
+  EXPECT_THAT(check_operand_files(request).error().message, HasSubstr("which is not UTF-8"));
 }
 
 }  // namespace

@@ -154,6 +154,13 @@ TEST_F(PresetFolder, IsSortedByFileNameAndSkipsOtherFiles) {
   EXPECT_TRUE(presets.value()[1].laptop);
 }
 
+TEST_F(PresetFolder, NamesAFileThatCannotBeOpenedOnce) {
+  const std::string path = (folder_ / "gone.json").string();
+  std::filesystem::create_symlink("nowhere", path);
+  EXPECT_EQ(load_presets(folder_.string()).error().message,
+            "shape preset " + path + " cannot be opened: No such file or directory");
+}
+
 TEST_F(PresetFolder, NamesTheBrokenFileAndTheValue) {
   const std::pair<const char*, const char*> cases[] = {
       {"{", "not JSON"},

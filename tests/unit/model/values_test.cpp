@@ -32,7 +32,7 @@ struct Seed {
                       field<&Seed::count>()};
   }
   Flaw flaw() const {
-    return weight == 4 ? Flaw{"weight", "is 4; it brings bad luck: use 5"} : Flaw();
+    return weight == 4 ? Flaw{"weight", "is 4; it brings bad luck", "use 5"} : Flaw();
   }
 };
 
@@ -106,6 +106,14 @@ TEST(Values, ARefusalCarriesThePathOfItsField) {
   EXPECT_EQ(field({.sizes = {0, -1}}), "sizes[1]");
   EXPECT_EQ(field({.package = Seed{.weight = 0}}), "package.bag.weight");
   EXPECT_EQ(field({.spare = Seed{.weight = 4}}), "spare.weight") << "from the record's own flaw";
+}
+
+TEST(Values, AFlawCarriesItsRemedyApartFromWhatIsWrong) {
+  const Flaw flaw = first_flaw(Basket{.spare = Seed{.weight = 4}});
+  EXPECT_EQ(flaw.field, "spare.weight");
+  EXPECT_EQ(flaw.says, "is 4; it brings bad luck");
+  EXPECT_EQ(flaw.remedy, "use 5");
+  EXPECT_TRUE(first_flaw(Basket()).empty());
 }
 
 TEST(Values, EqualityComparesFieldsAndTreatsNanAsEqual) {
