@@ -242,7 +242,7 @@ class CudaLayerSubject final : public CudaSubject {
     };
     ENGINE_ASSIGN(const Captured* forward, add_graph([this] {
                     step_.layer->permute_tokens(false);
-                    return step_.layer->launch_forward(stream(), unobserved());
+                    return step_.layer->launch_pass(ProgramPass::Forward, stream(), unobserved());
                   }));
     ENGINE_ASSIGN(const Captured* both, add_graph(launch(false)));
     add_step(BenchPart::ForwardStep, forward, keep_weights(false));

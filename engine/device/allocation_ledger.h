@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/buffer_life.h"
 #include "engine/model/allocation.h"
+#include "engine/model/buffer_life.h"
 
 namespace engine {
 

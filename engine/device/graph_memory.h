@@ -14,8 +14,8 @@
 
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/block_pool.h"
-#include "engine/device/buffer_life.h"
 #include "engine/model/allocation.h"
+#include "engine/model/buffer_life.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"

@@ -51,15 +51,15 @@ class SourceTrials {
 
  private:
   Status allocate() {
-    const std::int64_t rows = config_.up.capacity_rows;
+    const std::int64_t rows = config_.up.capacity_rows();
     const auto take = [&](DeviceBuffer& buffer, std::int64_t bytes) -> Status {
       ENGINE_ASSIGN(buffer, DeviceBuffer::allocate(
                                 bytes, {AllocationRole::Check, "trial of where errors come from"}));
       return {};
     };
-    ENGINE_TRY(take(h_, rows * config_.up.n * config_.up.operand_bytes()));
-    ENGINE_TRY(take(a_, rows * config_.down.k * config_.up.operand_bytes()));
-    ENGINE_TRY(take(made_, rows * config_.down.n * config_.up.operand_bytes()));
+    ENGINE_TRY(take(h_, rows * config_.up.n() * config_.up.operand_bytes()));
+    ENGINE_TRY(take(a_, rows * config_.down.k() * config_.up.operand_bytes()));
+    ENGINE_TRY(take(made_, rows * config_.down.n() * config_.up.operand_bytes()));
     return take(errors_, std::int64_t{sizeof(kernels::GroupProductError)} * step_.num_groups());
   }
 
@@ -87,7 +87,7 @@ class SourceTrials {
     return check_cuda(kernels::narrow({.input = static_cast<const float*>(values),
                                        .output = output,
                                        .type = config_.up.recipe.high_precision,
-                                       .count = config_.up.capacity_rows * columns},
+                                       .count = config_.up.capacity_rows() * columns},
                                       stream_),
                       "Launching the narrow kernel");
   }
@@ -96,16 +96,16 @@ class SourceTrials {
   Status multiply(const GroupedStep& reference, const GroupedStep& own, void* output) {
     ENGINE_TRY(reference.launch_products(Product::Fprop, stream_, unobserved_));
     const StepConfig& config = own.config();
-    ENGINE_TRY(narrow(reference.outputs(0).y, config.n, output));
+    ENGINE_TRY(narrow(reference.outputs(0).y, config.n(), output));
     if (!config.linear.bias) return {};
     return check_cuda(kernels::add_bias({.values = output,
                                          .type = config.recipe.high_precision,
                                          .bias = own.operands().biases.front(),
                                          .bias_type = config.recipe.high_precision,
                                          .row_offsets = own.arrays().row_offsets.as<std::int64_t>(),
-                                         .num_groups = config.num_groups,
-                                         .capacity_rows = config.capacity_rows,
-                                         .columns = config.n},
+                                         .num_groups = config.num_groups(),
+                                         .capacity_rows = config.capacity_rows(),
+                                         .columns = config.n()},
                                         stream_),
                       "Launching the bias kernel");
   }
@@ -129,7 +129,7 @@ class SourceTrials {
   /// Into the memory that the reference's down projection reads.
   Status load_a(bool exact) {
     auto* const read = static_cast<float*>(
-        const_cast<void*>(reference_.down().operands().fed_activations.front().input));
+        const_cast<void*>(reference_.down().operands().activations.front().input));
     if (exact || !config_.down.quantized()) return widen(a_input(), read);
     // Anew: no amax of another trial in its history.
     ENGINE_ASSIGN(const CudaQuantizer quantizer,
@@ -165,7 +165,7 @@ class SourceTrials {
                                             .row_offsets = rows.row_offsets,
                                             .num_groups = rows.num_groups,
                                             .capacity_rows = rows.capacity_rows,
-                                            .columns = config_.down.n,
+                                            .columns = config_.down.n(),
                                             .errors = errors_.as<kernels::GroupProductError>()},
                                            stream_),
                     "Launching the error kernel");
@@ -196,15 +196,15 @@ Status measure_error_sources(const ExpertLayerStep& step, const ExpertLayerStep&
 }
 
 std::int64_t error_source_bytes(const ExpertLayerConfig& config) {
-  const std::int64_t rows = config.up.capacity_rows;
+  const std::int64_t rows = config.up.capacity_rows();
   const std::int64_t trial =
-      rows * (config.up.n + config.down.k + config.down.n) * config.up.operand_bytes();
+      rows * (config.up.n() + config.down.k() + config.down.n()) * config.up.operand_bytes();
   if (!config.down.quantized()) return trial;
   return trial + CudaQuantizer::bytes({.recipe = config.down.recipe,
                                        .role = OperandRole::Activations,
-                                       .input = {.num_groups = config.down.num_groups,
+                                       .input = {.num_groups = config.down.num_groups(),
                                                  .capacity_rows = rows,
-                                                 .columns = config.down.k}});
+                                                 .columns = config.down.k()}});
 }
 
 }  // namespace engine

@@ -18,49 +18,38 @@ CallerTensor weight_gradient(const GroupedStep& step, int layer) {
   return {.values = step.outputs(layer).dw,
           .type = config.wgrad_type(),
           .rows = config.weight_rows(),
-          .columns = config.k};
+          .columns = config.k()};
 }
 
 CallerTensor tensor(std::byte* values, const StepConfig& config, std::int64_t columns) {
   return {.values = values,
           .type = config.output_type(),
-          .rows = config.capacity_rows,
+          .rows = config.capacity_rows(),
           .columns = columns};
 }
 
 }  // namespace
 
-void ExpertLayerConfig::connect() {
-  up.fed_gradients = true;
-  down.fed_activations = true;
-  down.late_activations = recompute;
-  up.symbols = symbols_of(StepKind::ExpertLayer, Projection::Up);
-  down.symbols = symbols_of(StepKind::ExpertLayer, Projection::Down);
-  up.tag_stride = 2;
-  down.tag_stride = 2;
-  down.tag_first = 1;
+ExpertLayerConfig::ExpertLayerConfig(RunRequest layer, StepConfig up_projection,
+                                     StepConfig down_projection)
+    : request(std::move(layer)), up(std::move(up_projection)), down(std::move(down_projection)) {
+  for (const Projection which : {Projection::Up, Projection::Down}) {
+    StepConfig& config = which == Projection::Up ? up : down;
+    config.symbols = symbols_of(StepKind::ExpertLayer, which);
+    config.tag_stride = 2;
+    config.tag_first = which == Projection::Up ? 0 : 1;
+  }
 }
 
-RunRequest request_of(const ExpertLayerConfig& config, int in_flight) {
-  RunRequest request = request_of(config.up);
-  request.step = StepKind::ExpertLayer;
-  request.linear.passes = config.passes;
-  request.expert_layer.fused_activation = config.fused;
-  request.expert_layer.recompute_activation = config.recompute;
-  request.expert_layer.top_k = config.top_k;
-  request.expert_layer.mixed_recipes = config.down.recipe.scaling != config.up.recipe.scaling;
-  request.expert_layer.down_scaling = config.down.recipe.scaling;
-  request.launch.in_flight = in_flight;
-  if (config.up.captured_apart) request.launch.graphs = StepGraphs::ForwardAndBackward;
-  return request;
+kernels::Activation ExpertLayerConfig::activation() const {
+  return traits_of(request.expert_layer.activation).formula;
 }
 
 namespace {
 
 /// Elements of one layer's.
 std::int64_t elements_of(const ExpertLayerConfig& config, LayerTensor tensor) {
-  const bool wide = tensor == LayerTensor::H || tensor == LayerTensor::DH;
-  return config.up.capacity_rows * (wide ? config.up.n : config.down.k);
+  return config.up.capacity_rows() * extent_of(config.request, tensor).columns;
 }
 
 /// 0 where no operation writes it.
@@ -70,30 +59,15 @@ std::int64_t own_bytes(const ExpertLayerConfig& config, const StepProgram& progr
   return places_of(program, tensor) * elements_of(config, tensor) * config.up.operand_bytes();
 }
 
-BufferLife buffer_life(ValueLife life) {
-  switch (life) {
-    case ValueLife::Caller:
-    case ValueLife::Step:
-      break;
-    case ValueLife::Saved:
-      return BufferLife::Saved;
-    case ValueLife::Forward:
-      return BufferLife::Forward;
-    case ValueLife::Backward:
-      return BufferLife::Backward;
-  }
-  return BufferLife::Step;
-}
-
 }  // namespace
 
 Status ExpertLayerStep::make(OwnTensor& own, LayerTensor tensor, cudaStream_t stream) {
-  if (!makes(program_, tensor)) return {};
+  const std::optional<BufferLife> life = life_of(*program_, tensor);
+  if (!life) return {};
   const std::string name(traits_of(tensor).symbol);
-  ENGINE_ASSIGN(own.memory, DeviceBuffer::allocate(own_bytes(config_, program_, tensor),
-                                                   {AllocationRole::Output, name,
-                                                    buffer_life(life_of(program_, tensor))}));
-  if (places_of(program_, tensor) > 1) {
+  ENGINE_ASSIGN(own.memory, DeviceBuffer::allocate(own_bytes(config_, *program_, tensor),
+                                                   {AllocationRole::Output, name, *life}));
+  if (places_of(*program_, tensor) > 1) {
     own.stride_bytes = elements_of(config_, tensor) * config_.up.operand_bytes();
   }
   // Rows behind the last expert's are never written.
@@ -103,89 +77,114 @@ Status ExpertLayerStep::make(OwnTensor& own, LayerTensor tensor, cudaStream_t st
 
 /// From now on the projections read what the permutation makes.
 Status ExpertLayerStep::take_tokens(Operands& operands, cudaStream_t stream) {
-  if (config_.top_k == 0) return {};
+  if (!config_.begins_at_tokens()) return {};
   ENGINE_ASSIGN(TokenPermutation tokens,
-                TokenPermutation::create(config_.up, config_.tokens, config_.backward(), stream));
+                TokenPermutation::create(config_.up, *program_, config_.tokens, stream));
   tokens_.emplace(std::move(tokens));
-  x_tokens_ = std::exchange(operands.up.activations, tokens_->x());
-  if (config_.backward()) dy_tokens_ = std::exchange(operands.down.gradients, tokens_->dy());
+  const auto replace = [](std::vector<OperandInput>& inputs, const void* rows) {
+    return inputs.empty() ? nullptr : std::exchange(inputs.front().input, rows);
+  };
+  x_tokens_ = replace(operands.up.activations, tokens_->x());
+  if (config_.backward()) dy_tokens_ = replace(operands.down.gradients, tokens_->dy());
   return {};
 }
 
 Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
     std::shared_ptr<const CublasLt> library, ExpertLayerConfig config, Operands operands,
-    cudaStream_t stream, const ExpertLayerStep* first) {
-  config.connect();
-  if (first != nullptr) {
-    config.up.shares_weights = config.down.shares_weights = true;
-    operands.up.quantized_weights = first->up().quantized_weights();
-    operands.down.quantized_weights = first->down().quantized_weights();
+    cudaStream_t stream) {
+  auto program = std::make_shared<const StepProgram>(program_of(config.request));
+  return create(std::move(library), std::move(config), {.program = std::move(program)},
+                std::move(operands), stream);
+}
+
+Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
+    std::shared_ptr<const CublasLt> library, ExpertLayerConfig config, Part part, Operands operands,
+    cudaStream_t stream) {
+  if (part.first != nullptr) {
+    operands.up.quantized_weights = part.first->up().quantized_weights();
+    operands.down.quantized_weights = part.first->down().quantized_weights();
   }
-  std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep);
-  made->config_ = config;
+  std::unique_ptr<ExpertLayerStep> made(new ExpertLayerStep(std::move(config)));
+  made->program_ = part.program;
+  made->micro_batch_ = part.micro_batch;
   ENGINE_TRY(made->take_tokens(operands, stream));
-  made->micro_batch_ = first == nullptr ? 0 : 1;
-  made->program_ = program_of(request_of(config, made->micro_batch_ + 1));
-  const int layers = config.up.layers;
   ENGINE_TRY(made->make(made->h_, LayerTensor::H, stream));
   ENGINE_TRY(made->make(made->a_, LayerTensor::A, stream));
   ENGINE_TRY(made->make(made->da_, LayerTensor::DA, stream));
   ENGINE_TRY(made->make(made->dh_, LayerTensor::DH, stream));
+  Outputs outputs = made->connect(operands, part.first);
 
-  std::vector<CallerOutputs> up_outputs(static_cast<std::size_t>(layers));
-  std::vector<CallerOutputs> down_outputs(static_cast<std::size_t>(layers));
-  for (int layer = 0; layer < layers; ++layer) {
-    const auto index = static_cast<std::size_t>(layer);
-    up_outputs[index].y = tensor(made->h_.of(layer), config.up, config.up.n);
-    operands.down.fed_activations.push_back(
-        makes(made->program_, LayerTensor::A)
-            ? FedOperand{.input = made->a_.of(layer)}
-            : FedOperand{.input = made->h_.of(layer), .activation = config.activation});
-    if (!config.backward()) continue;
-    if (first != nullptr && config.up.linear.accumulate_wgrad) {
-      up_outputs[index].dw = weight_gradient(first->up(), layer);
-      down_outputs[index].dw = weight_gradient(first->down(), layer);
-    }
-    down_outputs[index].dx = tensor(made->da_.of(layer), config.down, config.down.k);
-    operands.up.fed_gradients.push_back(makes(made->program_, LayerTensor::DH)
-                                            ? FedOperand{.input = made->dh_.of(layer)}
-                                            : FedOperand{.input = made->h_.of(layer),
-                                                         .activation = config.activation,
-                                                         .output_gradient = made->da_.of(layer)});
-  }
+  const StepConfig& up_config = made->config_.up;
+  const StepConfig& down_config = made->config_.down;
   std::shared_ptr<const Workspaces> workspaces;
-  if (Workspaces::can_share(config.up)) {
-    ENGINE_ASSIGN(workspaces, Workspaces::create(config.up, stream));
+  if (Workspaces::can_share(up_config)) {
+    ENGINE_ASSIGN(workspaces, Workspaces::create(up_config, stream));
   }
-  ENGINE_ASSIGN(GroupedStep up, GroupedStep::create(library, config.up, std::move(operands.up),
-                                                    std::move(up_outputs), stream, workspaces));
+  const auto part_of = [&](Projection projection) {
+    return GroupedStep::Part{
+        .program = ProjectionProgram(part.program, projection, part.micro_batch),
+        .workspaces = workspaces};
+  };
+  ENGINE_ASSIGN(GroupedStep up,
+                GroupedStep::create(library, up_config, part_of(Projection::Up),
+                                    std::move(operands.up), std::move(outputs.up), stream));
   made->up_.emplace(std::move(up));
   ENGINE_ASSIGN(GroupedStep down,
-                GroupedStep::create(std::move(library), config.down, std::move(operands.down),
-                                    std::move(down_outputs), stream, std::move(workspaces)));
+                GroupedStep::create(std::move(library), down_config, part_of(Projection::Down),
+                                    std::move(operands.down), std::move(outputs.down), stream));
   made->down_.emplace(std::move(down));
   return made;
 }
 
+/// The projections write the layer's own tensors and read what is made of them: A and dH, or H and
+/// dA where the quantize kernels compute the activation.
+ExpertLayerStep::Outputs ExpertLayerStep::connect(Operands& operands,
+                                                  const ExpertLayerStep* first) const {
+  const auto layers = static_cast<std::size_t>(config_.request.layers);
+  Outputs outputs{.up = std::vector<CallerOutputs>(layers),
+                  .down = std::vector<CallerOutputs>(layers)};
+  for (int layer = 0; layer < config_.request.layers; ++layer) {
+    CallerOutputs& up = outputs.up[static_cast<std::size_t>(layer)];
+    CallerOutputs& down = outputs.down[static_cast<std::size_t>(layer)];
+    up.y = tensor(h_.of(layer), config_.up, config_.up.n());
+    operands.down.activations.push_back(
+        a_.memory ? OperandInput{.input = a_.of(layer)}
+                  : OperandInput{.input = h_.of(layer), .activation = config_.activation()});
+    if (!config_.backward()) continue;
+    down.dx = tensor(da_.of(layer), config_.down, config_.down.k());
+    operands.up.gradients.push_back(dh_.memory ? OperandInput{.input = dh_.of(layer)}
+                                               : OperandInput{.input = h_.of(layer),
+                                                              .activation = config_.activation(),
+                                                              .output_gradient = da_.of(layer)});
+    if (first == nullptr || !config_.request.linear.accumulate_wgrad) continue;
+    up.dw = weight_gradient(first->up(), layer);
+    down.dw = weight_gradient(first->down(), layer);
+  }
+  return outputs;
+}
+
 std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config) {
-  ExpertLayerConfig connected = config;
-  connected.connect();
-  const StepProgram program = program_of(request_of(connected));
+  return bytes(config,
+               {.program = std::make_shared<const StepProgram>(program_of(config.request))});
+}
+
+std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config, const Part& part) {
+  const StepProgram& program = *part.program;
   // The projections count H and dA as their outputs ...
-  std::int64_t own = own_bytes(connected, program, LayerTensor::A) +
-                     own_bytes(connected, program, LayerTensor::DH);
+  std::int64_t own =
+      own_bytes(config, program, LayerTensor::A) + own_bytes(config, program, LayerTensor::DH);
   // ... dA for every layer, though all may use one.
   if (config.backward()) {
-    own -= (config.up.layers - places_of(program, LayerTensor::DA)) *
+    own -= (config.request.layers - places_of(program, LayerTensor::DA)) *
            elements_of(config, LayerTensor::DA) * config.up.operand_bytes();
   }
-  const std::int64_t shared =
-      Workspaces::can_share(config.up) ? Workspaces::bytes(config.down) : std::int64_t{0};
-  const std::int64_t tokens =
-      config.top_k == 0 ? 0
-                        : TokenPermutation::bytes(connected.up, config.top_k, config.backward());
-  return own + GroupedStep::bytes(connected.up) + GroupedStep::bytes(connected.down) - shared +
-         tokens;
+  for (const Projection which : {Projection::Up, Projection::Down}) {
+    own += GroupedStep::bytes(which == Projection::Up ? config.up : config.down,
+                              ProjectionProgram(part.program, which, part.micro_batch));
+  }
+  if (Workspaces::can_share(config.up)) own -= Workspaces::bytes(config.down);
+  if (config.begins_at_tokens()) own += TokenPermutation::bytes(config.up, program);
+  return own;
 }
 
 Status ExpertLayerStep::write_step(std::span<const std::int64_t> splits, std::size_t step,
@@ -197,7 +196,7 @@ Status ExpertLayerStep::write_step(std::span<const std::int64_t> splits, std::si
 
 Status ExpertLayerStep::enqueue_splits(const void* splits, cudaStream_t stream) {
   if (tokens_) {
-    const std::size_t offset = experts_offset(static_cast<std::size_t>(config_.up.num_groups),
+    const std::size_t offset = experts_offset(static_cast<std::size_t>(config_.up.num_groups()),
                                               static_cast<std::size_t>(config_.up.split_bytes()));
     ENGINE_TRY(tokens_->enqueue(static_cast<const std::byte*>(splits) + offset, stream));
   }
@@ -221,15 +220,15 @@ kernels::GroupedInput ExpertLayerStep::activation_input(int layer) const {
   return {.input = h_.of(layer),
           .type = config_.up.recipe.high_precision,
           .row_offsets = up_->arrays().row_offsets.as<std::int64_t>(),
-          .num_groups = config_.up.num_groups,
-          .capacity_rows = config_.up.capacity_rows,
-          .columns = config_.down.k,
-          .activation = config_.activation};
+          .num_groups = config_.up.num_groups(),
+          .capacity_rows = config_.up.capacity_rows(),
+          .columns = config_.down.k(),
+          .activation = config_.activation()};
 }
 
 kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
   kernels::GroupedInput input = activation_input(layer);
-  input.columns = config_.up.n;
+  input.columns = config_.up.n();
   input.output_gradient = da_.of(layer);
   return input;
 }
@@ -237,7 +236,7 @@ kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
 Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
   const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.down.tag(layer)});
   return check_cuda(kernels::activate({.input = activation_input(layer), .output = a_.of(layer)},
-                                      {stream, config_.up.programmatic}),
+                                      {stream, config_.up.programmatic_launch}),
                     "Launching the activation kernel");
 }
 
@@ -245,7 +244,7 @@ Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
                                           StepObserver& observer) const {
   const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.up.tag(layer)});
   return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh_.of(layer)},
-                                      {stream, config_.up.programmatic}),
+                                      {stream, config_.up.programmatic_launch}),
                     "Launching the activation kernel");
 }
 
@@ -276,36 +275,36 @@ Status ExpertLayerStep::run(const Operation& operation, cudaStream_t stream,
   }
 }
 
-Status ExpertLayerStep::run(ProgramPass pass, cudaStream_t stream, StepObserver& observer) const {
-  for (const ProgramPart& part : program_.parts) {
-    if (part.pass != pass || part.micro_batch != micro_batch_) continue;
-    for (const Operation& operation : part.operations) {
-      ENGINE_TRY(run(operation, stream, observer));
-    }
+std::vector<const ProgramPart*> ExpertLayerStep::parts() const {
+  std::vector<const ProgramPart*> own;
+  for (const ProgramPart& part : program_->parts) {
+    if (part.micro_batch == micro_batch_) own.push_back(&part);
   }
+  return own;
+}
+
+Status ExpertLayerStep::launch_part(const ProgramPart& part, cudaStream_t stream,
+                                    StepObserver& observer) const {
+  for (const Operation& operation : part.operations) ENGINE_TRY(run(operation, stream, observer));
   return {};
 }
 
-Status ExpertLayerStep::launch_forward(cudaStream_t stream, StepObserver& observer) const {
-  return run(ProgramPass::Forward, stream, observer);
-}
-
-Status ExpertLayerStep::launch_backward(cudaStream_t stream, StepObserver& observer) const {
-  return run(ProgramPass::Backward, stream, observer);
+Status ExpertLayerStep::launch_pass(ProgramPass pass, cudaStream_t stream,
+                                    StepObserver& observer) const {
+  for (const ProgramPart* part : parts()) {
+    if (part->pass == pass) ENGINE_TRY(launch_part(*part, stream, observer));
+  }
+  return {};
 }
 
 Status ExpertLayerStep::launch(cudaStream_t stream, StepObserver& observer) const {
-  ENGINE_TRY(launch_forward(stream, observer));
-  return launch_backward(stream, observer);
+  for (const ProgramPart* part : parts()) ENGINE_TRY(launch_part(*part, stream, observer));
+  return {};
 }
 
 Status ExpertLayerStep::prepare(cudaStream_t stream, StepObserver& observer) const {
-  for (int time = 0; !program_.prepare.empty() && time < program_.prepare_times; ++time) {
-    for (const Operation& operation : program_.prepare) {
-      ENGINE_TRY(run(operation, stream, observer));
-    }
-  }
-  return {};
+  return program_->run_prepare(
+      [&](const Operation& operation) { return run(operation, stream, observer); });
 }
 
 Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates(cudaStream_t stream) {
@@ -323,9 +322,10 @@ Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates(cudaStream_t s
 Result<std::vector<ProductTrial>> ExpertLayerStep::try_candidates_by_pass(cudaStream_t stream) {
   std::vector<ProductTrial> trials;
   StepObserver unobserved;
-  for (const bool fprop : {true, false}) {
-    ENGINE_TRY(launch_forward(stream, unobserved));
-    if (!fprop) ENGINE_TRY(launch_backward(stream, unobserved));
+  const std::vector<const ProgramPart*> own = parts();
+  for (std::size_t last = 0; last < own.size(); ++last) {
+    for (std::size_t i = 0; i <= last; ++i) ENGINE_TRY(launch_part(*own[i], stream, unobserved));
+    const bool fprop = own[last]->pass == ProgramPass::Forward;
     for (GroupedStep* projection : {&*up_, &*down_}) {
       ENGINE_ASSIGN(const std::vector<ProductTrial> tried,
                     projection->try_candidates(stream, fprop));

@@ -18,27 +18,22 @@
 
 namespace engine {
 
-/// What the layer is made for. Its projections' configurations are those of linear steps with the
-/// layer's tokens, groups and layers.
+/// The effective request of a layer, and its projections as the linear steps that they are.
 struct ExpertLayerConfig {
-  StepConfig up;
-  StepConfig down;
-  StepPasses passes = StepPasses::Forward;  // of the layer; those of the projections may be more
-  kernels::Activation activation = kernels::kSwiglu;
-  bool fused = true;
-  bool recompute = false;
-  int top_k = 0;  // 0 = the step begins and ends at rows
-  /// Of that top_k, for create().
+  /// Of two requests made by projection_of().
+  ExpertLayerConfig(RunRequest layer, StepConfig up_projection, StepConfig down_projection);
+
+  RunRequest request;
+  StepConfig up;    // its passes may be more than the layer's
+  StepConfig down;  // likewise
+  /// Of the request's top_k, for create().
   std::shared_ptr<const TokenRouting> tokens = nullptr;
 
-  /// Fills in how the projections are connected, and what they are called. Once is enough.
-  void connect();
-  bool forward() const { return passes != StepPasses::Backward; }
-  bool backward() const { return passes != StepPasses::Forward; }
+  kernels::Activation activation() const;
+  bool begins_at_tokens() const { return request.expert_layer.top_k > 0; }
+  bool forward() const { return request.linear.passes != StepPasses::Backward; }
+  bool backward() const { return request.linear.passes != StepPasses::Forward; }
 };
-
-/// The layer as a request, as far as its program follows from it. `in_flight`: micro-batches.
-RunRequest request_of(const ExpertLayerConfig& config, int in_flight = 1);
 
 class ExpertLayerStep final : public DeviceStep {
  public:
@@ -46,12 +41,20 @@ class ExpertLayerStep final : public DeviceStep {
     StepOperands up;    // X, or Xt [tokens, k]; Wup, biases; no gradients
     StepOperands down;  // Wdown; dY, or dYt [tokens, k]; biases; no activations
   };
-  /// Synchronises the stream. `first`: the micro-batch whose quantized weights, and dW where that
-  /// is accumulated, this one shares; must outlive it. Null = none.
+  /// Of several micro-batches: the program of all of them, and the first one, whose quantized
+  /// weights, and dW where that is accumulated, the others share. It must outlive them.
+  struct Part {
+    std::shared_ptr<const StepProgram> program;
+    int micro_batch = 0;
+    const ExpertLayerStep* first = nullptr;
+  };
+  /// Synchronises the stream.
   static Result<std::unique_ptr<ExpertLayerStep>> create(std::shared_ptr<const CublasLt> library,
                                                          ExpertLayerConfig config,
-                                                         Operands operands, cudaStream_t stream,
-                                                         const ExpertLayerStep* first = nullptr);
+                                                         Operands operands, cudaStream_t stream);
+  static Result<std::unique_ptr<ExpertLayerStep>> create(std::shared_ptr<const CublasLt> library,
+                                                         ExpertLayerConfig config, Part part,
+                                                         Operands operands, cudaStream_t stream);
 
   Status write_step(std::span<const std::int64_t> splits, std::size_t step,
                     cudaStream_t stream) override;
@@ -70,11 +73,12 @@ class ExpertLayerStep final : public DeviceStep {
   std::vector<StepOutput> all_outputs() const override;
   /// Of these what a caller reads: without H and dA, whose memory may be that of other graphs too.
   std::vector<StepOutput> caller_outputs() const;
-  int num_groups() const override { return config_.up.num_groups; }
+  int num_groups() const override { return config_.up.num_groups(); }
 
-  /// The two halves of a launch, to be captured apart.
-  Status launch_forward(cudaStream_t stream, StepObserver& observer) const;
-  Status launch_backward(cudaStream_t stream, StepObserver& observer) const;
+  /// One of the program's parts of this micro-batch.
+  Status launch_part(const ProgramPart& part, cudaStream_t stream, StepObserver& observer) const;
+  /// Those of one pass, to be captured on its own.
+  Status launch_pass(ProgramPass pass, cudaStream_t stream, StepObserver& observer) const;
 
   const ExpertLayerConfig& config() const { return config_; }
   const GroupedStep& up() const { return *up_; }
@@ -93,9 +97,14 @@ class ExpertLayerStep final : public DeviceStep {
 
   /// Device bytes that create() allocates, operands not counted.
   static std::int64_t bytes(const ExpertLayerConfig& config);
+  static std::int64_t bytes(const ExpertLayerConfig& config, const Part& part);
 
  private:
-  ExpertLayerStep() = default;
+  explicit ExpertLayerStep(ExpertLayerConfig config) : config_(std::move(config)) {}
+  struct Outputs {
+    std::vector<CallerOutputs> up, down;
+  };
+  Outputs connect(Operands& operands, const ExpertLayerStep* first) const;
   /// One of the layer's own tensors: where its layers have theirs.
   struct OwnTensor {
     DeviceBuffer memory;
@@ -106,14 +115,15 @@ class ExpertLayerStep final : public DeviceStep {
   Status make(OwnTensor& own, LayerTensor tensor, cudaStream_t stream);
   /// An operation of the layer, or of one of its projections.
   Status run(const Operation& operation, cudaStream_t stream, StepObserver& observer) const;
-  Status run(ProgramPass pass, cudaStream_t stream, StepObserver& observer) const;
+  /// The parts of this micro-batch.
+  std::vector<const ProgramPart*> parts() const;
   Status take_tokens(Operands& operands, cudaStream_t stream);
   Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
   Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
 
   ExpertLayerConfig config_;
-  StepProgram program_;
-  int micro_batch_ = 0;  // that this one is to the program: the first, or one after it
+  std::shared_ptr<const StepProgram> program_;
+  int micro_batch_ = 0;
   // [places_of() the program, capacity_rows, columns], in high precision
   OwnTensor h_, a_, da_, dh_;
   std::optional<TokenPermutation> tokens_;

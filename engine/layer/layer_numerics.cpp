@@ -24,32 +24,39 @@ namespace {
 
 using Errors = std::vector<kernels::GroupProductError>;  // a group
 
-StepConfig reference_projection(StepConfig config) {
-  config.layers = 1;
-  config.bias_type = config.recipe.high_precision;
-  config.recipe = {.scaling = Scaling::None, .high_precision = ElementType::Fp32};
-  config.emulated = false;
-  config.backend = GemmBackend::CublasLtPerExpert;
-  config.workspace = WorkspaceStrategy::PerMatmul;
-  config.setup_arrays = SetupArrays::PerMatmul;
-  config.programmatic = false;
-  config.captured_apart = false;
-  config.pooled_workspaces = false;
-  config.linear.accumulate_wgrad = false;
-  config.linear.delayed_wgrad = false;
-  config.linear.micro_batches = 1;
-  config.linear.weight_storage = WeightStorage::Grouped;
-  config.linear.wgrad_type = ElementType::Fp32;
-  return config;
+/// One layer of it in FP32, nothing fused, nothing captured.
+RunRequest reference_request(RunRequest request) {
+  request.layers = 1;
+  request.recipe = {.scaling = Scaling::None, .high_precision = ElementType::Fp32};
+  request.backend = GemmBackend::CublasLtPerExpert;
+  request.workspace = WorkspaceStrategy::PerMatmul;
+  request.setup_arrays = SetupArrays::PerMatmul;
+  request.programmatic_launch = false;
+  request.launch = {};
+  request.linear.accumulate_wgrad = false;
+  request.linear.delayed_wgrad = false;
+  request.linear.micro_batches = 1;
+  request.linear.weight_storage = WeightStorage::Grouped;
+  request.linear.wgrad_type = ElementType::Fp32;
+  request.expert_layer.fused_activation = false;
+  request.expert_layer.recompute_activation = false;
+  request.expert_layer.mixed_recipes = false;
+  return request;
+}
+
+StepConfig reference_projection(const StepConfig& config) {
+  StepConfig reference(reference_request(config));
+  reference.bias_type = config.recipe.high_precision;
+  reference.scalars_per_group = config.scalars_per_group;
+  return reference;
 }
 
 ExpertLayerConfig reference_config(const ExpertLayerConfig& config) {
-  ExpertLayerConfig reference = config;
-  reference.up = reference_projection(config.up);
-  reference.down = reference_projection(config.down);
-  reference.passes = config.backward() ? StepPasses::ForwardBackward : StepPasses::Forward;
-  reference.fused = false;
-  reference.recompute = false;
+  RunRequest request = reference_request(config.request);
+  if (config.backward()) request.linear.passes = StepPasses::ForwardBackward;
+  ExpertLayerConfig reference(std::move(request), reference_projection(config.up),
+                              reference_projection(config.down));
+  reference.tokens = config.tokens;
   return reference;
 }
 
@@ -168,7 +175,7 @@ class LayerNumerics final : public OutputReference {
 
   /// Xt or dYt in FP32, for a reference that begins at tokens, too.
   Result<const void*> widened_tokens(const void* values) {
-    const std::int64_t count = config_.tokens->tokens() * config_.up.k;
+    const std::int64_t count = config_.tokens->tokens() * config_.up.k();
     ENGINE_ASSIGN(DeviceBuffer wide,
                   DeviceBuffer::allocate(count * std::int64_t{sizeof(float)},
                                          {AllocationRole::Check, "tokens in FP32"}));
@@ -188,15 +195,17 @@ class LayerNumerics final : public OutputReference {
     config.down.host_splits = splits;
     ExpertLayerStep::Operands operands;
     const bool tokens = step_.tokens() != nullptr;
-    ENGINE_ASSIGN(operands.up.activations,
+    ENGINE_ASSIGN(const void* x,
                   tokens ? widened_tokens(step_.x_tokens()) : widened(LayerTensor::X));
+    operands.up.activations.push_back({.input = x});
     ENGINE_ASSIGN(const void* w_up, widened(LayerTensor::WUp));
     operands.up.weights.push_back(w_up);
     ENGINE_ASSIGN(const void* w_down, widened(LayerTensor::WDown));
     operands.down.weights.push_back(w_down);
     if (config_.backward()) {
-      ENGINE_ASSIGN(operands.down.gradients,
+      ENGINE_ASSIGN(const void* dy,
                     tokens ? widened_tokens(step_.dy_tokens()) : widened(LayerTensor::DY));
+      operands.down.gradients.push_back({.input = dy});
     }
     const auto bias = [](const GroupedStep& step, StepOperands& to) {
       const std::vector<const void*>& all = step.operands().biases;
@@ -293,7 +302,7 @@ class LayerNumerics final : public OutputReference {
 
   Status measure_operand(const Operand& operand, RunResult& result) {
     std::vector<std::int64_t> rows = result.splits;
-    if (operand.role == OperandRole::Weights) rows.assign(rows.size(), operand.config->n);
+    if (operand.role == OperandRole::Weights) rows.assign(rows.size(), operand.config->n());
     const Recipe& recipe = operand.config->recipe;
     ENGINE_ASSIGN(OperandNumbers numbers,
                   measure_on_device(recipe, operand.role, operand.input, rows, stream_));
@@ -353,7 +362,7 @@ class LayerNumerics final : public OutputReference {
   Status measure_sources(LayerResult& own) {
     // The reference's own Y is overwritten by the trials.
     const std::int64_t bytes =
-        config_.down.capacity_rows * config_.down.n * std::int64_t{sizeof(float)};
+        config_.down.capacity_rows() * config_.down.n() * std::int64_t{sizeof(float)};
     ENGINE_ASSIGN(const DeviceBuffer lossless,
                   DeviceBuffer::allocate(bytes, {AllocationRole::Check, "Y in FP32"}));
     ENGINE_CUDA_TRY(
@@ -418,20 +427,22 @@ Result<std::unique_ptr<OutputReference>> make_output_reference(
 }
 
 std::int64_t layer_numerics_bytes(const ExpertLayerConfig& config) {
-  const std::int64_t tokens = config.up.capacity_rows;
-  const std::int64_t n = config.up.n;
-  const std::int64_t k = config.up.k;
-  const std::int64_t a = config.down.k;
-  const std::int64_t weights = config.up.num_groups * (n * k + k * a);
+  const std::int64_t tokens = config.up.capacity_rows();
+  const std::int64_t n = config.up.n();
+  const std::int64_t k = config.up.k();
+  const std::int64_t a = config.down.k();
+  const std::int64_t weights = config.up.num_groups() * (n * k + k * a);
   const std::int64_t passes = config.backward() ? 2 : 1;
   // Operands in FP32, what the activation makes in both precisions, and one operand decoded.
-  const std::int64_t wide = 4 * (weights + passes * tokens * (k + n + a) +
-                                 std::max({config.up.num_groups * n * k, tokens * n, tokens * k}));
+  const std::int64_t wide =
+      4 * (weights + passes * tokens * (k + n + a) +
+           std::max({config.up.num_groups() * n * k, tokens * n, tokens * k}));
   const std::int64_t lists = config.up.list() ? weights * config.up.operand_bytes() : 0;
   const auto measured = [&](const StepConfig& of, OperandRole role, std::int64_t rows,
                             std::int64_t columns) {
-    return measure_bytes(of.recipe, role,
-                         {.num_groups = of.num_groups, .capacity_rows = rows, .columns = columns});
+    return measure_bytes(
+        of.recipe, role,
+        {.num_groups = of.num_groups(), .capacity_rows = rows, .columns = columns});
   };
   const std::int64_t operand =
       std::max({measured(config.up, OperandRole::Activations, tokens, k),

@@ -18,32 +18,40 @@ std::vector<std::int64_t> rotated_splits(std::span<const std::int64_t> splits, i
 
 Result<std::unique_ptr<MicroBatches>> MicroBatches::create(
     std::shared_ptr<const CublasLt> library, const ExpertLayerConfig& config,
-    const ExpertLayerStep::Operands& operands, const Options& options, cudaStream_t stream) {
+    const ExpertLayerStep::Operands& operands, cudaStream_t stream) {
+  const int in_flight = config.request.launch.in_flight;
   std::unique_ptr<MicroBatches> made(new MicroBatches);
-  made->apart_ = config.up.captured_apart;
-  made->graph_names_ = program_of(request_of(config, options.in_flight)).graph_names();
-  if (made->apart_) made->memory_ = std::make_shared<GraphMemory>(options.graph_pool);
-  for (int number = 0; number < options.in_flight; ++number) {
+  made->program_ = std::make_shared<const StepProgram>(program_of(config.request));
+  made->graph_names_ = made->program_->graph_names();
+  if (made->apart())
+    made->memory_ = std::make_shared<GraphMemory>(config.request.launch.graph_pool);
+  for (int number = 0; number < in_flight; ++number) {
     const GraphMemoryScope scope(
         {.memory = made->memory_,
          .forward = number,
-         .backward = options.in_flight + number,
-         .owner = options.in_flight > 1 ? fmt::format("micro-batch {}", number + 1) : ""});
+         .backward = in_flight + number,
+         .owner = in_flight > 1 ? fmt::format("micro-batch {}", number + 1) : ""});
     const ExpertLayerStep* const first = number == 0 ? nullptr : made->batches_.front().get();
-    ENGINE_ASSIGN(std::unique_ptr<ExpertLayerStep> batch,
-                  ExpertLayerStep::create(library, config, operands, stream, first));
+    ENGINE_ASSIGN(
+        std::unique_ptr<ExpertLayerStep> batch,
+        ExpertLayerStep::create(library, config,
+                                {.program = made->program_, .micro_batch = number, .first = first},
+                                operands, stream));
     made->batches_.push_back(std::move(batch));
   }
   return made;
 }
 
-std::int64_t MicroBatches::bytes(const ExpertLayerConfig& config, int in_flight) {
-  ExpertLayerConfig other = config;
-  other.up.shares_weights = other.down.shares_weights = true;
-  const std::int64_t all =
-      ExpertLayerStep::bytes(config) + (in_flight - 1) * ExpertLayerStep::bytes(other);
-  return config.up.captured_apart ? all + all / GraphMemory::kSpareShare : all;
+std::int64_t MicroBatches::bytes(const ExpertLayerConfig& config) {
+  const auto program = std::make_shared<const StepProgram>(program_of(config.request));
+  std::int64_t all = 0;
+  for (int number = 0; number < config.request.launch.in_flight; ++number) {
+    all += ExpertLayerStep::bytes(config, {.program = program, .micro_batch = number});
+  }
+  return captured_apart(config.request) ? all + all / GraphMemory::kSpareShare : all;
 }
+
+bool MicroBatches::apart() const { return captured_apart(program_->request); }
 
 Status MicroBatches::write_step(std::span<const std::int64_t> splits, std::size_t step,
                                 cudaStream_t stream) {
@@ -76,16 +84,22 @@ Status MicroBatches::prepare(cudaStream_t stream, StepObserver& observer) const 
 }
 
 Status MicroBatches::launch_graph(int graph, cudaStream_t stream, StepObserver& observer) const {
-  if (!apart_) return launch(stream, observer);
-  const int count = micro_batches();
-  const ExpertLayerStep& batch = *batches_[static_cast<std::size_t>(graph % count)];
-  return graph < count ? batch.launch_forward(stream, observer)
-                       : batch.launch_backward(stream, observer);
+  const std::string& name = graph_names_[static_cast<std::size_t>(graph)];
+  for (const ProgramPart& part : program_->parts) {
+    if (part.graph == name) ENGINE_TRY(launch_part(part, stream, observer));
+  }
+  return {};
+}
+
+Status MicroBatches::launch_part(const ProgramPart& part, cudaStream_t stream,
+                                 StepObserver& observer) const {
+  return batches_[static_cast<std::size_t>(part.micro_batch)]->launch_part(part, stream, observer);
 }
 
 Status MicroBatches::launch(cudaStream_t stream, StepObserver& observer) const {
-  for (const auto& batch : batches_) ENGINE_TRY(batch->launch_forward(stream, observer));
-  for (const auto& batch : batches_) ENGINE_TRY(batch->launch_backward(stream, observer));
+  for (const ProgramPart& part : program_->parts) {
+    ENGINE_TRY(launch_part(part, stream, observer));
+  }
   return {};
 }
 
@@ -110,7 +124,7 @@ std::vector<StepOutput> MicroBatches::all_outputs() const {
   std::vector<StepOutput> outputs;
   for (int number = 0; number < micro_batches(); ++number) {
     const ExpertLayerStep& batch = *batches_[static_cast<std::size_t>(number)];
-    for (StepOutput& output : apart_ ? batch.caller_outputs() : batch.all_outputs()) {
+    for (StepOutput& output : apart() ? batch.caller_outputs() : batch.all_outputs()) {
       if (number > 0 && output.added_to) continue;  // the first one's
       output.micro_batch = number;
       outputs.push_back(output);

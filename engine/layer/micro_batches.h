@@ -20,16 +20,12 @@ namespace engine {
 
 class MicroBatches final : public DeviceStep {
  public:
-  struct Options {
-    int in_flight = 1;
-    /// With ExpertLayerConfig's captured_apart.
-    PoolSharing graph_pool = PoolSharing::Shared;
-  };
-  /// Of a layer with both passes. Synchronises the stream.
+  /// Of a layer with both passes: as many micro-batches as its request has in flight, with the pool
+  /// that it chooses for graphs. Synchronises the stream.
   static Result<std::unique_ptr<MicroBatches>> create(std::shared_ptr<const CublasLt> library,
                                                       const ExpertLayerConfig& config,
                                                       const ExpertLayerStep::Operands& operands,
-                                                      const Options& options, cudaStream_t stream);
+                                                      cudaStream_t stream);
 
   /// Of the first micro-batch; the n-th one after it gets them rotated by n places.
   Status write_step(std::span<const std::int64_t> splits, std::size_t step,
@@ -59,12 +55,14 @@ class MicroBatches final : public DeviceStep {
 
   /// Device bytes that create() allocates at most, operands not counted. How much of it graphs
   /// share is known only when their memory has been placed.
-  static std::int64_t bytes(const ExpertLayerConfig& config, int in_flight);
+  static std::int64_t bytes(const ExpertLayerConfig& config);
 
  private:
   MicroBatches() = default;
+  bool apart() const;
+  Status launch_part(const ProgramPart& part, cudaStream_t stream, StepObserver& observer) const;
 
-  bool apart_ = false;
+  std::shared_ptr<const StepProgram> program_;
   std::vector<std::string> graph_names_;
   std::shared_ptr<GraphMemory> memory_;  // null = buffers have memory of their own
   std::vector<std::unique_ptr<ExpertLayerStep>> batches_;

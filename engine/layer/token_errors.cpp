@@ -31,7 +31,7 @@ Status compare_tokens(LayerTensor tensor, const ExpertLayerStep& step, const voi
                                           .row_offsets = tokens.token_offsets(),
                                           .num_groups = 1,
                                           .capacity_rows = tokens.routing().tokens(),
-                                          .columns = up.k,
+                                          .columns = up.k(),
                                           .errors = sum.as<kernels::GroupProductError>()},
                                          stream),
                   "Launching the error kernel");

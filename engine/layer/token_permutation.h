@@ -13,19 +13,20 @@
 #include "engine/linear/step_config.h"
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/step_program.h"
 #include "kernels/permute/permute.h"
 
 namespace engine {
 
 class TokenPermutation {
  public:
-  /// `up`: of the layer's up projection, with its rows and its tags; `gradients`: with a backward
-  /// pass. Synchronises.
-  static Result<TokenPermutation> create(const StepConfig& up,
+  /// `up`: of the layer's up projection, with its rows and its tags; `program`: of the layer.
+  /// Synchronises.
+  static Result<TokenPermutation> create(const StepConfig& up, const StepProgram& program,
                                          std::shared_ptr<const TokenRouting> routing,
-                                         bool gradients, cudaStream_t stream);
+                                         cudaStream_t stream);
   /// Device bytes that create() allocates.
-  static std::int64_t bytes(const StepConfig& up, int top_k, bool gradients);
+  static std::int64_t bytes(const StepConfig& up, const StepProgram& program);
 
   // DeviceStep's, of the choices that belong to these splits.
   Status write_splits(std::span<const std::int64_t> splits, std::size_t step, cudaStream_t stream);
@@ -55,9 +56,11 @@ class TokenPermutation {
  private:
   TokenPermutation() = default;
   kernels::PermutedRows rows() const;
-  kernels::LaunchStream ours(cudaStream_t stream) const { return {stream, up_.programmatic}; }
+  kernels::LaunchStream ours(cudaStream_t stream) const {
+    return {stream, up_.programmatic_launch};
+  }
   std::int64_t copies() const { return routing_->tokens() * routing_->top_k(); }
-  std::int64_t token_bytes() const { return routing_->tokens() * up_.k * up_.output_bytes(); }
+  std::int64_t token_bytes() const { return routing_->tokens() * up_.k() * up_.output_bytes(); }
 
   StepConfig up_;
   std::shared_ptr<const TokenRouting> routing_;

@@ -14,9 +14,9 @@ namespace engine {
 
 Status GroupedStep::write_step(std::span<const std::int64_t> splits, std::size_t /*step*/,
                                cudaStream_t stream) {
-  if (splits.size() != static_cast<std::size_t>(config_.num_groups)) {
+  if (splits.size() != static_cast<std::size_t>(config_.num_groups())) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
-                                                         splits.size(), config_.num_groups)};
+                                                         splits.size(), config_.num_groups())};
   }
   written_splits_.assign(splits.begin(), splits.end());
   if (!config_.int32_splits) return copy_to_device(arrays_.splits.data(), splits, stream);
@@ -35,7 +35,7 @@ Status GroupedStep::write_step(std::span<const std::int64_t> splits, std::size_t
 }
 
 Status GroupedStep::enqueue_splits(const void* splits, cudaStream_t stream) {
-  const auto bytes = static_cast<std::size_t>(config_.split_bytes() * config_.num_groups);
+  const auto bytes = static_cast<std::size_t>(config_.split_bytes() * config_.num_groups());
   return check_cuda(
       cudaMemcpyAsync(arrays_.splits.data(), splits, bytes, cudaMemcpyHostToDevice, stream),
       "Copying the splits of a step");
@@ -59,35 +59,34 @@ Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {
                     "Choosing whether weights are quantized");
 }
 
-kernels::GroupedInput GroupedStep::input_of(const void* loaded, const std::vector<FedOperand>& fed,
-                                            int layer, std::int64_t columns) const {
-  const FedOperand from =
-      fed.empty() ? FedOperand{.input = loaded} : fed[static_cast<std::size_t>(layer)];
+kernels::GroupedInput GroupedStep::input_of(const std::vector<OperandInput>& operands, int layer,
+                                            std::int64_t columns) const {
+  const OperandInput& from = operands[operands.size() == 1 ? 0 : static_cast<std::size_t>(layer)];
   return {.input = from.input,
           .type = config_.recipe.high_precision,
           .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-          .num_groups = config_.num_groups,
-          .capacity_rows = config_.capacity_rows,
+          .num_groups = config_.num_groups(),
+          .capacity_rows = config_.capacity_rows(),
           .columns = columns,
           .activation = from.activation,
           .output_gradient = from.output_gradient};
 }
 
 kernels::GroupedInput GroupedStep::activations(int layer) const {
-  return input_of(operands_.activations, operands_.fed_activations, layer, config_.k);
+  return input_of(operands_.activations, layer, config_.k());
 }
 
 kernels::GroupedInput GroupedStep::gradients(int layer) const {
-  return input_of(operands_.gradients, operands_.fed_gradients, layer, config_.n);
+  return input_of(operands_.gradients, layer, config_.n());
 }
 
 kernels::GroupedInput GroupedStep::weights(int layer) const {
   return {.input = config_.list() ? nullptr : operands_.weights[static_cast<std::size_t>(layer)],
           .type = config_.recipe.high_precision,
           .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
-          .num_groups = config_.num_groups,
+          .num_groups = config_.num_groups(),
           .capacity_rows = config_.weight_rows(),
-          .columns = config_.k};
+          .columns = config_.k()};
 }
 
 const void* GroupedStep::weights_of_expert(int layer, int expert) const {
@@ -96,20 +95,54 @@ const void* GroupedStep::weights_of_expert(int layer, int expert) const {
     return operands_.weight_lists[index][static_cast<std::size_t>(expert)].tensor.values;
   }
   return static_cast<const std::byte*>(operands_.weights[index]) +
-         expert * config_.operand_bytes() * config_.n * config_.k;
+         expert * config_.operand_bytes() * config_.n() * config_.k();
 }
 
-const StepOperand& GroupedStep::operand(const Operation& quantize) const {
-  const auto layer = static_cast<std::size_t>(quantize.layer);
-  switch (quantize.role) {
+kernels::GroupedInput GroupedStep::input(OperandRole role, int layer) const {
+  switch (role) {
     case OperandRole::Activations:
-      return quantize.again ? late_x_[layer] : x_[layer];
-    case OperandRole::Weights:
-      return (*w_)[layer];
+      return activations(layer);
     case OperandRole::Gradients:
+      return gradients(layer);
+    case OperandRole::Weights:
       break;
   }
-  return dy_[layer];
+  return weights(layer);
+}
+
+std::vector<const void*> GroupedStep::listed_weights(int layer) const {
+  std::vector<const void*> listed;
+  for (int expert = 0; config_.list() && expert < config_.num_groups(); ++expert) {
+    listed.push_back(weights_of_expert(layer, expert));
+  }
+  return listed;
+}
+
+Result<const StepOperand*> GroupedStep::operand(const Operation& quantize) const {
+  for (const StepOperand& made : quantize.role == OperandRole::Weights ? *w_ : quantized_) {
+    const OperandCopies& copies = made.copies();
+    if (copies.role == quantize.role && copies.layer == quantize.layer &&
+        copies.again == quantize.again) {
+      return &made;
+    }
+  }
+  return Error{ErrorCode::Internal, fmt::format("The step has no quantized {} of layer {}",
+                                                name_of(quantize.role), quantize.layer)};
+}
+
+OperandSource GroupedStep::source(const Operation& product, OperandRole role) const {
+  const Value& read = operand_read(product, program_.tensors(), role);
+  for (const StepOperand& made : role == OperandRole::Weights ? *w_ : quantized_) {
+    const OperandCopies& copies = made.copies();
+    if (copies.tensor != read.tensor || copies.layer != read.layer || !copies.has(read.form)) {
+      continue;
+    }
+    return made.source(read.form == ValueForm::Rowwise ? kernels::Direction::Rowwise
+                                                       : kernels::Direction::Columnwise);
+  }
+  const bool listed = role == OperandRole::Weights;
+  return high_precision_source(config_, role, input(role, product.layer),
+                               listed ? listed_weights(product.layer) : std::vector<const void*>{});
 }
 
 Status GroupedStep::run(const Operation& operation, cudaStream_t stream,
@@ -123,18 +156,18 @@ Status GroupedStep::run(const Operation& operation, cudaStream_t stream,
       const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
       return pointers_.launch_backward_head(ours(stream));
     }
-    case OperationKind::Quantize:
-      return operand(operation).quantize(ours(stream), observer);
+    case OperationKind::Quantize: {
+      ENGINE_ASSIGN(const StepOperand* const quantized, operand(operation));
+      return quantized->quantize(ours(stream), observer);
+    }
     case OperationKind::Fprop:
-      return launch_product(operation.layer, Product::Fprop, stream, observer);
     case OperationKind::Dgrad:
-      return launch_product(operation.layer, Product::Dgrad, stream, observer);
     case OperationKind::Wgrad:
-      return launch_product(operation.layer, Product::Wgrad, stream, observer);
+      return launch_product(operation.layer, product_of(operation.kind), stream, observer);
     case OperationKind::AddBias:
       return add_bias(operation.layer, stream, observer);
     case OperationKind::SumBias:
-      return sum_bias(operation.layer, stream, observer);
+      return sum_bias(operation, stream, observer);
     default:
       return Error{ErrorCode::Internal,
                    fmt::format("A grouped product cannot {}", operation.traits().name)};
@@ -160,28 +193,29 @@ Status GroupedStep::add_bias(int layer, cudaStream_t stream, StepObserver& obser
                          .bias = operands_.biases[index],
                          .bias_type = config_.bias_type.value_or(config_.recipe.high_precision),
                          .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                         .num_groups = config_.num_groups,
-                         .capacity_rows = config_.capacity_rows,
-                         .columns = config_.n},
+                         .num_groups = config_.num_groups(),
+                         .capacity_rows = config_.capacity_rows(),
+                         .columns = config_.n()},
                         ours(stream)),
       "Launching the bias kernel");
 }
 
-Status GroupedStep::sum_bias(int layer, cudaStream_t stream, StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
-  if (!fused_bias()) {
+Status GroupedStep::sum_bias(const Operation& sum, cudaStream_t stream,
+                             StepObserver& observer) const {
+  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(sum.layer)});
+  if (!sum.fused) {
     ENGINE_CUDA_TRY(
-        kernels::bias_partials({.input = gradients(layer), .partials = bias_partials_.as<float>()},
-                               ours(stream)),
+        kernels::bias_partials(
+            {.input = gradients(sum.layer), .partials = bias_partials_.as<float>()}, ours(stream)),
         "Launching the bias-gradient kernel");
   }
   return check_cuda(kernels::reduce_bias_gradient(
                         {.partials = bias_partials_.as<float>(),
                          .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
-                         .num_groups = config_.num_groups,
-                         .columns = config_.n,
+                         .num_groups = config_.num_groups(),
+                         .columns = config_.n(),
                          .output_type = config_.recipe.high_precision,
-                         .gradient = outputs_[static_cast<std::size_t>(layer)].bias_gradient},
+                         .gradient = outputs_[static_cast<std::size_t>(sum.layer)].bias_gradient},
                         ours(stream)),
                     "Launching the bias-gradient kernel");
 }
@@ -217,7 +251,11 @@ Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stre
 
 Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {
   StepObserver unobserved;
-  return x_.front().quantize(ours(stream), unobserved, stamps);
+  for (const StepOperand& made : quantized_) {
+    if (made.copies().role != OperandRole::Activations) continue;
+    return made.quantize(ours(stream), unobserved, stamps);
+  }
+  return {};
 }
 
 Status GroupedStep::launch_products(Product product, cudaStream_t stream,
@@ -229,16 +267,12 @@ Status GroupedStep::launch_products(Product product, cudaStream_t stream,
 }
 
 Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
-  for (int time = 0; !program_.prepare.empty() && time < program_.prepare_times; ++time) {
-    for (const Operation& operation : program_.prepare) {
-      ENGINE_TRY(run(operation, stream, observer));
-    }
-  }
-  return {};
+  return program_.program().run_prepare(
+      [&](const Operation& operation) { return run(operation, stream, observer); });
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
-  for (const ProgramPart& part : program_.parts) {
+  for (const ProgramPart& part : program_.program().parts) {
     for (const Operation& operation : part.operations) {
       ENGINE_TRY(run(operation, stream, observer));
     }
@@ -280,8 +314,8 @@ std::vector<StepOutput> GroupedStep::all_outputs() const {
                    .values = outputs(layer).y,
                    .type = config_.output_type(),
                    .row_offsets = rows,
-                   .capacity_rows = config_.capacity_rows,
-                   .columns = config_.n});
+                   .capacity_rows = config_.capacity_rows(),
+                   .columns = config_.n()});
   }
   for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
     all.push_back({.product = Product::Dgrad,
@@ -289,15 +323,15 @@ std::vector<StepOutput> GroupedStep::all_outputs() const {
                    .values = outputs(layer).dx,
                    .type = config_.output_type(),
                    .row_offsets = rows,
-                   .capacity_rows = config_.capacity_rows,
-                   .columns = config_.k});
+                   .capacity_rows = config_.capacity_rows(),
+                   .columns = config_.k()});
     all.push_back({.product = Product::Wgrad,
                    .layer = config_.tag(layer),
                    .values = outputs(layer).dw,
                    .type = config_.wgrad_type(),
                    .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
                    .capacity_rows = config_.weight_rows(),
-                   .columns = config_.k,
+                   .columns = config_.k(),
                    .added_to = config_.linear.accumulate_wgrad});
   }
   return all;
@@ -313,7 +347,7 @@ Status GroupedStep::check_splits(cudaStream_t stream) const {
                   "cut them at {} rows",
                   (word & kernels::kNegativeSplit) != 0 ? " a negative split" : "",
                   (word & kernels::kSplitsOverCapacity) != 0 ? " a sum above the capacity" : "",
-                  config_.capacity_rows)};
+                  config_.capacity_rows())};
 }
 
 }  // namespace engine

@@ -19,19 +19,26 @@
 #include "engine/linear/step_tensors.h"
 #include "engine/linear/workspaces.h"
 #include "engine/observe/step_observer.h"
-#include "engine/program/step_program.h"
+#include "engine/program/projection_program.h"
 
 namespace engine {
 
 class GroupedStep final : public DeviceStep {
  public:
-  /// Allocates everything and asks for algorithms. Synchronises the stream. InvalidArgument if
-  /// operands are missing. `workspaces`: those that this step shares with another of the same
-  /// strategy and passes; null = its own.
+  /// Of a projection of an expert layer: what it runs of the layer's program, and the workspaces
+  /// that it shares with a step of the same strategy and passes (null = its own).
+  struct Part {
+    ProjectionProgram program;
+    std::shared_ptr<const Workspaces> workspaces = nullptr;
+  };
+  /// Allocates what its program needs and asks for algorithms. Synchronises the stream.
+  /// InvalidArgument if operands are missing.
   static Result<GroupedStep> create(std::shared_ptr<const CublasLt> library,
                                     const StepConfig& config, StepOperands operands,
-                                    std::vector<CallerOutputs> outputs, cudaStream_t stream,
-                                    std::shared_ptr<const Workspaces> workspaces = nullptr);
+                                    std::vector<CallerOutputs> outputs, cudaStream_t stream);
+  static Result<GroupedStep> create(std::shared_ptr<const CublasLt> library,
+                                    const StepConfig& config, Part part, StepOperands operands,
+                                    std::vector<CallerOutputs> outputs, cudaStream_t stream);
 
   Status write_step(std::span<const std::int64_t> splits, std::size_t step,
                     cudaStream_t stream) override;
@@ -41,7 +48,7 @@ class GroupedStep final : public DeviceStep {
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
   /// How this project's kernels are launched from now on; captured graphs do not change.
-  void launch_programmatically(bool programmatic) { config_.programmatic = programmatic; }
+  void launch_programmatically(bool programmatic) { config_.programmatic_launch = programmatic; }
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
 
   /// The first launches of a step on their own.
@@ -63,7 +70,7 @@ class GroupedStep final : public DeviceStep {
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream, bool fprop);
   Status check_splits(cudaStream_t stream) const override;
   std::vector<StepOutput> all_outputs() const override;
-  int num_groups() const override { return config_.num_groups; }
+  int num_groups() const override { return config_.num_groups(); }
 
   const StepConfig& config() const { return config_; }
   const StepArrays& arrays() const { return arrays_; }
@@ -81,6 +88,7 @@ class GroupedStep final : public DeviceStep {
 
   /// Device bytes that create() allocates, operands not counted.
   static std::int64_t bytes(const StepConfig& config);
+  static std::int64_t bytes(const StepConfig& config, const ProjectionProgram& program);
 
  private:
   struct StepProduct {
@@ -90,38 +98,42 @@ class GroupedStep final : public DeviceStep {
     std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
+  /// Of a step that is this projection alone.
+  static ProjectionProgram program_alone(const StepConfig& config);
   /// For launches of this project's kernels.
-  kernels::LaunchStream ours(cudaStream_t stream) const { return {stream, config_.programmatic}; }
+  kernels::LaunchStream ours(cudaStream_t stream) const {
+    return {stream, config_.programmatic_launch};
+  }
   Status check_operands() const;
   Status make_bias_partials();
   Status make_operands(cudaStream_t stream);
   Status take_outputs(cudaStream_t stream);
   Status make_products(cudaStream_t stream);
-  Status add_product(int layer, Product product, cudaStream_t stream);
+  Status add_product(const Operation& product, cudaStream_t stream);
   /// What quantizes that operand of the layer.
-  const StepOperand& operand(const Operation& quantize) const;
+  Result<const StepOperand*> operand(const Operation& quantize) const;
+  /// Where a product finds what it reads of the operand of that role.
+  OperandSource source(const Operation& product, OperandRole role) const;
+  kernels::GroupedInput input(OperandRole role, int layer) const;
+  std::vector<const void*> listed_weights(int layer) const;
   Status add_bias(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status sum_bias(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status sum_bias(const Operation& sum, cudaStream_t stream, StepObserver& observer) const;
   Status launch_product(int layer, Product product, cudaStream_t stream,
                         StepObserver& observer) const;
   Status launch_product(std::size_t index, cudaStream_t stream, StepObserver& observer) const;
-  /// An operand that the step loaded, or that another part of it makes for every layer.
-  kernels::GroupedInput input_of(const void* loaded, const std::vector<FedOperand>& fed, int layer,
+  kernels::GroupedInput input_of(const std::vector<OperandInput>& operands, int layer,
                                  std::int64_t columns) const;
-  bool fused_bias() const;
 
   std::shared_ptr<const CublasLt> library_;
   StepConfig config_;
-  StepProgram program_;                       // of a step that is this projection alone
+  ProjectionProgram program_;
   std::vector<std::int64_t> written_splits_;  // by write_splits(), last
   StepOperands operands_;
   StepArrays arrays_;
   PointerArrays pointers_;
   std::shared_ptr<const Workspaces> workspaces_;
-  std::vector<StepOperand> x_;       // one, or one per layer
-  std::vector<StepOperand> late_x_;  // the columnwise copies, where they are separate
-  std::vector<StepOperand> dy_;      // as x_, backward only
-  std::shared_ptr<const std::vector<StepOperand>> w_;  // one per layer
+  std::vector<StepOperand> quantized_;                 // X and dY, one per quantize operation
+  std::shared_ptr<const std::vector<StepOperand>> w_;  // likewise, of W; none of high precision
   std::vector<DeviceBuffer> owned_;
   std::vector<LayerOutputs> outputs_;
   DeviceBuffer bias_partials_;

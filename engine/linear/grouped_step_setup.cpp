@@ -12,66 +12,41 @@ namespace {
 
 using kernels::Direction;
 
-/// engine/device/buffer_life.h
-void set_lives(StepOperand::Setup& setup, bool late) {
-  switch (setup.role) {
-    case OperandRole::Activations:
-      setup.rowwise_life = BufferLife::Forward;
-      setup.columnwise_life = late ? BufferLife::Backward : BufferLife::Saved;
-      return;
-    case OperandRole::Gradients:
-      setup.rowwise_life = setup.columnwise_life = BufferLife::Backward;
-      return;
-    case OperandRole::Weights:
-      return;
-  }
-}
-
-StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
-  switch (role) {
-    case OperandRole::Gradients:
-      return {.role = role, .rowwise = true, .columnwise = true};
-    case OperandRole::Activations:
-    case OperandRole::Weights:
-      break;
-  }
-  // fprop reads rows; dgrad and wgrad read W's and X's columnwise copies.
-  const bool late = role == OperandRole::Activations && config.late_activations;
-  return {.role = role, .rowwise = config.forward(), .columnwise = config.backward() && !late};
-}
-
-/// In the ledger.
-std::string operand_name(const StepConfig& config, const StepOperand::Setup& setup) {
-  const auto of_layer = [&](const char* symbol, bool every) {
-    return every ? fmt::format("{}, layer {}", symbol, setup.layer) : symbol;
-  };
-  switch (setup.role) {
-    case OperandRole::Activations:
-      return of_layer(config.symbols.x, config.fed_activations);
-    case OperandRole::Gradients:
-      return of_layer(config.symbols.dy, config.fed_gradients);
-    case OperandRole::Weights:
-      break;
-  }
-  return of_layer(config.symbols.w, true);
+/// In the ledger: "X", or "A, layer 1" of a tensor that every layer has its own of.
+std::string operand_name(const StepConfig& config, const OperandCopies& copies) {
+  const std::string_view symbol = copies.role == OperandRole::Activations ? config.symbols.x
+                                  : copies.role == OperandRole::Weights   ? config.symbols.w
+                                                                          : config.symbols.dy;
+  if (traits_of(copies.tensor).shared) return std::string(symbol);
+  return fmt::format("{}, layer {}", symbol, copies.layer);
 }
 
 std::int64_t bias_partial_bytes(const StepConfig& config) {
   if (!config.linear.bias || !config.backward()) return 0;
   return std::int64_t{sizeof(float)} *
-         kernels::bias_partial_capacity(config.capacity_rows, config.num_groups, config.n);
+         kernels::bias_partial_capacity(config.capacity_rows(), config.num_groups(), config.n());
 }
 
 }  // namespace
 
+ProjectionProgram GroupedStep::program_alone(const StepConfig& config) {
+  return ProjectionProgram(std::make_shared<const StepProgram>(program_of(config)));
+}
+
 Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
                                         const StepConfig& config, StepOperands operands,
-                                        std::vector<CallerOutputs> outputs, cudaStream_t stream,
-                                        std::shared_ptr<const Workspaces> workspaces) {
+                                        std::vector<CallerOutputs> outputs, cudaStream_t stream) {
+  return create(std::move(library), config, {.program = program_alone(config)}, std::move(operands),
+                std::move(outputs), stream);
+}
+
+Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
+                                        const StepConfig& config, Part part, StepOperands operands,
+                                        std::vector<CallerOutputs> outputs, cudaStream_t stream) {
   GroupedStep step;
   step.library_ = std::move(library);
   step.config_ = config;
-  step.program_ = program_of(request_of(config));
+  step.program_ = std::move(part.program);
   step.operands_ = std::move(operands);
   ENGINE_TRY(step.check_operands());
   ENGINE_ASSIGN(step.outputs_, caller_outputs(config, std::move(outputs)));
@@ -80,8 +55,9 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
     // Projections of one layer have the same of these.
     const AllocationScope scope({AllocationRole::Unknown, config.symbols.part});
     ENGINE_ASSIGN(step.arrays_, StepArrays::create(config, stream));
-    ENGINE_ASSIGN(step.pointers_, PointerArrays::create(config, step.arrays_));
-    step.workspaces_ = std::move(workspaces);
+    const bool apart = !step.program_.operations(OperationKind::FillBackwardArrays).empty();
+    ENGINE_ASSIGN(step.pointers_, PointerArrays::create(config, step.arrays_, apart));
+    step.workspaces_ = std::move(part.workspaces);
     if (step.workspaces_ == nullptr) {
       ENGINE_ASSIGN(step.workspaces_, Workspaces::create(config, stream));
     }
@@ -99,25 +75,18 @@ Status GroupedStep::check_operands() const {
   const auto refuse = [](std::string what) {
     return Error{ErrorCode::InvalidArgument, "The step has no " + std::move(what)};
   };
-  const auto given = [&](bool fed, const std::vector<FedOperand>& all, const void* one) {
-    return fed ? all.size() == layers : one != nullptr;
+  const auto given = [&](OperandRole role, const std::vector<OperandInput>& inputs) {
+    return std::ssize(inputs) == program_.operands(role) && inputs.front().input != nullptr;
   };
-  if (!given(config_.fed_activations, operands_.fed_activations, operands_.activations)) {
-    return refuse("activations");
-  }
+  if (!given(OperandRole::Activations, operands_.activations)) return refuse("activations");
   const bool listed = config_.list() && !operands_.weight_lists.empty();
   const std::size_t weights = listed ? operands_.weight_lists.size() : operands_.weights.size();
   if (weights != layers) {
     return refuse(
         fmt::format("weights for each of its {} layers ({} were given)", layers, weights));
   }
-  if (config_.backward() &&
-      !given(config_.fed_gradients, operands_.fed_gradients, operands_.gradients)) {
+  if (config_.backward() && !given(OperandRole::Gradients, operands_.gradients)) {
     return refuse("gradients");
-  }
-  if (config_.shares_weights &&
-      (operands_.quantized_weights == nullptr || operands_.quantized_weights->size() != layers)) {
-    return refuse(fmt::format("quantized weights for each of its {} layers", layers));
   }
   if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
     return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
@@ -126,22 +95,20 @@ Status GroupedStep::check_operands() const {
   // A row of codes is a row of the matrix that cuBLASLt reads.
   const RecipeTraits& traits = traits_of(config_.recipe);
   const std::int64_t codes_aligned = 16 * 8 / traits.code_bits;
-  if (config_.scaled_products() && config_.k % codes_aligned != 0) {
+  if (config_.scaled_products() && config_.k() % codes_aligned != 0) {
     return Error{ErrorCode::Unsupported,
                  fmt::format("Native {} products need rows of {} and {} that are a multiple of {} "
                              "elements long (rows of codes start at multiples of 16 bytes), and "
                              "these have {}; choose a shape that gives them {}",
                              traits.title, config_.symbols.x, config_.symbols.w, codes_aligned,
-                             config_.k, kernels::round_up(config_.k, codes_aligned))};
+                             config_.k(), kernels::round_up(config_.k(), codes_aligned))};
   }
   const bool per_expert = !traits_of(config_.backend).one_launch;
-  if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups)) {
+  if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups())) {
     return refuse("splits on the host, which the per-expert backend launches");
   }
   return {};
 }
-
-bool GroupedStep::fused_bias() const { return traits_of(config_.recipe).sums_bias; }
 
 Status GroupedStep::make_bias_partials() {
   const std::int64_t bytes = bias_partial_bytes(config_);
@@ -153,46 +120,28 @@ Status GroupedStep::make_bias_partials() {
 }
 
 Status GroupedStep::make_operands(cudaStream_t stream) {
-  const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
-                       const kernels::GroupedInput& input) -> Status {
-    setup.input = input;
-    const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(config_, setup)});
-    setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
-    ENGINE_ASSIGN(StepOperand operand, StepOperand::create(config_, setup, stream));
-    to.push_back(std::move(operand));
-    return {};
-  };
-  for (int layer = 0; layer < config_.activation_operands(); ++layer) {
-    StepOperand::Setup setup = operand_setup(config_, OperandRole::Activations);
-    setup.layer = layer;
-    set_lives(setup, false);
-    ENGINE_TRY(add(x_, setup, activations(layer)));
-    if (!config_.late_activations || !config_.backward()) continue;
-    std::swap(setup.rowwise, setup.columnwise);
-    set_lives(setup, true);
-    ENGINE_TRY(add(late_x_, setup, activations(layer)));
-  }
-  std::vector<StepOperand> weight_operands;
-  for (int layer = 0; !config_.shares_weights && layer < config_.layers; ++layer) {
-    StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
-    setup.layer = layer;
-    if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
-    for (int group = 0; config_.list() && group < config_.num_groups; ++group) {
-      setup.listed.push_back(weights_of_expert(layer, group));
+  const std::vector<Operation> sums = program_.operations(OperationKind::SumBias);
+  const bool sums_bias = !sums.empty() && sums.front().fused;
+  std::vector<StepOperand> weights;
+  for (const OperandCopies& copies : program_.copies()) {
+    const bool of_weights = copies.role == OperandRole::Weights;
+    StepOperand::Setup setup{.copies = copies,
+                             .input = input(copies.role, copies.layer),
+                             .padded_offsets = arrays_.padded_offsets.as<std::int64_t>()};
+    if (of_weights) {
+      setup.listed = listed_weights(copies.layer);
+      if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
     }
-    ENGINE_TRY(add(weight_operands, setup, weights(layer)));
+    if (copies.role == OperandRole::Gradients && sums_bias) {
+      setup.bias_partials = bias_partials_.as<float>();
+    }
+    const AllocationScope scope({AllocationRole::Quantized, operand_name(config_, copies)});
+    ENGINE_ASSIGN(StepOperand operand, StepOperand::create(config_, setup, stream));
+    (of_weights ? weights : quantized_).push_back(std::move(operand));
   }
-  w_ = config_.shares_weights
+  w_ = operands_.quantized_weights != nullptr
            ? operands_.quantized_weights
-           : std::make_shared<const std::vector<StepOperand>>(std::move(weight_operands));
-  if (!config_.backward()) return {};
-  for (int layer = 0; layer < config_.gradient_operands(); ++layer) {
-    StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
-    setup.layer = layer;
-    if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
-    set_lives(setup, false);
-    ENGINE_TRY(add(dy_, setup, gradients(layer)));
-  }
+           : std::make_shared<const std::vector<StepOperand>>(std::move(weights));
   return {};
 }
 
@@ -211,69 +160,63 @@ Status GroupedStep::take_outputs(cudaStream_t stream) {
   const auto name = [](const char* what, auto layer) {
     return fmt::format("{}, layer {}", what, layer);
   };
-  for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
-    LayerOutputs& outputs = outputs_[layer];
-    const std::int64_t rows = config_.capacity_rows;
-    if (config_.forward()) {
-      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n,
-                      name(config_.symbols.y, layer)));
+  const std::int64_t rows = config_.capacity_rows();
+  for (const Operation& product : program_.products()) {
+    const int layer = product.layer;
+    LayerOutputs& outputs = outputs_[static_cast<std::size_t>(layer)];
+    switch (product.kind) {
+      case OperationKind::Fprop:
+        ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n(),
+                        name(config_.symbols.y, layer)));
+        break;
+      case OperationKind::Dgrad:
+        ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k(),
+                        name(config_.symbols.dx, layer)));
+        break;
+      default:
+        ENGINE_TRY(take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k(),
+                        name(config_.symbols.dw, layer)));
     }
-    if (!config_.backward()) continue;
-    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k,
-                    name(config_.symbols.dx, layer)));
-    ENGINE_TRY(take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k,
-                    name(config_.symbols.dw, layer)));
   }
-  if (!config_.linear.bias || !config_.backward()) return {};
-  // Every layer that has its own dY has its own db.
-  for (int layer = 0; layer < config_.gradient_operands(); ++layer) {
-    ENGINE_TRY(take(outputs_[static_cast<std::size_t>(layer)].bias_gradient,
-                    config_.operand_bytes() * config_.num_groups * config_.n,
-                    config_.fed_gradients ? name(config_.symbols.db, layer) : "db"));
+  const bool shared = traits_of(program_.tensors().dy).shared;
+  for (const Operation& sum : program_.operations(OperationKind::SumBias)) {
+    ENGINE_TRY(take(outputs_[static_cast<std::size_t>(sum.layer)].bias_gradient,
+                    config_.operand_bytes() * config_.num_groups() * config_.n(),
+                    shared ? config_.symbols.db : name(config_.symbols.db, sum.layer)));
   }
   return {};
 }
 
 Status GroupedStep::make_products(cudaStream_t stream) {
-  for (int layer = 0; config_.forward() && layer < config_.layers; ++layer) {
-    ENGINE_TRY(add_product(layer, Product::Fprop, stream));
-  }
-  for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
-    ENGINE_TRY(add_product(layer, Product::Dgrad, stream));
-    ENGINE_TRY(add_product(layer, Product::Wgrad, stream));
-  }
+  for (const Operation& product : program_.products()) ENGINE_TRY(add_product(product, stream));
   return {};
 }
 
-Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream) {
-  const auto index = static_cast<std::size_t>(layer);
-  const LayerOutputs& outputs = outputs_[index];
-  const auto of = [index](const std::vector<StepOperand>& operands) -> const StepOperand& {
-    return operands[operands.size() == 1 ? 0 : index];
-  };
-  const StepOperand& saved_x = of(late_x_.empty() ? x_ : late_x_);
-  const ProductDirections directions = product_directions(product);
-  ProductSources sources{.product = product, .index = static_cast<int>(products_.size())};
+Status GroupedStep::add_product(const Operation& operation, cudaStream_t stream) {
+  using enum OperandRole;
+  const LayerOutputs& outputs = outputs_[static_cast<std::size_t>(operation.layer)];
+  ProductSources sources{.product = product_of(operation.kind),
+                         .index = static_cast<int>(products_.size())};
   const auto by_rows = [&](void* base, std::int64_t columns) {
     sources.d.rule.base = static_cast<std::byte*>(base);
     sources.d.rule.bytes_per_unit = config_.output_bytes() * columns;
   };
-  switch (product) {
+  switch (sources.product) {
     case Product::Fprop:
-      sources.a = (*w_)[index].source(directions.a);
-      sources.b = of(x_).source(directions.b);
-      by_rows(outputs.y, config_.n);
+      sources.a = source(operation, Weights);
+      sources.b = source(operation, Activations);
+      by_rows(outputs.y, config_.n());
       break;
     case Product::Dgrad:
-      sources.a = (*w_)[index].source(directions.a);
-      sources.b = of(dy_).source(directions.b);
-      by_rows(outputs.dx, config_.k);
+      sources.a = source(operation, Weights);
+      sources.b = source(operation, Gradients);
+      by_rows(outputs.dx, config_.k());
       break;
     case Product::Wgrad:
-      sources.a = saved_x.source(directions.a);
-      sources.b = of(dy_).source(directions.b);
+      sources.a = source(operation, Activations);
+      sources.b = source(operation, Gradients);
       sources.d.rule.base = static_cast<std::byte*>(outputs.dw);
-      sources.d.rule.bytes_per_group = config_.wgrad_bytes() * config_.n * config_.k;
+      sources.d.rule.bytes_per_group = config_.wgrad_bytes() * config_.n() * config_.k();
       break;
   }
   std::optional<ProductAlphas> alphas;
@@ -283,37 +226,41 @@ Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream)
   }
   ENGINE_ASSIGN(std::unique_ptr<GroupedProduct> matmul,
                 make_product(library_, config_, arrays_, pointers_, sources, stream));
-  products_.push_back({.layer = layer,
-                       .product = product,
+  products_.push_back({.layer = operation.layer,
+                       .product = sources.product,
                        .matmul = std::move(matmul),
                        .alphas = std::move(alphas)});
   return {};
 }
 
 std::int64_t GroupedStep::bytes(const StepConfig& config) {
+  return bytes(config, program_alone(config));
+}
+
+std::int64_t GroupedStep::bytes(const StepConfig& config, const ProjectionProgram& program) {
   // The driver allocates device memory in blocks of 2 MiB, which small arrays share.
   constexpr std::int64_t kSmallArrays = std::int64_t{8} << 20;
-  const auto operand = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
-    StepOperand::Setup setup = operand_setup(config, role);
-    if (role == OperandRole::Activations) setup.columnwise = config.backward();  // late or not
-    setup.input = {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns};
-    setup.padded_offsets = nullptr;
-    return operand_bytes(config, setup);
-  };
-  std::int64_t layer =
-      config.shares_weights ? 0 : operand(OperandRole::Weights, config.weight_rows(), config.k);
-  if (config.forward()) layer += config.output_bytes() * config.capacity_rows * config.n;
-  if (config.backward()) {
-    layer += config.output_bytes() * config.capacity_rows * config.k +
-             config.wgrad_bytes() * config.weight_rows() * config.k;
+  std::int64_t total = kSmallArrays + Workspaces::bytes(config) + bias_partial_bytes(config);
+  for (const OperandCopies& copies : program.copies()) {
+    const bool weights = copies.role == OperandRole::Weights;
+    const bool gradients = copies.role == OperandRole::Gradients;
+    total += operand_bytes(
+        config, {.copies = copies,
+                 .input = {.num_groups = config.num_groups(),
+                           .capacity_rows = weights ? config.weight_rows() : config.capacity_rows(),
+                           .columns = gradients ? config.n() : config.k()}});
   }
-  std::int64_t total = kSmallArrays + Workspaces::bytes(config) + bias_partial_bytes(config) +
-                       config.activation_operands() *
-                           operand(OperandRole::Activations, config.capacity_rows, config.k) +
-                       layer * config.layers;
-  if (config.backward()) {
-    total += config.gradient_operands() *
-             operand(OperandRole::Gradients, config.capacity_rows, config.n);
+  for (const Operation& product : program.products()) {
+    switch (product.kind) {
+      case OperationKind::Fprop:
+        total += config.output_bytes() * config.capacity_rows() * config.n();
+        break;
+      case OperationKind::Dgrad:
+        total += config.output_bytes() * config.capacity_rows() * config.k();
+        break;
+      default:
+        total += config.wgrad_bytes() * config.weight_rows() * config.k();
+    }
   }
   if (!traits_of(config.backend).one_launch) {
     total += kWorkspaceBytes * (config.streams - 1) * config.products();

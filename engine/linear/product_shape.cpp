@@ -31,9 +31,9 @@ struct Extents {
 };
 
 Extents extents_of(const StepConfig& config, const StepArrays& arrays) {
-  const std::int64_t average = config.capacity_rows / config.num_groups;
-  return {.n = {.device = arrays.n_dims.as<std::int32_t>(), .average = config.n},
-          .k = {.device = arrays.k_dims.as<std::int32_t>(), .average = config.k},
+  const std::int64_t average = config.capacity_rows() / config.num_groups();
+  return {.n = {.device = arrays.n_dims.as<std::int32_t>(), .average = config.n()},
+          .k = {.device = arrays.k_dims.as<std::int32_t>(), .average = config.k()},
           .m = {.device = arrays.rows.as<std::int32_t>(), .average = average, .tokens = true},
           .padded_m = {.device = config.row_unit() > 1 ? arrays.padded_rows.as<std::int32_t>()
                                                        : arrays.rows.as<std::int32_t>(),
@@ -175,19 +175,6 @@ constexpr std::array<Result<std::unique_ptr<GroupedProduct>> (*)(const Ingredien
 
 }  // namespace
 
-ProductDirections product_directions(Product product) {
-  using kernels::Direction;
-  switch (product) {
-    case Product::Fprop:
-      break;
-    case Product::Dgrad:
-      return {.a = Direction::Columnwise, .b = Direction::Rowwise};
-    case Product::Wgrad:
-      return {.a = Direction::Columnwise, .b = Direction::Columnwise};
-  }
-  return {.a = Direction::Rowwise, .b = Direction::Rowwise};
-}
-
 Stage stage_of(Product product) {
   switch (product) {
     case Product::Fprop:
@@ -214,7 +201,7 @@ Result<std::unique_ptr<GroupedProduct>> make_product(
   const ProductShape shape = shape_of(sources, extents_of(config, arrays));
   const ProductConfig product{.product = sources.product,
                               .recipe = product_recipe_name(config),
-                              .num_groups = config.num_groups,
+                              .num_groups = config.num_groups(),
                               .a = describe_matrix(shape.a, sources.a),
                               .b = describe_matrix(shape.b, sources.b),
                               .d = {.type = output_type(config, sources.product),

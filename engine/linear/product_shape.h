@@ -20,14 +20,6 @@ struct ProductSources {
   void* const* alphas = nullptr;  // device [num_groups]; null = 1 for all
 };
 
-/// The two directions that a product reads W, X or dY in.
-struct ProductDirections {
-  kernels::Direction a = kernels::Direction::Rowwise;
-  kernels::Direction b = kernels::Direction::Rowwise;
-};
-/// fprop: W and X. dgrad: W and dY. wgrad: X and dY.
-ProductDirections product_directions(Product product);
-
 /// Builds the product on the backend that the configuration names. Synchronises.
 Result<std::unique_ptr<GroupedProduct>> make_product(
     std::shared_ptr<const CublasLt> library, const StepConfig& config, const StepArrays& arrays,

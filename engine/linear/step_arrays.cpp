@@ -23,7 +23,7 @@ Status take_filled(DeviceBuffer& buffer, const std::vector<T>& values, Allocatio
 }  // namespace
 
 Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t stream) {
-  const std::int64_t groups = config.num_groups;
+  const std::int64_t groups = config.num_groups();
   const auto count = static_cast<std::size_t>(groups);
   StepArrays made;
   ENGINE_TRY(take_filled(
@@ -40,15 +40,15 @@ Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t str
                          {AllocationRole::Check, "error word"}, stream));
   std::vector<std::int64_t> weight_offsets(count + 1);
   for (std::size_t g = 0; g <= count; ++g) {
-    weight_offsets[g] = static_cast<std::int64_t>(g) * config.n;
+    weight_offsets[g] = static_cast<std::int64_t>(g) * config.n();
   }
   ENGINE_TRY(take_filled(made.weight_offsets, weight_offsets,
                          {AllocationRole::Splits, "weight offsets"}, stream));
   ENGINE_TRY(take_filled(made.n_dims,
-                         std::vector<std::int32_t>(count, static_cast<std::int32_t>(config.n)),
+                         std::vector<std::int32_t>(count, static_cast<std::int32_t>(config.n())),
                          {AllocationRole::Splits, "n of every expert"}, stream));
   ENGINE_TRY(take_filled(made.k_dims,
-                         std::vector<std::int32_t>(count, static_cast<std::int32_t>(config.k)),
+                         std::vector<std::int32_t>(count, static_cast<std::int32_t>(config.k())),
                          {AllocationRole::Splits, "k of every expert"}, stream));
   ENGINE_TRY(take_filled(made.scalars, std::vector<float>{0.0F, 1.0F},
                          {AllocationRole::Input, "alpha and beta"}, stream));
@@ -81,13 +81,15 @@ namespace {
 constexpr std::int64_t kArrayAlignment = 16;  // required by cuBLASLt
 
 std::int64_t array_bytes(const StepConfig& config) {
-  return kernels::round_up(std::int64_t{sizeof(void*)} * config.num_groups, kArrayAlignment);
+  return kernels::round_up(std::int64_t{sizeof(void*)} * config.num_groups(), kArrayAlignment);
 }
 
 }  // namespace
 
-Result<PointerArrays> PointerArrays::create(const StepConfig& config, const StepArrays& arrays) {
+Result<PointerArrays> PointerArrays::create(const StepConfig& config, const StepArrays& arrays,
+                                            bool apart) {
   PointerArrays made;
+  made.apart_ = apart;
   made.config_ = config;
   ENGINE_ASSIGN(made.pool_, DeviceBuffer::allocate(
                                 array_bytes(config) * kProductArrays * (config.products() + 1),
@@ -96,8 +98,8 @@ Result<PointerArrays> PointerArrays::create(const StepConfig& config, const Step
   offsets.splits = arrays.splits.data();
   offsets.split_type =
       config.int32_splits ? kernels::IntegerType::Int32 : kernels::IntegerType::Int64;
-  offsets.num_groups = config.num_groups;
-  offsets.capacity_rows = config.capacity_rows;
+  offsets.num_groups = config.num_groups();
+  offsets.capacity_rows = config.capacity_rows();
   offsets.row_offsets = arrays.row_offsets.as<std::int64_t>();
   offsets.rows = arrays.rows.as<std::int32_t>();
   offsets.error_word = arrays.error_word.as<std::uint32_t>();
@@ -130,12 +132,12 @@ Result<void* const*> PointerArrays::add(int product, ProductArray which,
     kernels::PointerArray rule = addresses.rule;
     rule.pointers = target;
     // Those of fprop come first.
-    const bool later = config_.captured_apart && (!config_.forward() || product >= config_.layers);
+    const bool later = apart_ && (!config_.forward() || product >= config_.layers);
     std::vector<kernels::SplitsToOffsetsArgs>& head = later ? backward_head_ : head_;
     plan(shared ? before_[static_cast<std::size_t>(product)] : head, rule);
     return target;
   }
-  const std::vector<std::int64_t> no_rows(static_cast<std::size_t>(config_.num_groups), 0);
+  const std::vector<std::int64_t> no_rows(static_cast<std::size_t>(config_.num_groups()), 0);
   ENGINE_TRY(copy_to_device<void*>(target, resolve(addresses, no_rows), stream));
   return target;
 }

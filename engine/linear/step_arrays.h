@@ -61,7 +61,9 @@ inline constexpr int kProductArrays = 5;
 
 class PointerArrays {
  public:
-  static Result<PointerArrays> create(const StepConfig& config, const StepArrays& arrays);
+  /// `apart`: the arrays of backward are filled by a head of their own.
+  static Result<PointerArrays> create(const StepConfig& config, const StepArrays& arrays,
+                                      bool apart);
 
   /// The device array that holds `addresses` whenever product number `product` runs.
   /// Synchronises where the addresses are fixed.
@@ -82,6 +84,7 @@ class PointerArrays {
             const kernels::PointerArray& pointer_array) const;
 
   StepConfig config_;
+  bool apart_ = false;
   kernels::SplitsToOffsetsArgs offsets_;  // without pointer arrays
   DeviceBuffer pool_;
   std::vector<kernels::SplitsToOffsetsArgs> head_;

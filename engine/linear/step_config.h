@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/model/backend_traits.h"
@@ -14,44 +15,27 @@
 
 namespace engine {
 
-struct StepConfig {
-  int num_groups = 0;
-  std::int64_t capacity_rows = 0;  // rows of X and dY
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  int layers = 1;
-  Recipe recipe = {};
-  LinearOptions linear = {};
-  GemmBackend backend = GemmBackend::CublasLtGrouped;
-  int streams = 4;
-  WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
-  SetupArrays setup_arrays = SetupArrays::PerMatmul;
-  bool emulated = false;           // products read dequantized operands
-  bool scalars_per_group = false;  // Blackwell: alpha and beta are arrays
-  bool fp32_outputs = false;       // of every product: a reference for others
-  bool int32_splits = false;       // as the router writes them on the device; else int64
-  bool programmatic =
-      false;               // kernels of this project are launched with programmatic serialization
-  std::uint64_t seed = 1;  // of stochastic rounding
+/// The effective request of one linear step, and what was decided about it for the device.
+struct StepConfig : RunRequest {
+  StepConfig() = default;
+  explicit StepConfig(RunRequest request) : RunRequest(std::move(request)) {}
+
+  bool emulated = false;                      // products read dequantized operands
+  bool scalars_per_group = false;             // Blackwell: alpha and beta are arrays
+  bool fp32_outputs = false;                  // of every product: a reference for others
   std::optional<ElementType> bias_type = {};  // of b, where it is not Recipe::high_precision
   /// Only for backends that launch one product per expert.
   std::vector<std::int64_t> host_splits = {};
-  // Of a projection of an expert layer:
-  bool fed_activations = false;   // every layer has its own X, made by another part of the step
-  bool fed_gradients = false;     // likewise dY
-  bool late_activations = false;  // X's columnwise copy is made by quantize_late()
   LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
-  // Of a step whose passes are captured as graphs of their own (engine/layer/micro_batches.h):
-  bool captured_apart = false;     // each pass begins with a head of its own
   bool pooled_workspaces = false;  // workspaces may be memory of the graphs' pool
-  bool shares_weights = false;     // another micro-batch's quantized weights: not made here
   int tag_stride = 1;              // WorkTag::layer is layer * tag_stride + tag_first
   int tag_first = 0;
 
+  int num_groups() const { return shape.num_experts; }
+  std::int64_t capacity_rows() const { return shape.tokens; }  // rows of X and dY
+  std::int64_t n() const { return shape.n; }
+  std::int64_t k() const { return shape.k; }
   int tag(int layer) const { return layer * tag_stride + tag_first; }
-  /// X and dY that the step quantizes.
-  int activation_operands() const { return fed_activations ? layers : 1; }
-  int gradient_operands() const { return fed_gradients ? layers : 1; }
 
   bool quantized() const { return traits_of(recipe).quantizes(); }
   /// Products read codes and scales.
@@ -60,7 +44,7 @@ struct StepConfig {
   bool backward() const { return linear.passes != StepPasses::Forward; }
   std::int64_t split_bytes() const { return int32_splits ? 4 : 8; }
   bool list() const { return linear.weight_storage == WeightStorage::List; }
-  std::int64_t weight_rows() const { return n * num_groups; }
+  std::int64_t weight_rows() const { return n() * num_groups(); }
   int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
 
   /// Each group's product is multiplied by its own alpha, computed from its operands' amax.
@@ -74,7 +58,7 @@ struct StepConfig {
     return scaled_products() && backward() && traits_of(recipe).transposed_columnwise ? 16 : 1;
   }
   std::int64_t padded_capacity() const {
-    return capacity_rows + (row_unit() - 1) * std::int64_t{num_groups};
+    return capacity_rows() + (row_unit() - 1) * std::int64_t{num_groups()};
   }
   /// Of Y and dX, and of dW.
   ElementType output_type() const {
@@ -85,20 +69,5 @@ struct StepConfig {
   std::int64_t output_bytes() const { return element_bytes(output_type()); }
   std::int64_t wgrad_bytes() const { return element_bytes(wgrad_type()); }
 };
-
-/// The linear step as a request, as far as its program follows from it.
-inline RunRequest request_of(const StepConfig& config) {
-  RunRequest request;
-  request.backend = config.backend;
-  request.shape = {.preset = {},
-                   .num_experts = config.num_groups,
-                   .tokens = config.capacity_rows,
-                   .n = config.n,
-                   .k = config.k};
-  request.recipe = config.recipe;
-  request.layers = config.layers;
-  request.linear = config.linear;
-  return request;
-}
 
 }  // namespace engine

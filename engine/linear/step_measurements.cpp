@@ -71,21 +71,21 @@ Status measure_copy(cudaStream_t stream, Ceilings& ceilings) {
 /// The step as one dense product: one group that has every row.
 StepConfig dense_config(const StepConfig& config) {
   StepConfig dense = config;
-  dense.num_groups = 1;
+  dense.shape.num_experts = 1;
   dense.layers = 1;
   dense.linear = {};
   dense.backend = GemmBackend::CublasLtPerExpert;
   dense.streams = 1;
   dense.workspace = WorkspaceStrategy::PerMatmul;
   dense.setup_arrays = SetupArrays::PerMatmul;
-  dense.programmatic = false;
-  dense.host_splits = {config.capacity_rows};
+  dense.programmatic_launch = false;
+  dense.host_splits = {config.capacity_rows()};
   return dense;
 }
 
 Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& ceilings) {
   const StepConfig dense = dense_config(step.config());
-  if (dense.capacity_rows == 0) {
+  if (dense.capacity_rows() == 0) {
     ceilings.product = "none: the step has no rows";
     return {};
   }
@@ -94,10 +94,11 @@ Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& c
     ceilings.product = "none: not enough device memory beside the step";
     return {};
   }
-  Result<GroupedStep> made = GroupedStep::create(
-      step.library(), dense,
-      {.activations = step.operands().activations, .weights = {step.weights_of_expert(0, 0)}}, {},
-      stream);
+  Result<GroupedStep> made =
+      GroupedStep::create(step.library(), dense,
+                          {.activations = {step.operands().activations.front()},
+                           .weights = {step.weights_of_expert(0, 0)}},
+                          {}, stream);
   if (!made.ok()) {
     ceilings.product = "none: " + made.error().message;
     return {};
@@ -110,11 +111,12 @@ Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& c
                   return product.launch_products(Product::Fprop, stream, unobserved);
                 }));
   ceilings.products = median.samples;
-  ceilings.product_flop_per_s = 2.0 * static_cast<double>(dense.capacity_rows) *
-                                static_cast<double>(dense.n) * static_cast<double>(dense.k) /
+  ceilings.product_flop_per_s = 2.0 * static_cast<double>(dense.capacity_rows()) *
+                                static_cast<double>(dense.n()) * static_cast<double>(dense.k()) /
                                 (median.median_ns * 1e-9);
-  ceilings.product = fmt::format("dense {} x {} x {}, {}, one cuBLASLt matmul", dense.capacity_rows,
-                                 dense.n, dense.k, product_recipe_name(dense));
+  ceilings.product =
+      fmt::format("dense {} x {} x {}, {}, one cuBLASLt matmul", dense.capacity_rows(), dense.n(),
+                  dense.k(), product_recipe_name(dense));
   return {};
 }
 
@@ -139,8 +141,8 @@ struct Stay {
 
 /// Tiles that a launch over X can have at most.
 std::int64_t tile_capacity(const StepConfig& config) {
-  const std::int64_t rows = std::max(config.capacity_rows, config.padded_capacity());
-  return (rows / kTileSide + config.num_groups) * ((config.k + kTileSide - 1) / kTileSide);
+  const std::int64_t rows = std::max(config.capacity_rows(), config.padded_capacity());
+  return (rows / kTileSide + config.num_groups()) * ((config.k() + kTileSide - 1) / kTileSide);
 }
 
 }  // namespace
@@ -159,7 +161,7 @@ Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step
   ENGINE_ASSIGN(DeviceBuffer buffer,
                 DeviceBuffer::allocate(capacity * std::int64_t{sizeof(kernels::TileStamp)},
                                        {AllocationRole::Check, "tile stamps"}));
-  const auto groups = static_cast<std::size_t>(config.num_groups);
+  const auto groups = static_cast<std::size_t>(config.num_groups());
   std::vector<std::vector<double>> durations(groups);
   std::vector<kernels::TileStamp> stamps(static_cast<std::size_t>(capacity));
   // The first launch loads the stamped kernel and is not counted.

@@ -23,14 +23,14 @@ StepConfig reference_config(const StepConfig& config) {
   reference.fp32_outputs = true;
   reference.workspace = WorkspaceStrategy::PerMatmul;
   reference.setup_arrays = SetupArrays::PerMatmul;
-  reference.programmatic = false;
+  reference.programmatic_launch = false;
   reference.linear.accumulate_wgrad = false;
   reference.linear.weight_storage = WeightStorage::Grouped;
   return reference;
 }
 
 std::int64_t gathered_bytes(const StepConfig& config) {
-  return config.list() ? config.operand_bytes() * config.weight_rows() * config.k : 0;
+  return config.list() ? config.operand_bytes() * config.weight_rows() * config.k() : 0;
 }
 
 /// [groups] of one product.
@@ -87,7 +87,7 @@ class LinearReference final : public OutputReference {
     for (const StepOutput& output : step_.all_outputs()) {
       if (output.layer != 0) continue;
       const auto same = std::ranges::find(wanted, output.product, &StepOutput::product);
-      const auto errors = product_errors(output, *same, step_.config().num_groups, stream_);
+      const auto errors = product_errors(output, *same, step_.config().num_groups(), stream_);
       if (!errors.ok()) return errors.error();
       use(output.product, errors.value());
     }
@@ -139,8 +139,8 @@ Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuff
   ENGINE_ASSIGN(copy,
                 DeviceBuffer::allocate(gathered_bytes(config),
                                        {AllocationRole::Check, "weights of a list, gathered"}));
-  const std::int64_t bytes = gathered_bytes(config) / config.num_groups;
-  for (int expert = 0; expert < config.num_groups; ++expert) {
+  const std::int64_t bytes = gathered_bytes(config) / config.num_groups();
+  for (int expert = 0; expert < config.num_groups(); ++expert) {
     ENGINE_CUDA_TRY(
         cudaMemcpyAsync(copy.data() + expert * bytes, step.weights_of_expert(0, expert),
                         static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
@@ -154,13 +154,13 @@ std::int64_t numerics_bytes(const StepConfig& config) {
   const auto measured = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
     return measure_bytes(
         config.recipe, role,
-        {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns});
+        {.num_groups = config.num_groups(), .capacity_rows = rows, .columns = columns});
   };
   // One operand at a time, and none together with the reference.
   const std::int64_t operand =
-      std::max({measured(OperandRole::Activations, config.capacity_rows, config.k),
-                measured(OperandRole::Weights, config.weight_rows(), config.k),
-                measured(OperandRole::Gradients, config.capacity_rows, config.n)});
+      std::max({measured(OperandRole::Activations, config.capacity_rows(), config.k()),
+                measured(OperandRole::Weights, config.weight_rows(), config.k()),
+                measured(OperandRole::Gradients, config.capacity_rows(), config.n())});
   return gathered_bytes(config) + std::max(operand, GroupedStep::bytes(reference_config(config)));
 }
 
@@ -168,7 +168,7 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       const std::vector<std::int64_t>& splits,
                                       cudaStream_t stream) {
   const StepConfig& config = step.config();
-  const std::vector<std::int64_t> weight_rows(splits.size(), config.n);
+  const std::vector<std::int64_t> weight_rows(splits.size(), config.n());
   ENGINE_ASSIGN(OperandNumbers x, measure_on_device(config.recipe, OperandRole::Activations,
                                                     step.activations(), splits, stream));
   DeviceBuffer copy;

@@ -39,20 +39,21 @@ MatrixScaling scaling_of(const OperandLayout& layout) {
 }
 
 CudaQuantizer::Setup quantizer_setup(const StepConfig& config, const StepOperand::Setup& setup) {
+  const OperandCopies& copies = setup.copies;
   CudaQuantizer::Setup made{.recipe = config.recipe,
-                            .role = setup.role,
-                            .rowwise = setup.rowwise,
-                            .columnwise = setup.columnwise,
+                            .role = copies.role,
+                            .rowwise = copies.rowwise.has_value(),
+                            .columnwise = copies.columnwise.has_value(),
                             .input = setup.input,
                             .seed = config.seed,
-                            .layer = setup.layer,
+                            .layer = copies.layer,
                             .noop = setup.noop,
                             .bias_partials = setup.bias_partials,
-                            .rowwise_life = setup.rowwise_life,
-                            .columnwise_life = setup.columnwise_life};
+                            .rowwise_life = copies.rowwise.value_or(BufferLife::Step),
+                            .columnwise_life = copies.columnwise.value_or(BufferLife::Step)};
   // cuBLASLt reads the scales of micro blocks in its own order.
   if (config.scaled_products()) made.micro_scales = kernels::MicroScaleLayout::Swizzled;
-  const bool padded = setup.role != OperandRole::Weights && setup.columnwise;
+  const bool padded = copies.role != OperandRole::Weights && copies.columnwise;
   if (padded && config.row_unit() > 1) {
     made.output_rows = {.row_offsets = setup.padded_offsets,
                         .capacity_rows = config.padded_capacity(),
@@ -72,7 +73,6 @@ Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& s
   StepOperand made;
   made.config_ = config;
   made.setup_ = setup;
-  if (!config.quantized()) return made;
   ENGINE_TRY(made.make_quantizers(stream));
   if (config.emulated) ENGINE_TRY(made.make_decoded());
   if (config.alpha_per_group()) ENGINE_TRY(made.make_amax_pointers(stream));
@@ -89,7 +89,7 @@ Status StepOperand::make_quantizers(cudaStream_t stream) {
   ENGINE_ASSIGN(part_offsets_, DeviceBuffer::allocate(2 * sizeof(std::int64_t),
                                                       {AllocationRole::Splits, "rows of a part"}));
   ENGINE_TRY(copy_to_device<std::int64_t>(part_offsets_.data(),
-                                          std::vector<std::int64_t>{0, config_.n}, stream));
+                                          std::vector<std::int64_t>{0, config_.n()}, stream));
   for (std::size_t group = 0; group < setup_.listed.size(); ++group) {
     setup.input = part(group);
     setup.part = static_cast<int>(group);
@@ -101,13 +101,12 @@ Status StepOperand::make_quantizers(cudaStream_t stream) {
 
 Status StepOperand::make_decoded() {
   for (const Direction direction : kDirections) {
-    const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
-    if (!wanted) continue;
-    const BufferLife life =
-        direction == Direction::Rowwise ? setup_.rowwise_life : setup_.columnwise_life;
+    const std::optional<BufferLife>& life =
+        direction == Direction::Rowwise ? setup_.copies.rowwise : setup_.copies.columnwise;
+    if (!life) continue;
     ENGINE_ASSIGN(DeviceBuffer buffer,
                   DeviceBuffer::allocate(decoded_bytes(config_, setup_),
-                                         {AllocationRole::Quantized, "dequantized", life}));
+                                         {AllocationRole::Quantized, "dequantized", *life}));
     decoded_[static_cast<int>(direction)] = std::move(buffer);
   }
   return {};
@@ -146,17 +145,18 @@ kernels::GroupedInput StepOperand::part(std::size_t index) const {
   input.input = setup_.listed[index];
   input.row_offsets = part_offsets_.as<std::int64_t>();
   input.num_groups = 1;
-  input.capacity_rows = config_.n;
+  input.capacity_rows = config_.n();
   return input;
 }
 
 Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observer,
                              kernels::StampBuffer stamps) const {
   for (const CudaQuantizer& quantizer : quantizers_) {
-    ENGINE_TRY(quantizer.quantize(stream, observer, config_.tag(setup_.layer), stamps));
+    ENGINE_TRY(quantizer.quantize(stream, observer, config_.tag(setup_.copies.layer), stamps));
   }
   if (!config_.emulated) return {};
-  const WorkScope scope(observer, {.stage = Stage::Dequantize, .layer = config_.tag(setup_.layer)});
+  const WorkScope scope(observer,
+                        {.stage = Stage::Dequantize, .layer = config_.tag(setup_.copies.layer)});
   for (const Direction direction : kDirections) {
     const DeviceBuffer& target = decoded_[static_cast<int>(direction)];
     if (!target) continue;
@@ -167,19 +167,23 @@ Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observe
                                            .output_type = config_.recipe.high_precision},
                                           stream),
                       "Launching the dequantize kernel");
-      output += config_.operand_bytes() * config_.n * config_.k;  // the next weight of a list
+      output += config_.operand_bytes() * config_.n() * config_.k();  // the next weight of a list
     }
   }
   return {};
 }
 
-OperandSource StepOperand::high_precision_source(const void* base) const {
-  OperandSource source{.type = high_precision_type(config_.recipe)};
+OperandSource high_precision_source(const StepConfig& config, OperandRole role,
+                                    const kernels::GroupedInput& input,
+                                    const std::vector<const void*>& listed) {
+  OperandSource source{.type = high_precision_type(config.recipe)};
   // The products only read these; cuBLASLt's pointer arrays are not const.
-  source.values.rule.base = static_cast<std::byte*>(const_cast<void*>(base));
-  const std::int64_t row_bytes = config_.operand_bytes() * setup_.input.columns;
-  if (weights()) {
-    source.values.rule.bytes_per_group = row_bytes * config_.n;
+  for (const void* weight : listed) source.values.listed.push_back(const_cast<void*>(weight));
+  if (!listed.empty()) return source;
+  source.values.rule.base = static_cast<std::byte*>(const_cast<void*>(input.input));
+  const std::int64_t row_bytes = config.operand_bytes() * input.columns;
+  if (role == OperandRole::Weights) {
+    source.values.rule.bytes_per_group = row_bytes * config.n();
   } else {
     source.values.rule.bytes_per_unit = row_bytes;
   }
@@ -187,16 +191,10 @@ OperandSource StepOperand::high_precision_source(const void* base) const {
 }
 
 OperandSource StepOperand::source(Direction direction) const {
-  if (!config_.quantized() && listed()) {
-    OperandSource source{.type = high_precision_type(config_.recipe)};
-    for (const void* weight : setup_.listed) {
-      source.values.listed.push_back(const_cast<void*>(weight));
-    }
-    return source;
-  }
-  if (!config_.quantized()) return high_precision_source(setup_.input.input);
   if (config_.emulated) {
-    return high_precision_source(decoded_[static_cast<int>(direction)].data());
+    kernels::GroupedInput decoded = setup_.input;
+    decoded.input = decoded_[static_cast<int>(direction)].data();
+    return high_precision_source(config_, setup_.copies.role, decoded);
   }
   const OperandLayout& layout = quantizers_.front().form(direction)->layout;
   return {.type = code_type(layout),
@@ -219,7 +217,7 @@ GroupAddresses StepOperand::code_addresses(Direction direction) const {
   GroupStride stride = code_stride(form.layout, setup_.input.columns);
   addresses.rule.base = form.codes.data();
   if (weights()) {
-    addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n, stride.unit);
+    addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n(), stride.unit);
     return addresses;
   }
   if (direction == Direction::Columnwise && stride.unit == 1) {
@@ -244,7 +242,7 @@ GroupAddresses StepOperand::scale_addresses(Direction direction) const {
   if (stride.unit == 0) {
     addresses.rule.bytes_per_group = stride.bytes;
   } else if (weights()) {
-    addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n, stride.unit);
+    addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n(), stride.unit);
   } else {
     addresses.rule.unit = stride.unit;
     addresses.rule.bytes_per_unit = stride.bytes;
@@ -253,8 +251,7 @@ GroupAddresses StepOperand::scale_addresses(Direction direction) const {
 }
 
 std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& setup) {
-  if (!config.quantized()) return 0;
-  const int copies = (setup.rowwise ? 1 : 0) + (setup.columnwise ? 1 : 0);
+  const int copies = (setup.copies.rowwise ? 1 : 0) + (setup.copies.columnwise ? 1 : 0);
   std::int64_t bytes = CudaQuantizer::bytes(quantizer_setup(config, setup));
   if (config.emulated) bytes += copies * decoded_bytes(config, setup);
   return bytes;
@@ -262,7 +259,7 @@ std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& s
 
 Result<ProductAlphas> ProductAlphas::create(const StepConfig& config, const OperandSource& a,
                                             const OperandSource& b, cudaStream_t stream) {
-  const std::int64_t groups = config.num_groups;
+  const std::int64_t groups = config.num_groups();
   ProductAlphas made;
   Result<DeviceBuffer> alphas = DeviceBuffer::allocate(std::int64_t{sizeof(float)} * groups,
                                                        {AllocationRole::Quantized, "alphas"});
@@ -273,7 +270,7 @@ Result<ProductAlphas> ProductAlphas::create(const StepConfig& config, const Oper
                                        {AllocationRole::PointerArray, "pointers to alphas"}));
   made.args_ = {.amax_a = a.amax,
                 .amax_b = b.amax,
-                .num_groups = config.num_groups,
+                .num_groups = config.num_groups(),
                 .alpha = made.alphas_.as<float>()};
   std::vector<float*> addresses;
   for (std::int64_t group = 0; group < groups; ++group) {

@@ -1,4 +1,4 @@
-// One operand of the step (X, dY or the W of a layer): quantized as the recipe defines, and what
+// One operand of the step (X, dY or the W of a layer), quantized as the recipe defines, and what
 // the products read of it.
 #pragma once
 
@@ -9,12 +9,13 @@
 #include "engine/gemm/grouped_product.h"
 #include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
+#include "engine/program/projection_program.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "kernels/amax/nvfp4_alpha.h"
 
 namespace engine {
 
-/// What a product reads of an operand in one direction.
+/// What a product reads of an operand.
 struct OperandSource {
   cudaDataType_t type = CUDA_R_16BF;
   MatrixScaling scaling = MatrixScaling::None;
@@ -24,42 +25,43 @@ struct OperandSource {
   kernels::GroupScalars amax = {};  // NVFP4: what the global scales come from
 };
 
+/// A product that reads high precision itself; `listed` not empty: weights of [n, k] each, in place
+/// of input.input.
+OperandSource high_precision_source(const StepConfig& config, OperandRole role,
+                                    const kernels::GroupedInput& input,
+                                    const std::vector<const void*>& listed = {});
+
+/// Of a recipe that quantizes.
 class StepOperand {
  public:
   struct Setup {
-    OperandRole role = OperandRole::Activations;
+    OperandCopies copies = {};
     kernels::GroupedInput input = {};              // high precision, device pointers
     const std::int64_t* padded_offsets = nullptr;  // device; of the columnwise copy
-    bool rowwise = true;                           // which copies the products read
-    bool columnwise = false;
-    int layer = 0;
     const float* noop = nullptr;
-    float* bias_partials = nullptr;              // only where RecipeTraits::sums_bias
-    BufferLife rowwise_life = BufferLife::Step;  // of that copy, codes and decoded
-    BufferLife columnwise_life = BufferLife::Step;
+    float* bias_partials = nullptr;  // only where the quantize kernels sum dY
     /// Not empty: a list of weights, [n, k] each, in place of input.input.
     std::vector<const void*> listed = {};
   };
   static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
                                     cudaStream_t stream);
 
-  /// Enqueues; nothing to do for a high-precision recipe. Stamps: of the launch that writes codes,
-  /// not of an amax pass before it.
+  /// Enqueues. Stamps: of the launch that writes codes, not of an amax pass before it.
   Status quantize(kernels::LaunchStream stream, StepObserver& observer,
                   kernels::StampBuffer stamps = {}) const;
 
+  const OperandCopies& copies() const { return setup_.copies; }
   OperandSource source(kernels::Direction direction) const;
 
  private:
   StepOperand() = default;
-  bool weights() const { return setup_.role == OperandRole::Weights; }
+  bool weights() const { return setup_.copies.role == OperandRole::Weights; }
   Status make_quantizers(cudaStream_t stream);
   Status make_decoded();
   Status make_amax_pointers(cudaStream_t stream);
   kernels::GroupScalars amax_source(kernels::Direction direction) const;
   bool listed() const { return !setup_.listed.empty(); }
   kernels::GroupedInput part(std::size_t index) const;
-  OperandSource high_precision_source(const void* base) const;
   GroupAddresses code_addresses(kernels::Direction direction) const;
   GroupAddresses scale_addresses(kernels::Direction direction) const;
 

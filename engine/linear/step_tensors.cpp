@@ -37,9 +37,9 @@ ScaleForm scale_form(const StepConfig& config) {
 std::vector<ListedWeight> views(const StepConfig& config, const void* grouped) {
   std::vector<ListedWeight> weights;
   const auto* const first = static_cast<const std::byte*>(grouped);
-  for (int group = 0; group < config.num_groups; ++group) {
+  for (int group = 0; group < config.num_groups(); ++group) {
     weights.push_back(
-        listed_weight(config, first + group * config.operand_bytes() * config.n * config.k));
+        listed_weight(config, first + group * config.operand_bytes() * config.n() * config.k()));
   }
   return weights;
 }
@@ -50,8 +50,8 @@ ListedWeight listed_weight(const StepConfig& config, const void* values) {
   // The step only reads it; CallerTensor is not const.
   return {.tensor = {.values = const_cast<void*>(values),
                      .type = config.recipe.high_precision,
-                     .rows = config.n,
-                     .columns = config.k},
+                     .rows = config.n(),
+                     .columns = config.k()},
           .recipe = config.recipe,
           .scale_form = scale_form(config)};
 }
@@ -68,9 +68,9 @@ Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& co
                                          : operands.weight_lists[index];
     for (ListedWeight& weight : list) ENGINE_TRY(locate(weight.tensor));
     ENGINE_TRY(check_weight_list({.layer = layer,
-                                  .num_groups = config.num_groups,
-                                  .n = config.n,
-                                  .k = config.k,
+                                  .num_groups = config.num_groups(),
+                                  .n = config.n(),
+                                  .k = config.k(),
                                   .recipe = config.recipe,
                                   .scale_form = scale_form(config),
                                   .device = device},
@@ -90,10 +90,10 @@ Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
     }
   }
   return take_outputs({.layers = config.layers,
-                       .num_groups = config.num_groups,
-                       .capacity_rows = config.capacity_rows,
-                       .n = config.n,
-                       .k = config.k,
+                       .num_groups = config.num_groups(),
+                       .capacity_rows = config.capacity_rows(),
+                       .n = config.n(),
+                       .k = config.k(),
                        .type = config.output_type(),
                        .wgrad_type = config.wgrad_type(),
                        .bias_type = config.recipe.high_precision,

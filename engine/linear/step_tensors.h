@@ -15,18 +15,15 @@ namespace engine {
 class StepOperand;
 
 struct StepOperands {
-  const void* activations = nullptr;      // [capacity_rows, k]
-  const void* gradients = nullptr;        // [capacity_rows, n]; backward only
-  std::vector<const void*> weights = {};  // a layer: [num_groups * n, k]
+  // One that all layers read, or one per layer (ProjectionProgram::operands()):
+  std::vector<OperandInput> activations = {};  // [capacity_rows, k]
+  std::vector<OperandInput> gradients = {};    // [capacity_rows, n]; backward only
+  std::vector<const void*> weights = {};       // a layer: [num_groups * n, k]
   /// With WeightStorage::List, a layer: its experts' tensors, in any memory, validated by create(),
   /// which fills in their devices. Empty = a list of views into `weights`.
   std::vector<std::vector<ListedWeight>> weight_lists = {};
   std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with linear.bias only
-  // In place of activations and gradients, one per layer, with StepConfig::fed_activations and
-  // fed_gradients:
-  std::vector<FedOperand> fed_activations = {};
-  std::vector<FedOperand> fed_gradients = {};
-  /// With StepConfig::shares_weights: GroupedStep::quantized_weights() of the step that makes them.
+  /// GroupedStep::quantized_weights() of the micro-batch that makes them; null: this step's own.
   std::shared_ptr<const std::vector<StepOperand>> quantized_weights = nullptr;
 };
 

@@ -90,10 +90,10 @@ struct LayerOutputs {
   void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
 };
 
-/// An operand of one layer that another part of the step writes before this one reads it, in host
-/// or device memory: rows of all experts in Recipe::high_precision, with activation and gradient as
-/// in kernels::GroupedInput.
-struct FedOperand {
+/// An operand of one layer in host or device memory, loaded or written by another part of the step:
+/// rows of all experts in Recipe::high_precision, with activation and gradient as in
+/// kernels::GroupedInput.
+struct OperandInput {
   const void* input = nullptr;
   kernels::Activation activation = {};
   const void* output_gradient = nullptr;

@@ -242,7 +242,7 @@ struct LaunchMode {
   /// last one. Replays then follow each other one at a time.
   bool markers = false;
   /// Of an expert layer with both passes. Only what graphs of their own are captured as comes from
-  /// a pool (engine/device/buffer_life.h).
+  /// a pool (engine/model/buffer_life.h).
   StepGraphs graphs = StepGraphs::One;
   PoolSharing graph_pool = PoolSharing::Shared;
   /// Micro-batches of a step: forward 1, forward 2, ..., backward 1, backward 2, ... Each has the

@@ -71,10 +71,10 @@ bool makes(const StepProgram& program, LayerTensor tensor, ValueForm form) {
   return made;
 }
 
-ValueLife life_of(const StepProgram& program, LayerTensor tensor, ValueForm form) {
-  if (!makes(program, tensor, form)) return ValueLife::Caller;
+std::optional<BufferLife> life_of(const StepProgram& program, LayerTensor tensor, ValueForm form) {
+  if (!makes(program, tensor, form)) return std::nullopt;
   const bool outlives = traits_of(tensor).output && form == ValueForm::Elements;
-  if (outlives || are_weights(program, tensor)) return ValueLife::Step;
+  if (outlives || are_weights(program, tensor)) return BufferLife::Step;
   bool used[2] = {};  // by ProgramPass
   for_each_operation(program, [&](const Operation& operation, ProgramPass pass) {
     for (const std::vector<Value>* values : {&operation.reads, &operation.writes}) {
@@ -83,8 +83,8 @@ ValueLife life_of(const StepProgram& program, LayerTensor tensor, ValueForm form
       }
     }
   });
-  if (used[0] && used[1]) return ValueLife::Saved;
-  return used[0] ? ValueLife::Forward : ValueLife::Backward;
+  if (used[0] && used[1]) return BufferLife::Saved;
+  return used[0] ? BufferLife::Forward : BufferLife::Backward;
 }
 
 int places_of(const StepProgram& program, LayerTensor tensor, ValueForm form) {

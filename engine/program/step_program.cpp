@@ -51,7 +51,7 @@ class ProgramBuilder {
         forward_(request.linear.passes != StepPasses::Backward),
         backward_(request.linear.passes != StepPasses::Forward),
         tokens_(tokens_of(request) > 0 && layer_step_),
-        apart_(layer_step_ && device_ && request.launch.graphs != StepGraphs::One) {
+        apart_(captured_apart(request)) {
     if (!layer_step_) {
       projections_.push_back(
           {.request = request, .tensors = tensors_of(StepKind::Linear, Projection::Up)});
@@ -445,6 +445,11 @@ std::vector<std::string> StepProgram::graph_names() const {
     if (names.empty() || names.back() != part.graph) names.push_back(part.graph);
   }
   return names;
+}
+
+bool captured_apart(const RunRequest& request) {
+  return is_expert_layer(request) && traits_of(request.backend).device &&
+         request.launch.graphs != StepGraphs::One;
 }
 
 StepProgram program_of(const RunRequest& request) { return ProgramBuilder(request).build(); }

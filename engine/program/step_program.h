@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/error.h"
 #include "engine/model/run_request.h"
 #include "engine/program/operations.h"
 
@@ -37,7 +38,19 @@ struct StepProgram {
 
   /// In the order of captures and launches.
   std::vector<std::string> graph_names() const;
+
+  /// Calls `run` with every operation of `prepare`, prepare_times times, until one fails.
+  template <class Run>
+  Status run_prepare(Run&& run) const {
+    for (int time = 0; !prepare.empty() && time < prepare_times; ++time) {
+      for (const Operation& operation : prepare) ENGINE_TRY(run(operation));
+    }
+    return {};
+  }
 };
+
+/// Whether the step's passes are captured as graphs of their own.
+bool captured_apart(const RunRequest& request);
 
 /// `request`: effective settings.
 StepProgram program_of(const RunRequest& request);

@@ -105,6 +105,11 @@ bool is_counted(Stage stage) {
 
 }  // namespace
 
+std::vector<engine::ExplainedOperation> explained_step(const engine::RunResult& result) {
+  const std::vector<std::int64_t> splits = engine::mean_splits(result);
+  return engine::explain(engine::program_of(result.effective), work_case(result, splits));
+}
+
 double permutation_bytes(const engine::RunResult& result, Stage stage,
                          engine::Projection projection) {
   if (stage != Stage::Permute && stage != Stage::Unpermute) return 0.0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/model/run_result.h"
+#include "engine/program/explain.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/statistics.h"
 
@@ -33,6 +34,9 @@ struct StageWork {
 /// timed ones, which has iteration -1.
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage,
                                     int iteration = 0);
+
+/// What the run's step does, operation by operation, with the work of its mean splits.
+std::vector<engine::ExplainedOperation> explained_step(const engine::RunResult& result);
 
 /// Bytes of one permutation of an expert layer that begins at tokens: every token and every row
 /// that has one read or written once, and for every copy 4 bytes each of its expert, its row, its

@@ -302,3 +302,15 @@ def test_escape_restores_only_the_board_on_screen(open_window):
     window.settle()
     window.click("doctor.subject.1")
     window.wait("the case, as it was left", lambda m: shown_cards(m) == {"doctor.case_card"})
+
+
+def test_the_kernels_card_shows_what_the_step_consists_of(page):
+    cards = shown(page)
+    page.click("performance.work.1")
+    page.wait("the operations", lambda m: "performance.operations_card" in shown(page))
+    assert shown(page) == cards - {"performance.kernels_card"} | {"performance.operations_card"}
+    rows = [c["label"] for c in page.map()["controls"] if c["id"].startswith("performance.operations.row.")]
+    assert "Y = X W^T" in " ".join(rows), rows
+    assert rows[0].startswith("fill arrays"), "in the order of their launches"
+    page.click("performance.work.0")
+    page.wait("the kernels", lambda m: shown(page) == cards)

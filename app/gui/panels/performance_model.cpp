@@ -28,6 +28,22 @@ const std::vector<plot::Column> kKernelColumns = {
     {"sum", 64, true, "Summed duration in the range"},
     {"share", 50, true, "Share of the summed time of all rows"}};
 
+const std::vector<plot::Column> kOperationColumns = {
+    {"operation", 0, false, "What it makes of what, in the order in which it is launched"},
+    {.title = "part",
+     .width = 120,
+     .numeric = false,
+     .tooltip = "Pass and micro-batch, and the graph that it is captured in, if there are several",
+     .optional = true},
+    {.title = "stage",
+     .width = 66,
+     .numeric = false,
+     .tooltip = "Stage that its time counts for, as its colour says too",
+     .optional = true},
+    {"reads", 64, true, "Bytes that it must read at least, each value once"},
+    {"writes", 64, true, "Bytes that it must write at least"},
+    {"FLOP", 64, true, "Of the routed rows, without padding"}};
+
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
 
@@ -36,6 +52,7 @@ plot::Cell time_cell(double nanoseconds) { return {plot::duration_text(nanosecon
 }  // namespace
 
 const std::vector<plot::Column>& kernel_columns() { return kKernelColumns; }
+const std::vector<plot::Column>& operation_columns() { return kOperationColumns; }
 
 PerformanceModel::PerformanceModel(const std::function<void()>& wake)
     : run_task_(wake), range_task_(wake), lane_task_(wake) {}
@@ -151,6 +168,7 @@ void PerformanceModel::lay_out_all(const Theme& theme) {
   if (!same) {
     source_index_ = source_to_show();
     lay_out_kernels(theme);
+    lay_out_operations(theme);
   }
   if (!same || laid_out_source_ != source_index_) lay_out_experts(theme);
   laid_out_ = derived_;
@@ -173,6 +191,33 @@ void PerformanceModel::lay_out_kernels(const Theme& theme) {
                    {fmt::format("{:.1f} %", 100.0 * kernel.share), kernel.share}},
          .chip = theme.stage(kernel.stage),
          .tooltip = name});
+  }
+}
+
+void PerformanceModel::lay_out_operations(const Theme& theme) {
+  const auto amount = [](double value, const std::string& text) -> plot::Cell {
+    return {value > 0.0 ? text : std::string("-"), value};
+  };
+  const auto bytes = [&](double value) {
+    return amount(value, plot::bytes_text(static_cast<std::uint64_t>(value)));
+  };
+  const bool layers = run().result.effective.layers > 1;
+  operation_rows_.clear();
+  for (const engine::ExplainedOperation& one : picture().operations) {
+    const bool named = !one.graph.empty() && one.graph != one.part && one.graph != "step";
+    const std::string part =
+        named ? fmt::format("{}, graph \"{}\"", one.part, one.graph) : one.part;
+    const std::string sentence =
+        layers ? fmt::format("{}, layer {}", one.sentence, one.layer) : one.sentence;
+    operation_rows_.push_back(
+        {.cells = {{.text = sentence},
+                   {part, 0.0, theme.colors.dim_text},
+                   {std::string(engine::stage_name(one.stage)), 0.0, theme.colors.dim_text},
+                   bytes(one.work.read_bytes),
+                   bytes(one.work.written_bytes),
+                   amount(one.work.flop, plot::si_text(one.work.flop))},
+         .chip = theme.stage(one.stage),
+         .tooltip = fmt::format("{}\n{}", sentence, part)});
   }
 }
 

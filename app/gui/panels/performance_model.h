@@ -57,6 +57,7 @@ class PerformanceModel {
   const std::optional<profiling::GapSummary>& gaps() const { return range_->gaps; }
   std::size_t records_in_range() const { return range_->records; }
   const std::vector<plot::TableRow>& kernel_rows() const { return kernel_rows_; }
+  const std::vector<plot::TableRow>& operation_rows() const { return operation_rows_; }
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
   /// Durations of one row of the table; -1 = the row with the largest sum.
   const plot::Bins& row_bins(int row) const;
@@ -94,6 +95,7 @@ class PerformanceModel {
   bool show(std::optional<std::shared_ptr<const LanePicture>> made);
   void lay_out_all(const Theme& theme);
   void lay_out_kernels(const Theme& theme);
+  void lay_out_operations(const Theme& theme);
   void lay_out_experts(const Theme& theme);
   void compare_methods();
   /// The chosen one if this run has it, else the one whose experts take most time.
@@ -114,6 +116,7 @@ class PerformanceModel {
   std::size_t laid_out_source_ = 0;
   std::uint64_t table_generation_ = 0;
   std::vector<plot::TableRow> kernel_rows_;
+  std::vector<plot::TableRow> operation_rows_;
   std::vector<plot::Bar> expert_bars_;
   std::vector<Agreement> agreements_;
 
@@ -122,6 +125,7 @@ class PerformanceModel {
   BackgroundTask<std::shared_ptr<const LanePicture>> lane_task_;
 };
 
+const std::vector<plot::Column>& operation_columns();
 /// Columns of the kernel table.
 const std::vector<plot::Column>& kernel_columns();
 

@@ -17,6 +17,8 @@ namespace {
 /// With more rows than this in the timeline, each gets less than a line of text.
 constexpr std::size_t kMostReadable = 10;
 
+constexpr float kWorkWidth = 190;  // of the choice between kernels and operations
+
 /// The time after which a replay of this run would have counted as stalled.
 void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figure>& figures) {
   if (watch.replays == 0) return;
@@ -242,8 +244,10 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
   }
   cards.insert(cards.end(),
                {[&](const Area& room) { return experts_card(context, room); },
-                [&](const Area&) { return kernels_card(); }, card(&PerformancePanel::replays_card),
-                card(&PerformancePanel::durations_card), card(&PerformancePanel::roofline_card)});
+                card(shows_operations_ ? &PerformancePanel::operations_card
+                                       : &PerformancePanel::kernels_card),
+                card(&PerformancePanel::replays_card), card(&PerformancePanel::durations_card),
+                card(&PerformancePanel::roofline_card)});
   board_.draw(context, area,
               area.size.x < theme.px(560) ? stacked_plan(theme) : wide_plan(theme, area.size.y),
               cards);
@@ -309,7 +313,34 @@ CardSpec PerformancePanel::replays_card(const PanelContext& context) {
                                    .view = iteration_view_});
 }
 
-CardSpec PerformancePanel::kernels_card() {
+void PerformancePanel::choose_work(const PanelContext& context) {
+  controls::either(context, "performance.work", shows_operations_, "Kernels", "Operations",
+                   {.tooltip = "What ran and how long it took, or what the step consists of",
+                    .width = context.theme.px(kWorkWidth) - context.theme.px(kGap)});
+}
+
+CardSpec PerformancePanel::operations_card(const PanelContext& context) {
+  return {.id = "performance.operations_card",
+          .title = "What the step does",
+          .question =
+              "Which operations does a step consist of, in which order, and what does each read, "
+              "write and compute at least?",
+          .note = fmt::format("{} operations", model_.operation_rows().size()),
+          .measured =
+              "Nothing of this is measured. The operations follow from the settings that were in "
+              "effect; `expertscope run --explain` prints the same before a run. Bytes: each value "
+              "read or written once, with the padding of its layout. FLOP: 2 m n k of a product "
+              "and one per code that is written, for the routed rows.",
+          .table = {.id = "##performance.operations",
+                    .columns = operation_columns(),
+                    .rows = &model_.operation_rows(),
+                    .generation = model_.derived(),
+                    .state = &operations_table_},
+          .header_widgets = context.theme.px(kWorkWidth),
+          .header = [this, &context] { choose_work(context); }};
+}
+
+CardSpec PerformancePanel::kernels_card(const PanelContext& context) {
   return {
       .id = "performance.kernels_card",
       .title = "Kernels",
@@ -326,6 +357,8 @@ CardSpec PerformancePanel::kernels_card() {
                 .generation = model_.table_generation(),
                 .state = &table_,
                 .chosen = [this](std::optional<std::size_t>) { row_view_ = {}; }},
+      .header_widgets = context.theme.px(kWorkWidth),
+      .header = [this, &context] { choose_work(context); },
       .empty = [this]() -> EmptyState {
         if (!model_.kernel_rows().empty()) return {};
         return {"Nothing runs in this range",

@@ -76,7 +76,10 @@ class PerformancePanel : public PagePanel {
   CardSpec roofline_card(const PanelContext& context);
   void draw_roofline(const PanelContext& context, ImVec2 size);
   std::string roofline_list() const;
-  CardSpec kernels_card();
+  CardSpec kernels_card(const PanelContext& context);
+  CardSpec operations_card(const PanelContext& context);
+  /// What the card beside the experts shows: what ran, or what the step consists of.
+  void choose_work(const PanelContext& context);
   CardSpec durations_card(const PanelContext& context);
   std::string durations_list() const;
 
@@ -104,6 +107,8 @@ class PerformancePanel : public PagePanel {
   plot::PlotView row_view_;
   plot::PlotView roofline_view_;
   plot::TableState table_;
+  plot::TableState operations_table_;
+  bool shows_operations_ = false;
   StaleVeil veil_;
 };
 

@@ -91,6 +91,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   }
   picture->measured_experts = measured_experts(run->result.measurements);
   picture->roofline = profiling::roofline_points(run->result, run->activity);
+  picture->operations = profiling::explained_step(run->result);
   for (const profiling::ActivityRecord& record : records) {
     const plot::Range range{static_cast<double>(record.start_ns),
                             static_cast<double>(record.end_ns)};

@@ -75,6 +75,8 @@ struct RunPicture {
   std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;
+  std::vector<engine::ExplainedOperation>
+      operations;      // of the step, in the order of their launches
   plot::Range limits;  // of all records and events
   plot::Range timed;   // of those in iterations
 };

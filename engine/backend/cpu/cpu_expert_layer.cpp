@@ -46,7 +46,7 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
            .context = setup.context,
            .outputs = outputs(Projection::Up),
            .activations = token_activations(),
-           .gradients = fed_gradients(),
+           .gradients = inner_gradient_inputs(),
            .symbols = symbols_of(StepKind::ExpertLayer, Projection::Up),
            .tag_stride = 2}),
       down_({.request = down_request_,
@@ -55,7 +55,7 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .buffers = setup.buffers.down,
              .context = setup.context,
              .outputs = outputs(Projection::Down),
-             .activations = fed_activations(),
+             .activations = activated_inputs(),
              .gradients = token_gradients(),
              .symbols = symbols_of(StepKind::ExpertLayer, Projection::Down),
              .tag_stride = 2,
@@ -92,39 +92,39 @@ const std::uint16_t* CpuExpertLayer::da_of(int expert) const {
   return tensors_.da + up_.first_row(expert) * activated_columns();
 }
 
-std::vector<FedOperand> CpuExpertLayer::token_activations() const {
+std::vector<OperandInput> CpuExpertLayer::token_activations() const {
   if (!tokens_) return {};
-  return std::vector<FedOperand>(static_cast<std::size_t>(setup_.request.layers),
-                                 {.input = tokens_->x()});
+  return std::vector<OperandInput>(static_cast<std::size_t>(setup_.request.layers),
+                                   {.input = tokens_->x()});
 }
 
-std::vector<FedOperand> CpuExpertLayer::token_gradients() const {
+std::vector<OperandInput> CpuExpertLayer::token_gradients() const {
   if (!tokens_ || !runs_backward()) return {};
-  return std::vector<FedOperand>(static_cast<std::size_t>(setup_.request.layers),
-                                 {.input = tokens_->dy()});
+  return std::vector<OperandInput>(static_cast<std::size_t>(setup_.request.layers),
+                                   {.input = tokens_->dy()});
 }
 
-std::vector<FedOperand> CpuExpertLayer::fed_activations() const {
-  std::vector<FedOperand> fed;
+std::vector<OperandInput> CpuExpertLayer::activated_inputs() const {
+  std::vector<OperandInput> inputs;
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    fed.push_back(tensors_.a == nullptr
-                      ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
-                                   .activation = activation()}
-                      : FedOperand{.input = tensors_.a + layer * tensors_.a_stride});
+    inputs.push_back(tensors_.a == nullptr
+                         ? OperandInput{.input = tensors_.h + layer * tensors_.h_stride,
+                                        .activation = activation()}
+                         : OperandInput{.input = tensors_.a + layer * tensors_.a_stride});
   }
-  return fed;
+  return inputs;
 }
 
-std::vector<FedOperand> CpuExpertLayer::fed_gradients() const {
-  std::vector<FedOperand> fed;
+std::vector<OperandInput> CpuExpertLayer::inner_gradient_inputs() const {
+  std::vector<OperandInput> inputs;
   for (int layer = 0; runs_backward() && layer < setup_.request.layers; ++layer) {
-    fed.push_back(tensors_.dh == nullptr
-                      ? FedOperand{.input = tensors_.h + layer * tensors_.h_stride,
-                                   .activation = activation(),
-                                   .output_gradient = tensors_.da}
-                      : FedOperand{.input = tensors_.dh + layer * tensors_.dh_stride});
+    inputs.push_back(tensors_.dh == nullptr
+                         ? OperandInput{.input = tensors_.h + layer * tensors_.h_stride,
+                                        .activation = activation(),
+                                        .output_gradient = tensors_.da}
+                         : OperandInput{.input = tensors_.dh + layer * tensors_.dh_stride});
   }
-  return fed;
+  return inputs;
 }
 
 std::vector<LayerOutputs> CpuExpertLayer::outputs(Projection which) const {

@@ -100,11 +100,11 @@ class CpuExpertLayer final : public ProgramStep {
   int num_experts() const override { return shape_.num_experts(); }
   void run_operation(const Operation& operation, int expert) override;
   void run_for_all_experts(const Operation& operation) override;
-  std::vector<FedOperand> fed_activations() const;
+  std::vector<OperandInput> activated_inputs() const;
   /// X and dY, where the layer makes them of tokens.
-  std::vector<FedOperand> token_activations() const;
-  std::vector<FedOperand> token_gradients() const;
-  std::vector<FedOperand> fed_gradients() const;
+  std::vector<OperandInput> token_activations() const;
+  std::vector<OperandInput> token_gradients() const;
+  std::vector<OperandInput> inner_gradient_inputs() const;
   std::vector<LayerOutputs> outputs(Projection which) const;
   void activate(int layer, int expert);           // A
   void activate_gradient(int layer, int expert);  // dH

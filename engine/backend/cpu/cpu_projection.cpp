@@ -103,7 +103,7 @@ void CpuProjection::configure(OperandRole role, Direction direction) {
   const bool weights = role == OperandRole::Weights;
   LoadedOperands& operands = setup_.operands;
   const auto element = [&] {
-    if (!fed(role).empty()) return setup_.request.recipe.high_precision;
+    if (!inputs(role).empty()) return setup_.request.recipe.high_precision;
     const OperandStore& store = weights                          ? operands.weights.front()
                                 : role == OperandRole::Gradients ? *operands.gradients
                                                                  : *operands.activations;
@@ -130,8 +130,8 @@ OperandStage& CpuProjection::stage(OperandRole role, Direction direction) {
   return stages[static_cast<std::size_t>(role)];
 }
 
-const std::vector<FedOperand>& CpuProjection::fed(OperandRole role) const {
-  static const std::vector<FedOperand> kLoaded;
+const std::vector<OperandInput>& CpuProjection::inputs(OperandRole role) const {
+  static const std::vector<OperandInput> kLoaded;
   if (role == OperandRole::Activations) return setup_.activations;
   return role == OperandRole::Gradients ? setup_.gradients : kLoaded;
 }
@@ -140,8 +140,8 @@ ExpertElements CpuProjection::elements(OperandRole role, int layer, int expert) 
   const bool w = role == OperandRole::Weights;
   const std::int64_t count = w ? shape_.n : rows(expert);
   const std::int64_t first = w ? expert * count : first_row(expert);
-  if (!fed(role).empty()) {
-    const FedOperand& from = fed(role)[static_cast<std::size_t>(layer)];
+  if (!inputs(role).empty()) {
+    const OperandInput& from = inputs(role)[static_cast<std::size_t>(layer)];
     const kernels::GroupedInput widths{
         .columns = role == OperandRole::Gradients ? shape_.n : shape_.k,
         .activation = from.activation,

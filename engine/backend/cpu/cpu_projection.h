@@ -48,8 +48,8 @@ class CpuProjection {
     /// One per layer, from take_outputs(); empty = all outputs are in the buffers.
     std::vector<LayerOutputs> outputs = {};
     /// One per layer, in place of loaded operands; empty = they are loaded.
-    std::vector<FedOperand> activations = {};
-    std::vector<FedOperand> gradients = {};
+    std::vector<OperandInput> activations = {};
+    std::vector<OperandInput> gradients = {};
     LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
     /// WorkTag::layer is layer * tag_stride + tag_first.
     int tag_stride = 1;
@@ -120,7 +120,7 @@ class CpuProjection {
   WorkTag tag(Stage stage, int layer, int expert) const {
     return {stage, layer * setup_.tag_stride + setup_.tag_first, expert};
   }
-  const std::vector<FedOperand>& fed(OperandRole role) const;
+  const std::vector<OperandInput>& inputs(OperandRole role) const;
   LayerOutputs outputs_of(int layer) const {
     return setup_.outputs.empty() ? LayerOutputs{}
                                   : setup_.outputs[static_cast<std::size_t>(layer)];

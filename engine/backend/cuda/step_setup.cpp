@@ -48,10 +48,12 @@ class Upload {
   Result<UploadedPart> upload() {
     StepOperands& operands = uploaded_.operands;
     if (!made_.activations) {
-      ENGINE_ASSIGN(operands.activations, operand(OperandRole::Activations, 0));
+      ENGINE_ASSIGN(const void* x, operand(OperandRole::Activations, 0));
+      operands.activations.push_back({.input = x});
     }
     if (config_.backward() && !made_.gradients) {
-      ENGINE_ASSIGN(operands.gradients, operand(OperandRole::Gradients, 0));
+      ENGINE_ASSIGN(const void* dy, operand(OperandRole::Gradients, 0));
+      operands.gradients.push_back({.input = dy});
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
       context_.progress.fraction.store(kUploadShare * (done_ + share_ * layer / request_.layers));
@@ -72,7 +74,7 @@ class Upload {
   /// One tensor per expert, each allocated separately.
   Status list(int layer) {
     std::vector<ListedWeight>& weights = uploaded_.operands.weight_lists.emplace_back();
-    for (int expert = 0; expert < config_.num_groups; ++expert) {
+    for (int expert = 0; expert < config_.num_groups(); ++expert) {
       ENGINE_ASSIGN(const void* values, operand(OperandRole::Weights, layer, expert));
       weights.push_back(listed_weight(config_, values));
     }
@@ -229,22 +231,9 @@ bool workspaces_may_be_shared(const RunRequest& request, const DeviceCapability&
 
 StepConfig linear_config(const RunRequest& request, const GroupedShape& shape, bool emulated,
                          int compute_major) {
-  StepConfig config = {.num_groups = shape.num_experts(),
-                       .capacity_rows = request.shape.tokens,
-                       .n = request.shape.n,
-                       .k = request.shape.k,
-                       .layers = request.layers,
-                       .recipe = request.recipe,
-                       .linear = request.linear,
-                       .backend = request.backend,
-                       .streams = request.streams,
-                       .workspace = request.workspace,
-                       .setup_arrays = request.setup_arrays,
-                       .emulated = emulated,
-                       .scalars_per_group = compute_major >= 10,
-                       .int32_splits = request.int32_splits,
-                       .programmatic = request.programmatic_launch,
-                       .seed = request.seed};
+  StepConfig config(request);
+  config.emulated = emulated;
+  config.scalars_per_group = compute_major >= 10;
   if (!traits_of(request.backend).one_launch) config.host_splits = shape.splits;
   return config;
 }
@@ -261,25 +250,16 @@ StepPlan plan_step(const RunResult& result, const GroupedShape& shape,
     plan.configs.push_back(linear_config(linear, shape, recipe.support == Support::Fallback,
                                          capability.compute_major));
   }
-  if (is_expert_layer(request)) {
-    plan.layer = {.up = plan.configs.front(),
-                  .down = plan.configs.back(),
-                  .passes = request.linear.passes,
-                  .activation = traits_of(request.expert_layer.activation).formula,
-                  .fused = request.expert_layer.fused_activation,
-                  .recompute = request.expert_layer.recompute_activation,
-                  .top_k = request.expert_layer.top_k};
-    plan.layer->connect();
-    const bool apart = request.launch.graphs != StepGraphs::One;
-    for (StepConfig* config : {&plan.layer->up, &plan.layer->down}) {
-      RunRequest part = request;
-      part.recipe = config->recipe;
-      part.expert_layer.mixed_recipes = false;  // each projection's own products decide
-      config->captured_apart = apart;
-      config->pooled_workspaces = apart && workspaces_may_be_shared(part, capability);
-    }
-    plan.configs = {plan.layer->up, plan.layer->down};
+  if (!is_expert_layer(request)) return plan;
+  for (StepConfig& config : plan.configs) {
+    RunRequest part = request;
+    part.recipe = config.recipe;
+    part.expert_layer.mixed_recipes = false;  // each projection's own products decide
+    config.pooled_workspaces =
+        captured_apart(request) && workspaces_may_be_shared(part, capability);
   }
+  plan.layer.emplace(request, plan.configs.front(), plan.configs.back());
+  plan.configs = {plan.layer->up, plan.layer->down};
   return plan;
 }
 
@@ -293,7 +273,7 @@ std::vector<DeviceOperandKey> StepPlan::operand_keys() const {
 }
 
 std::int64_t StepPlan::step_bytes() const {
-  if (in_parts()) return MicroBatches::bytes(*layer, launch.in_flight);
+  if (in_parts()) return MicroBatches::bytes(*layer);
   return layer ? ExpertLayerStep::bytes(*layer) : GroupedStep::bytes(configs.front());
 }
 
@@ -324,11 +304,8 @@ Result<BuiltStep> build_step(RunResult& result, const StepPlan& plan,
     ExpertLayerStep::Operands layer_operands{.up = std::move(of_parts.front()),
                                              .down = std::move(of_parts.back())};
     if (plan.in_parts()) {
-      ENGINE_ASSIGN(
-          std::unique_ptr<MicroBatches> batches,
-          MicroBatches::create(
-              std::move(library), config, layer_operands,
-              {.in_flight = plan.launch.in_flight, .graph_pool = plan.launch.graph_pool}, stream));
+      ENGINE_ASSIGN(std::unique_ptr<MicroBatches> batches,
+                    MicroBatches::create(std::move(library), config, layer_operands, stream));
       built.layer = &batches->first();
       built.step = std::move(batches);
       return built;

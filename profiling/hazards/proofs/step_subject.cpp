@@ -85,8 +85,9 @@ class StepSubject final : public Subject {
       ENGINE_TRY(note_turn(graph, stream));
       return built_.step->launch_graph(graph, stream, observer);
     }
-    return graph == 0 ? built_.layer->launch_forward(stream, observer)
-                      : built_.layer->launch_backward(stream, observer);
+    return built_.layer->launch_pass(
+        graph == 0 ? engine::ProgramPass::Forward : engine::ProgramPass::Backward, stream,
+        observer);
   }
 
   Status captured(int graph, cudaStream_t /*stream*/) override {
@@ -108,7 +109,7 @@ class StepSubject final : public Subject {
   /// One layer whose request does not say how it is captured.
   bool halves() const {
     return built_.layer == built_.step.get() &&
-           built_.layer->config().passes == engine::StepPasses::ForwardBackward;
+           built_.layer->config().request.linear.passes == engine::StepPasses::ForwardBackward;
   }
 
   /// The ledger has the memory that only graphs use during their captures.

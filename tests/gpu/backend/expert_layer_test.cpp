@@ -348,10 +348,10 @@ TEST_F(ExpertLayerTest, TwoGraphsFollowTheRouting) {
     };
     // Loads kernels before the capture.
     (void)eager_sums(built);
-    const GraphExec forward =
-        captured([&] { return built.layer->launch_forward(stream_.get(), observer_); });
-    const GraphExec backward =
-        captured([&] { return built.layer->launch_backward(stream_.get(), observer_); });
+    const GraphExec forward = captured(
+        [&] { return built.layer->launch_pass(ProgramPass::Forward, stream_.get(), observer_); });
+    const GraphExec backward = captured(
+        [&] { return built.layer->launch_pass(ProgramPass::Backward, stream_.get(), observer_); });
     std::mt19937 random(1);
     int wrong = 0;
     for (int step = 0; step < kSteps; ++step) {

@@ -90,8 +90,8 @@ class ExpertLayerTokensTest : public ::testing::Test {
   TokenTensors read(const ExpertLayerStep& step) {
     const TokenPermutation& tokens = *step.tokens();
     const StepConfig& up = step.config().up;
-    const std::int64_t rows = up.capacity_rows * up.k;
-    const std::int64_t elements = tokens.routing().tokens() * up.k;
+    const std::int64_t rows = up.capacity_rows() * up.k();
+    const std::int64_t elements = tokens.routing().tokens() * up.k();
     const bool backward = step.config().backward();
     TokenTensors all;
     all.x = host<std::uint16_t>(tokens.x(), rows);
@@ -102,7 +102,7 @@ class ExpertLayerTokensTest : public ::testing::Test {
       if (!backward) continue;
       all.dx.push_back(host<std::uint16_t>(step.up().outputs(layer).dx, rows));
       all.dx_tokens.push_back(host<std::uint16_t>(tokens.dx_tokens(layer), elements));
-      all.dp.push_back(host<float>(tokens.probability_gradients(layer), up.capacity_rows));
+      all.dp.push_back(host<float>(tokens.probability_gradients(layer), up.capacity_rows()));
     }
     return all;
   }
@@ -113,19 +113,20 @@ class ExpertLayerTokensTest : public ::testing::Test {
     const StepConfig& up = step.config().up;
     const TokenRouting& routing = step.tokens()->routing();
     const std::vector<std::int32_t> experts = routing.experts_of(splits);
-    std::vector<std::int64_t> row_offsets(static_cast<std::size_t>(up.num_groups) + 1);
+    std::vector<std::int64_t> row_offsets(static_cast<std::size_t>(up.num_groups()) + 1);
     std::vector<std::int32_t> copy_rows(experts.size());
     kernels::routing_map_cpu({.experts = experts.data(),
                               .tokens = routing.tokens(),
                               .top_k = routing.top_k(),
-                              .num_groups = up.num_groups,
+                              .num_groups = up.num_groups(),
                               .row_offsets = row_offsets.data(),
                               .copy_rows = copy_rows.data()});
     const kernels::PermutedRows rows{
         .copy_rows = copy_rows.data(), .tokens = routing.tokens(), .top_k = routing.top_k()};
-    const std::int64_t elements = routing.tokens() * up.k;
+    const std::int64_t elements = routing.tokens() * up.k();
     const std::vector<std::uint16_t> x = host<std::uint16_t>(step.x_tokens(), elements);
-    kernels::permute_cpu({.rows = rows, .columns = up.k, .input = x.data(), .output = of.x.data()});
+    kernels::permute_cpu(
+        {.rows = rows, .columns = up.k(), .input = x.data(), .output = of.x.data()});
     const float* const p = routing.probabilities().data();
     std::vector<std::uint16_t> dy;
     if (!of.dy.empty()) dy = host<std::uint16_t>(step.dy_tokens(), elements);
@@ -133,21 +134,21 @@ class ExpertLayerTokensTest : public ::testing::Test {
       // A step that only goes back has no tokens of Y: what it reads of forward is its rows.
       if (step.config().forward()) {
         kernels::unpermute_cpu({.rows = rows,
-                                .columns = up.k,
+                                .columns = up.k(),
                                 .input = of.y[layer].data(),
                                 .probabilities = p,
                                 .output = of.y_tokens[layer].data()});
       }
       if (dy.empty()) continue;
       kernels::unpermute_gradient_cpu({.rows = rows,
-                                       .columns = up.k,
+                                       .columns = up.k(),
                                        .gradient = dy.data(),
                                        .probabilities = p,
                                        .permuted_gradient = of.dy.data(),
                                        .permuted = of.y[layer].data(),
                                        .probability_gradient = of.dp[layer].data()});
       kernels::unpermute_cpu({.rows = rows,
-                              .columns = up.k,
+                              .columns = up.k(),
                               .input = of.dx[layer].data(),
                               .output = of.dx_tokens[layer].data()});
     }
@@ -236,11 +237,13 @@ TEST_F(ExpertLayerTokensTest, TwoGraphsFollowTheChoicesBetweenReplays) {
     }
     const auto recorded = RecordedSplits::create(steps, int32, &built.layer->tokens()->routing());
     ASSERT_TRUE(recorded.ok()) << recorded.error().message;
-    const auto forward = capture(
-        stream_.get(), [&] { return built.layer->launch_forward(stream_.get(), observer_); });
+    const auto forward = capture(stream_.get(), [&] {
+      return built.layer->launch_pass(ProgramPass::Forward, stream_.get(), observer_);
+    });
     ASSERT_TRUE(forward.ok()) << forward.error().message;
-    const auto backward = capture(
-        stream_.get(), [&] { return built.layer->launch_backward(stream_.get(), observer_); });
+    const auto backward = capture(stream_.get(), [&] {
+      return built.layer->launch_pass(ProgramPass::Backward, stream_.get(), observer_);
+    });
     ASSERT_TRUE(backward.ok()) << backward.error().message;
     const auto first = instantiate(forward.value());
     const auto second = instantiate(backward.value());

@@ -63,9 +63,9 @@ struct Sizes {
 
 Sizes sizes_of(const StepConfig& config, const std::vector<std::int64_t>& splits) {
   return {.rows = offsets_of(splits),
-          .weights = offsets_of(std::vector<std::int64_t>(splits.size(), config.n)),
-          .n = static_cast<std::size_t>(config.n),
-          .k = static_cast<std::size_t>(config.k)};
+          .weights = offsets_of(std::vector<std::int64_t>(splits.size(), config.n())),
+          .n = static_cast<std::size_t>(config.n()),
+          .k = static_cast<std::size_t>(config.k())};
 }
 
 }  // namespace
@@ -92,10 +92,10 @@ std::vector<double> host_fprop(const StepConfig& config, const std::vector<std::
                                const HostOperands& operands, int steps) {
   const auto [rows, weights, n, k] = sizes_of(config, splits);
   const std::vector<float> x = effective_values(
-      config, {.values = operands.x, .row_offsets = rows, .columns = config.k, .steps = steps});
+      config, {.values = operands.x, .row_offsets = rows, .columns = config.k(), .steps = steps});
   const std::vector<float> w = effective_values(config, {.values = operands.w,
                                                          .row_offsets = weights,
-                                                         .columns = config.k,
+                                                         .columns = config.k(),
                                                          .role = OperandRole::Weights,
                                                          .steps = steps});
   std::vector<double> y(static_cast<std::size_t>(rows.back()) * n);
@@ -124,12 +124,12 @@ std::vector<double> host_dgrad(const StepConfig& config, const std::vector<std::
   const auto [rows, weights, n, k] = sizes_of(config, splits);
   const std::vector<float> dy = effective_values(config, {.values = operands.dy,
                                                           .row_offsets = rows,
-                                                          .columns = config.n,
+                                                          .columns = config.n(),
                                                           .role = OperandRole::Gradients,
                                                           .steps = steps});
   const std::vector<float> w = effective_values(config, {.values = operands.w,
                                                          .row_offsets = weights,
-                                                         .columns = config.k,
+                                                         .columns = config.k(),
                                                          .role = OperandRole::Weights,
                                                          .direction = Direction::Columnwise,
                                                          .steps = steps});
@@ -152,13 +152,13 @@ std::vector<double> host_wgrad(const StepConfig& config, const std::vector<std::
   const auto [rows, weights, n, k] = sizes_of(config, splits);
   const std::vector<float> dy = effective_values(config, {.values = operands.dy,
                                                           .row_offsets = rows,
-                                                          .columns = config.n,
+                                                          .columns = config.n(),
                                                           .role = OperandRole::Gradients,
                                                           .direction = Direction::Columnwise,
                                                           .steps = steps});
   const std::vector<float> x = effective_values(config, {.values = operands.x,
                                                          .row_offsets = rows,
-                                                         .columns = config.k,
+                                                         .columns = config.k(),
                                                          .direction = Direction::Columnwise,
                                                          .steps = steps});
   std::vector<double> dw(static_cast<std::size_t>(weights.back()) * k);

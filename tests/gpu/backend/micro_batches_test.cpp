@@ -129,12 +129,12 @@ class MicroBatchesTest : public ::testing::Test {
       const auto& batch = dynamic_cast<ExpertLayerStep&>(step.micro_batch(number));
       const TokenPermutation& tokens = *batch.tokens();
       const StepConfig& up = batch.config().up;
-      const std::int64_t bytes = tokens.routing().tokens() * up.k * up.output_bytes();
+      const std::int64_t bytes = tokens.routing().tokens() * up.k() * up.output_bytes();
       for (int layer = 0; layer < up.layers; ++layer) {
         visit(number, tokens.y_tokens(layer), bytes);
         visit(number, tokens.dx_tokens(layer), bytes);
         visit(number, tokens.probability_gradients(layer),
-              up.capacity_rows * std::int64_t{sizeof(float)});
+              up.capacity_rows() * std::int64_t{sizeof(float)});
       }
     }
   }

@@ -20,6 +20,38 @@
 
 namespace engine::testing {
 
+/// What a test chooses of its step.
+struct SmallStep {
+  int num_groups = 1;
+  std::int64_t capacity_rows = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  int layers = 1;
+  Recipe recipe = {};
+  LinearOptions linear = {};
+  GemmBackend backend = GemmBackend::CublasLtGrouped;
+  int streams = 4;
+  WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
+  SetupArrays setup_arrays = SetupArrays::PerMatmul;
+  bool int32_splits = false;
+  std::vector<std::int64_t> host_splits = {};
+
+  StepConfig config() const {
+    StepConfig made;
+    made.shape = {.preset = {}, .num_experts = num_groups, .tokens = capacity_rows, .n = n, .k = k};
+    made.layers = layers;
+    made.recipe = recipe;
+    made.linear = linear;
+    made.backend = backend;
+    made.streams = streams;
+    made.workspace = workspace;
+    made.setup_arrays = setup_arrays;
+    made.int32_splits = int32_splits;
+    made.host_splits = host_splits;
+    return made;
+  }
+};
+
 class StepFixture : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -44,16 +76,17 @@ class StepFixture : public ::testing::Test {
 
   /// Uploads random operands and creates the step. Rows past the last group hold values that would
   /// be noticed. In a list of weights every expert's is a separate allocation, the last one first.
+  Status make(const SmallStep& small) { return make(small.config()); }
   Status make(StepConfig config, const std::vector<CallerOutputs>& outputs = {}) {
     config.emulated =
         recipe_support(config.recipe, config.backend, capability_, config.linear).support ==
         Support::Fallback;
-    const std::int64_t rows = config.capacity_rows;
-    host_ = {.x = random_bf16(rows * config.k, 1, 1.0F),
-             .dy = random_bf16(rows * config.n, 77, 1.0F),
+    const std::int64_t rows = config.capacity_rows();
+    host_ = {.x = random_bf16(rows * config.k(), 1, 1.0F),
+             .dy = random_bf16(rows * config.n(), 77, 1.0F),
              .w = {},
              .bias = {}};
-    if (config.linear.bias) host_.bias = random_bf16(config.num_groups * config.n, 99, 0.5F);
+    if (config.linear.bias) host_.bias = random_bf16(config.num_groups() * config.n(), 99, 0.5F);
     weights_.clear();
     step_.reset();
     buffers_.clear();
@@ -67,17 +100,17 @@ class StepFixture : public ::testing::Test {
     };
     const auto x = send(host_.x);
     if (!x.ok()) return x.error();
-    operands.activations = x.value();
+    operands.activations.push_back({.input = x.value()});
     const auto dy = send(host_.dy);
     if (!dy.ok()) return dy.error();
-    operands.gradients = dy.value();
+    operands.gradients.push_back({.input = dy.value()});
     for (int layer = 0; layer < config.layers; ++layer) {
-      weights_.push_back(random_bf16(config.weight_rows() * config.k,
+      weights_.push_back(random_bf16(config.weight_rows() * config.k(),
                                      static_cast<std::uint64_t>(layer) + 2, 0.05F));
       if (config.list()) {
-        const auto each = static_cast<std::ptrdiff_t>(config.n * config.k);
-        std::vector<ListedWeight> list(static_cast<std::size_t>(config.num_groups));
-        for (int expert = config.num_groups - 1; expert >= 0; --expert) {
+        const auto each = static_cast<std::ptrdiff_t>(config.n() * config.k());
+        std::vector<ListedWeight> list(static_cast<std::size_t>(config.num_groups()));
+        for (int expert = config.num_groups() - 1; expert >= 0; --expert) {
           const auto first = weights_.back().begin() + expert * each;
           const auto w = send(std::vector<std::uint16_t>(first, first + each));
           if (!w.ok()) return w.error();

@@ -28,13 +28,14 @@ class StepOptions : public StepFixture, public ::testing::WithParamInterface<Nam
   StepConfig config(int layers = 2) const {
     LinearOptions linear = both_passes();
     linear.bias = true;
-    return {.num_groups = 4,
-            .capacity_rows = 384,
-            .n = 256,
-            .k = 384,
-            .layers = layers,
-            .recipe = GetParam().recipe,
-            .linear = linear};
+    return SmallStep{.num_groups = 4,
+                     .capacity_rows = 384,
+                     .n = 256,
+                     .k = 384,
+                     .layers = layers,
+                     .recipe = GetParam().recipe,
+                     .linear = linear}
+        .config();
   }
 
   /// Checksums of every routing: launched eagerly, then from one graph that is replayed.
@@ -126,7 +127,7 @@ TEST_P(StepOptions, ProgrammaticLaunchesGiveTheSameBits) {
       off.workspace = workspace;
       off.setup_arrays = arrays;
       StepConfig on = off;
-      on.programmatic = true;
+      on.programmatic_launch = true;
       Sums eager[2];
       Sums replayed[2];
       int edges[2] = {};
@@ -196,12 +197,12 @@ class OwnedOutputs {
 std::vector<CallerOutputs> outputs_of(const StepConfig& config, OwnedOutputs& owned) {
   std::vector<CallerOutputs> outputs(static_cast<std::size_t>(config.layers));
   for (CallerOutputs& layer : outputs) {
-    layer.y = owned.add(config.capacity_rows, config.n, config.output_type());
-    layer.dx = owned.add(config.capacity_rows, config.k, config.output_type());
-    layer.dw = owned.add(config.weight_rows(), config.k, config.wgrad_type());
+    layer.y = owned.add(config.capacity_rows(), config.n(), config.output_type());
+    layer.dx = owned.add(config.capacity_rows(), config.k(), config.output_type());
+    layer.dw = owned.add(config.weight_rows(), config.k(), config.wgrad_type());
   }
   outputs.front().bias_gradient =
-      owned.add(config.num_groups, config.n, config.recipe.high_precision);
+      owned.add(config.num_groups(), config.n(), config.recipe.high_precision);
   return outputs;
 }
 
@@ -214,7 +215,7 @@ TEST_P(StepOptions, CallersOutputsHaveTheSameBitsAndTheirTailsAreUntouched) {
   for (const Splits& splits : routings_) eager[0].push_back(eager_checksums(splits).value());
   std::vector<std::uint16_t> bias_gradient[2];
   const auto read_bias_gradient = [&](int which) {
-    bias_gradient[which].resize(static_cast<std::size_t>(plain.num_groups * plain.n));
+    bias_gradient[which].resize(static_cast<std::size_t>(plain.num_groups() * plain.n()));
     return copy_to_host(std::span<std::uint16_t>(bias_gradient[which]),
                         step_->outputs(0).bias_gradient, stream_.get());
   };
@@ -238,12 +239,13 @@ class CallersTensors : public StepFixture {
   StepConfig small(WeightStorage storage) const {
     LinearOptions linear = both_passes();
     linear.weight_storage = storage;
-    return {.num_groups = 3,
-            .capacity_rows = 64,
-            .n = 64,
-            .k = 128,
-            .recipe = {.scaling = Scaling::Block},
-            .linear = linear};
+    return SmallStep{.num_groups = 3,
+                     .capacity_rows = 64,
+                     .n = 64,
+                     .k = 128,
+                     .recipe = {.scaling = Scaling::Block},
+                     .linear = linear}
+        .config();
   }
 };
 
@@ -273,8 +275,8 @@ TEST_F(CallersTensors, AnOutputThatDoesNotFitOrIsNotWrittenIsRefusedByName) {
                            const char* word) {
     OwnedOutputs owned;
     std::vector<CallerOutputs> outputs(1);
-    outputs.front().y = owned.add(both.capacity_rows, both.n, ElementType::Bf16);
-    outputs.front().dw = owned.add(both.weight_rows(), both.k, ElementType::Bf16);
+    outputs.front().y = owned.add(both.capacity_rows(), both.n(), ElementType::Bf16);
+    outputs.front().dw = owned.add(both.weight_rows(), both.k(), ElementType::Bf16);
     spoil(outputs.front());
     const Status made = make(config, outputs);
     ASSERT_FALSE(made.ok()) << word;
@@ -290,8 +292,8 @@ TEST_F(CallersTensors, AnOutputThatDoesNotFitOrIsNotWrittenIsRefusedByName) {
 
 TEST_F(CallersTensors, AListOf65ExpertsNamesTheLastOnesBits) {
   StepConfig config = small(WeightStorage::Grouped);
-  config.num_groups = 65;
-  config.capacity_rows = 650;
+  config.shape.num_experts = 65;
+  config.shape.tokens = 650;
   Splits splits(65, 9);
   splits.back() = 40;
   std::vector<std::uint64_t> sums[2];

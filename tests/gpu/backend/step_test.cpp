@@ -205,12 +205,13 @@ TEST(CompareChecksums, NamesLayerAndExpertOfEveryDifference) {
 class Step : public StepFixture {
  protected:
   StepConfig small(const Recipe& recipe, const LinearOptions& linear) const {
-    return {.num_groups = 3,
-            .capacity_rows = 256,
-            .n = 128,
-            .k = 256,
-            .recipe = recipe,
-            .linear = linear};
+    return SmallStep{.num_groups = 3,
+                     .capacity_rows = 256,
+                     .n = 128,
+                     .k = 256,
+                     .recipe = recipe,
+                     .linear = linear}
+        .config();
   }
   const std::vector<std::int64_t> splits_ = {130, 0, 77};
   const Recipe recipes_[3] = {{.scaling = Scaling::None},

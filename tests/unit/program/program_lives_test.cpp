@@ -23,15 +23,15 @@ using enum ValueForm;
 
 TEST(ProgramLives, CodesOfAAreKeptSoItsElementsAreNot) {
   const StepProgram program = program_of(unfused_layer());
-  EXPECT_EQ(life_of(program, X), ValueLife::Caller);
-  EXPECT_EQ(life_of(program, H), ValueLife::Saved);
-  EXPECT_EQ(life_of(program, A), ValueLife::Forward);
-  EXPECT_EQ(life_of(program, A, Rowwise), ValueLife::Forward);
-  EXPECT_EQ(life_of(program, A, Columnwise), ValueLife::Saved);
-  EXPECT_EQ(life_of(program, DA), ValueLife::Backward);
-  EXPECT_EQ(life_of(program, DH, Columnwise), ValueLife::Backward);
-  EXPECT_EQ(life_of(program, WDown, Columnwise), ValueLife::Step);
-  EXPECT_EQ(life_of(program, DX), ValueLife::Step);
+  EXPECT_EQ(life_of(program, X), std::nullopt);
+  EXPECT_EQ(life_of(program, H), BufferLife::Saved);
+  EXPECT_EQ(life_of(program, A), BufferLife::Forward);
+  EXPECT_EQ(life_of(program, A, Rowwise), BufferLife::Forward);
+  EXPECT_EQ(life_of(program, A, Columnwise), BufferLife::Saved);
+  EXPECT_EQ(life_of(program, DA), BufferLife::Backward);
+  EXPECT_EQ(life_of(program, DH, Columnwise), BufferLife::Backward);
+  EXPECT_EQ(life_of(program, WDown, Columnwise), BufferLife::Step);
+  EXPECT_EQ(life_of(program, DX), BufferLife::Step);
   EXPECT_EQ(places_of(program, A), 1);
   EXPECT_EQ(places_of(program, DA), 1);
   EXPECT_EQ(places_of(program, DH), 1);
@@ -43,13 +43,13 @@ TEST(ProgramLives, UnquantizedWeightGradientsReadAItself) {
   RunRequest request = unfused_layer();
   request.recipe.scaling = Scaling::None;
   StepProgram program = program_of(request);
-  EXPECT_EQ(life_of(program, A), ValueLife::Saved);
+  EXPECT_EQ(life_of(program, A), BufferLife::Saved);
   EXPECT_EQ(places_of(program, A), 3);
   EXPECT_EQ(places_of(program, DH), 1);
   // Computed again, one layer's A is there at a time, in both passes.
   request.expert_layer.recompute_activation = true;
   program = program_of(request);
-  EXPECT_EQ(life_of(program, A), ValueLife::Saved);
+  EXPECT_EQ(life_of(program, A), BufferLife::Saved);
   EXPECT_EQ(places_of(program, A), 1);
   request.linear.delayed_wgrad = true;
   EXPECT_EQ(places_of(program_of(request), DH), 3);
@@ -59,7 +59,7 @@ TEST(ProgramLives, ARecomputedActivationKeepsNoCodes) {
   RunRequest request = unfused_layer();
   request.expert_layer.recompute_activation = true;
   const StepProgram program = program_of(request);
-  EXPECT_EQ(life_of(program, A, Columnwise), ValueLife::Backward);
+  EXPECT_EQ(life_of(program, A, Columnwise), BufferLife::Backward);
   EXPECT_FALSE(is_saved(program, {.tensor = A, .form = Columnwise}));
   EXPECT_TRUE(is_saved(program, {.tensor = H}));
   EXPECT_TRUE(is_saved(program, {.tensor = X, .form = Columnwise}));
@@ -78,12 +78,12 @@ TEST(ProgramLives, RowsOfTokensAreMadeByTheStep) {
   RunRequest request = unfused_layer();
   request.expert_layer.top_k = 2;
   StepProgram program = program_of(request);
-  EXPECT_EQ(life_of(program, XTokens), ValueLife::Caller);
-  EXPECT_EQ(life_of(program, X), ValueLife::Forward);
-  EXPECT_EQ(life_of(program, DY), ValueLife::Backward);
-  EXPECT_EQ(life_of(program, TokenMap), ValueLife::Saved);
+  EXPECT_EQ(life_of(program, XTokens), std::nullopt);
+  EXPECT_EQ(life_of(program, X), BufferLife::Forward);
+  EXPECT_EQ(life_of(program, DY), BufferLife::Backward);
+  EXPECT_EQ(life_of(program, TokenMap), BufferLife::Saved);
   request.recipe.scaling = Scaling::None;
-  EXPECT_EQ(life_of(program_of(request), X), ValueLife::Saved);
+  EXPECT_EQ(life_of(program_of(request), X), BufferLife::Saved);
 }
 
 }  // namespace
