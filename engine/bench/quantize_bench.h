@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/bench/measured_span.h"
+#include "engine/bench/rounds.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/bench/measured_span.h"
+#include "engine/bench/rounds.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
