@@ -19,9 +19,12 @@ Status bench_shape(BenchTarget& target, const BenchShape& shape, double seconds,
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (progress.cancel) return cancelled();
       const std::int64_t begin = steady_ns();
-      ENGINE_ASSIGN(const double time, target.time_us(cases[i].launch, target.launches_per_time()));
+      const Result<double> time = target.time_us(cases[i].launch, target.launches_per_time());
+      if (!time.ok()) {
+        return Error{time.error().code, cases[i].kernel + ": " + time.error().message};
+      }
       if (round < 0) continue;
-      turns[i].times_us.push_back(time);
+      turns[i].times_us.push_back(time.value());
       turns[i].spans.push_back({begin, steady_ns()});
     }
     return {};
