@@ -119,6 +119,10 @@ class Rows {
 /// Opens a window for this probe; ends the program if it could not measure.
 template <class Probe>
 void measure(Probe&& probe, bool worker) {
+  // All begin alike; without settings it would be a first start, which opens the example.
+  if (const std::string problem = app::save_settings(app::settings_path(), {}); !problem.empty()) {
+    fail(problem);
+  }
   app::WindowOptions options;
   options.no_worker = !worker;
   options.width = kWidth;
@@ -147,10 +151,6 @@ int main(int count, char** words) {
   if (wanted.empty()) wanted = {"1000000", "10000000", "live"};
   static const TemporaryFolder folder;  // fail() removes it too
   ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);
-  // Not a first start, which would open the example.
-  if (const std::string problem = app::save_settings(app::settings_path(), {}); !problem.empty()) {
-    fail(problem);
-  }
   const Rows rows;
   const auto report = [&](const app::WindowRow& row) { rows.write(row); };
   for (const std::string& word : wanted) {
