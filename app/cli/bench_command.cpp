@@ -28,9 +28,7 @@ struct BenchOptions {
   engine::BenchOrder order;
   std::vector<std::string> shapes;
   StepBenchOptions steps;
-  WindowBenchCommand window;
   WorkerChoice worker;
-  std::string suite = "quantize";
   std::string output;
   bool json = false;
 };
@@ -46,12 +44,6 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     ENGINE_ASSIGN(const engine::BenchShape shape, engine::parse_bench_shape(text));
     order.shapes.push_back(shape);
   }
-  if (options.suite != "window" && options.window.given()) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         "--records and --recording belong to the window suite; choose it with "
-                         "--suite window"};
-  }
-  engine::parse(engine::kType<engine::BenchSuite>, &order.suite, options.suite);
   if (engine::times_steps(order.suite)) {
     if (!options.shapes.empty())
       return wrong_suite("--shapes belongs to the quantize suite", "presets");
@@ -166,14 +158,6 @@ int bench(const BenchOptions& options) {
   engine::Result<engine::BenchOrder> order = order_of(options);
   if (!order.ok()) return report(order.error());
   std::optional<std::ofstream> file;
-  if (options.suite == "window") {
-    if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
-    const engine::Status opened = open_output(options.output, file);
-    if (!opened.ok()) return report(opened.error());
-    const int code =
-        options.window.run(options.worker.command, options.json, file ? &*file : nullptr);
-    return code == kExitOk ? check_complete(file, options.output) : code;
-  }
   const engine::Result<std::unique_ptr<WorkerSession>> started =
       WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
@@ -201,11 +185,9 @@ void add_bench_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "bench",
       "Time the quantize kernels against a copy, or linear steps or whole expert layers against "
-      "PyTorch, with clock and power of the device; or the window's frames");
+      "PyTorch, with clock and power of the device");
   const auto options = std::make_shared<BenchOptions>();
-  command.add_option("--suite", options->suite, "What to time: quantize, linear, layer or window")
-      ->transform(one_of({"quantize", "linear", "layer", "window"}))
-      ->capture_default_str();
+  add_choice(command, "--suite", options->order.suite, "What to time (default: quantize)");
   command
       .add_option(
           "--shapes", options->shapes,
@@ -218,7 +200,6 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command.add_flag("--cpu", options->order.cpu, "Time the CPU even where there is a GPU");
   options->steps.add_to(command);
-  options->window.add_to(command);
   command.add_flag("--json", options->json, "Print one JSON object per row");
   command
       .add_option("--out", options->output,

@@ -1,13 +1,11 @@
-// What `expertscope bench` takes for one suite only, in addition to the options of every suite.
+// What `expertscope bench` takes for suites that time steps, in addition to the options of every
+// suite.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "app/protocol/worker_command.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 
@@ -32,17 +30,5 @@ class StepBenchOptions {
 /// presets for a CPU.
 engine::Result<std::vector<engine::StepBenchShape>> default_step_shapes(engine::StepKind step,
                                                                         bool cpu);
-
-class WindowBenchCommand {
- public:
-  void add_to(CLI::App& command);
-  bool given() const { return !records_.empty() || !recording_.empty(); }
-  /// Returns the exit code. `file`: where the JSON objects are also written; null = nowhere.
-  int run(const WorkerCommand& worker, bool json, std::ostream* file) const;
-
- private:
-  std::vector<std::size_t> records_;
-  std::string recording_;
-};
 
 }  // namespace app::cli

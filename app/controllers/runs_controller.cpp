@@ -378,8 +378,10 @@ bool RunsController::step_batches() {
 
 bool RunsController::timing() const {
   const LinkStatus now = link.status();
-  return now.state == LinkState::Busy && now.pulse.iterations > 0 && now.pulse.iteration >= 0 &&
-         local_worker();
+  // The last pulse of an order stands for a while after its answer.
+  const bool pending = link.waiting() && now.pulse.request_id == link.newest_order();
+  return pending && now.state == LinkState::Busy && now.pulse.iterations > 0 &&
+         now.pulse.iteration >= 0 && local_worker();
 }
 
 void RunsController::frame_drawn() {

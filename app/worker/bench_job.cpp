@@ -9,7 +9,7 @@
 
 #include "app/worker/handlers.h"
 #include "app/worker/peer_process.h"
-#include "engine/bench/measured_span.h"
+#include "engine/bench/rounds.h"
 #include "engine/bench/quantize_bench.h"
 #include "engine/bench/step_bench.h"
 #include "engine/model/backend_traits.h"

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <variant>
 #include <vector>
 
 #include "engine/backend/cpu/machine.h"
@@ -13,6 +14,24 @@ namespace {
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
+};
+
+struct OnCpu {
+  void operator()(const CopyCall& call) const { copy_in_parallel(call.to, call.from, call.bytes); }
+  void operator()(const BlockCall& call) const {
+    call.square ? kernels::quantize_block_squares_cpu(call.args)
+                : kernels::quantize_block_lines_cpu(call.args);
+  }
+  void operator()(const kernels::SplitsToOffsetsArgs& args) const { splits_to_offsets_cpu(args); }
+  void operator()(const kernels::ActivateArgs& args) const { activate_cpu(args); }
+  void operator()(const kernels::GroupAmaxArgs& args) const { group_amax_cpu(args); }
+  void operator()(const kernels::PerTensorScaleArgs& args) const { per_tensor_scale_cpu(args); }
+  void operator()(const kernels::QuantizePerTensorArgs& args) const {
+    quantize_per_tensor_cpu(args);
+  }
+  void operator()(const kernels::QuantizeMxfp8Args& args) const { quantize_mxfp8_cpu(args); }
+  void operator()(const kernels::Nvfp4AmaxArgs& args) const { nvfp4_amax_cpu(args); }
+  void operator()(const kernels::QuantizeNvfp4Args& args) const { quantize_nvfp4_cpu(args); }
 };
 
 class CpuTarget final : public BenchTarget {
@@ -33,57 +52,16 @@ class CpuTarget final : public BenchTarget {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return {};
   }
-  Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    copy_in_parallel(to, from, bytes);
-    return {};
-  }
-
-  Status run(const kernels::SplitsToOffsetsArgs& args) override {
-    kernels::splits_to_offsets_cpu(args);
-    return {};
-  }
-  Status run(const kernels::ActivateArgs& args) override {
-    kernels::activate_cpu(args);
-    return {};
-  }
-  Status run(const kernels::GroupAmaxArgs& args) override {
-    kernels::group_amax_cpu(args);
-    return {};
-  }
-  Status run(const kernels::PerTensorScaleArgs& args) override {
-    kernels::per_tensor_scale_cpu(args);
-    return {};
-  }
-  Status run(const kernels::QuantizePerTensorArgs& args) override {
-    kernels::quantize_per_tensor_cpu(args);
-    return {};
-  }
-  Status run(const kernels::QuantizeMxfp8Args& args) override {
-    kernels::quantize_mxfp8_cpu(args);
-    return {};
-  }
-  Status run(const kernels::Nvfp4AmaxArgs& args) override {
-    kernels::nvfp4_amax_cpu(args);
-    return {};
-  }
-  Status run(const kernels::QuantizeNvfp4Args& args) override {
-    kernels::quantize_nvfp4_cpu(args);
-    return {};
-  }
-  Status run_block(const kernels::QuantizeBlockArgs& args, bool square) override {
-    if (square) {
-      kernels::quantize_block_squares_cpu(args);
-    } else {
-      kernels::quantize_block_lines_cpu(args);
-    }
+  Status run(const KernelCall& call) override {
+    std::visit(OnCpu{}, call);
     return {};
   }
 
   Result<double> time_us(const Launch& launch, int launches) override {
-    ENGINE_TRY(launch());
+    ENGINE_TRY(run_all(launch));
     const std::int64_t start = steady_ns();
     for (int i = 0; i < launches; ++i) {
-      ENGINE_TRY(launch());
+      ENGINE_TRY(run_all(launch));
     }
     return static_cast<double>(steady_ns() - start) * 1e-3 / launches;
   }

@@ -7,9 +7,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "engine/bench/measured_span.h"
+#include "engine/bench/rounds.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
@@ -23,11 +24,26 @@
 
 namespace engine {
 
-// What a benchmark runs on: memory, the grouped kernels or their twins, and a clock. Cases are
-// written once against this and measured on a device or on the CPU.
+struct CopyCall {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::int64_t bytes = 0;
+};
+struct BlockCall {
+  kernels::QuantizeBlockArgs args;
+  bool square = false;  // one scale per 128 x 128 elements instead of 1 x 128
+};
+/// A kernel and what it is launched with: a grouped kernel on a device, its twin on the CPU.
+using KernelCall =
+    std::variant<CopyCall, kernels::SplitsToOffsetsArgs, kernels::ActivateArgs,
+                 kernels::GroupAmaxArgs, kernels::PerTensorScaleArgs,
+                 kernels::QuantizePerTensorArgs, BlockCall, kernels::QuantizeMxfp8Args,
+                 kernels::Nvfp4AmaxArgs, kernels::QuantizeNvfp4Args>;
+/// A kernel, or a few that belong together.
+using Launch = std::vector<KernelCall>;
 
-/// Enqueues one launch (or a few that belong together).
-using Launch = std::function<Status()>;
+// What a benchmark runs on: memory, kernels and a clock. Cases are written once against this and
+// measured on a device or on the CPU.
 
 class BenchTarget {
  public:
@@ -38,19 +54,13 @@ class BenchTarget {
   virtual void release_all() = 0;
   /// Returns when `to` holds the bytes.
   virtual Status upload(std::byte* to, const void* from, std::int64_t bytes) = 0;
-  virtual Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
+  /// Enqueues it on a device.
+  virtual Status run(const KernelCall& call) = 0;
 
-  virtual Status run(const kernels::SplitsToOffsetsArgs& args) = 0;
-  virtual Status run(const kernels::ActivateArgs& args) = 0;
-  virtual Status run(const kernels::GroupAmaxArgs& args) = 0;
-  virtual Status run(const kernels::PerTensorScaleArgs& args) = 0;
-  virtual Status run(const kernels::QuantizePerTensorArgs& args) = 0;
-  virtual Status run(const kernels::QuantizeMxfp8Args& args) = 0;
-  virtual Status run(const kernels::Nvfp4AmaxArgs& args) = 0;
-  virtual Status run(const kernels::QuantizeNvfp4Args& args) = 0;
-  /// `square`: one scale per 128 x 128 elements instead of 1 x 128.
-  virtual Status run_block(const kernels::QuantizeBlockArgs& args, bool square) = 0;
-
+  Status run_all(const Launch& launch) {
+    for (const KernelCall& call : launch) ENGINE_TRY(run(call));
+    return {};
+  }
   /// Mean microseconds of `launches` launches back to back, after one untimed launch.
   virtual Result<double> time_us(const Launch& launch, int launches) = 0;
   /// Number of launches per time.

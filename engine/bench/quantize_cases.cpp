@@ -38,7 +38,7 @@ Status fill(BenchTarget& target, std::byte* input, std::int64_t elements) {
   ENGINE_TRY(target.upload(input, values.data(), first * 2));
   for (std::int64_t filled = first; filled < elements; filled *= 2) {
     const std::int64_t count = std::min(filled, elements - filled);
-    ENGINE_TRY(target.copy(input + filled * 2, input, count * 2));
+    ENGINE_TRY(target.run(CopyCall{input + filled * 2, input, count * 2}));
   }
   return {};
 }
@@ -77,7 +77,24 @@ class Allocations {
   Status status_;
 };
 
-}  // namespace
+/// The buffers that all cases of one shape share: input, codes and scales both ways, offsets.
+struct BenchOperand {
+  kernels::GroupedInput input;           // BF16, bell-shaped
+  kernels::SplitsToOffsetsArgs offsets;  // made the input's row offsets
+  std::int64_t active_rows = 0;          // rows that belong to an expert
+  std::byte* copied = nullptr;           // 2 bytes per element
+  std::uint8_t* codes = nullptr;
+  std::uint8_t* transposed = nullptr;
+  float* scales = nullptr;
+  float* column_scales = nullptr;
+  std::uint8_t* scale_bytes = nullptr;
+  std::uint8_t* column_scale_bytes = nullptr;
+  float* bias_partials = nullptr;
+  float* amax = nullptr;  // [experts], as are the next two
+  float* scale = nullptr;
+  float* scale_inv = nullptr;
+  std::uint32_t* tickets = nullptr;
+};
 
 Result<BenchOperand> make_bench_operand(BenchTarget& target, const BenchShape& shape) {
   using namespace kernels;
@@ -130,18 +147,26 @@ Result<BenchOperand> make_bench_operand(BenchTarget& target, const BenchShape& s
   return operand;
 }
 
-namespace {
-
 using namespace kernels;
 
 constexpr double kFloat = 4;  // bytes
 
+/// The copies that a launch makes, and what else.
+struct Writes {
+  bool row = false;
+  bool column = false;
+  bool square = false;  // one scale for a square block
+  bool bias = false;    // the sums of columns too
+};
+constexpr Writes kRow{.row = true};
+constexpr Writes kColumn{.column = true};
+constexpr Writes kBoth{.row = true, .column = true};
+
 /// Adds cases with the names and bytes of one operand.
 class CaseList {
  public:
-  CaseList(BenchTarget& target, const BenchOperand& operand)
-      : target_(target),
-        operand_(operand),
+  explicit CaseList(const BenchOperand& operand)
+      : operand_(operand),
         count_(static_cast<double>(operand.active_rows * operand.input.columns)) {}
 
   void add(std::string kernel, double bytes_per_element, Launch launch) {
@@ -152,23 +177,12 @@ class CaseList {
   void add_copy() {
     const std::int64_t bytes = operand_.active_rows * operand_.input.columns * 3 / 2;
     const auto* from = static_cast<const std::byte*>(operand_.input.input);
-    add("copy", 3, [&target = target_, to = operand_.copied, from, bytes] {
-      return target.copy(to, from, bytes);
-    });
-    add("offsets", 0, [&target = target_, args = operand_.offsets] { return target.run(args); });
+    add("copy", 3, {CopyCall{operand_.copied, from, bytes}});
+    add("offsets", 0, {operand_.offsets});
   }
 
-  void add_block(const char* kernel, double bytes, bool square, bool row, bool column,
-                 bool bias = false) {
-    QuantizeBlockArgs args{.input = operand_.input, .options = {.pow2 = true}};
-    if (row) args.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
-    if (column) {
-      args.columnwise = {.codes = operand_.transposed, .scale_inv = operand_.column_scales};
-      args.controls.tickets = operand_.tickets;
-    }
-    if (bias) args.bias_partials = operand_.bias_partials;
-    add(kernel, bytes,
-        [&target = target_, args, square] { return target.run_block(args, square); });
+  void add_block(const char* kernel, double bytes, const Writes& writes) {
+    add(kernel, bytes, {block(operand_.input, writes)});
   }
 
   void add_per_tensor() {
@@ -177,31 +191,18 @@ class CaseList {
                                    .num_groups = operand_.input.num_groups,
                                    .scale = operand_.scale,
                                    .scale_inv = operand_.scale_inv};
-    const auto current = [&target = target_, amax, scale](const QuantizePerTensorArgs& cast) {
-      return Launch([&target, amax, scale, cast]() -> Status {
-        ENGINE_TRY(target.run(amax));
-        ENGINE_TRY(target.run(scale));
-        return target.run(cast);
-      });
-    };
     QuantizePerTensorArgs cast{
         .input = operand_.input, .scale = operand_.scale, .rowwise = operand_.codes};
-    add("per_tensor_current", 5, current(cast));
+    add("per_tensor_current", 5, {amax, scale, cast});
     cast.columnwise = operand_.transposed;
     cast.controls.tickets = operand_.tickets;
-    add("per_tensor_current_both", 6, current(cast));
-    cast.amax = operand_.amax;
-    cast.scale_inv = operand_.scale_inv;
-    add("per_tensor_delayed_both", 4, [&target = target_, cast] { return target.run(cast); });
+    add("per_tensor_current_both", 6, {amax, scale, cast});
+    add("per_tensor_delayed_both", 4, {delayed(operand_.input)});
   }
 
-  void add_mxfp8(const char* kernel, bool row, bool column, bool square = false) {
-    QuantizeMxfp8Args args{.input = operand_.input, .square_blocks = square};
-    if (row) args.rowwise = {operand_.codes, operand_.scale_bytes};
-    if (column) args.columnwise = {operand_.transposed, operand_.column_scale_bytes};
-    args.controls.tickets = operand_.tickets;
-    const double bytes = row && column ? 4 + 2.0 / kMxBlock : 3 + 1.0 / kMxBlock;
-    add(kernel, bytes, [&target = target_, args] { return target.run(args); });
+  void add_mxfp8(const char* kernel, const Writes& writes) {
+    const bool both = writes.row && writes.column;
+    add(kernel, both ? 4 + 2.0 / kMxBlock : 3 + 1.0 / kMxBlock, {mxfp8(operand_.input, writes)});
   }
 
   /// The operand's columns as gate and up: y has half as many, its gradient as many as both.
@@ -211,19 +212,20 @@ class CaseList {
     GroupedInput forward = operand_.input;
     forward.columns /= 2;
     forward.activation = kSwiglu;
-    add("swiglu_block_1x128", 2.5 + scales / 2, lines(forward, true, false));
-    add("swiglu_block_1x128_both", 3 + scales, lines(forward, true, true));
+    add("swiglu_block_1x128", 2.5 + scales / 2, {block(forward, kRow)});
+    add("swiglu_block_1x128_both", 3 + scales, {block(forward, kBoth)});
     add("swiglu_block_1x128_both_unfused", 3 + scales, after_activation(forward));
-    add("swiglu_mxfp8", 2.5 + 0.5 / kMxBlock, mxfp8(forward, false));
-    add("swiglu_mxfp8_both", 3 + 1.0 / kMxBlock, mxfp8(forward, true));
-    add("swiglu_per_tensor_delayed_both", 3, delayed(forward));
+    add("swiglu_mxfp8", 2.5 + 0.5 / kMxBlock, {mxfp8(forward, kRow)});
+    add("swiglu_mxfp8_both", 3 + 1.0 / kMxBlock, {mxfp8(forward, kBoth)});
+    add("swiglu_per_tensor_delayed_both", 3, {delayed(forward)});
     GroupedInput backward = operand_.input;
     backward.activation = kSwiglu;
     backward.output_gradient = operand_.copied;
-    add("swiglu_gradient_block_1x128_both", 5 + 2 * scales, lines(backward, true, true));
-    add("swiglu_gradient_block_1x128_both_bias", 5 + 2 * scales, lines(backward, true, true, true));
-    add("swiglu_gradient_mxfp8_both", 5 + 2.0 / kMxBlock, mxfp8(backward, true));
-    add("swiglu_gradient_per_tensor_delayed_both", 5, delayed(backward));
+    add("swiglu_gradient_block_1x128_both", 5 + 2 * scales, {block(backward, kBoth)});
+    add("swiglu_gradient_block_1x128_both_bias", 5 + 2 * scales,
+        {block(backward, {.row = true, .column = true, .bias = true})});
+    add("swiglu_gradient_mxfp8_both", 5 + 2.0 / kMxBlock, {mxfp8(backward, kBoth)});
+    add("swiglu_gradient_per_tensor_delayed_both", 5, {delayed(backward)});
   }
 
   void add_nvfp4_amax() {
@@ -231,59 +233,55 @@ class CaseList {
                              .hadamard = true,
                              .rowwise_amax = operand_.amax,
                              .columnwise_amax = operand_.amax};
-    add("nvfp4_amax", 2, [&target = target_, args] { return target.run(args); });
+    add("nvfp4_amax", 2, {args});
   }
 
-  void add_nvfp4(const char* kernel, bool column, bool hadamard = false) {
+  void add_nvfp4(const char* kernel, const Writes& writes, bool hadamard = false) {
     QuantizeNvfp4Args args{.input = operand_.input, .hadamard = hadamard};
     args.rowwise = {operand_.codes, operand_.scale_bytes, operand_.amax};
-    if (column) {
+    if (writes.column) {
       args.columnwise = {operand_.transposed, operand_.column_scale_bytes, operand_.amax};
     }
     args.controls.tickets = operand_.tickets;
-    const double bytes = column ? 3 + 2.0 / kNvBlock : 2.5 + 1.0 / kNvBlock;
-    add(kernel, bytes, [&target = target_, args] { return target.run(args); });
+    const double bytes = writes.column ? 3 + 2.0 / kNvBlock : 2.5 + 1.0 / kNvBlock;
+    add(kernel, bytes, {args});
   }
 
  private:
-  Launch lines(const GroupedInput& input, bool row, bool column, bool bias = false) {
+  BlockCall block(const GroupedInput& input, const Writes& writes) const {
     QuantizeBlockArgs args{.input = input, .options = {.pow2 = true}};
-    if (row) args.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
-    if (column) {
+    if (writes.row) args.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
+    if (writes.column) {
       args.columnwise = {.codes = operand_.transposed, .scale_inv = operand_.column_scales};
       args.controls.tickets = operand_.tickets;
     }
-    if (bias) args.bias_partials = operand_.bias_partials;
-    return [&target = target_, args] { return target.run_block(args, false); };
+    if (writes.bias) args.bias_partials = operand_.bias_partials;
+    return {args, writes.square};
   }
   /// The activation alone, then a plain quantize pass of what it wrote.
-  Launch after_activation(const GroupedInput& input) {
+  Launch after_activation(const GroupedInput& input) const {
     const ActivateArgs activate{.input = input, .output = operand_.copied};
     GroupedInput plain = input;
     plain.activation = {};
     plain.input = operand_.copied;
-    return [&target = target_, activate, quantize = lines(plain, true, true)]() -> Status {
-      ENGINE_TRY(target.run(activate));
-      return quantize();
-    };
+    return {activate, block(plain, kBoth)};
   }
-  Launch mxfp8(const GroupedInput& input, bool column) {
-    QuantizeMxfp8Args args{.input = input};
-    args.rowwise = {operand_.codes, operand_.scale_bytes};
-    if (column) args.columnwise = {operand_.transposed, operand_.column_scale_bytes};
+  QuantizeMxfp8Args mxfp8(const GroupedInput& input, const Writes& writes) const {
+    QuantizeMxfp8Args args{.input = input, .square_blocks = writes.square};
+    if (writes.row) args.rowwise = {operand_.codes, operand_.scale_bytes};
+    if (writes.column) args.columnwise = {operand_.transposed, operand_.column_scale_bytes};
     args.controls.tickets = operand_.tickets;
-    return [&target = target_, args] { return target.run(args); };
+    return args;
   }
-  Launch delayed(const GroupedInput& input) {
+  QuantizePerTensorArgs delayed(const GroupedInput& input) const {
     QuantizePerTensorArgs args{.input = input, .scale = operand_.scale, .rowwise = operand_.codes};
     args.columnwise = operand_.transposed;
     args.controls.tickets = operand_.tickets;
     args.amax = operand_.amax;
     args.scale_inv = operand_.scale_inv;
-    return [&target = target_, args] { return target.run(args); };
+    return args;
   }
 
-  BenchTarget& target_;
   const BenchOperand operand_;
   const double count_;
   std::vector<BenchCase> cases_;
@@ -293,26 +291,27 @@ class CaseList {
 
 Result<QuantizeCases> make_quantize_cases(BenchTarget& target, const BenchShape& shape) {
   ENGINE_ASSIGN(const BenchOperand operand, make_bench_operand(target, shape));
-  CaseList list(target, operand);
+  CaseList list(operand);
   const double scale = kFloat / static_cast<double>(kBlock);
   list.add_copy();
-  list.add_block("block_1x128", 3 + scale, false, true, false);
-  list.add_block("block_128x128", 3, true, true, false);
-  list.add_block("block_1x128_columnwise", 3 + scale, false, false, true);
-  list.add_block("block_1x128_both", 4 + 2 * scale, false, true, true);
-  list.add_block("block_1x128_both_bias", 4 + 2 * scale, false, true, true, true);
-  list.add_block("block_128x128_columnwise", 3, true, false, true);
-  list.add_block("block_128x128_both", 4, true, true, true);
+  list.add_block("block_1x128", 3 + scale, kRow);
+  list.add_block("block_128x128", 3, {.row = true, .square = true});
+  list.add_block("block_1x128_columnwise", 3 + scale, kColumn);
+  list.add_block("block_1x128_both", 4 + 2 * scale, kBoth);
+  list.add_block("block_1x128_both_bias", 4 + 2 * scale,
+                 {.row = true, .column = true, .bias = true});
+  list.add_block("block_128x128_columnwise", 3, {.column = true, .square = true});
+  list.add_block("block_128x128_both", 4, {.row = true, .column = true, .square = true});
   list.add_per_tensor();
-  list.add_mxfp8("mxfp8_row", true, false);
-  list.add_mxfp8("mxfp8_columnwise", false, true);
-  list.add_mxfp8("mxfp8_both", true, true);
-  list.add_mxfp8("mxfp8_square_both", true, true, true);
+  list.add_mxfp8("mxfp8_row", kRow);
+  list.add_mxfp8("mxfp8_columnwise", kColumn);
+  list.add_mxfp8("mxfp8_both", kBoth);
+  list.add_mxfp8("mxfp8_square_both", {.row = true, .column = true, .square = true});
   list.add_swiglu();
   list.add_nvfp4_amax();
-  list.add_nvfp4("nvfp4_row", false);
-  list.add_nvfp4("nvfp4_both", true);
-  list.add_nvfp4("nvfp4_both_hadamard", true, true);
+  list.add_nvfp4("nvfp4_row", kRow);
+  list.add_nvfp4("nvfp4_both", kBoth);
+  list.add_nvfp4("nvfp4_both_hadamard", kBoth, true);
   return QuantizeCases{.cases = list.take(), .elements = operand.active_rows * shape.columns};
 }
 

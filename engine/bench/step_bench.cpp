@@ -1,18 +1,14 @@
 #include "engine/bench/step_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 
 #include "engine/input/routing.h"
-#include "engine/model/measurement.h"
 #include "engine/model/weight_reuse.h"
 
 namespace engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A subject with the results of its rounds.
 struct Contender {
@@ -42,19 +38,15 @@ class CaseBench {
         progress_(progress),
         contenders_(std::move(contenders)) {}
 
-  Status measure(double first_fraction, double share) {
-    const auto limit = std::chrono::duration<double>(seconds_);
-    Clock::time_point start = Clock::now();
-    for (int round = -kWarmRounds; round < kMostRounds; ++round) {
-      if (round == 0) start = Clock::now();
-      const double used = (Clock::now() - start) / limit;
-      if (round >= kFewestRounds && used >= 1) break;
-      progress_.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
+  Status measure(ProgressShare of) {
+    const auto run_round = [this](int round) -> Status {
       for (Contender* contender : order_of(round)) {
         if (progress_.cancel) return cancelled();
         ENGINE_TRY(take_turn(*contender, round < 0));
       }
-    }
+      return {};
+    };
+    ENGINE_TRY(run_rounds(seconds_, progress_, of, run_round));
     for (Contender& contender : contenders_) {
       if (progress_.cancel) return cancelled();
       if (!contender.runs()) continue;
@@ -163,21 +155,17 @@ class CaseBench {
   }
 
   MeasuredStepRow row_of(StepBenchRow row, BenchPart which, Contender::Part& part) const {
-    const auto sorted = [](std::vector<double>& values) -> const std::vector<double>& {
-      std::sort(values.begin(), values.end());
-      return values;
+    const auto median = [](std::vector<double>& values) {
+      std::ranges::sort(values);
+      return quantile(values, 0.5);
     };
-    const std::vector<double>& times = sorted(part.times_us);
     row.part = which;
     if (permutes(which)) row.top_k = std::max(case_.of.shape.top_k, 1);
     row.flop = bench_part_flop(which, case_.of);
-    row.median_us = quantile(times, 0.5);
-    row.p5_us = quantile(times, 0.05);
-    row.p95_us = quantile(times, 0.95);
-    row.samples = static_cast<int>(times.size());
+    set_times(row, std::move(part.times_us));
     if (!part.kernels_us.empty()) {
-      row.kernels_us = quantile(sorted(part.kernels_us), 0.5);
-      row.replay_us = quantile(sorted(part.replays_us), 0.5);
+      row.kernels_us = median(part.kernels_us);
+      row.replay_us = median(part.replays_us);
     }
     return {.row = std::move(row), .spans = std::move(part.spans)};
   }
@@ -189,8 +177,7 @@ class CaseBench {
 };
 
 Status bench_case(const std::vector<StepTarget*>& targets, const StepCase& measured, double seconds,
-                  RunProgress& progress, double first_fraction, double share,
-                  const ReportStepRows& report) {
+                  RunProgress& progress, ProgressShare of, const ReportStepRows& report) {
   std::vector<Contender> contenders;
   for (StepTarget* target : targets) {
     ENGINE_ASSIGN(std::vector<OfferedSubject> offered, target->offer(measured, progress));
@@ -199,7 +186,7 @@ Status bench_case(const std::vector<StepTarget*>& targets, const StepCase& measu
     }
   }
   CaseBench bench(measured, seconds, progress, std::move(contenders));
-  ENGINE_TRY(bench.measure(first_fraction, share));
+  ENGINE_TRY(bench.measure(of));
   return report(bench.rows());
 }
 
@@ -218,7 +205,7 @@ Status run_step_bench(const std::vector<StepTarget*>& targets, StepKind step,
       ENGINE_ASSIGN(GroupedShape routed,
                     resolve_shape(step_bench_request(of, StepBenchRecipe::Bf16)));
       const StepCase measured{.of = of, .splits = std::move(routed.splits)};
-      ENGINE_TRY(bench_case(targets, measured, seconds, progress, fraction, share, report));
+      ENGINE_TRY(bench_case(targets, measured, seconds, progress, {fraction, share}, report));
       fraction += share;
     }
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/bench/measured_span.h"
+#include "engine/bench/rounds.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
@@ -101,8 +101,7 @@ std::unique_ptr<StepTarget> make_cpu_step_target();
 
 inline constexpr const char* kCudaStepTimes =
     "CUDA events around one launch of a product or of a step's graph, after one that is not timed; "
-    "the set-up is one of 32 in a graph, with the gap after it; kept weights are the same graph, "
-    "told by a flag on the device to leave them";
+    "kept weights are the same graph, told by a flag on the device to leave them";
 
 struct CudaStepTarget {
   std::unique_ptr<StepTarget> target;

@@ -14,7 +14,6 @@ namespace engine {
 namespace {
 
 constexpr int kWarmUps = 2;
-constexpr int kSetups = 32;  // timing a single one would include the launch of its graph
 constexpr int kTracedReplays = 5;
 
 /// Where the subjects of a target run.
@@ -42,7 +41,6 @@ class CudaSubject : public StepSubject {
  protected:
   struct Timed {
     BenchPart part = BenchPart::Step;
-    int launches = 1;  // in one call of `launch`
     std::function<Status()> launch;
     std::function<Status()> before = nullptr;  // not timed
   };
@@ -105,7 +103,7 @@ Result<PartTime> CudaSubject::time(const Timed& part) {
   if (part.before) ENGINE_TRY(part.before());
   ENGINE_TRY(part.launch());
   ENGINE_ASSIGN(const double elapsed, clock_.time(1, at_.stream, part.launch));
-  timed.us = elapsed * 1e-3 / part.launches;
+  timed.us = elapsed * 1e-3;
   timed.span.end_ns = steady_ns();
   return timed;
 }
@@ -165,8 +163,7 @@ Result<std::vector<TracedReplay>> CudaSubject::replay_traced() {
   return at_.tracer->take();
 }
 
-/// A linear step: its products alone, both its steps as graphs, launched programmatically too, and
-/// the set-up at their head.
+/// A linear step: its products alone, and its forward step and its step with both passes as graphs.
 class CudaLinearSubject final : public CudaSubject {
  public:
   CudaLinearSubject(std::string name, BenchStream at, BuiltStep forward, BuiltStep both)
@@ -177,35 +174,19 @@ class CudaLinearSubject final : public CudaSubject {
     ENGINE_TRY(settle(*both_.step, splits, stream()));
     ENGINE_TRY(settle(*forward_.step, splits, stream()));
     ENGINE_TRY(make_clock());
-    ENGINE_TRY(add_steps(BenchPart::ForwardStep, BenchPart::ForwardStepProgrammatic,
-                         *forward_.linear, forward_programmatic_));
-    ENGINE_TRY(
-        add_steps(BenchPart::Step, BenchPart::StepProgrammatic, *both_.linear, programmatic_));
+    ENGINE_TRY(add_graph_of(BenchPart::ForwardStep, *forward_.linear));
+    ENGINE_TRY(add_graph_of(BenchPart::Step, *both_.linear));
     add_product(BenchPart::Fprop, Product::Fprop);
     add_product(BenchPart::Dgrad, Product::Dgrad);
     add_product(BenchPart::Wgrad, Product::Wgrad);
-    ENGINE_ASSIGN(setups_, graph_of([this]() -> Status {
-                    for (int i = 0; i < kSetups; ++i) {
-                      ENGINE_TRY(both_.linear->launch_setup(stream()));
-                    }
-                    return {};
-                  }));
-    add({.part = BenchPart::Setup, .launches = kSetups, .launch = [this] {
-           return replay(setups_);
-         }});
     return {};
   }
 
  private:
-  Status add_steps(BenchPart part, BenchPart programmatic, GroupedStep& step, GraphExec& exec) {
-    const auto enqueue = [this, &step] { return step.launch(stream(), unobserved()); };
-    ENGINE_ASSIGN(const Captured* graph, add_graph(enqueue));
+  Status add_graph_of(BenchPart part, GroupedStep& step) {
+    ENGINE_ASSIGN(const Captured* graph,
+                  add_graph([this, &step] { return step.launch(stream(), unobserved()); }));
     add_step(part, graph);
-    step.launch_programmatically(true);
-    Result<GraphExec> captured = graph_of(enqueue);
-    step.launch_programmatically(false);
-    ENGINE_ASSIGN(exec, std::move(captured));
-    add({.part = programmatic, .launch = [this, &exec] { return replay(exec); }});
     return {};
   }
 
@@ -216,7 +197,6 @@ class CudaLinearSubject final : public CudaSubject {
   }
 
   BuiltStep forward_, both_;
-  GraphExec forward_programmatic_, programmatic_, setups_;
 };
 
 /// An expert layer: its forward half and the whole step as graphs, the latter also with the

@@ -48,7 +48,6 @@ class GroupedStep final : public DeviceStep {
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
   /// How this project's kernels are launched from now on; captured graphs do not change.
-  void launch_programmatically(bool programmatic) { config_.programmatic_launch = programmatic; }
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
 
   /// The first launches of a step on their own.

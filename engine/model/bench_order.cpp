@@ -116,16 +116,13 @@ double bench_part_flop(BenchPart part, const StepBenchCase& of) {
     case BenchPart::Dgrad:
     case BenchPart::Wgrad:
     case BenchPart::ForwardStep:
-    case BenchPart::ForwardStepProgrammatic:
       request.linear.passes = StepPasses::Forward;
       return tokens * flop_of_row(request);
     case BenchPart::Step:
-    case BenchPart::StepProgrammatic:
     case BenchPart::StepKeptWeights:
     case BenchPart::StepFromTokens:
     case BenchPart::StepFromTokensKeptWeights:
       return tokens * flop_of_row(request);
-    case BenchPart::Setup:
     case BenchPart::Permutation:
       break;
   }

@@ -172,10 +172,6 @@ enum class BenchPart {
   ForwardStep,  // quantization and products of a forward pass: of a linear step that has no other,
                 // of a layer the first half of its step, which keeps what backward reads
   Step,         // both passes
-  Setup,        // offsets and pointer arrays at the head of a step with both passes
-  // The same two steps, our kernels launched with programmatic stream serialization. Devices only.
-  ForwardStepProgrammatic,
-  StepProgrammatic,
   StepKeptWeights,  // both passes on weights that an earlier step has quantized
   Permutation,  // tokens to rows in the order of their experts and back, with the gradients of both
   // Both passes between tokens: Permutation is part of it. Of layers with top_k.
@@ -184,9 +180,8 @@ enum class BenchPart {
 };
 constexpr auto enum_names(BenchPart) {
   return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad", "forward step", "step",
-                                          "setup", "forward step, programmatic",
-                                          "step, programmatic", "step, weights kept", "permutation",
-                                          "step from tokens", "step from tokens, weights kept"});
+                                          "step, weights kept", "permutation", "step from tokens",
+                                          "step from tokens, weights kept"});
 }
 constexpr bool permutes(BenchPart part) {
   return part == BenchPart::Permutation || part == BenchPart::StepFromTokens ||

@@ -9,8 +9,7 @@ of those from tokens, with the permutation in them on both sides. Rows made befo
 steps have torch's permutation added to both sides in place of the second table.
 
 Of linear steps: TFLOP/s at each routing in the order of the rows ("691 / 650"), the largest step above the sum of
-its own kernels, what programmatic launches make of a step's time (forward; both passes), and the
-peers' fprop with the ratio of ours to each.
+its own kernels, and the peers' fprop with the ratio of ours to each.
 """
 import json
 import sys
@@ -80,19 +79,12 @@ def linear_steps(rows):
     peers = [s for s in subjects if s.startswith("torch")]
     ours = [s for s in subjects if s not in peers]
 
-    def cells(preset, subject, part, key="tflops", digits=0):
+    def cells(preset, subject, part):
         found = [timed.get((preset, subject, part, routing)) for routing in routings]
-        return " / ".join("-" if r is None else f"{r[key]:.{digits}f}" for r in found)
+        return " / ".join("-" if r is None else f"{r['tflops']:.0f}" for r in found)
 
-    def programmatic(preset, subject, part):
-        found = [(timed.get((preset, subject, f"{part}, programmatic", routing)),
-                  timed.get((preset, subject, part, routing))) for routing in routings]
-        return " / ".join(f"{o['median_us'] / p['median_us']:.3f}" if o and p else "-"
-                          for o, p in found)
-
-    print("| preset | recipe | fprop | dgrad | wgrad | step above its kernels | set-up us | "
-          "programmatic | fprop of peers (ours of it) |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| preset | recipe | fprop | dgrad | wgrad | step above its kernels | fprop of peers (ours of it) |")
+    print("|---|---|---|---|---|---|---|")
     for preset in presets:
         for subject in ours:
             steps = [r["beyond_kernels"] for r in timed.values()
@@ -101,7 +93,7 @@ def linear_steps(rows):
             if not any((preset, subject, "fprop", routing) in timed for routing in routings):
                 why = next(r["skipped"] for r in rows
                            if (r["preset"], r["subject"]) == (preset, subject) and "skipped" in r)
-                print(f"| {preset} | {subject} | {why} | | | | | | |")
+                print(f"| {preset} | {subject} | {why} | | | | |")
                 continue
             beside = []
             for peer in peers:
@@ -113,10 +105,7 @@ def linear_steps(rows):
                     beside.append(f"{peer.removeprefix('torch ')} {' / '.join(ratios)}")
             products = " | ".join(cells(preset, subject, part) for part in PRODUCTS)
             above = f"{max(steps) * 100:.2f} %" if steps else "-"
-            print(f"| {preset} | {subject} | {products} | {above} | "
-                  f"{cells(preset, subject, 'setup', 'median_us', 1)} | "
-                  f"{programmatic(preset, subject, 'forward step')}; "
-                  f"{programmatic(preset, subject, 'step')} | {'; '.join(beside)} |")
+            print(f"| {preset} | {subject} | {products} | {above} | {'; '.join(beside)} |")
 
 
 def main():

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -64,6 +65,8 @@ void greet(std::uint32_t version, bool cuda, bool refuses) {
   reply.set_protocol_version(version);
   app::wire::WorkerHello& worker = *reply.mutable_worker();
   worker.set_program_version("fake");
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) == 0) worker.set_host(host.data());
   app::wire::BackendOffer& offer = *worker.add_backends();
   offer.set_kind(app::wire::GEMM_BACKEND_CPU_REFERENCE);
   offer.set_available(true);

@@ -180,7 +180,7 @@ class Terminal(Misbehaving):
 
 class Remote(Misbehaving):
     def test_an_empty_name_is_not_this_machine(self):
-        for command in (["run", *SMALL], ["list"], ["open"], ["bench", "--suite", "window"]):
+        for command in (["run", *SMALL], ["list"], ["open"], ["bench"]):
             self.assertIn("--remote is empty; give it a value", self.refused(1, *command, "--remote", ""))
         self.assertIn("--remote is empty; give it a value", self.refused(COULD_NOT_RUN, "doctor", "--remote", ""))
 

@@ -56,14 +56,13 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings,
   workbench_.runs.link.automatic = settings_.restart_automatically;
 }
 
-/// One that was given wins over the one that the last window was left with; a tour and a benchmark
-/// begin alike for everybody.
+/// One that was given wins over the one that the last window was left with; a tour begins alike for
+/// everybody.
 void Shell::begin_with_request() {
   SessionState& state = workbench_.runs.state;
   const bool guided = !options_.tour_folder.empty();
   const std::string& given = options_.initial_request_json;
-  const bool alike = guided || options_.probe != nullptr;
-  const std::string& left = alike ? std::string() : settings_.request;
+  const std::string& left = guided ? std::string() : settings_.request;
   if (!given.empty()) {
     const auto request = engine::request_from_json(given);
     if (request.ok()) {
@@ -91,9 +90,7 @@ void Shell::begin() {
   const bool guided = !options_.tour_folder.empty();
   begin_with_request();
   // A file that was named is shown where its kind is at home.
-  if (!guided && options_.probe == nullptr && options_.open_file.empty()) {
-    show({settings_.page, settings_.view});
-  }
+  if (!guided && options_.open_file.empty()) show({settings_.page, settings_.view});
   const bool tour_named = guided && is_tour_file(options_.open_file);
   if (guided) {
     workbench_.tours.play_to_pictures(
@@ -110,8 +107,8 @@ void Shell::begin() {
 /// Who starts the window for the first time, and asks for nothing, sees what a device shows while
 /// the worker measures a small step on this machine.
 bool Shell::begins_with_example() const {
-  return first_start_ && options_.tour_folder.empty() && options_.probe == nullptr &&
-         options_.open_file.empty() && options_.initial_request_json.empty();
+  return first_start_ && options_.tour_folder.empty() && options_.open_file.empty() &&
+         options_.initial_request_json.empty();
 }
 
 void Shell::remember() {

@@ -58,8 +58,8 @@ class Shell {
   bool touring() const { return workbench_.tours.to_user(); }
   /// Nobody is at the mouse: a tour writes its pictures.
   bool unattended() const { return workbench_.tours.to_pictures(); }
+  /// For a FrameProbe: what is shown, and the controls of the newest frame.
   const SessionState& state() const { return workbench_.runs.state; }
-  /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }
   /// At once: results that are in no file are lost.
   void close(int exit_code) { exit_code_ = exit_code; }

@@ -307,9 +307,8 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& inpu
   shell.draw(theme, std::exchange(input.plot_keys, {}));
   ImGui::Render();
   const Moment built;
-  if (probe != nullptr && !probe->presents()) {
-    return {.cpu = built.cpu - begun.cpu, .wall = built.wall - begun.wall, .present = 0};
-  }
+  FrameCost cost{.cpu = built.cpu - begun.cpu};
+  if (probe != nullptr && !probe->presents()) return cost;
   int width = 0;
   int height = 0;
   glfwGetFramebufferSize(window, &width, &height);
@@ -321,9 +320,8 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, Theme& theme, Input& inpu
   shell.after_render(theme, width, height);
   write_card_picture(shell, theme);
   glfwSwapBuffers(window);
-  return {.cpu = built.cpu - begun.cpu,
-          .wall = built.wall - begun.wall,
-          .present = Moment().wall - built.wall};
+  cost.present = Moment().wall - built.wall;
+  return cost;
 }
 
 int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
@@ -364,7 +362,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
       frames_wanted = std::max(frames_wanted, 1);
     }
-    held = touched == 0 && probe == nullptr && shell.timing() && now - drawn < kTimingSeconds;
+    held = touched == 0 && shell.timing() && now - drawn < kTimingSeconds;
     if (frames_wanted == 0 || held) continue;
     --frames_wanted;
     touched = std::max(touched - 1, 0);
@@ -373,7 +371,6 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     follow_settings(theme, shell.settings(), false);
     FrameCost cost = draw_frame(window, shell, theme, input, probe);
     cost.cpu += after_news.cpu - before_news.cpu;
-    cost.wall += after_news.wall - before_news.wall;
     if (probe != nullptr) probe->drawn(shell, cost);
   }
   shell.remember();
@@ -408,10 +405,9 @@ int run_window(const WindowOptions& options) {
   }
   Shell shell(options, std::move(loaded), [] { glfwPostEmptyEvent(); });
   shell.begin();
-  if (options.probe != nullptr) options.probe->begin(shell, [] { glfwPostEmptyEvent(); });
   const int code = loop(surface.window(), shell, input, options.probe);
-  // A tour or a benchmark must not change what the user has set.
-  if (!options.tour_folder.empty() || options.probe != nullptr) return code;
+  // A tour must not change what the user has set.
+  if (!options.tour_folder.empty()) return code;
   const std::string problem = save_settings(path, shell.settings());
   if (!problem.empty()) fmt::print(stderr, "{}\n", problem);
   return code;

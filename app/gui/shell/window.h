@@ -1,9 +1,7 @@
 // The window, from its first frame to its last. The command line fills in WindowOptions and calls
-// run_window(); everything else of the window is reached from there. A benchmark drives it from
-// inside its own loop.
+// run_window(); everything else of the window is reached from there.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "app/protocol/worker_command.h"
@@ -15,16 +13,14 @@ class Shell;
 /// What a frame took, in milliseconds.
 struct FrameCost {
   double cpu = 0;      // of the window's thread: news, ImGui and our drawing
-  double wall = 0;     // the same on the wall clock
   double present = 0;  // GL calls and swap, on the wall clock; software GL works here
 };
 
-/// All calls come from the window's thread, with its GL context current.
+/// Drives the window and times its frames from inside the loop: the benchmark in
+/// tests/bench/window. All calls come from the window's thread, with its GL context current.
 class FrameProbe {
  public:
   virtual ~FrameProbe() = default;
-  /// `wake` ends the loop's sleep and may be called from any thread.
-  virtual void begin(Shell& shell, std::function<void()> wake) = 0;
   /// Before every turn of the loop. True: draw a frame even if nothing has happened.
   virtual bool wants_frame(Shell& shell) = 0;
   /// After GLFW's input and before ImGui's NewFrame: the place to add input.
@@ -44,7 +40,7 @@ struct WindowOptions {
   int height = 0;
   float text_scale = 0;  // 0 = as left last time, at first from the display's content scale
   bool no_worker = false;
-  FrameProbe* probe = nullptr;       // drives and times the frames: a benchmark
+  FrameProbe* probe = nullptr;
   std::string initial_request_json;  // run at the start instead of the laptop preset
   std::string initial_request_file;  // where that comes from
   /// cuBLASLt libraries that files may name without a question; in a guided run there is nobody to

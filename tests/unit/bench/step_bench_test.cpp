@@ -141,9 +141,7 @@ TEST(StepBenchOrder, StepsCountTheirProducts) {
   const StepBenchCase linear{.shape = kSmall};
   EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::Wgrad, linear), product);
   EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::Step, linear), 3 * product);
-  EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::StepProgrammatic, linear), 3 * product);
-  EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::ForwardStepProgrammatic, linear), product);
-  EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::Setup, linear), 0);
+  EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::ForwardStep, linear), product);
   // The down projection reads half the columns of H.
   const StepBenchCase layer{.step = StepKind::ExpertLayer, .shape = kSmall};
   EXPECT_DOUBLE_EQ(bench_part_flop(BenchPart::ForwardStep, layer), 1.5 * product);

@@ -106,6 +106,14 @@ TEST_F(WorkbenchTest, LiveRunsEveryEditAndTheNewestWins) {
   EXPECT_FALSE(state().stale());
 }
 
+TEST_F(WorkbenchTest, ARunThatIsAnsweredIsNoLongerTimed) {
+  open("slow-answer");
+  workbench_->act(Action::Run);
+  ASSERT_TRUE(tick_until([&] { return runs().timing(); }));
+  ASSERT_TRUE(tick_until([&] { return state().shown() != nullptr; }));
+  EXPECT_FALSE(runs().timing());  // although its last pulse still stands
+}
+
 TEST_F(WorkbenchTest, ALibraryThatOnlyAFileNamesWaitsForTheAnswer) {
   open("good");
   engine::RunRequest request = with_seed(7);

@@ -46,7 +46,6 @@ ORDER = (
     ("app/gui/graph",),
     ("app/gui/doctor",),
     ("app/gui/shell",),
-    ("app/gui/bench",),
     ("app/cli",),
 )
 FOLDERS = {"app", "engine", "kernels", "profiling", "assets", "tests"}
@@ -117,8 +116,6 @@ ONE_PLACE = (
         "files are read through engine/input/regular_file.h, which waits for no FIFO",
         (
             # What the kernel tells: /proc and /sys.
-            "app/gui/bench/window_bench.cpp",
-            "app/gui/bench/window_probes.cpp",
             "engine/backend/cpu/machine.cpp",
             "engine/device/device_facts.cpp",
             "profiling/trace/host_thread.cpp",

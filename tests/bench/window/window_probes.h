@@ -6,13 +6,29 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/controllers/session_state.h"
-#include "app/gui/bench/window_bench.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/shell/window.h"
 
 namespace app {
+
+/// Milliseconds over `n` frames or tries, or the unit that `unit` names; a single number if n is 1.
+struct WindowRow {
+  std::string what;  // "zoom", "idle, visible", "open: first picture", ...
+  std::size_t records = 0;
+  std::size_t n = 0;
+  double p50 = 0;
+  double p95 = 0;
+  double maximum = 0;
+  double present_p50 = 0;  // GL and swap, not included in the above; 0 = does not apply
+  double budget = 0;       // 0 = none
+  std::string unit = "ms CPU";
+};
+/// Called as soon as a row is known.
+using ReportWindowRow = std::function<void(const WindowRow&)>;
 
 /// Frame costs by activity, and their summary.
 class FrameTimes {
@@ -24,7 +40,7 @@ class FrameTimes {
     costs.present.push_back(cost.present);
   }
 
-  std::vector<WindowBenchRow> rows(std::size_t records, double budget) const;
+  std::vector<WindowRow> rows(std::size_t records, double budget) const;
 
  private:
   struct Costs {
@@ -44,9 +60,8 @@ struct ScriptStep {
 /// Opens a recording, plays simulated input on all pages, then leaves the window alone.
 class RecordingProbe : public FrameProbe {
  public:
-  RecordingProbe(std::string path, std::size_t records, const WindowBenchReport& report);
+  RecordingProbe(std::string path, std::size_t records, ReportWindowRow report);
 
-  void begin(Shell& shell, std::function<void()> wake) override;
   bool wants_frame(Shell& shell) override;
   void feed(Shell& shell) override;
   void drawn(Shell& shell, const FrameCost& cost) override;
@@ -54,8 +69,9 @@ class RecordingProbe : public FrameProbe {
   const std::string& problem() const { return problem_; }
 
  private:
-  enum class Phase { Open, Settle, Script, Visible, Quiet, Idle, Done };
+  enum class Phase { Begin, Open, Settle, Script, Visible, Quiet, Idle, Done };
 
+  void begin(Shell& shell);
   void enter(Phase phase);
   void opened(Shell& shell, const FrameCost& cost);
   void report_memory(const Shell& shell) const;
@@ -63,9 +79,9 @@ class RecordingProbe : public FrameProbe {
 
   const std::string path_;
   const std::size_t records_;
-  const WindowBenchReport& report_;
+  const ReportWindowRow report_;
   const std::vector<ScriptStep> script_;
-  Phase phase_ = Phase::Open;
+  Phase phase_ = Phase::Begin;
   double entered_ms_ = 0;
   double resident_before_bytes_ = 0;
   double cpu_before_ms_ = 0;
@@ -84,9 +100,8 @@ class RecordingProbe : public FrameProbe {
 /// user waits for.
 class ControlProbe : public FrameProbe {
  public:
-  explicit ControlProbe(const WindowBenchReport& report) : report_(report) {}
+  explicit ControlProbe(ReportWindowRow report) : report_(std::move(report)) {}
 
-  void begin(Shell& shell, std::function<void()> wake) override;
   bool wants_frame(Shell& shell) override;
   void feed(Shell& shell) override;
   bool presents() const override { return false; }
@@ -94,13 +109,13 @@ class ControlProbe : public FrameProbe {
   const std::string& problem() const { return problem_; }
 
  private:
-  enum class Phase { FirstRun, Rest, Click, Wait, Done };
+  enum class Phase { Begin, FirstRun, Rest, Click, Wait, Done };
 
   void enter(Phase phase);
   void answered(Shell& shell);
 
-  const WindowBenchReport& report_;
-  Phase phase_ = Phase::FirstRun;
+  const ReportWindowRow report_;
+  Phase phase_ = Phase::Begin;
   double entered_ms_ = 0;
   int frame_ = 0;
   double released_ms_ = 0;

@@ -1,5 +1,5 @@
 // Input overwrites what GLFW has read for the frame; positions come from the control map.
-#include "app/gui/bench/window_probes.h"
+#include "tests/bench/window/window_probes.h"
 
 #include <unistd.h>
 
@@ -150,8 +150,8 @@ std::vector<ScriptStep> window_script() {
 
 }  // namespace
 
-std::vector<WindowBenchRow> FrameTimes::rows(std::size_t records, double budget) const {
-  std::vector<WindowBenchRow> rows;
+std::vector<WindowRow> FrameTimes::rows(std::size_t records, double budget) const {
+  std::vector<WindowRow> rows;
   for (const auto& [what, costs] : by_what_) {
     rows.push_back({.what = what,
                     .records = records,
@@ -166,9 +166,11 @@ std::vector<WindowBenchRow> FrameTimes::rows(std::size_t records, double budget)
   return rows;
 }
 
-RecordingProbe::RecordingProbe(std::string path, std::size_t records,
-                               const WindowBenchReport& report)
-    : path_(std::move(path)), records_(records), report_(report), script_(window_script()) {}
+RecordingProbe::RecordingProbe(std::string path, std::size_t records, ReportWindowRow report)
+    : path_(std::move(path)),
+      records_(records),
+      report_(std::move(report)),
+      script_(window_script()) {}
 
 void RecordingProbe::enter(Phase phase) {
   phase_ = phase;
@@ -178,18 +180,18 @@ void RecordingProbe::enter(Phase phase) {
 
 void RecordingProbe::one(const std::string& what, double value, const std::string& unit,
                          double budget) const {
-  report_.row({.what = what,
-               .records = records_,
-               .n = 1,
-               .p50 = value,
-               .p95 = value,
-               .maximum = value,
-               .present_p50 = 0,
-               .budget = budget,
-               .unit = unit});
+  report_({.what = what,
+           .records = records_,
+           .n = 1,
+           .p50 = value,
+           .p95 = value,
+           .maximum = value,
+           .present_p50 = 0,
+           .budget = budget,
+           .unit = unit});
 }
 
-void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
+void RecordingProbe::begin(Shell& shell) {
   resident_before_bytes_ = resident_bytes();
   cpu_before_ms_ = process_cpu_ms();
   enter(Phase::Open);
@@ -199,6 +201,9 @@ void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
 bool RecordingProbe::wants_frame(Shell& shell) {
   const double passed_ms = wall_ms() - entered_ms_;
   switch (phase_) {
+    case Phase::Begin:
+      begin(shell);
+      return false;
     case Phase::Open:
       if (!shell.state().file_error.empty()) {
         problem_ = shell.state().file_error;
@@ -260,6 +265,8 @@ void RecordingProbe::report_memory(const Shell& shell) const {
 
 void RecordingProbe::drawn(Shell& shell, const FrameCost& cost) {
   switch (phase_) {
+    case Phase::Begin:
+      return;
     case Phase::Open:
       return opened(shell, cost);
     case Phase::Settle:
@@ -275,12 +282,12 @@ void RecordingProbe::drawn(Shell& shell, const FrameCost& cost) {
     case Phase::Visible:
       visible_.add(drawing_, cost);
       if (++frame_ < kVisibleFrames) return;
-      for (WindowBenchRow& row : opening_.rows(records_, kFrameBudgetMs)) {
+      for (WindowRow& row : opening_.rows(records_, kFrameBudgetMs)) {
         if (row.what.starts_with("first frame")) row.budget = 0;
-        report_.row(row);
+        report_(row);
       }
-      for (const WindowBenchRow& row : times_.rows(records_, kFrameBudgetMs)) report_.row(row);
-      for (const WindowBenchRow& row : visible_.rows(records_, kVisibleBudgetMs)) report_.row(row);
+      for (const WindowRow& row : times_.rows(records_, kFrameBudgetMs)) report_(row);
+      for (const WindowRow& row : visible_.rows(records_, kVisibleBudgetMs)) report_(row);
       enter(Phase::Quiet);
       return;
     case Phase::Idle:
@@ -298,11 +305,8 @@ void ControlProbe::enter(Phase phase) {
   frame_ = 0;
 }
 
-void ControlProbe::begin(Shell& /*shell*/, std::function<void()> /*wake*/) {
-  enter(Phase::FirstRun);
-}
-
 bool ControlProbe::wants_frame(Shell& shell) {
+  if (phase_ == Phase::Begin) enter(Phase::FirstRun);
   if (phase_ == Phase::Done) return false;
   if (wall_ms() - entered_ms_ > kPatienceMs) {
     problem_ = "no answer within 30 s: " + shell.state().last_error;
@@ -320,13 +324,18 @@ void ControlProbe::feed(Shell& shell) {
   if (phase_ != Phase::Click) return;
   const auto& entries = shell.controls().entries();
   const auto found = std::ranges::find(entries, kControl, &ControlEntry::id);
-  if (found == entries.end() || !found->visible || !found->enabled) {
+  if (found == entries.end() || !found->enabled) {
     problem_ = std::string(kControl) + " cannot be clicked";
     enter(Phase::Done);
     return shell.close(1);
   }
   ImGuiIO& io = ImGui::GetIO();
   io.MousePos = ImVec2(found->min.x + 8.0F, 0.5F * (found->min.y + found->max.y));
+  if (!found->visible) {  // it is further down the rail
+    io.MousePos.y = 0.5F * io.DisplaySize.y;
+    io.MouseWheel = -1.0F;
+    return;
+  }
   ++frame_;
   io.MouseDown[ImGuiMouseButton_Left] = frame_ == 3 || frame_ == 4;
   if (frame_ < 5) return;
@@ -341,15 +350,15 @@ void ControlProbe::answered(Shell& shell) {
   extra_ms_.push_back(std::max(0.0, wall_ms() - released_ms_ - engine));
   if (extra_ms_.size() < kClicks) return enter(Phase::Rest);
   const auto row = [&](const char* what, const std::vector<double>& samples, double budget) {
-    report_.row({.what = what,
-                 .records = shell.state().shown()->activity.records.size(),
-                 .n = samples.size(),
-                 .p50 = profiling::quantile(samples, 0.5),
-                 .p95 = profiling::quantile(samples, 0.95),
-                 .maximum = profiling::quantile(samples, 1.0),
-                 .present_p50 = 0,
-                 .budget = budget,
-                 .unit = "ms"});
+    report_({.what = what,
+             .records = shell.state().shown()->activity.records.size(),
+             .n = samples.size(),
+             .p50 = profiling::quantile(samples, 0.5),
+             .p95 = profiling::quantile(samples, 0.95),
+             .maximum = profiling::quantile(samples, 1.0),
+             .present_p50 = 0,
+             .budget = budget,
+             .unit = "ms"});
   };
   row("control to new plots, less the engine", extra_ms_, kBudgetMs);
   row("the engine meanwhile", engine_ms_, 0);

@@ -1,6 +1,6 @@
 // Durations follow a fixed pseudo-random sequence: one replay in 997 stalls, every node drifts a
 // little, so that outliers, percentiles and folds have something to show.
-#include "app/gui/bench/big_recording.h"
+#include "tests/bench/window/big_recording.h"
 
 #include <fmt/format.h>
 
