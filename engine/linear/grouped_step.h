@@ -47,7 +47,6 @@ class GroupedStep final : public DeviceStep {
                cudaStream_t stream) override;
   Status keep_weights(bool keep, cudaStream_t stream) const override;
   Status launch(cudaStream_t stream, StepObserver& observer) const override;
-  /// How this project's kernels are launched from now on; captured graphs do not change.
   Status prepare(cudaStream_t stream, StepObserver& observer) const override;
 
   /// The first launches of a step on their own.
