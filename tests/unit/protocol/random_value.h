@@ -72,7 +72,7 @@ class RandomValue {
         std::int64_t taken = 0;
         do {
           taken = type.names[static_cast<std::size_t>(number(0, std::ssize(type.names) - 1))].value;
-        } while ((rules.without >> taken & 1U) != 0);
+        } while (taken < 32 && (rules.without >> taken & 1U) != 0);
         engine::store(type, value, taken);
         return;
       }
