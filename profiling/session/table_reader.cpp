@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "engine/input/value_json.h"
@@ -112,7 +111,6 @@ class TableReader {
     }
     return rows.take_status();
   }
-  bool missing() const { return missing_; }
 
  private:
   engine::Error refuse(const std::string& why) const {
@@ -475,16 +473,8 @@ class TableReader {
 
 engine::Status read_recorded(const TableSource& source, const Layout& layout,
                              const engine::Type& list_type, void* list) {
-  std::set<const Table*> absent;
   for (const auto& table : layout.tables) {
-    // Nothing owns rows of a table of that name: they mean something else.
-    if (absent.contains(table->owner)) {
-      absent.insert(table.get());
-      continue;
-    }
-    TableReader reader(source, *table, list_type, list);
-    ENGINE_TRY(reader.read());
-    if (reader.missing()) absent.insert(table.get());
+    ENGINE_TRY(TableReader(source, *table, list_type, list).read());
     if (list_type.list.size(list) == 0) break;  // nothing that rows could belong to
   }
   return {};

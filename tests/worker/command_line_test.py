@@ -84,7 +84,7 @@ class Run(CommandLine):
             result = json.loads(self.ok(*run, "--activation-format", values, "--json"))["result"]
             self.assertEqual(result["effective"]["recipe"]["activation_format"], values)
             self.assertEqual([one["field"] for one in result["deviations"]], [])
-            of_a.append(result["activated"]["snr_db"])
+            of_a.append(tensors_of(result)["a"]["quantization"]["snr_db"])
         # Two bits of mantissa, not three.
         self.assertLess(of_a[1], of_a[0] - 4)
 
@@ -118,7 +118,7 @@ class Run(CommandLine):
         with open(self.path("page.html")) as file:
             self.assertIn(f"({lost + 1} left out)", file.read())
         database = sqlite3.connect(recording)
-        self.assertEqual(database.execute("SELECT lost FROM operand_experts JOIN tensors USING (run_id, tensor_id) "
+        self.assertEqual(database.execute("SELECT lost FROM tensor_operand_experts JOIN tensors USING (run_id, tensor_id) "
                                           "WHERE tensor = 'x'").fetchall(), [(lost,)])
 
     def test_every_operand_of_a_layer_is_in_the_summary(self):
