@@ -125,7 +125,9 @@ TEST(HostileRecording, TheStormDisplaysExtremeValuesOfEveryField) {
                                        "expertscope.wire.QuantizationSample.codes",
                                        "expertscope.wire.RecordedStep.rows",
                                        "expertscope.wire.RecordedStep.splits",
-                                       "expertscope.wire.Snapshot.step"};
+                                       "expertscope.wire.Snapshot.step",
+                                       "expertscope.wire.TensorResult.columns",
+                                       "expertscope.wire.TensorResult.rows"};
   HostileFrames hostile(1);
   std::set<std::string> changed;
   std::set<std::string> refused;
