@@ -125,6 +125,7 @@ TEST(HostileRecording, TheStormDisplaysExtremeValuesOfEveryField) {
                                        "expertscope.wire.QuantizationSample.codes",
                                        "expertscope.wire.RecordedStep.rows",
                                        "expertscope.wire.RecordedStep.splits",
+                                       "expertscope.wire.RunResult.splits",
                                        "expertscope.wire.Snapshot.step",
                                        "expertscope.wire.TensorResult.columns",
                                        "expertscope.wire.TensorResult.rows"};
