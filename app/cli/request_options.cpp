@@ -127,20 +127,26 @@ void RequestOptions::add_to(CLI::App& command) {
                                    field.text, field.is.expected)
                        ->option_text(" ")
                        ->group(kFieldsGroup);
+    const std::string former(field.is.rules.formerly);
+    if (former.empty()) continue;
+    const std::string record = field.is.path.substr(0, field.is.path.rfind('.') + 1);
+    // Scripts still have it; the help does not.
+    field.former =
+        command.add_option(dashed(fmt::format("--{},--{}{}", former, record, former)), field.text)
+            ->group("");
   }
 }
 
 bool RequestOptions::given_field(std::string_view name) const {
-  return std::ranges::any_of(fields_, [name](const Field& field) {
-    return field.is.path == name && field.option->count() > 0;
-  });
+  return std::ranges::any_of(
+      fields_, [name](const Field& field) { return field.is.path == name && field.given(); });
 }
 
 std::string RequestOptions::given() const {
   if (!request_file_.empty()) return "--request";
   if (!preset_.empty()) return "--preset";
   for (const Field& field : fields_) {
-    if (field.option->count() > 0) return dashed("--" + field.is.path);
+    if (field.given()) return dashed("--" + field.is.path);
   }
   return {};
 }
@@ -159,7 +165,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
     engine::apply_preset(preset, request);
   }
   for (const Field& field : fields_) {
-    if (field.option->count() == 0) continue;
+    if (!field.given()) continue;
     if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path,
                           std::string(own_name(field.is.path, field.text)))) {
       return refuse(fmt::format("--{} is '{}'{}; it must be {}", dashed(field.is.path), field.text,

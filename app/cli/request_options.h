@@ -1,5 +1,5 @@
 // Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
-// "--shape.tokens". The list is generated from the request's own fields(), so that a new field
+// "--shape.rows". The list is generated from the request's own fields(), so that a new field
 // there becomes an option at once. Fields whose last word is unique can also be given by that word
 // alone, "--tokens", and some by what people call them, "--routing" (FieldRules::also).
 #pragma once
@@ -56,6 +56,9 @@ class RequestOptions {
     RequestOption is;
     std::string text = {};
     CLI::Option* option = nullptr;
+    CLI::Option* former = nullptr;  // by its name from before it was renamed; null = it was not
+
+    bool given() const { return option->count() > 0 || (former != nullptr && former->count() > 0); }
   };
 
   std::string request_file_;

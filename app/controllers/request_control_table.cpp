@@ -111,7 +111,7 @@ constexpr RequestControl control(const char* group, const char* id, const char* 
 constexpr RequestControl kControls[] = {
     control("Input", "shape.experts", "shape.num_experts", Number, "Experts",
             {.tooltip = "Groups of the grouped product"}),
-    control("Input", "shape.tokens", "shape.tokens", Number, "Tokens",
+    control("Input", "shape.rows", "shape.rows", Number, "Rows",
             {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits"}),
     control("Input", "shape.n", "shape.n", Number, "N",
             {.tooltip =
@@ -235,9 +235,10 @@ constexpr RequestControl kControls[] = {
             {.tooltip =
                  "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
              .choices = kWeightStorages}),
-    control("Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
+    control("Step", "step.weight_reuse", "linear.weight_reuse", Number, "Weight reuse",
             {.tooltip =
-                 "Weights are quantized in the first of this many steps and kept for the others. "
+                 "Weights are quantized in the first of this many steps, and the others use those "
+                 "copies, as the micro-batches of an update do. "
                  "With 2 or more, Compare says from how many on it is faster than BF16"}),
 
     control("Recipe", "recipe.scaling", "recipe.scaling", Segments, "",

@@ -40,15 +40,15 @@ struct FileOperand {
 std::vector<FileOperand> possible_operands(const RunRequest& request) {
   const bool layer = is_expert_layer(request);
   const int top_k = layer ? std::max(request.expert_layer.top_k, 1) : 1;
-  const Size tokens{"tokens", &ShapeSpec::tokens, top_k, top_k > 1 ? " / top_k" : ""};
+  const Size rows{"rows", &ShapeSpec::rows, top_k, top_k > 1 ? " / top_k" : ""};
   const Size n{"n", &ShapeSpec::n};
   const Size k{"k", &ShapeSpec::k};
   std::vector<FileOperand> all = {
-      {.words = "activations", .input = &request.activations, .rows = tokens, .columns = k},
+      {.words = "activations", .input = &request.activations, .rows = rows, .columns = k},
       {.words = "weights", .input = &request.weights, .weights = true, .rows = n, .columns = k},
       {.words = "gradients",
        .input = &request.linear.gradients,
-       .rows = tokens,
+       .rows = rows,
        .columns = layer ? k : n}};
   if (layer) {
     const int halves = traits_of(request.expert_layer.activation).halves();
@@ -125,7 +125,7 @@ std::optional<ShapeSpec> shape_for(const FileOperand& operand, const TensorEntry
 }
 
 bool same_sizes(const ShapeSpec& a, const ShapeSpec& b) {
-  return a.num_experts == b.num_experts && a.tokens == b.tokens && a.n == b.n && a.k == b.k;
+  return a.num_experts == b.num_experts && a.rows == b.rows && a.n == b.n && a.k == b.k;
 }
 
 bool fits(const FileOperand& operand, const ShapeSpec& shape) {
@@ -142,7 +142,7 @@ std::string changes(const ShapeSpec& from, const ShapeSpec& to) {
     if (before != after) all.push_back(fmt::format("{} to {}", setting, after));
   };
   add("experts", from.num_experts, to.num_experts);
-  add("tokens", from.tokens, to.tokens);
+  add("rows", from.rows, to.rows);
   add("n", from.n, to.n);
   add("k", from.k, to.k);
   return fmt::format("{}", fmt::join(all, " and "));

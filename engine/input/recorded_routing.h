@@ -88,7 +88,7 @@ struct RoutingFacts {
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec,
                                      const std::atomic<bool>* cancel = nullptr);
 
-/// The shape.tokens that a request needs for a recording: rows of the largest step or, where the
+/// The shape.rows that a request needs for a recording: rows of the largest step or, where the
 /// step begins at tokens, room for every choice of the largest, dropped ones included.
 std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,
                          std::int64_t largest_choices);

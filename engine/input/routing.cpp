@@ -81,15 +81,15 @@ std::vector<std::int64_t> distribute(const RunRequest& request) {
         share(request.routing.distribution, expert, request.seed);
   }
   const std::int64_t alignment = request.routing.alignment;
-  std::vector<std::int64_t> splits = apportion(request.shape.tokens / alignment, shares);
+  std::vector<std::int64_t> splits = apportion(request.shape.rows / alignment, shares);
   for (std::int64_t& split : splits) split *= alignment;
   const auto last = std::find_if(splits.rbegin(), splits.rend(), [](auto s) { return s > 0; });
-  // Fewer tokens than one aligned unit: the largest share takes them all.
+  // Fewer rows than one aligned unit: the largest share takes them all.
   auto& rest = last != splits.rend()
                    ? *last
                    : splits[static_cast<std::size_t>(
                          std::max_element(shares.begin(), shares.end()) - shares.begin())];
-  rest += request.shape.tokens % alignment;
+  rest += request.shape.rows % alignment;
   return splits;
 }
 
@@ -111,8 +111,8 @@ Status check_alignment(const RecordedStep& step, bool several, const RoutingSpec
 }
 
 /// One step is the routing itself, so all of X is routed; of several each may leave rows unused.
-Status check_tokens(const RoutingRecording& recording, const RunRequest& request) {
-  const std::int64_t tokens = request.shape.tokens;
+Status check_rows(const RoutingRecording& recording, const RunRequest& request) {
+  const std::int64_t rows = request.shape.rows;
   const auto refuse = [&](std::string why) {
     return Error{ErrorCode::InvalidArgument, shown_path(request.routing.path) + ": " + why};
   };
@@ -120,29 +120,29 @@ Status check_tokens(const RoutingRecording& recording, const RunRequest& request
   const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;
   if (recording.steps.size() == 1 && !permuted) {
     const std::int64_t sum = recording.steps.front().rows;
-    if (sum == tokens) return {};
+    if (sum == rows) return {};
     return refuse(
-        fmt::format("the splits sum to {} but the shape has {} tokens; set the tokens to "
+        fmt::format("the splits sum to {} but the shape has {} rows; set the rows to "
                     "{} or correct the file",
-                    sum, tokens, sum));
+                    sum, rows, sum));
   }
   const auto rows_of = [&](const RecordedStep& step) {
     return needed_rows(request, step.rows, step.rows + step.dropped);
   };
   const auto largest = std::ranges::max_element(recording.steps, {}, rows_of);
   const std::int64_t needed = rows_of(*largest);
-  if (needed <= tokens) return {};
+  if (needed <= rows) return {};
   return refuse(
-      fmt::format("step {} {} {} rows but the shape has {} tokens, which must be at least "
-                  "those of the largest step: set the tokens to {}",
-                  largest->step, permuted ? "needs" : "has", needed, tokens, needed));
+      fmt::format("step {} {} {} rows but the shape has {}, which must be at least "
+                  "those of the largest step: set the rows to {}",
+                  largest->step, permuted ? "needs" : "has", needed, rows, needed));
 }
 
 Result<RoutingRecording> checked_recording(const RunRequest& request, bool with_choices) {
   ENGINE_ASSIGN(
       RoutingRecording recording,
       read_recording(request.routing, request.shape.num_experts, {.with_choices = with_choices}));
-  ENGINE_TRY(check_tokens(recording, request));
+  ENGINE_TRY(check_rows(recording, request));
   const bool several = recording.steps.size() > 1;
   for (const RecordedStep& step : recording.steps) {
     ENGINE_TRY(check_alignment(step, several, request.routing));

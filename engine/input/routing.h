@@ -49,7 +49,7 @@ int cycle_of(const LaunchMode& launch, std::size_t steps);
 void visit_steps_equally(RunResult& result, std::size_t steps);
 
 /// Deterministic in (routing, shape, seed). Splits are [num_experts], each >= 0, and sum to exactly
-/// request.shape.tokens; only of a recording of several steps a sum may be less, and X then has
+/// request.shape.rows; only of a recording of several steps a sum may be less, and X then has
 /// rows that a step does not use. A file that does not fit is refused with both numbers. It is read
 /// once, so that splits and choices are of one state of it.
 Result<ResolvedRouting> resolve_routing(const RunRequest& request);

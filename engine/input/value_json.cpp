@@ -89,7 +89,7 @@ class Reader {
  private:
   static const Field* find(const Type& type, std::string_view name) {
     for (const Field& field : type.fields) {
-      if (field.name == name) return &field;
+      if (is_called(field, name)) return &field;
     }
     return nullptr;
   }

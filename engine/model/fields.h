@@ -65,6 +65,8 @@ struct FieldRules {
   /// What people call it, where that is not the field's own name: another name of its option on the
   /// command line.
   std::string_view also = {};
+  /// Its name in documents and scripts from before it was renamed, which are still read.
+  std::string_view formerly = {};
   bool path = false;  // of a file: what is passed on to others leaves its folders out
 };
 
@@ -89,6 +91,11 @@ struct Field {
   void* in(void* record) const { return at(record); }
   const void* in(const void* record) const { return at(const_cast<void*>(record)); }
 };
+
+/// Whether a document or script means this field.
+constexpr bool is_called(const Field& field, std::string_view name) {
+  return field.name == name || (!name.empty() && field.rules.formerly == name);
+}
 
 struct EnumName {
   std::int64_t value;

@@ -86,7 +86,7 @@ FoundLeaf walk_to(const Type& type, void* record, std::string_view path, bool ch
   const std::string_view name = path.substr(0, path.find('.'));
   const std::string_view rest = name.size() == path.size() ? "" : path.substr(name.size() + 1);
   for (const Field& field : type.fields) {
-    if (field.name != name) continue;
+    if (!is_called(field, name)) continue;
     void* value = record == nullptr ? nullptr : field.in(record);
     const Type* at = field.type;
     if (at->kind == Kind::Optional) {

@@ -23,7 +23,7 @@ inline constexpr int kMaxMargin = 32;
 inline constexpr int kMaxAlignment = 4096;
 inline constexpr int kMaxLayers = 8;
 inline constexpr int kMaxStreams = 16;
-inline constexpr int kMaxMicroBatches = 1024;
+inline constexpr int kMaxWeightReuse = 1024;
 inline constexpr int kMaxTopK = 64;  // experts of a token; routers choose 1 to 16
 inline constexpr double kMinDeadlineFactor = 2.0;
 inline constexpr double kMaxDeadlineFactor = 10000.0;
@@ -292,8 +292,9 @@ struct LinearOptions {
   ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
   bool accumulate_wgrad = false;               // dW += instead of dW =
   bool delayed_wgrad = false;  // every dW at the end of the step instead of after its dX
-  /// Weights are quantized in the first of every N iterations and kept for the others.
-  int micro_batches = 1;
+  /// Iterations with the same weights: they are quantized in the first of every so many, and the
+  /// others use those copies, as the micro-batches of an update do.
+  int weight_reuse = 1;
   bool operator==(const LinearOptions&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -305,7 +306,8 @@ struct LinearOptions {
         engine::field<&LinearOptions::wgrad_type>({.without = bit_of(ElementType::Fp16)}),
         engine::field<&LinearOptions::accumulate_wgrad>(),
         engine::field<&LinearOptions::delayed_wgrad>(),
-        engine::field<&LinearOptions::micro_batches>({.low = 1, .high = kMaxMicroBatches})};
+        engine::field<&LinearOptions::weight_reuse>(
+            {.low = 1, .high = kMaxWeightReuse, .formerly = "micro_batches"})};
   }
 };
 
@@ -323,7 +325,7 @@ struct ExpertLayerOptions {
   bool mixed_recipes = false;            // the down projection has a scaling of its own
   Scaling down_scaling = Scaling::None;  // the rest of the recipe is shared
   /// 0 = X, dY and Y are rows in the order of their experts. k > 0 = the step begins and ends at
-  /// tokens: shape.tokens rows are the copies of shape.tokens / k tokens, and X and dY have a row
+  /// tokens: shape.rows rows are the copies of shape.rows / k tokens, and X and dY have a row
   /// for each token (engine/input/token_routing.h).
   int top_k = 0;
   bool operator==(const ExpertLayerOptions&) const = default;

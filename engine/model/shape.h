@@ -16,15 +16,15 @@ inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 inline constexpr int kMaxRecordedSteps = 4096;
 inline constexpr std::int64_t kMaxRecordedSplits = std::int64_t{1} << 20;
 
-/// The requested shape, before routing decides how many tokens each expert gets.
+/// The requested shape, before routing decides how many rows each expert gets.
 struct ShapeSpec {
   std::string preset;  // name of a preset in assets, empty when typed by hand; a label, never
                        // looked up again
   int num_experts = 8;
-  std::int64_t tokens = 1024;  // rows of X: routed (token, expert) pairs, the sum of all splits; of
-                               // a recorded routing as many as its largest step has, or more
-  std::int64_t n = 512;        // output features
-  std::int64_t k = 512;        // input features, the reduction dimension of fprop
+  std::int64_t rows = 1024;  // of X: routed (token, expert) pairs, the sum of all splits; of a
+                             // recorded routing as many as its largest step has, or more
+  std::int64_t n = 512;      // output features
+  std::int64_t k = 512;      // input features, the reduction dimension of fprop
 
   bool operator==(const ShapeSpec&) const = default;
   template <int = 0>
@@ -32,7 +32,7 @@ struct ShapeSpec {
     return std::array{
         engine::field<&ShapeSpec::preset>(),
         engine::field<&ShapeSpec::num_experts>({.low = 1, .high = kMaxExperts, .also = "experts"}),
-        engine::field<&ShapeSpec::tokens>({.low = 0, .high = kMaxDimension}),
+        engine::field<&ShapeSpec::rows>({.low = 0, .high = kMaxDimension, .formerly = "tokens"}),
         engine::field<&ShapeSpec::n>({.low = 1, .high = kMaxDimension}),
         engine::field<&ShapeSpec::k>({.low = 1, .high = kMaxDimension})};
   }

@@ -15,8 +15,8 @@ namespace engine {
 /// Whether iteration `i` of a run quantizes the weights; the others keep those of the iteration
 /// before. With recorded routing a whole pass over its steps quantizes or keeps, so that the times
 /// of its steps differ by their routing alone.
-constexpr bool quantizes_weights(int i, int micro_batches, std::size_t recorded_steps) {
-  return i / static_cast<int>(std::max<std::size_t>(recorded_steps, 1)) % micro_batches == 0;
+constexpr bool quantizes_weights(int i, int weight_reuse, std::size_t recorded_steps) {
+  return i / static_cast<int>(std::max<std::size_t>(recorded_steps, 1)) % weight_reuse == 0;
 }
 
 /// Of one micro-batch each, in one unit.
@@ -26,7 +26,7 @@ struct ReuseTimes {
   double plain = 0;       // a step without quantization
 };
 
-/// The smallest M with (quantizing + (M - 1) keeping) / M < plain, up to kMaxMicroBatches; none if
+/// The smallest M with (quantizing + (M - 1) keeping) / M < plain, up to kMaxWeightReuse; none if
 /// there is no such M.
 inline std::optional<int> micro_batches_to_win(const ReuseTimes& times) {
   // Keeping saves work: where it measures longer, the difference is noise.
@@ -35,7 +35,7 @@ inline std::optional<int> micro_batches_to_win(const ReuseTimes& times) {
   const double spent = times.quantizing - keeping;
   if (!(gained > 0)) return std::nullopt;
   const double least = std::floor(spent / gained) + 1;
-  if (least > kMaxMicroBatches) return std::nullopt;
+  if (least > kMaxWeightReuse) return std::nullopt;
   return static_cast<int>(least);
 }
 

@@ -13,12 +13,12 @@ namespace engine {
 
 /// What forward keeps of one tensor.
 struct SavedTensor {
-  LayerTensor tensor = LayerTensor::X;
+  StepTensor tensor = StepTensor::X;
   std::int64_t bytes = 0;
   bool operator==(const SavedTensor&) const = default;
 };
 
-/// Of one layer, for these tokens of every expert. In the order of LayerTensor: X, Wup, H, A,
+/// Of one layer, for these tokens of every expert. In the order of StepTensor: X, Wup, H, A,
 /// Wdown; of a linear step X and W (as WUp); of a layer that begins at tokens Y too; nothing where
 /// the step has no backward pass.
 ///

@@ -1,6 +1,6 @@
 // Of two runs of the same step, one with and one without quantization: from how many micro-batches
 // per update of the weights the quantizing one is faster. Known where its own iterations show it:
-// with LinearOptions::micro_batches above 1 the first of every so many iterations quantizes the
+// with LinearOptions::weight_reuse above 1 the first of every so many iterations quantizes the
 // weights and the others keep them. Records of kernels do not name their operand, so a run with one
 // micro-batch says nothing about it.
 #pragma once

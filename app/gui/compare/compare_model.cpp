@@ -97,7 +97,7 @@ std::string kept_weights_text(const CompareSide& a, const CompareSide& b) {
   const std::string number = kept->from ? fmt::format("from {} micro-batch{} per update on",
                                                       *kept->from, *kept->from == 1 ? "" : "es")
                                         : fmt::format("with any number of micro-batches up to {}",
-                                                      engine::kMaxMicroBatches);
+                                                      engine::kMaxWeightReuse);
   return fmt::format(
       "{} is {} than {} {}{}: {} with weights quantized in it (n {}), {} with weights kept (n {}), "
       "against {} (n {}).",
@@ -228,8 +228,8 @@ OverlaidBins CompareModel::make_bins(Overlay overlay, int row) const {
     if (kernel == nullptr) return {};
     return time_bins(kernel->samples_a, kernel->samples_b);
   }
-  const engine::LayerTensor tensor =
-      overlay >= Overlay::WValues ? engine::LayerTensor::WUp : engine::LayerTensor::X;
+  const engine::StepTensor tensor =
+      overlay >= Overlay::WValues ? engine::StepTensor::WUp : engine::StepTensor::X;
   const auto histogram = [&](const profiling::RecordedRun& run) -> plot::Bins {
     const engine::OperandStatistics* const measured = engine::statistics_of(run.result, tensor);
     if (measured == nullptr) return {};

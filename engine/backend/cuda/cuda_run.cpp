@@ -344,7 +344,7 @@ class CudaRun {
                   IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
     StoppingRule rule(request_.launch, cycle_of(request_.launch, splits_.size()));
-    const int micro_batches = request_.linear.micro_batches;
+    const int weight_reuse = request_.linear.weight_reuse;
     context_.progress.iterations.store(rule.expected());
     const std::int64_t begun_ns = steady_ns();
     Status status;
@@ -362,8 +362,8 @@ class CudaRun {
       ENGINE_TRY(before_iteration(conditions));
       if (i == 0) context_.progress.timed_since_ns.store(steady_ns());
       const IterationScope scope(context_.observer, i);
-      if (micro_batches > 1) {
-        ENGINE_TRY(step_->keep_weights(!quantizes_weights(i, micro_batches, splits_.size()),
+      if (weight_reuse > 1) {
+        ENGINE_TRY(step_->keep_weights(!quantizes_weights(i, weight_reuse, splits_.size()),
                                        resources_.stream));
       }
       ENGINE_TRY(clock.begin(resources_.stream));

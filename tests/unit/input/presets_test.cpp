@@ -26,16 +26,15 @@ TEST(Presets, ShippedOnesLoadWithTheirModelsDimensions) {
     EXPECT_FALSE(preset.description.empty());
     laptops += preset.laptop ? 1 : 0;
     if (preset.laptop) {
-      EXPECT_LE(preset.shape.tokens * preset.shape.n * preset.shape.k, std::int64_t{1} << 30);
+      EXPECT_LE(preset.shape.rows * preset.shape.n * preset.shape.k, std::int64_t{1} << 30);
     }
   }
   EXPECT_EQ(shapes.size(), 20U);
   EXPECT_EQ(laptops, 5);
   const auto expect = [&](const char* name, int experts, std::int64_t tokens, std::int64_t n,
                           std::int64_t k) {
-    EXPECT_EQ(
-        shapes[name],
-        (ShapeSpec{.preset = name, .num_experts = experts, .tokens = tokens, .n = n, .k = k}));
+    EXPECT_EQ(shapes[name],
+              (ShapeSpec{.preset = name, .num_experts = experts, .rows = tokens, .n = n, .k = k}));
   };
   expect("Mixtral 8x7B up", 8, 16384, 28672, 4096);
   expect("Mixtral 8x7B down", 8, 16384, 4096, 14336);
@@ -121,7 +120,7 @@ TEST(Presets, ANameStandsOnlyBesideItsOwnSizesAndStep) {
   RunRequest spelled = named;
   spelled.shape.preset = "laptop-tiny";
   EXPECT_EQ(settled(spelled), "Laptop tiny");
-  for (std::int64_t ShapeSpec::* const size : {&ShapeSpec::tokens, &ShapeSpec::n, &ShapeSpec::k}) {
+  for (std::int64_t ShapeSpec::* const size : {&ShapeSpec::rows, &ShapeSpec::n, &ShapeSpec::k}) {
     RunRequest other = named;
     other.shape.*size *= 2;
     EXPECT_EQ(settled(other), "");
@@ -142,7 +141,7 @@ TEST(Presets, ANameStandsOnlyBesideItsOwnSizesAndStep) {
 }
 
 TEST_F(PresetFolder, IsSortedByFileNameAndSkipsOtherFiles) {
-  const char* fields = R"("description":"","num_experts":2,"tokens":32,"n":16,"k":16})";
+  const char* fields = R"("description":"","num_experts":2,"rows":32,"n":16,"k":16})";
   write("b.json", std::string(R"({"name":"first",)") + fields);
   write("c.json", std::string(R"({"name":"second","laptop":true,)") + fields);
   write("a.txt", "not a preset");
@@ -164,23 +163,23 @@ TEST_F(PresetFolder, NamesAFileThatCannotBeOpenedOnce) {
 TEST_F(PresetFolder, NamesTheBrokenFileAndTheValue) {
   const std::pair<const char*, const char*> cases[] = {
       {"{", "not JSON"},
-      {R"({"description":"","num_experts":2,"tokens":32,"n":16,"k":16})", "name"},
-      {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":16})", "'k'"},
-      {R"({"name":"x","description":"","num_experts":2,"tokens":-5,"n":16,"k":16})", "'tokens'"},
-      {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":100,"k":16})", "n is 100"},
-      {R"({"name":"x","description":"","step":"layer","num_experts":2,"tokens":32,"n":16,"k":16})",
+      {R"({"description":"","num_experts":2,"rows":32,"n":16,"k":16})", "name"},
+      {R"({"name":"x","description":"","num_experts":2,"rows":32,"n":16})", "'k'"},
+      {R"({"name":"x","description":"","num_experts":2,"rows":-5,"n":16,"k":16})", "'rows'"},
+      {R"({"name":"x","description":"","num_experts":2,"rows":32,"n":100,"k":16})", "n is 100"},
+      {R"({"name":"x","description":"","step":"layer","num_experts":2,"rows":32,"n":16,"k":16})",
        "'step' must be one of linear, expert-layer"},
-      {R"({"name":"x","description":"","step":"expert-layer","num_experts":2,"tokens":32,"n":16,)"
+      {R"({"name":"x","description":"","step":"expert-layer","num_experts":2,"rows":32,"n":16,)"
        R"("k":16})",
        "use 32"},
-      {R"({"name":"x","description":"","bias":1,"num_experts":2,"tokens":32,"n":16,"k":16})",
+      {R"({"name":"x","description":"","bias":1,"num_experts":2,"rows":32,"n":16,"k":16})",
        "'bias'"},
-      {R"({"name":"x","description":"","step":"expert-layer","top_k":3,"num_experts":4,"tokens":32,)"
+      {R"({"name":"x","description":"","step":"expert-layer","top_k":3,"num_experts":4,"rows":32,)"
        R"("n":32,"k":16})",
        "top_k 3"},
-      {R"({"name":"x","description":"","top_k":65,"num_experts":2,"tokens":32,"n":16,"k":16})",
+      {R"({"name":"x","description":"","top_k":65,"num_experts":2,"rows":32,"n":16,"k":16})",
        "'top_k'"},
-      {R"({"name":"x","description":"","num_experts":5000,"tokens":32,"n":16,"k":16})", "5000"},
+      {R"({"name":"x","description":"","num_experts":5000,"rows":32,"n":16,"k":16})", "5000"},
   };
   for (const auto& [text, word] : cases) {
     write("broken.json", text);
