@@ -27,11 +27,10 @@ constexpr std::size_t kSlowestSteps = 5;   // likewise
 
 /// What quantizing each operand did to it, whatever the tensors before it had lost already.
 void print_operands(const engine::RunResult& result) {
-  for (const engine::LayerTensor tensor : engine::operands_of(result)) {
-    const engine::OperandStatistics& operand = *engine::statistics_of(result, tensor);
-    if (operand.elements == 0) continue;
-    print("{:<12}{} {}\n", "quantizing", engine::tensor_symbol(result.effective.step, tensor),
-          loss_text(operand));
+  for (const engine::TensorResult& one : result.tensors) {
+    if (!one.quantization || one.quantization->elements == 0) continue;
+    print("{:<12}{} {}\n", "quantizing", engine::tensor_symbol(result.effective.step, one.tensor),
+          loss_text(*one.quantization));
   }
 }
 
@@ -102,32 +101,45 @@ void print_experts(const engine::RunResult& result) {
   }
 }
 
-void print_layer(const engine::RunResult& result) {
-  if (!result.expert_layer) return;
-  const engine::LayerResult& layer = *result.expert_layer;
-  // Two errors: of all that came before in this step, and of quantizing this tensor alone.
-  print("\n{:>7} {:>9} {:>9} {:>14} {:>14} {:>10} {:>10} {:>9}\n", "tensor", "rows", "columns",
-        "SNR in layer", "of quantizing", "bytes", "kept", "lost");
-  for (const engine::LayerTensorResult& one : layer.tensors) {
-    const auto bytes = [](std::int64_t count) {
-      return count == 0 ? "none" : plot::bytes_text(static_cast<std::uint64_t>(count));
-    };
-    const engine::OperandStatistics* own = engine::statistics_of(result, one.tensor);
-    const bool operand = own != nullptr && own->elements > 0;
-    print("{:>7} {:>9} {:>9} {:>14} {:>14} {:>10} {:>10} {:>9}\n",
-          engine::traits_of(one.tensor).symbol, one.rows, one.columns, engine::snr_text(one.error),
-          operand ? engine::snr_text(*own) : "", bytes(one.bytes), bytes(one.saved_bytes),
-          one.error.lost);
+void print_tensors(const engine::RunResult& result) {
+  if (result.tensors.empty()) return;
+  const engine::StepKind step = result.effective.step;
+  const bool layer = result.expert_layer.has_value();
+  const auto bytes = [](const engine::TensorResult& one, std::int64_t count) {
+    if (!one.has_bytes()) return std::string("n/a");
+    return count == 0 ? "none" : plot::bytes_text(static_cast<std::uint64_t>(count));
+  };
+  // Of an expert layer two errors: of all that came before in this step, and of quantizing this
+  // tensor alone.
+  print("\n{:>7} {:>9} {:>9} {}{:>14} {:>10} {:>10}{}\n", "tensor", "rows", "columns",
+        layer ? fmt::format("{:>14} ", "SNR in layer") : "", "of quantizing", "bytes", "kept",
+        layer ? fmt::format(" {:>9}", "lost") : "");
+  for (const engine::TensorResult& one : result.tensors) {
+    const bool operand = one.quantization && one.quantization->elements > 0;
+    print("{:>7} {:>9} {:>9} {}{:>14} {:>10} {:>10}{}\n", engine::tensor_symbol(step, one.tensor),
+          one.rows, one.columns, layer ? fmt::format("{:>14} ", engine::snr_text(one.error)) : "",
+          operand ? engine::snr_text(*one.quantization) : "", bytes(one, one.bytes),
+          bytes(one, one.saved_bytes), layer ? fmt::format(" {:>9}", one.error.lost) : "");
   }
-  const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
-  if (y == nullptr || layer.error_sources.empty()) return;
+}
+
+/// What the quantization of each operand of an expert layer costs Y.
+void print_error_sources(const engine::RunResult& result) {
+  const engine::TensorResult* const y = engine::find_tensor(result, engine::LayerTensor::Y);
+  const auto measured = [](const engine::TensorResult& one) {
+    return one.unquantized_y.has_value();
+  };
+  if (!result.expert_layer || y == nullptr || std::ranges::none_of(result.tensors, measured))
+    return;
   print("\nSNR of Y: {}; all unquantized: {}\n", engine::snr_text(y->error),
-        engine::snr_text(layer.unquantized_snr_db, layer.unquantized_left_out));
-  for (const engine::ErrorSource& source : layer.error_sources) {
+        engine::snr_text(result.expert_layer->unquantized_snr_db,
+                         result.expert_layer->unquantized_left_out));
+  for (const engine::TensorResult& one : result.tensors) {
+    if (!measured(one)) continue;
     // Infinite or none where one of the two is exact or leaves everything out.
-    const double gain = source.snr_db - y->error.snr_db;
-    print("{:>7} left unquantized: {}{}\n", engine::traits_of(source.tensor).symbol,
-          engine::snr_text(source.snr_db, source.left_out),
+    const double gain = one.unquantized_y->snr_db - y->error.snr_db;
+    print("{:>7} left unquantized: {}{}\n", engine::traits_of(one.tensor).symbol,
+          engine::snr_text(one.unquantized_y->snr_db, one.unquantized_y->left_out),
           std::isfinite(gain) ? fmt::format(" ({:+.1f} dB)", gain) : std::string());
   }
 }
@@ -310,7 +322,8 @@ void print_summary(const profiling::RecordedRun& run) {
   print_power(run);
   print_expert_times(result.measurements);
   print_replays(result);
-  print_layer(result);
+  print_tensors(result);
+  print_error_sources(result);
   print_experts(result);
   if (result.experts.size() > kShownExperts) {
     print("{:>6} {} more; --json prints all\n", "", result.experts.size() - kShownExperts);

@@ -121,7 +121,7 @@ class Writer {
     recorded_steps(run);
     experts(run);
     operands(run.result);
-    layer(run);
+    tensors(run.result);
     stages(run);
     kernels(run);
     deviations(run);
@@ -242,43 +242,51 @@ class Writer {
     page_.table({"step", "time", "iterations", "rows", "imbalance", "SNR of Y"}, rows);
   }
 
-  /// The tensors of an expert layer, and what the quantization of each costs Y.
-  void layer(const RecordedRun& run) {
-    if (!run.result.expert_layer) return;
-    const engine::LayerResult& layer = *run.result.expert_layer;
-    const auto memory = [](std::int64_t bytes) {
+  /// The tensors of one layer, and what the quantization of each costs an expert layer's Y.
+  void tensors(const engine::RunResult& result) {
+    const engine::StepKind step = result.effective.step;
+    const auto memory = [](const engine::TensorResult& one, std::int64_t bytes) -> std::string {
+      if (!one.has_bytes()) return "–";
       return bytes <= 0 ? "none" : profiling::size_text(static_cast<std::uint64_t>(bytes));
     };
     std::vector<Row> rows;
-    for (const engine::LayerTensorResult& one : layer.tensors) {
-      const engine::LayerTensorTraits& traits = engine::traits_of(one.tensor);
-      const engine::OperandStatistics* own = engine::statistics_of(run.result, one.tensor);
-      rows.push_back({std::string(traits.symbol), std::string(traits.meaning),
-                      fmt::format("{} x {}", one.rows, one.columns), engine::snr_text(one.error),
-                      own == nullptr || own->elements == 0 ? "" : engine::snr_text(*own),
-                      fmt::to_string(one.error.lost), memory(one.bytes), memory(one.saved_bytes)});
+    for (const engine::TensorResult& one : result.tensors) {
+      rows.push_back({std::string(engine::tensor_symbol(step, one.tensor)),
+                      std::string(engine::traits_of(one.tensor).meaning),
+                      fmt::format("{} x {}", one.rows, one.columns),
+                      result.expert_layer ? engine::snr_text(one.error) : "–",
+                      one.quantization && one.quantization->elements > 0
+                          ? engine::snr_text(*one.quantization)
+                          : "",
+                      result.expert_layer ? fmt::to_string(one.error.lost) : "–",
+                      memory(one, one.bytes), memory(one, one.saved_bytes)});
     }
-    page_.paragraph("The expert layer, tensor by tensor:");
+    if (rows.empty()) return;
+    page_.paragraph("One layer, tensor by tensor:");
     page_.table({"tensor", "is", "rows x columns", "SNR in the layer", "SNR of quantizing it",
                  "lost", "memory", "kept for backward"},
                 rows);
+    if (!result.expert_layer) return;
     page_.paragraph(
         "SNR in the layer: against the same tensor of a layer that computes in FP32 from the "
         "unquantized operands, so everything before it counts. SNR of quantizing it: against the "
         "tensor that this step quantized.");
-    const engine::LayerTensorResult* y = layer.find(engine::LayerTensor::Y);
-    if (y == nullptr || layer.error_sources.empty()) return;
+    const engine::TensorResult* const y = engine::find_tensor(result, engine::LayerTensor::Y);
+    if (y == nullptr) return;
     rows.clear();
-    for (const engine::ErrorSource& source : layer.error_sources) {
-      rows.push_back({std::string(engine::traits_of(source.tensor).symbol),
-                      engine::snr_text(source.snr_db, source.left_out),
-                      decibels(source.snr_db - y->error.snr_db)});
+    for (const engine::TensorResult& one : result.tensors) {
+      if (!one.unquantized_y) continue;
+      rows.push_back({std::string(engine::tensor_symbol(step, one.tensor)),
+                      engine::snr_text(one.unquantized_y->snr_db, one.unquantized_y->left_out),
+                      decibels(one.unquantized_y->snr_db - y->error.snr_db)});
     }
+    if (rows.empty()) return;
     page_.paragraph(
         fmt::format("Y has an SNR of {}, and {} with every operand unquantized. With "
                     "one of them unquantized:",
                     engine::snr_text(y->error),
-                    engine::snr_text(layer.unquantized_snr_db, layer.unquantized_left_out)));
+                    engine::snr_text(result.expert_layer->unquantized_snr_db,
+                                     result.expert_layer->unquantized_left_out)));
     page_.table({"unquantized", "SNR of Y", "gain"}, rows);
   }
 
@@ -338,9 +346,9 @@ class Writer {
 
   /// All that the run has, in the layer's order.
   void operands(const engine::RunResult& result) {
-    for (const engine::LayerTensor tensor : engine::operands_of(result)) {
-      operand(engine::tensor_symbol(result.effective.step, tensor),
-              *engine::statistics_of(result, tensor));
+    for (const engine::TensorResult& one : result.tensors) {
+      if (!one.quantization) continue;
+      operand(engine::tensor_symbol(result.effective.step, one.tensor), *one.quantization);
     }
   }
 

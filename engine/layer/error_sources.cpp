@@ -28,7 +28,7 @@ class SourceTrials {
         y_(y),
         stream_(stream) {}
 
-  Status measure(LayerResult& result) {
+  Status measure(RunResult& result) {
     ENGINE_TRY(allocate());
     std::vector<LayerTensor> sources;
     for (const ForwardOperand& operand : operands_) {
@@ -39,13 +39,11 @@ class SourceTrials {
     for (const LayerTensor source : sources) {
       ENGINE_ASSIGN(const ProductAccuracy y,
                     accuracy_of_y([&](LayerTensor one) { return one == source; }));
-      result.error_sources.push_back(
-          {.tensor = source, .snr_db = y.snr_db, .left_out = y.left_out()});
+      tensor_row(result, source).unquantized_y = {y.snr_db, y.left_out()};
     }
     ENGINE_ASSIGN(const ProductAccuracy unquantized,
                   accuracy_of_y([](LayerTensor) { return true; }));
-    result.unquantized_snr_db = unquantized.snr_db;
-    result.unquantized_left_out = unquantized.left_out();
+    result.expert_layer = {unquantized.snr_db, unquantized.left_out()};
     return {};
   }
 
@@ -191,7 +189,7 @@ class SourceTrials {
 
 Status measure_error_sources(const ExpertLayerStep& step, const ExpertLayerStep& reference,
                              const std::vector<ForwardOperand>& operands, const float* y,
-                             cudaStream_t stream, LayerResult& result) {
+                             cudaStream_t stream, RunResult& result) {
   return SourceTrials(step, reference, operands, y, stream).measure(result);
 }
 

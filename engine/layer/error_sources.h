@@ -9,7 +9,7 @@
 
 #include "engine/layer/expert_layer_step.h"
 #include "engine/model/error.h"
-#include "engine/model/layer_result.h"
+#include "engine/model/run_result.h"
 
 namespace engine {
 
@@ -21,13 +21,13 @@ struct ForwardOperand {
   float* read = nullptr;           // the copy that the reference's products read
 };
 
-/// Fills error_sources and unquantized_snr_db of the result. `reference` computes in FP32; its
+/// Fills unquantized_y of the tensors, and expert_layer. `reference` computes in FP32; its
 /// operands and outputs of forward are overwritten. `y` is the Y of the lossless layer,
 /// elsewhere. H and Y are rounded to high precision as the step's products do, A is quantized by
 /// the step's own kernels. Synchronises.
 Status measure_error_sources(const ExpertLayerStep& step, const ExpertLayerStep& reference,
                              const std::vector<ForwardOperand>& operands, const float* y,
-                             cudaStream_t stream, LayerResult& result);
+                             cudaStream_t stream, RunResult& result);
 
 /// Device bytes that measure_error_sources() allocates.
 std::int64_t error_source_bytes(const ExpertLayerConfig& config);

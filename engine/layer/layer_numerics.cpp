@@ -11,7 +11,7 @@
 #include "engine/layer/error_sources.h"
 #include "engine/layer/token_errors.h"
 #include "engine/linear/step_numerics.h"
-#include "engine/program/layer_tensors.h"
+#include "engine/program/tensor_results.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
@@ -80,13 +80,13 @@ class LayerNumerics final : public OutputReference {
   }
 
   Status measure(RunResult& result) {
-    LayerResult& own = result.expert_layer.emplace();
-    own.tensors = layer_tensors(result.effective, result.splits);
+    result.expert_layer.emplace();
+    result.tensors = tensor_results(result.effective, result.splits);
     result.experts.assign(result.splits.size(), {});
     for (const Operand& operand : operands_) ENGINE_TRY(measure_operand(operand, result));
     ENGINE_TRY(measure_outputs(result));
-    ENGINE_TRY(measure_token_errors(step_, *reference_, stream_, own));
-    return config_.forward() ? measure_sources(own) : Status{};
+    ENGINE_TRY(measure_token_errors(step_, *reference_, stream_, result));
+    return config_.forward() ? measure_sources(result) : Status{};
   }
 
   Result<OutputErrors> errors(std::span<const std::int64_t> splits, std::size_t step) override {
@@ -296,18 +296,14 @@ class LayerNumerics final : public OutputReference {
     return product_accuracy(all);
   }
 
-  static LayerTensorResult& entry(LayerResult& own, LayerTensor tensor) {
-    return *std::ranges::find(own.tensors, tensor, &LayerTensorResult::tensor);
-  }
-
   Status measure_operand(const Operand& operand, RunResult& result) {
     std::vector<std::int64_t> rows = result.splits;
     if (operand.role == OperandRole::Weights) rows.assign(rows.size(), operand.config->n());
     const Recipe& recipe = operand.config->recipe;
     ENGINE_ASSIGN(OperandNumbers numbers,
                   measure_on_device(recipe, operand.role, operand.input, rows, stream_));
-    LayerTensorResult& one = entry(*result.expert_layer, operand.tensor);
-    *statistics_of(result, operand.tensor) = std::move(numbers.statistics);
+    TensorResult& one = tensor_row(result, operand.tensor);
+    one.quantization = std::move(numbers.statistics);
     if (operand.tensor == LayerTensor::X) {
       for (std::size_t group = 0; group < rows.size(); ++group) {
         result.experts[group] =
@@ -359,7 +355,7 @@ class LayerNumerics final : public OutputReference {
     return config_.forward() && tensor != LayerTensor::A && !traits_of(tensor).backward;
   }
 
-  Status measure_sources(LayerResult& own) {
+  Status measure_sources(RunResult& result) {
     // The reference's own Y is overwritten by the trials.
     const std::int64_t bytes =
         config_.down.capacity_rows() * config_.down.n() * std::int64_t{sizeof(float)};
@@ -370,7 +366,7 @@ class LayerNumerics final : public OutputReference {
                         static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream_),
         "Keeping Y");
     return measure_error_sources(step_, *reference_, forward_operands_, lossless.as<float>(),
-                                 stream_, own);
+                                 stream_, result);
   }
 
   Status measure_outputs(RunResult& result) {
@@ -387,7 +383,7 @@ class LayerNumerics final : public OutputReference {
       ENGINE_ASSIGN(const Errors errors,
                     errors_of(tensor, output.values, output.type, output.row_offsets,
                               output.capacity_rows, output.columns));
-      entry(*result.expert_layer, static_cast<LayerTensor>(tensor)).error = accuracy_of_all(errors);
+      tensor_row(result, static_cast<LayerTensor>(tensor)).error = accuracy_of_all(errors);
       for (std::size_t group = 0; group < errors.size(); ++group) {
         ExpertResult& row = result.experts[group];
         const ProductAccuracy accuracy = product_accuracy(errors[group]);

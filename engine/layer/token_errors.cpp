@@ -1,6 +1,5 @@
 #include "engine/layer/token_errors.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,14 +10,13 @@
 namespace engine {
 namespace {
 
-void set_error(LayerResult& result, LayerTensor tensor, const kernels::GroupProductError& error) {
-  std::ranges::find(result.tensors, tensor, &LayerTensorResult::tensor)->error =
-      product_accuracy(error);
+void set_error(RunResult& result, LayerTensor tensor, const kernels::GroupProductError& error) {
+  tensor_row(result, tensor).error = product_accuracy(error);
 }
 
 /// Of tokens [tokens, k].
 Status compare_tokens(LayerTensor tensor, const ExpertLayerStep& step, const void* values,
-                      const void* exact, cudaStream_t stream, LayerResult& result) {
+                      const void* exact, cudaStream_t stream, RunResult& result) {
   ENGINE_ASSIGN(const DeviceBuffer sum,
                 DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)},
                                        {AllocationRole::Check, "errors of tokens"}));
@@ -43,7 +41,7 @@ Status compare_tokens(LayerTensor tensor, const ExpertLayerStep& step, const voi
 
 /// On the host: top_k may be any number, while the kernel takes rows of whole vectors.
 Status compare_probabilities(const TokenPermutation& made, const TokenPermutation& exact,
-                             cudaStream_t stream, LayerResult& result) {
+                             cudaStream_t stream, RunResult& result) {
   const std::int64_t tokens = made.routing().tokens();
   const std::int64_t columns = made.routing().top_k();
   std::vector<float> values(static_cast<std::size_t>(tokens * columns));
@@ -67,7 +65,7 @@ Status compare_probabilities(const TokenPermutation& made, const TokenPermutatio
 }  // namespace
 
 Status measure_token_errors(const ExpertLayerStep& step, const ExpertLayerStep& reference,
-                            cudaStream_t stream, LayerResult& result) {
+                            cudaStream_t stream, RunResult& result) {
   const TokenPermutation* const made = step.tokens();
   if (made == nullptr || made->routing().tokens() == 0) return {};
   const TokenPermutation& exact = *reference.tokens();

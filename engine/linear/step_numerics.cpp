@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/linear/output_reference.h"
+#include "engine/program/tensor_results.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
@@ -113,18 +114,20 @@ class LinearReference final : public OutputReference {
   std::optional<GroupedStep> reference_;
 };
 
-Status add_product_errors(const GroupedStep& step, const std::vector<std::int64_t>& splits,
-                          StepNumerics& numerics, cudaStream_t stream) {
+Status add_product_errors(const GroupedStep& step, cudaStream_t stream, RunResult& result) {
   const auto reference = LinearReference::create(step, stream);
   if (!reference.ok()) {
     if (reference.error().code != ErrorCode::Unsupported) return reference.error();
     // Without a reference the operands' statistics are still valid.
-    numerics.no_reference = reference.error().message;
+    result.deviations.push_back({.field = "experts",
+                                 .requested = "error against the unquantized product",
+                                 .effective = "not measured",
+                                 .reason = reference.error().message});
     return {};
   }
-  return reference.value()->each(splits, [&](Product product, const auto& groups) {
-    for (std::size_t group = 0; group < splits.size(); ++group) {
-      numerics.experts[group].of(product) = product_accuracy(groups[group]);
+  return reference.value()->each(result.splits, [&](Product product, const auto& groups) {
+    for (std::size_t group = 0; group < result.splits.size(); ++group) {
+      result.experts[group].of(product) = product_accuracy(groups[group]);
     }
   });
 }
@@ -164,46 +167,32 @@ std::int64_t numerics_bytes(const StepConfig& config) {
   return gathered_bytes(config) + std::max(operand, GroupedStep::bytes(reference_config(config)));
 }
 
-Result<StepNumerics> measure_numerics(const GroupedStep& step,
-                                      const std::vector<std::int64_t>& splits,
-                                      cudaStream_t stream) {
-  const StepConfig& config = step.config();
-  const std::vector<std::int64_t> weight_rows(splits.size(), config.n());
-  ENGINE_ASSIGN(OperandNumbers x, measure_on_device(config.recipe, OperandRole::Activations,
-                                                    step.activations(), splits, stream));
-  DeviceBuffer copy;
-  ENGINE_ASSIGN(const kernels::GroupedInput weights, gather_weights(step, copy, stream));
-  ENGINE_ASSIGN(OperandNumbers w, measure_on_device(config.recipe, OperandRole::Weights, weights,
-                                                    weight_rows, stream));
-  StepNumerics numerics;
-  numerics.activations = std::move(x.statistics);
-  numerics.weights = std::move(w.statistics);
-  if (config.backward()) {
-    ENGINE_ASSIGN(OperandNumbers dy, measure_on_device(config.recipe, OperandRole::Gradients,
-                                                       step.gradients(), splits, stream));
-    numerics.gradients = std::move(dy.statistics);
-  }
-  for (std::size_t group = 0; group < splits.size(); ++group) {
-    numerics.experts.push_back(expert_result(splits[group], x.sums[group], config.quantized()));
-  }
-  copy = {};
-  ENGINE_TRY(add_product_errors(step, splits, numerics, stream));
-  return numerics;
-}
-
 Status measure_linear_numerics(const GroupedStep& step, cudaStream_t stream, RunResult& result) {
-  ENGINE_ASSIGN(StepNumerics numerics, measure_numerics(step, result.splits, stream));
-  result.activations = std::move(numerics.activations);
-  result.weights = std::move(numerics.weights);
-  result.gradients = std::move(numerics.gradients);
-  result.experts = std::move(numerics.experts);
-  if (!numerics.no_reference.empty()) {
-    result.deviations.push_back({.field = "experts",
-                                 .requested = "error against the unquantized product",
-                                 .effective = "not measured",
-                                 .reason = std::move(numerics.no_reference)});
+  const StepConfig& config = step.config();
+  result.tensors = tensor_results(result.effective, result.splits);
+  result.experts.clear();
+  for (TensorResult& one : result.tensors) {
+    const std::optional<LayerOperand> operand = operand_of(StepKind::Linear, one.tensor);
+    if (!operand) continue;
+    const bool weights = operand->role == OperandRole::Weights;
+    const std::vector<std::int64_t> rows =
+        weights ? std::vector<std::int64_t>(result.splits.size(), config.n()) : result.splits;
+    DeviceBuffer copy;
+    kernels::GroupedInput input;
+    if (weights) {
+      ENGINE_ASSIGN(input, gather_weights(step, copy, stream));
+    } else {
+      input = operand->role == OperandRole::Activations ? step.activations() : step.gradients();
+    }
+    ENGINE_ASSIGN(OperandNumbers numbers,
+                  measure_on_device(config.recipe, operand->role, input, rows, stream));
+    one.quantization = std::move(numbers.statistics);
+    if (operand->role != OperandRole::Activations) continue;
+    for (std::size_t group = 0; group < rows.size(); ++group) {
+      result.experts.push_back(expert_result(rows[group], numbers.sums[group], config.quantized()));
+    }
   }
-  return {};
+  return add_product_errors(step, stream, result);
 }
 
 Result<std::unique_ptr<OutputReference>> make_output_reference(const GroupedStep& step,

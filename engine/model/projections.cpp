@@ -81,6 +81,15 @@ LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
           .columns = length_of(request, columns)};
 }
 
+std::int64_t total_rows(const RunRequest& request, LayerTensor tensor,
+                        std::span<const std::int64_t> splits) {
+  const LayerExtent extent = extent_of(request, tensor);
+  if (traits_of(tensor).tokens()) return extent.rows;
+  std::int64_t rows = 0;
+  for (const std::int64_t split : splits) rows += extent.rows_of(split);
+  return rows;
+}
+
 ElementType element_of(const RunRequest& request, LayerTensor tensor) {
   switch (traits_of(tensor).element) {
     case ElementRule::HighPrecision:
@@ -122,17 +131,6 @@ double flop_of_row(const RunRequest& request) {
         GroupedShape{.splits = {1}, .n = part.request.shape.n, .k = part.request.shape.k}.flop();
   }
   return flop * request.layers * products;
-}
-
-std::vector<LayerTensor> operands_of(const RunResult& result) {
-  const StepKind step = result.expert_layer ? StepKind::ExpertLayer : StepKind::Linear;
-  std::vector<LayerTensor> operands;
-  for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
-    const auto tensor = static_cast<LayerTensor>(i);
-    if (traits_of(tensor).backward && !result.backward) continue;
-    if (operand_of(step, tensor)) operands.push_back(tensor);
-  }
-  return operands;
 }
 
 std::string layer_number(StepKind step, int linear_layer) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,9 @@ struct LayerExtent {
   std::int64_t rows_of(std::int64_t split) const { return routed ? split : rows; }
 };
 LayerExtent extent_of(const RunRequest& request, LayerTensor tensor);
+/// Of all experts together.
+std::int64_t total_rows(const RunRequest& request, LayerTensor tensor,
+                        std::span<const std::int64_t> splits);
 
 /// The type of a tensor's elements before it is quantized.
 ElementType element_of(const RunRequest& request, LayerTensor tensor);

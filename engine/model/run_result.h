@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/model/layer_result.h"
-#include "engine/model/operand_statistics.h"
 #include "engine/model/recorded_steps.h"
 #include "engine/model/run_request.h"
+#include "engine/model/tensor_result.h"
 
 namespace engine {
 
@@ -233,13 +232,7 @@ struct RunResult {
                                      // which all numerics below are of
   std::optional<RecordedRouting> recording = {};  // only of a routing from a file
   DeviceFacts device;
-  OperandStatistics activations;
-  OperandStatistics weights;
-  OperandStatistics gradients;  // dY; empty without a backward pass
-  // The other operands of an expert layer; empty for a linear step.
-  OperandStatistics activated = {};              // A
-  OperandStatistics down_weights = {};           // Wdown
-  OperandStatistics inner_gradients = {};        // dH; empty without a backward pass
+  std::vector<TensorResult> tensors = {};        // in the order of LayerTensor, each at most once
   std::optional<LayerResult> expert_layer = {};  // only of StepKind::ExpertLayer
   std::vector<ExpertResult> experts;
   bool backward = false;               // experts have dgrad and wgrad
@@ -269,12 +262,7 @@ struct RunResult {
         engine::field<&RunResult::splits>({.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
         engine::field<&RunResult::recording>(),
         engine::field<&RunResult::device>(),
-        engine::field<&RunResult::activations>(),
-        engine::field<&RunResult::weights>(),
-        engine::field<&RunResult::gradients>({.sparse = true}),
-        engine::field<&RunResult::activated>({.sparse = true}),
-        engine::field<&RunResult::down_weights>({.sparse = true}),
-        engine::field<&RunResult::inner_gradients>({.sparse = true}),
+        engine::field<&RunResult::tensors>({.most = kLayerTensors.size()}),
         engine::field<&RunResult::expert_layer>(),
         engine::field<&RunResult::experts>({.most = kMaxExperts}),
         engine::field<&RunResult::backward>(),
@@ -296,30 +284,15 @@ struct RunResult {
   }
 };
 
-/// The operands that the run has, in the order of LayerTensor.
+/// The tensor's row; null if the run has none.
+const TensorResult* find_tensor(const RunResult& result, LayerTensor tensor);
+/// The tensor's row, which is made where there is none.
+TensorResult& tensor_row(RunResult& result, LayerTensor tensor);
+
+/// The tensors of the run that its products read: those of which it has statistics.
 std::vector<LayerTensor> operands_of(const RunResult& result);
 
-/// What quantization did to that tensor; null if it is not an operand.
-constexpr const OperandStatistics* statistics_of(const RunResult& result, LayerTensor tensor) {
-  switch (tensor) {
-    case LayerTensor::X:
-      return &result.activations;
-    case LayerTensor::WUp:
-      return &result.weights;
-    case LayerTensor::A:
-      return &result.activated;
-    case LayerTensor::WDown:
-      return &result.down_weights;
-    case LayerTensor::DY:
-      return &result.gradients;
-    case LayerTensor::DH:
-      return &result.inner_gradients;
-    default:
-      return nullptr;
-  }
-}
-constexpr OperandStatistics* statistics_of(RunResult& result, LayerTensor tensor) {
-  return const_cast<OperandStatistics*>(statistics_of(std::as_const(result), tensor));
-}
+/// What quantization did to that tensor; null if the run has no such operand.
+const OperandStatistics* statistics_of(const RunResult& result, LayerTensor tensor);
 
 }  // namespace engine

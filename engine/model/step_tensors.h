@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/fields.h"
 
@@ -128,9 +129,10 @@ struct LayerTensorTraits {
   bool backward = false;  // exists only in a backward pass
   /// All layers of a step read the same one, or the last one to write it overwrites the others'.
   bool shared = false;
-  bool output = false;   // the caller reads it after the step
-  bool checked = false;  // the checks of a step read every layer's
-  bool reported = true;  // has a row in the results of a layer
+  bool output = false;           // the caller reads it after the step
+  bool checked = false;          // the checks of a step read every layer's
+  bool reported = true;          // has a row in the results of a layer
+  std::string_view column = {};  // of an operand: begins the names of its columns in runs.csv
   // Of a linear step, where it differs:
   std::string_view linear_symbol = {};
   std::optional<TensorSide> linear_columns = {};
@@ -139,10 +141,11 @@ struct LayerTensorTraits {
 };
 
 inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()> kLayerTensors = {{
-    {.symbol = "X", .meaning = "input of the layer", .shared = true},
+    {.symbol = "X", .meaning = "input of the layer", .shared = true, .column = "activations"},
     {.symbol = "Wup",
      .meaning = "weights of the up projection",
      .rows = TensorSide::N,
+     .column = "weights",
      .linear_symbol = "W"},
     {.symbol = "H",
      .meaning = "output of the up projection",
@@ -152,12 +155,14 @@ inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()>
     {.symbol = "A",
      .meaning = "activation of H",
      .columns = TensorSide::Activated,
-     .present = TensorPresence::Layer},
+     .present = TensorPresence::Layer,
+     .column = "activated"},
     {.symbol = "Wdown",
      .meaning = "weights of the down projection",
      .rows = TensorSide::K,
      .columns = TensorSide::Activated,
-     .present = TensorPresence::Layer},
+     .present = TensorPresence::Layer,
+     .column = "down_weights"},
     {.symbol = "Y",
      .meaning = "output of the layer",
      .output = true,
@@ -166,6 +171,7 @@ inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()>
      .meaning = "gradient of Y",
      .backward = true,
      .shared = true,
+     .column = "gradients",
      .linear_columns = TensorSide::N},
     {.symbol = "dA",
      .meaning = "gradient of A",
@@ -176,7 +182,8 @@ inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()>
      .meaning = "gradient of H",
      .columns = TensorSide::N,
      .present = TensorPresence::Layer,
-     .backward = true},
+     .backward = true,
+     .column = "inner_gradients"},
     {.symbol = "dX", .meaning = "gradient of X", .backward = true, .output = true},
     {.symbol = "dWdown",
      .meaning = "gradient of the down projection's weights",
@@ -334,6 +341,16 @@ constexpr std::optional<LayerOperand> operand_of(StepKind step, LayerTensor tens
     }
   }
   return std::nullopt;
+}
+
+/// Every tensor that products of such a step can read. An expert layer has a linear step's too.
+constexpr std::vector<LayerTensor> operands_of(StepKind step) {
+  std::vector<LayerTensor> operands;
+  for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
+    const auto tensor = static_cast<LayerTensor>(i);
+    if (operand_of(step, tensor)) operands.push_back(tensor);
+  }
+  return operands;
 }
 
 }  // namespace engine

@@ -113,7 +113,7 @@ OperationWork product_work(const StepProgram& program, const Operation& operatio
 
 std::int64_t element_count(const RunRequest& request, LayerTensor tensor,
                            std::span<const std::int64_t> splits) {
-  return sum_of(rows_of(request, tensor, splits)) * extent_of(request, tensor).columns;
+  return total_rows(request, tensor, splits) * extent_of(request, tensor).columns;
 }
 
 std::int64_t value_bytes(const RunRequest& request, const Value& value,

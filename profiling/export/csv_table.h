@@ -118,8 +118,8 @@ engine::Status write_csv(const std::filesystem::path& path, std::string_view hea
 /// iterations.csv, kernels.csv, stage_times.csv (FLOP and bytes where they are counted, see
 /// profiling/trace/roofline.h), expert_times.csv (per stage), splits.csv, recorded_steps.csv and
 /// recorded_splits.csv (of a recorded routing), graph_nodes.csv, step_graphs.csv (of steps captured
-/// as several graphs), replay_checks.csv, layer_tensors.csv and error_sources.csv (of expert
-/// layers), histograms.csv.
+/// as several graphs), replay_checks.csv, tensors.csv, operands.csv, operand_experts.csv and
+/// histograms.csv (of those tensors that products read), error_sources.csv (of expert layers).
 engine::Status export_run_csv(const Session& session, const std::filesystem::path& folder);
 
 // The graph doctor's results as CSV.

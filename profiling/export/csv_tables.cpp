@@ -29,40 +29,27 @@ CsvColumns pool_columns() {
 }
 CsvColumns expert_columns() { return CsvColumns(engine::kType<engine::ExpertResult>); }
 
-/// Calls `use` with the name of every operand that a step can have, and its statistics in `result`:
-/// null where it has no such operand.
-template <class Use>
-void each_operand(const engine::RunResult& result, const Use& use) {
-  const std::vector<engine::LayerTensor> present = engine::operands_of(result);
-  for (const engine::Field& field : engine::kType<engine::RunResult>.fields) {
-    if (field.type != &engine::kType<engine::OperandStatistics>) continue;
-    const auto* const own =
-        static_cast<const engine::OperandStatistics*>(field.in(static_cast<const void*>(&result)));
-    const bool has = std::ranges::any_of(present, [&](engine::LayerTensor tensor) {
-      return engine::statistics_of(result, tensor) == own;
-    });
-    use(field.name, has ? own : nullptr);
-  }
-}
-
 std::string operand_columns() {
   std::string header;
-  each_operand({}, [&](std::string_view name, const engine::OperandStatistics*) {
-    header += fmt::format("{1}{0}_snr_db,{0}_saturated,{0}_underflowed,{0}_lost,{0}_undefined",
-                          name, header.empty() ? "" : ",");
-  });
+  for (const engine::LayerTensor tensor : engine::operands_of(engine::StepKind::ExpertLayer)) {
+    const std::string_view column = engine::traits_of(tensor).column;
+    header +=
+        fmt::format("{1}{0}_snr_db,{0}_saturated,{0}_underflowed,{0}_lost,{0}_undefined",
+                    column.empty() ? engine::name_of(tensor) : column, header.empty() ? "" : ",");
+  }
   return header;
 }
 
 void write_operands(const engine::RunResult& result, CsvTable& table) {
-  each_operand(result, [&](std::string_view, const engine::OperandStatistics* operand) {
+  for (const engine::LayerTensor tensor : engine::operands_of(engine::StepKind::ExpertLayer)) {
+    const engine::OperandStatistics* const operand = engine::statistics_of(result, tensor);
     if (operand == nullptr) {
       table.empty(5);
-      return;
+      continue;
     }
     table.cell(operand->snr_db).cell(operand->saturated).cell(operand->underflowed);
     table.cell(operand->lost).cell(operand->undefined);
-  });
+  }
 }
 
 void write_runs(const Session& session, CsvTable& table) {

@@ -3,9 +3,9 @@
 
 #include <fmt/ranges.h>
 
-#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "profiling/power/step_times.h"
@@ -170,14 +170,14 @@ template <class Use>
 void each_operand(const Session& session, const Use& use) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const engine::RunResult& result = session.runs[i].result;
-    for (const engine::LayerTensor tensor : engine::operands_of(result)) {
-      use(i + 1, engine::tensor_symbol(result.effective.step, tensor),
-          *engine::statistics_of(result, tensor));
+    for (const engine::TensorResult& one : result.tensors) {
+      if (!one.quantization) continue;
+      use(i + 1, engine::tensor_symbol(result.effective.step, one.tensor), *one.quantization);
     }
   }
 }
 
-/// The error of quantizing each operand alone; layer_tensors.csv has that of the whole layer.
+/// The error of quantizing each operand alone; tensors.csv has that of a whole layer.
 void write_operands(const Session& session, CsvTable& table) {
   each_operand(session, [&](std::size_t run, std::string_view symbol,
                             const engine::OperandStatistics& operand) {
@@ -198,17 +198,19 @@ void write_operand_experts(const Session& session, CsvTable& table) {
   });
 }
 
-void write_layer_tensors(const Session& session, CsvTable& table) {
+void write_tensors(const Session& session, CsvTable& table) {
   const CsvColumns columns = accuracy_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
-    const auto& layer = session.runs[i].result.expert_layer;
-    if (!layer) continue;
-    for (const engine::LayerTensorResult& one : layer->tensors) {
+    for (const engine::TensorResult& one : session.runs[i].result.tensors) {
       table.cell(i + 1).cell(engine::name_of(one.tensor)).cell(one.rows).cell(one.columns);
-      table.cell(one.bytes).cell(one.saved_bytes).cells(columns.cells(&one.error));
-      const engine::OperandStatistics* own =
-          engine::statistics_of(session.runs[i].result, one.tensor);
-      own == nullptr || own->elements == 0 ? table.empty() : table.cell(own->snr_db);
+      if (one.has_bytes()) {
+        table.cell(one.bytes).cell(one.saved_bytes);
+      } else {
+        table.empty(2);
+      }
+      table.cells(columns.cells(&one.error));
+      one.quantization&& one.quantization->elements > 0 ? table.cell(one.quantization->snr_db)
+                                                        : table.empty();
       table.end_row();
     }
   }
@@ -216,41 +218,36 @@ void write_layer_tensors(const Session& session, CsvTable& table) {
 
 void write_error_sources(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
-    const auto& layer = session.runs[i].result.expert_layer;
-    if (!layer) continue;
-    const engine::LayerTensorResult* y = layer->find(engine::LayerTensor::Y);
-    for (const engine::ErrorSource& source : layer->error_sources) {
-      table.cell(i + 1).cell(engine::name_of(source.tensor)).cell(source.snr_db);
-      if (y == nullptr) {
-        table.empty();
-      } else {
-        table.cell(y->error.snr_db);
-      }
-      table.cell(layer->unquantized_snr_db).cell(source.left_out);
-      table.end_row();
+    const engine::RunResult& result = session.runs[i].result;
+    const engine::TensorResult* const y = engine::find_tensor(result, engine::LayerTensor::Y);
+    for (const engine::TensorResult& one : result.tensors) {
+      if (!one.unquantized_y) continue;
+      table.cell(i + 1).cell(engine::name_of(one.tensor)).cell(one.unquantized_y->snr_db);
+      y == nullptr ? table.empty() : table.cell(y->error.snr_db);
+      result.expert_layer ? table.cell(result.expert_layer->unquantized_snr_db) : table.empty();
+      table.cell(one.unquantized_y->left_out).end_row();
     }
   }
 }
 
 void write_histograms(const Session& session, CsvTable& table) {
-  for (std::size_t i = 0; i < session.runs.size(); ++i) {
-    const engine::RunResult& result = session.runs[i].result;
-    for (const engine::LayerTensor tensor : engine::operands_of(result)) {
-      const engine::OperandStatistics* statistics = engine::statistics_of(result, tensor);
-      const std::string_view operand = engine::tensor_symbol(result.effective.step, tensor);
-      const std::array<const engine::MagnitudeHistogram*, 4> kinds = {
-          &statistics->before, &statistics->after, &statistics->amax, &statistics->scale};
-      constexpr std::string_view kKinds[] = {"before", "after", "amax", "scale"};
-      for (std::size_t k = 0; k < kinds.size(); ++k) {
-        for (std::size_t bin = 0; bin < kinds[k]->counts.size(); ++bin) {
-          if (kinds[k]->counts[bin] == 0) continue;
-          table.cell(i + 1).cell(operand).cell(kKinds[k]);
-          table.cell(kinds[k]->first_bin + static_cast<int>(bin)).cell(kinds[k]->counts[bin]);
-          table.end_row();
-        }
+  constexpr std::pair<std::string_view, engine::MagnitudeHistogram engine::OperandStatistics::*>
+      kKinds[] = {{"before", &engine::OperandStatistics::before},
+                  {"after", &engine::OperandStatistics::after},
+                  {"amax", &engine::OperandStatistics::amax},
+                  {"scale", &engine::OperandStatistics::scale}};
+  each_operand(session, [&](std::size_t run, std::string_view symbol,
+                            const engine::OperandStatistics& operand) {
+    for (const auto& [kind, member] : kKinds) {
+      const engine::MagnitudeHistogram& histogram = operand.*member;
+      for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
+        if (histogram.counts[bin] == 0) continue;
+        table.cell(run).cell(symbol).cell(kind);
+        table.cell(histogram.first_bin + static_cast<int>(bin)).cell(histogram.counts[bin]);
+        table.end_row();
       }
     }
-  }
+  });
 }
 
 struct Table {
@@ -281,10 +278,10 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
        write_operands},
       {"operand_experts.csv", "run,operand,expert," + operand_expert_columns().header(),
        write_operand_experts},
-      {"layer_tensors.csv",
+      {"tensors.csv",
        fmt::format("run,tensor,rows,columns,bytes,saved_bytes,{},quantization.snr_db",
                    accuracy_columns().header()),
-       write_layer_tensors},
+       write_tensors},
       {"error_sources.csv", "run,tensor,snr_db,run_snr_db,unquantized_snr_db,left_out",
        write_error_sources},
       {"histograms.csv", "run,operand,kind,bin,count", write_histograms},

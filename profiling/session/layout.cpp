@@ -30,10 +30,11 @@ bool is_packed(const Type& element) {
 
 class Builder {
  public:
-  Builder(const Type& type, const RecordedKind& kind) : kind_(kind) {
+  Builder(const Type& type, const RecordedKind& kind) {
     Table& root = add({.name = std::string(kind.table),
                        .rows = Table::Rows::Recorded,
                        .key = fmt::format("{}_id", kind.name),
+                       .prefix = kind.prefix,
                        .record = &type});
     add_members(root, type, 0, "");
   }
@@ -57,7 +58,7 @@ class Builder {
   std::string name_of(const Table& owner, const MemberLayout& layout,
                       const std::string& member) const {
     return layout.table.empty() ? fmt::format("{}_{}", owner.name, member)
-                                : fmt::format("{}{}", kind_.prefix, layout.table);
+                                : fmt::format("{}{}", owner.prefix, layout.table);
   }
 
   /// For the entries of a list: "position", unless an owning table has that key already.
@@ -73,7 +74,11 @@ class Builder {
     for (const auto& table : layout_.tables) {
       if (table->owner == &owner && table->name == name) return {*table, false};
     }
-    return {add({.name = std::move(name), .rows = rows, .key = std::string(key), .owner = &owner}),
+    return {add({.name = std::move(name),
+                 .rows = rows,
+                 .key = std::string(key),
+                 .prefix = owner.prefix,
+                 .owner = &owner}),
             true};
   }
 
@@ -177,6 +182,7 @@ class Builder {
             .first;
     rows.places.push_back({.member = field.name, .offset = offset, .type = field.type});
     rows.most = limit_of(field.rules);
+    if (!layout.prefix.empty()) rows.prefix = layout.prefix;
     rows.bulk = layout.how == How::Bulk;
     rows.sparse = layout.how == How::Sparse;
     rows.derived.assign(layout.derived.begin(), layout.derived.end());
@@ -198,7 +204,6 @@ class Builder {
                {.type = &element, .rules = rules, .list = rows.places.size() - 1});
   }
 
-  const RecordedKind& kind_;
   Layout layout_;
 };
 

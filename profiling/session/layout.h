@@ -64,7 +64,8 @@ struct Table {
   };
   std::string name;
   Rows rows = Rows::Recorded;
-  std::string key;  // column that tells the rows of one owner apart
+  std::string key;               // column that tells the rows of one owner apart
+  std::string_view prefix = {};  // of the names of the tables of its members
   const Table* owner = nullptr;
   const engine::Type* record = nullptr;  // of a row; of Entries that are no records: none
   std::vector<Place> places = {};
@@ -107,7 +108,8 @@ struct MemberLayout {
   const engine::Type* type = nullptr;
   std::string_view member = {};
   How how = How::AsUsual;
-  std::string_view table = {};   // without the prefix of its kind; else "OWNER_MEMBER"
+  std::string_view table = {};   // without the owner's prefix; else "OWNER_MEMBER"
+  std::string_view prefix = {};  // Table::prefix, if it is not that of the owner
   std::string_view key = {};     // else "position", or "MEMBER_position"
   std::string_view column = {};  // of a number, a text, or a list of them; else the member's name
   std::span<const DerivedColumn> derived = {};

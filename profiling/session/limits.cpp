@@ -54,13 +54,53 @@ void check_notes(const std::vector<TimeNote>& notes, Limits& limits) {
   for (const TimeNote& note : notes) limits.ranges("time note", note);
 }
 
-void check_experts_of(std::string_view operand, const engine::ScaleMap& map, std::size_t experts,
-                      Limits& limits) {
-  const std::size_t named = map.expert_first_row.size();
+void check_experts_of(std::string_view operand, const engine::OperandStatistics& statistics,
+                      std::size_t experts, Limits& limits) {
+  const std::size_t named = statistics.scale_map.expert_first_row.size();
   limits.require(named == 0 || named == experts + 1, [&] {
     return fmt::format("the scale map of {} has the rows of {} experts, but there are {}", operand,
                        named - 1, experts);
   });
+  const std::size_t measured = statistics.experts.size();
+  limits.require(measured == 0 || measured == experts, [&] {
+    return fmt::format("{} has rows of {} experts, but there are {}", operand, measured, experts);
+  });
+}
+
+void check_error(std::string_view of, const engine::ProductAccuracy& error, Limits& limits) {
+  // Compared so that NaN passes: it means "could not be measured".
+  limits.require(!(error.max_abs_error < 0.0) && !(error.reference_rms < 0.0), [&] {
+    return fmt::format("the error of {} is {} and its reference {}; neither can be negative", of,
+                       error.max_abs_error, error.reference_rms);
+  });
+}
+
+void check_tensors(const engine::RunResult& result, Limits& limits) {
+  const engine::RunRequest& step = result.effective;
+  const std::size_t experts = result.splits.size();
+  std::int64_t least = 0;
+  for (const engine::TensorResult& row : result.tensors) {
+    const std::string_view name = engine::name_of(row.tensor);
+    const auto number = static_cast<std::int64_t>(row.tensor);
+    limits.require(number >= least, [&] {
+      return fmt::format("the tensor {} has two rows, or its row is after that of a later one",
+                         name);
+    });
+    least = number + 1;
+    limits.require(
+        engine::has_tensor(step, row.tensor) &&
+            (result.backward || !engine::traits_of(row.tensor).backward),
+        [&] { return fmt::format("it has the tensor {}, but its step has none", name); });
+    if (!limits.ok()) return;
+    const std::int64_t columns = engine::extent_of(step, row.tensor).columns;
+    const std::int64_t rows = engine::total_rows(step, row.tensor, result.splits);
+    limits.require(row.columns == columns && (experts == 0 || row.rows == rows), [&] {
+      return fmt::format("the tensor {} is {} x {}; in this step it is {} x {}", name, row.rows,
+                         row.columns, rows, columns);
+    });
+    check_error(name, row.error, limits);
+    if (row.quantization) check_experts_of(name, *row.quantization, experts, limits);
+  }
 }
 
 void check_recording(const engine::RunResult& result, Limits& limits) {
@@ -100,22 +140,10 @@ void check_result(const engine::RunResult& result, Limits& limits) {
   });
   for (const engine::ExpertResult& expert : result.experts) {
     for (const engine::ProductAccuracy* error : {&expert.fprop, &expert.dgrad, &expert.wgrad}) {
-      // Compared so that NaN passes: it means "could not be measured".
-      limits.require(!(error->max_abs_error < 0.0) && !(error->reference_rms < 0.0), [&] {
-        return fmt::format("expert error {} or reference {} is negative", error->max_abs_error,
-                           error->reference_rms);
-      });
+      check_error("an expert", *error, limits);
     }
   }
-  for (const auto& [value, name] : engine::kType<engine::LayerTensor>.names) {
-    const engine::OperandStatistics* operand =
-        statistics_of(result, static_cast<engine::LayerTensor>(value));
-    if (operand != nullptr) check_experts_of(name, operand->scale_map, experts, limits);
-  }
-  // Without a backward pass there is no dY: statistics of it would be neither checked nor shown.
-  limits.require(
-      result.backward || engine::equal_fields(result.gradients, engine::OperandStatistics{}),
-      [] { return std::string("it has statistics of dY but no backward pass"); });
+  check_tensors(result, limits);
   for (const engine::ReplayCheck& check : result.replay_checks) {
     limits.between("replay check layer", check.layer, 0,
                    engine::linear_layers(result.effective) - 1);
@@ -333,7 +361,7 @@ engine::Status check(const engine::RecipeComparison& comparison) {
   if (!limits.ok()) return limits.take();
   const std::size_t experts = comparison.splits.size();
   for (const engine::QuantizationReport& report : comparison.reports) {
-    check_experts_of("the operand", report.statistics.scale_map, experts, limits);
+    check_experts_of("the operand", report.statistics, experts, limits);
     limits.require(!(report.max_relative_error < 0.0), [&] {
       return fmt::format("max_relative_error is {}; it must be at least 0",
                          report.max_relative_error);

@@ -16,6 +16,7 @@
 
 #include "engine/input/file_kind.h"
 #include "engine/model/path_text.h"
+#include "profiling/session/former_tables.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
 #include "profiling/session/recording_source.h"
@@ -97,6 +98,7 @@ std::string lower_case(std::string text) {
 engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBudget& budget) {
   std::set<std::string> ours;
   for (const TableDefinition& table : session_tables()) ours.insert(table.name);
+  for (const std::string& table : former_tables()) ours.insert(table);
   bool has_runs = false;
   RowReader rows(database, path, "sqlite_schema", "SELECT type, name, rootpage FROM sqlite_schema",
                  budget, 0);
@@ -210,6 +212,7 @@ engine::Status read_all(const TableSource& source, Session& session) {
   for_each_kind(session, [&]<class Recorded>(std::vector<Recorded>& all) {
     if (status.ok()) status = read_recorded(source, all);
   });
+  if (status.ok()) status = read_former_tensors(source, session.runs);
   if (status.ok()) status = read_snapshots(source, session);
   for_each_kind(session, [&]<class Recorded>(const std::vector<Recorded>& all) {
     if (status.ok()) status = check_each(source.path, all);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "profiling/session/former_run.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/session_file.h"
 
@@ -53,8 +54,8 @@ constexpr MemberLayout histogram(std::string_view member) {
           .key = "kind"};
 }
 
-constexpr MemberLayout operand(std::string_view member) {
-  return {.type = &kType<engine::RunResult>,
+constexpr MemberLayout former_operand(std::string_view member) {
+  return {.type = &kType<FormerRun>,
           .member = member,
           .how = How::Rows,
           .table = "operands",
@@ -118,12 +119,13 @@ constexpr MemberLayout kMembers[] = {
     list<engine::RunResult>("replay_checks", "replay_checks", "position"),
     list<engine::RunResult>("graphs", "step_graphs", "position"),
     list<engine::ReplayCheck>("wrong_experts", "replay_wrong_experts", "wrong", "expert"),
-    operand("activations"),
-    operand("weights"),
-    operand("gradients"),
-    operand("activated"),
-    operand("down_weights"),
-    operand("inner_gradients"),
+    {.type = &kType<engine::RunResult>,
+     .member = "tensors",
+     .table = "tensors",
+     .prefix = "tensor_",
+     .key = "tensor_id"},
+    list<engine::TensorResult>("quantization", "operands", ""),
+    list<engine::TensorResult>("unquantized_y", "error_sources", ""),
     list<Activity>("names", "names", "name_id", "name"),
     {.type = &kType<Activity>, .member = "records", .how = How::Bulk, .table = "records"},
     column<ActivityRecord>("name", "name_id"),
@@ -136,6 +138,14 @@ constexpr MemberLayout kMembers[] = {
     list<Activity>("shapes", "launch_shapes", "position"),
     list<Activity>("calls", "host_calls", "position"),
     column<HostCall>("name", "name_id"),
+
+    // The same before `tensors`.
+    former_operand("activations"),
+    former_operand("weights"),
+    former_operand("gradients"),
+    former_operand("activated"),
+    former_operand("down_weights"),
+    former_operand("inner_gradients"),
 
     // Operands, of runs and of comparisons.
     histogram("before"),

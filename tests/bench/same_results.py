@@ -31,9 +31,14 @@ TIMED_TABLES = {"records", "names", "host_calls", "host_events", "launch_shapes"
 TIMED_ENDINGS = ("_ns", "_us", "_ms", "_seconds", "_per_s")
 SETTINGS_TABLES = {"deviations", "comparison_recipes"}
 SETTINGS_ENDINGS = ("_json", "pow2_scales", "amax_epsilon")
-# An operand that a pass does not have: later versions keep its row, empty.
+# An operand that a pass does not have: some versions keep its row, empty.
 NOT_EMPTY = {"operands": "WHERE elements > 0",
-             "histograms": "WHERE (run_id, operand) IN (SELECT run_id, operand FROM operands WHERE elements > 0)"}
+             "histograms": "WHERE (run_id, tensor) IN (SELECT run_id, tensor FROM operands WHERE elements > 0)"}
+# What belongs to a tensor of a run. Older versions have a name for each of six operands, and other tables for the tensors
+# of expert layers.
+OF_TENSORS = ("operands", "histograms", "histogram_bins", "operand_experts", "scale_map_experts", "error_sources")
+OPERANDS = {"activations": "x", "weights": "w-up", "activated": "a", "down_weights": "w-down", "gradients": "dy",
+            "inner_gradients": "dh"}
 # Names that were others before the fields were described in one place.
 RENAMED = {"X": "activations", "W": "weights", "dY": "gradients", "host span": "host-span"}
 
@@ -139,6 +144,35 @@ def tables_of(connection):
     return {name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')] for name in names}
 
 
+def name_tensors(connection):
+    """Views in place of the tables of tensors, alike for all versions: by the tensor's name."""
+    tables = tables_of(connection)
+    by_tensor = "tensors" in tables
+    own = "tensor_" if by_tensor else ""
+    chosen = {}
+    for table in OF_TENSORS:
+        key = "tensor_id" if by_tensor else "operand"
+        rest = ", ".join(f't."{column}"' for column in tables.get(own + table, []) if column != key)
+        if by_tensor:
+            chosen[table] = f"SELECT {rest}, s.tensor FROM {own}{table} t JOIN main.tensors s USING (run_id, tensor_id)"
+        elif table in tables:
+            names = " ".join(f"WHEN '{old}' THEN '{new}'" for old, new in OPERANDS.items())
+            chosen[table] = f"SELECT {rest}, CASE operand {names} END AS tensor FROM main.{table} t"
+    source = "tensors" if by_tensor else "runs_expert_layer_tensors"
+    rest = ", ".join(f'"{column}"' for column in tables[source] if column not in ("tensor_id", "position"))
+    chosen["tensors"] = (f"SELECT {rest} FROM main.{source} "
+                         "WHERE run_id IN (SELECT run_id FROM main.runs_expert_layer)")
+    if not by_tensor:
+        chosen["error_sources"] = "SELECT run_id, tensor, snr_db, left_out FROM main.runs_expert_layer_error_sources"
+    for name, select in chosen.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+    behind = ("runs_expert_layer_", "tensor_")
+    tables = {name: columns for name, columns in tables.items() if not name.startswith(behind)}
+    for name in chosen:
+        tables[name] = [row[1] for row in connection.execute(f"PRAGMA temp.table_info({name})")]
+    return tables
+
+
 def rows_of(connection, table, columns):
     chosen = ", ".join(f'"{column}"' for column in columns)
     rows = connection.execute(f'SELECT {chosen} FROM "{table}" {NOT_EMPTY.get(table, "")}')
@@ -162,7 +196,7 @@ class Report:
 
 def compare_recordings(paths, report):
     old, new = (sqlite3.connect(f"file:{path}?mode=ro", uri=True) for path in paths)
-    old_tables, new_tables = tables_of(old), tables_of(new)
+    old_tables, new_tables = name_tensors(old), name_tensors(new)
     for table in sorted(old_tables.keys() ^ new_tables.keys()):
         report.settings.append(f"only the {'old' if table in old_tables else 'new'} recording has the table {table}")
     for table in sorted(old_tables.keys() & new_tables.keys()):
@@ -177,7 +211,7 @@ def compare_recordings(paths, report):
                   and not column.endswith(TIMED_ENDINGS)]
         # Each value together with its row's keys, so that a difference says where it is.
         keys = [column for column in common if column.endswith("_id") or column in
-                ("position", "expert", "report", "operand", "kind", "code", "cell", "step", "bin")]
+                ("position", "expert", "report", "tensor", "kind", "code", "cell", "step", "bin")]
         for column in common:
             old_rows, new_rows = (rows_of(one, table, list(dict.fromkeys([*keys, column]))) for one in (old, new))
             of_settings = table in SETTINGS_TABLES or column.endswith(SETTINGS_ENDINGS)

@@ -125,7 +125,10 @@ TEST(HostileRecording, TheStormDisplaysExtremeValuesOfEveryField) {
                                        "expertscope.wire.QuantizationSample.codes",
                                        "expertscope.wire.RecordedStep.rows",
                                        "expertscope.wire.RecordedStep.splits",
-                                       "expertscope.wire.Snapshot.step"};
+                                       "expertscope.wire.RunResult.splits",
+                                       "expertscope.wire.Snapshot.step",
+                                       "expertscope.wire.TensorResult.columns",
+                                       "expertscope.wire.TensorResult.rows"};
   HostileFrames hostile(1);
   std::set<std::string> changed;
   std::set<std::string> refused;

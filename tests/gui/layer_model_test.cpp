@@ -16,11 +16,21 @@
 namespace {
 
 using app::LayerModel;
+using app::LayerPlace;
 using engine::LayerTensor;
 using engine::Stage;
 using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+/// The SNR of Y with these left unquantized, one at a time.
+void set_sources(engine::RunResult& result,
+                 const std::vector<std::pair<LayerTensor, double>>& sources) {
+  for (engine::TensorResult& row : result.tensors) row.unquantized_y.reset();
+  for (const auto& [tensor, snr_db] : sources) {
+    engine::tensor_row(result, tensor).unquantized_y = {.snr_db = snr_db};
+  }
+}
 
 /// Y has 30 dB; leaving A unquantized would give 34, X 30.5.
 profiling::RecordedRun layer_run(bool backward, bool tokens = false) {
@@ -31,23 +41,33 @@ profiling::RecordedRun layer_run(bool backward, bool tokens = false) {
   result.effective.expert_layer.top_k = tokens ? 3 : 0;
   result.backward = backward;
   result.splits = {64, 32};
-  engine::LayerResult& layer = result.expert_layer.emplace();
+  result.expert_layer.emplace().unquantized_snr_db = 52.0;
   for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
     if (engine::traits_of(tensor).backward && !backward) continue;
     if (!engine::traits_of(tensor).reported) continue;
     if (engine::traits_of(tensor).tokens() && !tokens) continue;
-    layer.tensors.push_back({.tensor = tensor, .rows = 96, .columns = 64, .bytes = 1024});
+    engine::TensorResult& row = result.tensors.emplace_back();
+    row = {.tensor = tensor, .rows = 96, .columns = 64, .bytes = 1024};
     const bool kept = tensor == LayerTensor::X || tensor == LayerTensor::H;
-    layer.tensors.back().saved_bytes = backward && kept ? 512 : 0;
-    layer.tensors.back().error.snr_db = 30.0;
-    if (auto* statistics = engine::statistics_of(result, tensor)) statistics->elements = 100 + i;
+    row.saved_bytes = backward && kept ? 512 : 0;
+    row.error.snr_db = 30.0;
+    if (engine::operand_of(result.effective.step, tensor)) {
+      row.quantization.emplace().elements = 100 + i;
+    }
   }
-  layer.error_sources = {{LayerTensor::X, 30.5},
-                         {LayerTensor::A, 34.0},
-                         {LayerTensor::WDown, std::numeric_limits<double>::infinity()}};
-  layer.unquantized_snr_db = 52.0;
+  set_sources(result, {{LayerTensor::X, 30.5},
+                       {LayerTensor::A, 34.0},
+                       {LayerTensor::WDown, std::numeric_limits<double>::infinity()}});
   return run;
+}
+
+LayerPlace place_of(const LayerModel& model, LayerTensor tensor) {
+  for (const app::LayerTensorBox& box : model.tensors()) {
+    if (box.result->tensor == tensor) return box.place;
+  }
+  ADD_FAILURE() << engine::name_of(tensor) << " has no box";
+  return {};
 }
 
 LayerModel model_of(profiling::RecordedRun run) {
@@ -64,7 +84,7 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
     EXPECT_LT(box.place.column, app::kLayerColumns);
     EXPECT_LT(box.place.row, app::kLayerRows);
     EXPECT_EQ(box.has_numbers,
-              engine::operand_of(engine::StepKind::ExpertLayer, box.result.tensor).has_value());
+              engine::operand_of(engine::StepKind::ExpertLayer, box.result->tensor).has_value());
   }
   for (const app::LayerKernelBox& box : model.kernels()) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
@@ -72,6 +92,23 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
   EXPECT_EQ(places.size(), static_cast<std::size_t>(std::ranges::count(
                                engine::kLayerTensors, true, &engine::LayerTensorTraits::reported)) +
                                10U);
+}
+
+TEST(LayerModel, ATensorThatThePictureDoesNotKnowHasABoxToo) {
+  profiling::RecordedRun run = layer_run(true, true);
+  for (const LayerTensor tensor : {LayerTensor::Probabilities, LayerTensor::TokenMap}) {
+    ASSERT_FALSE(engine::traits_of(tensor).reported);
+    engine::tensor_row(run.result, tensor).rows = 96;
+  }
+  const LayerModel model = model_of(run);
+  std::set<std::pair<int, int>> places;
+  for (const app::LayerTensorBox& box : model.tensors()) {
+    EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second);
+    EXPECT_LT(box.place.row, app::kLayerRows);
+  }
+  for (const app::LayerKernelBox& box : model.kernels()) {
+    EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
+  }
 }
 
 TEST(LayerModel, ArrowsJoinWhatIsThere) {
@@ -83,9 +120,9 @@ TEST(LayerModel, ArrowsJoinWhatIsThere) {
   EXPECT_EQ(both.arrows().size(), 18U);
   for (const app::LayerArrow& arrow : both.arrows()) {
     if (!arrow.kept) continue;
-    EXPECT_TRUE(arrow.from == app::place_of(LayerTensor::X) ||
-                arrow.from == app::place_of(LayerTensor::H));
-    EXPECT_EQ(arrow.to.row, app::place_of(LayerTensor::DY).row);
+    EXPECT_TRUE(arrow.from == place_of(both, LayerTensor::X) ||
+                arrow.from == place_of(both, LayerTensor::H));
+    EXPECT_EQ(arrow.to.row, place_of(both, LayerTensor::DY).row);
   }
   // Xt to X and Y to Yt, with a kernel on the way; backward dYt to dY and dp, and dX to dXt.
   EXPECT_EQ(model_of(layer_run(false, true)).arrows().size(), 8U + 4U);
@@ -201,14 +238,14 @@ TEST(LayerModel, ErrorsAreSortedByWhatTheyCost) {
 
 TEST(LayerModel, TheSentenceNamesTheLargest) {
   profiling::RecordedRun run = layer_run(false);
-  run.result.expert_layer->error_sources.pop_back();
+  set_sources(run.result, {{LayerTensor::X, 30.5}, {LayerTensor::A, 34.0}});
   EXPECT_EQ(model_of(run).sentence(), "A costs most: left unquantized, Y gains 4.0 dB.");
-  run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.9}};
+  set_sources(run.result, {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.9}});
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor costs Y anything"));
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("A unquantized loses 0.1 dB"));
-  run.result.expert_layer->error_sources = {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.99}};
+  set_sources(run.result, {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.99}});
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
-  run.result.expert_layer->error_sources.clear();
+  set_sources(run.result, {});
   // A step that has a forward pass is not told to choose one.
   run.result.effective.linear.passes = engine::StepPasses::ForwardBackward;
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("run its request again"));
@@ -222,11 +259,8 @@ TEST(NumericsModel, ShowsEveryOperandOfALayer) {
   using enum LayerTensor;
   profiling::RecordedRun run = layer_run(true);
   EXPECT_THAT(engine::operands_of(run.result), ElementsAre(X, WUp, A, WDown, DY, DH));
-  run.result.backward = false;
-  EXPECT_THAT(engine::operands_of(run.result), ElementsAre(X, WUp, A, WDown));
-  engine::RunResult linear;
-  linear.backward = true;
-  EXPECT_THAT(engine::operands_of(linear), ElementsAre(X, WUp, DY));
+  EXPECT_THAT(engine::operands_of(layer_run(false).result), ElementsAre(X, WUp, A, WDown));
+  EXPECT_THAT(engine::operands_of(engine::StepKind::Linear), ElementsAre(X, WUp, DY));
   EXPECT_EQ(engine::tensor_symbol(engine::StepKind::Linear, WUp), "W");
   EXPECT_EQ(engine::tensor_symbol(engine::StepKind::ExpertLayer, WUp), "Wup");
 

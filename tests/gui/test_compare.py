@@ -201,8 +201,11 @@ def test_a_second_recording_stands_beside_the_recorded_run_on_screen(open_window
     """Not beside a run that the worker has made meanwhile, which nobody asked for."""
     for name, recipe in (("first", "fp8-block"), ("other", "bf16")):
         record(program, tmp_path / f"{name}.session", "--recipe", recipe, "--iterations", "8")
-    window = open_window(str(tmp_path / "first.session"))
-    window.wait("a live run beside the recorded one", lambda m: m["state"]["runs"] == 2, 60)
+    window = open_window()
+    window.wait_for_result()
+    window.open_file(tmp_path / "first.session")
+    window.wait("the recorded run beside the live one",
+                lambda m: m["state"]["from_file"] and m["state"]["runs"] == 2)
     compare(window)
     window.click("compare.open")
     window.wait("the dialog", shown("file.path"))

@@ -7,8 +7,8 @@ from recordings import query
 
 
 def scale_edges(path, run):
-    rows = query(path, "SELECT lower_edge FROM histogram_bins WHERE operand = 'activations' "
-                       f"AND kind = 'scale' AND count > 0 AND run_id = {run}")
+    rows = query(path, "SELECT lower_edge FROM tensor_histogram_bins JOIN tensors USING (run_id, tensor_id) "
+                       f"WHERE tensor = 'x' AND kind = 'scale' AND count > 0 AND run_id = {run}")
     assert rows, "the run has no scale histogram"
     return [math.log2(edge) for (edge,) in rows]
 

@@ -18,6 +18,12 @@ from command_line import CPU, PROGRAM, SMALL, CommandLine, call
 
 ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../assets")
 
+
+def tensors_of(result):
+    """By name, in the order of their rows."""
+    return {row["tensor"]: row for row in result["tensors"]}
+
+
 class Run(CommandLine):
     def test_json_states_request_and_result(self):
         out = json.loads(self.ok("run", *CPU, *SMALL, "--recipe.scaling", "fp8-per-tensor",
@@ -30,9 +36,11 @@ class Run(CommandLine):
         self.assertGreater(splits[0], splits[3])
         self.assertEqual(len(out["result"]["iterations"]), 2)
         self.assertEqual(len(out["result"]["experts"]), 4)
-        for absent in ("gradients", "activated", "down_weights", "inner_gradients"):
-            self.assertNotIn(absent, out["result"], "a linear step forward has no such operand")
-        self.assertGreater(out["result"]["activations"]["snr_db"], 20)
+        tensors = tensors_of(out["result"])
+        self.assertEqual(list(tensors), ["x", "w-up", "y"], "those of a linear step forward")
+        self.assertEqual(tensors["y"]["rows"], sum(splits))
+        self.assertNotIn("quantization", tensors["y"])
+        self.assertGreater(tensors["x"]["quantization"]["snr_db"], 20)
         self.assertGreater(out["records"], 0)
 
     def test_iterations_go_on_until_the_median_is_known_or_the_time_is_up(self):
@@ -76,7 +84,7 @@ class Run(CommandLine):
             result = json.loads(self.ok(*run, "--activation-format", values, "--json"))["result"]
             self.assertEqual(result["effective"]["recipe"]["activation_format"], values)
             self.assertEqual([one["field"] for one in result["deviations"]], [])
-            of_a.append(result["activated"]["snr_db"])
+            of_a.append(tensors_of(result)["a"]["quantization"]["snr_db"])
         # Two bits of mantissa, not three.
         self.assertLess(of_a[1], of_a[0] - 4)
 
@@ -90,7 +98,7 @@ class Run(CommandLine):
         for recipe in ("bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"):
             with self.subTest(recipe):
                 result = json.loads(self.ok(*run, "--recipe", recipe, "--json"))["result"]
-                own = result["activations"]
+                own = tensors_of(result)["x"]["quantization"]
                 after = own["after"]
                 lost = int(own["lost"])
                 self.assertEqual(int(own["undefined"]), 1)
@@ -110,8 +118,8 @@ class Run(CommandLine):
         with open(self.path("page.html")) as file:
             self.assertIn(f"({lost + 1} left out)", file.read())
         database = sqlite3.connect(recording)
-        self.assertEqual(database.execute("SELECT lost FROM operand_experts WHERE operand = 'activations'").fetchall(),
-                         [(lost,)])
+        self.assertEqual(database.execute("SELECT lost FROM tensor_operand_experts JOIN tensors USING (run_id, tensor_id) "
+                                          "WHERE tensor = 'x'").fetchall(), [(lost,)])
 
     def test_every_operand_of_a_layer_is_in_the_summary(self):
         run = ["run", *CPU, *SMALL, "--step", "expert-layer", "--passes", "both"]
@@ -120,12 +128,12 @@ class Run(CommandLine):
             self.assertRegex(text, rf"\nquantizing  {symbol} SNR [0-9.]+ dB, [0-9]+ of [0-9]+ saturated")
         self.assertRegex(text, r"tensor +rows +columns +SNR in layer +of quantizing")
         result = json.loads(self.ok(*run, "--json"))["result"]
-        in_layer = {one["tensor"]: one["error"]["snr_db"] for one in result["expert_layer"]["tensors"]
-                    if one.get("error")}
-        # What came before A counts in the layer.
-        self.assertLess(in_layer["a"], result["activated"]["snr_db"] - 3)
-        self.assertRegex(text, rf"\n +A .* {in_layer['a']:.2f} dB +{result['activated']['snr_db']:.2f} dB")
-        self.assertEqual(len(result["inner_gradients"]["experts"]), 4)
+        tensors = tensors_of(result)
+        in_layer = tensors["a"]["error"]["snr_db"]
+        own = tensors["a"]["quantization"]["snr_db"]
+        self.assertLess(in_layer, own - 3, "what came before A counts in the layer")
+        self.assertRegex(text, rf"\n +A .* {in_layer:.2f} dB +{own:.2f} dB")
+        self.assertEqual(len(tensors["dh"]["quantization"]["experts"]), 4)
 
     def test_the_help_offers_what_is_taken(self):
         for option, taken, refused in (("wgrad-type", "bf16, fp32", "fp16"), ("high-precision", "bf16, fp16", "fp32")):

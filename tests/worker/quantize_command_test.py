@@ -110,7 +110,7 @@ class Quantize(CommandLine):
                 "--activations.file.path", self.path("x.npy"), "--routing.distribution", "file",
                 "--routing.path", self.path("s.json"), "--pow2_scales", "false"))
             # The run on the Numerics page says the same as the comparison of recipes.
-            self.assertAlmostEqual(run["result"]["activations"]["median_block_snr_db"],
+            self.assertAlmostEqual(run["result"]["tensors"][0]["quantization"]["median_block_snr_db"],
                                    report["statistics"]["median_block_snr_db"], delta=1e-9)
             self.assertAlmostEqual(report["statistics"]["median_block_snr_db"], self.typical_db(x, decoded),
                                    delta=1e-3, msg=recipe)

@@ -72,9 +72,9 @@ TEST(RealWorker, RunsARequestEndToEnd) {
   EXPECT_EQ(result.splits, std::vector<std::int64_t>(4, 16));
   EXPECT_EQ(result.iterations.size(), 3U);
   EXPECT_EQ(result.experts.size(), 4U);
-  EXPECT_GT(result.activations.snr_db, 20.0);
-  EXPECT_LT(result.activations.snr_db, 60.0);
-  EXPECT_EQ(result.activations.elements, 64U * 256U);
+  EXPECT_GT(engine::statistics_of(result, engine::LayerTensor::X)->snr_db, 20.0);
+  EXPECT_LT(engine::statistics_of(result, engine::LayerTensor::X)->snr_db, 60.0);
+  EXPECT_EQ(engine::statistics_of(result, engine::LayerTensor::X)->elements, 64U * 256U);
   EXPECT_EQ(result.effective.recipe, request.recipe);
   EXPECT_TRUE(result.deviations.empty());
   EXPECT_FALSE(result.activity_method.empty());

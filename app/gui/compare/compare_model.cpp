@@ -71,10 +71,6 @@ plot::TableRow time_row(const std::string& name, const TimeDifference& time, con
   return row;
 }
 
-const engine::OperandStatistics& operand_of(const profiling::RecordedRun& run, bool weights) {
-  return weights ? run.result.weights : run.result.activations;
-}
-
 std::string recipe_title(const CompareSide& side) {
   const engine::RunRequest& effective = side.runs.front()->result.effective;
   const std::string title(engine::traits_of(effective.recipe).title);
@@ -232,9 +228,12 @@ OverlaidBins CompareModel::make_bins(Overlay overlay, int row) const {
     if (kernel == nullptr) return {};
     return time_bins(kernel->samples_a, kernel->samples_b);
   }
-  const bool weights = overlay >= Overlay::WValues;
-  const auto histogram = [&](const profiling::RecordedRun& run) {
-    const engine::OperandStatistics& operand = operand_of(run, weights);
+  const engine::LayerTensor tensor =
+      overlay >= Overlay::WValues ? engine::LayerTensor::WUp : engine::LayerTensor::X;
+  const auto histogram = [&](const profiling::RecordedRun& run) -> plot::Bins {
+    const engine::OperandStatistics* const measured = engine::statistics_of(run.result, tensor);
+    if (measured == nullptr) return {};
+    const engine::OperandStatistics& operand = *measured;
     switch (overlay) {
       case Overlay::XScales:
       case Overlay::WScales:

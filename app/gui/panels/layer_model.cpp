@@ -19,26 +19,29 @@ namespace {
 using engine::LayerTensor;
 using engine::Stage;
 
-/// By LayerTensor.
-constexpr std::array<LayerPlace, engine::kLayerTensors.size()> kPlaces = {{
-    {0, 2},  // X
-    {1, 1},  // Wup
-    {2, 2},  // H
-    {4, 2},  // A
-    {5, 1},  // Wdown
-    {6, 2},  // Y
-    {6, 3},  // dY
-    {4, 3},  // dA
-    {2, 3},  // dH
-    {0, 3},  // dX
-    {5, 4},  // dWdown
-    {1, 4},  // dWup
-    {0, 0},  // Xt
-    {6, 0},  // Yt
-    {6, 5},  // dYt
-    {0, 5},  // dXt
-    {5, 5},  // dp
-}};
+struct TensorPlace {
+  LayerTensor tensor;
+  LayerPlace place;
+};
+constexpr TensorPlace kPlaces[] = {
+    {LayerTensor::X, {0, 2}},
+    {LayerTensor::WUp, {1, 1}},
+    {LayerTensor::H, {2, 2}},
+    {LayerTensor::A, {4, 2}},
+    {LayerTensor::WDown, {5, 1}},
+    {LayerTensor::Y, {6, 2}},
+    {LayerTensor::DY, {6, 3}},
+    {LayerTensor::DA, {4, 3}},
+    {LayerTensor::DH, {2, 3}},
+    {LayerTensor::DX, {0, 3}},
+    {LayerTensor::DWDown, {5, 4}},
+    {LayerTensor::DWUp, {1, 4}},
+    {LayerTensor::XTokens, {0, 0}},
+    {LayerTensor::YTokens, {6, 0}},
+    {LayerTensor::DYTokens, {6, 5}},
+    {LayerTensor::DXTokens, {0, 5}},
+    {LayerTensor::DProbabilities, {5, 5}},
+};
 
 /// A stage of a projection: 0 = up, 1 = down. The activation is counted with the projection that
 /// reads what it makes: down forward, up backward.
@@ -145,21 +148,12 @@ std::string bytes_of(std::int64_t bytes) {
   return plot::bytes_text(static_cast<std::uint64_t>(bytes));
 }
 
-LayerPlace place_of(LayerTensor tensor) { return kPlaces[static_cast<std::size_t>(tensor)]; }
-
 void LayerModel::set(Run run, std::uint64_t generation) {
   run_ = std::move(run);
   generation_ = generation;
-  const engine::LayerResult& layer = *run_->result.expert_layer;
-  tensors_.clear();
   kernels_.clear();
   arrows_.clear();
-  for (const engine::LayerTensorResult& one : layer.tensors) {
-    tensors_.push_back(
-        {.result = one,
-         .place = place_of(one.tensor),
-         .has_numbers = engine::operand_of(engine::StepKind::ExpertLayer, one.tensor).has_value()});
-  }
+  place_tensors();
   const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
   const bool backward = run_->result.backward;
   const engine::RunRequest& effective = run_->result.effective;
@@ -196,23 +190,47 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   };
   for (const LayerArrow& arrow : kArrows) {
     if (!present(arrow.from) || !present(arrow.to)) continue;
-    if (arrow.kept && tensor_at(arrow.from)->result.saved_bytes == 0) continue;
+    if (arrow.kept && tensor_at(arrow.from)->result->saved_bytes == 0) continue;
     arrows_.push_back(arrow);
   }
-  derive_errors(layer);
+  derive_errors();
 }
 
-void LayerModel::derive_errors(const engine::LayerResult& layer) {
-  const engine::LayerTensorResult* y = layer.find(LayerTensor::Y);
+void LayerModel::place_tensors() {
+  tensors_.clear();
+  int free = 0;  // cells of the grid, row by row
+  const auto is_taken = [](LayerPlace place) {
+    return std::ranges::find(kPlaces, place, &TensorPlace::place) != std::end(kPlaces) ||
+           std::ranges::find(kKernels, place, &KernelPlan::place) != std::end(kKernels);
+  };
+  const auto next_free = [&] {
+    LayerPlace place;
+    do {
+      place = {.column = free % kLayerColumns, .row = free / kLayerColumns % kLayerRows};
+      ++free;
+    } while (is_taken(place));
+    return place;
+  };
+  for (const engine::TensorResult& one : run_->result.tensors) {
+    // A tensor that the picture does not know is in the first cells that it leaves free.
+    const auto* const known = std::ranges::find(kPlaces, one.tensor, &TensorPlace::tensor);
+    tensors_.push_back({.result = &one,
+                        .place = known != std::end(kPlaces) ? known->place : next_free(),
+                        .has_numbers = one.quantization.has_value()});
+  }
+}
+
+void LayerModel::derive_errors() {
+  const engine::TensorResult* const y = engine::find_tensor(run_->result, LayerTensor::Y);
   own_snr_db_ = y == nullptr ? std::numeric_limits<double>::quiet_NaN() : y->error.snr_db;
   errors_.clear();
-  for (const engine::ErrorSource& source : layer.error_sources) {
+  for (const engine::TensorResult& one : run_->result.tensors) {
+    if (!one.unquantized_y) continue;
+    const auto [snr_db, left_out] = *one.unquantized_y;
     // Two exact results differ by nothing.
-    const double gain = source.snr_db == own_snr_db_ ? 0.0 : source.snr_db - own_snr_db_;
-    errors_.push_back({.tensor = source.tensor,
-                       .snr_db = source.snr_db,
-                       .left_out = source.left_out,
-                       .gain_db = gain});
+    const double gain = snr_db == own_snr_db_ ? 0.0 : snr_db - own_snr_db_;
+    errors_.push_back(
+        {.tensor = one.tensor, .snr_db = snr_db, .left_out = left_out, .gain_db = gain});
   }
   std::ranges::stable_sort(errors_, [](const ErrorBar& a, const ErrorBar& b) {
     return std::isnan(b.gain_db) ? !std::isnan(a.gain_db) : a.gain_db > b.gain_db;

@@ -27,12 +27,11 @@ struct LayerPlace {
 inline constexpr int kLayerColumns = 7;
 inline constexpr int kLayerRows = 6;
 
-LayerPlace place_of(engine::LayerTensor tensor);
 /// "3.0 GiB".
 std::string bytes_of(std::int64_t bytes);
 
 struct LayerTensorBox {
-  engine::LayerTensorResult result;
+  const engine::TensorResult* result = nullptr;  // of the run
   LayerPlace place;
   bool has_numbers = false;  // it is an operand: This run shows its numbers
 };
@@ -86,7 +85,8 @@ class LayerModel {
   const std::string& sentence() const { return sentence_; }
 
  private:
-  void derive_errors(const engine::LayerResult& layer);
+  void place_tensors();
+  void derive_errors();
 
   Run run_;
   std::uint64_t generation_ = 0;

@@ -18,7 +18,7 @@ namespace app {
 namespace {
 
 /// Empty where it was not compared.
-std::string snr_of(const engine::LayerTensorResult& result) {
+std::string snr_of(const engine::TensorResult& result) {
   return std::isnan(result.error.snr_db) ? std::string()
                                          : plot::decibels(result.error.snr_db).text() +
                                                (result.error.left_out() > 0 ? "*" : "");
@@ -171,7 +171,7 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
             std::string text = "tensor\trows\tcolumns\tsnr_db\tlost\tbytes\tkept_bytes\n";
             if (!has_layer_) return text;
             for (const LayerTensorBox& box : model_.tensors()) {
-              const engine::LayerTensorResult& one = box.result;
+              const engine::TensorResult& one = *box.result;
               text += plot::tabbed(engine::traits_of(one.tensor).symbol, one.rows, one.columns,
                                    one.error.snr_db, one.error.lost, one.bytes, one.saved_bytes);
             }
@@ -227,7 +227,7 @@ void LayerView::draw_picture(const PanelContext& context, const Area& room) {
 void LayerView::draw_tensor(const PanelContext& context, const LayerTensorBox& box,
                             const Area& place) {
   const Theme& theme = context.theme;
-  const engine::LayerTensorResult& result = box.result;
+  const engine::TensorResult& result = *box.result;
   const engine::LayerTensorTraits& traits = engine::traits_of(result.tensor);
   const std::string id = fmt::format("layer.tensor.{}", engine::name_of(result.tensor));
   bool hovered = false;
@@ -284,10 +284,9 @@ void LayerView::draw_tensor(const PanelContext& context, const LayerTensorBox& b
            ? "not compared"
            : engine::snr_text(result.error, plot::kSnrDecimals),
        theme.colors.accent}};
-  if (const engine::OperandStatistics* own =
-          engine::statistics_of(model_.run().result, result.tensor);
-      own != nullptr && own->elements > 0) {
-    lines.push_back({"SNR of quantizing it", engine::snr_text(*own, plot::kSnrDecimals)});
+  if (result.quantization && result.quantization->elements > 0) {
+    lines.push_back(
+        {"SNR of quantizing it", engine::snr_text(*result.quantization, plot::kSnrDecimals)});
   }
   if (!std::isnan(result.error.snr_db)) {
     lines.push_back({"max error", plot::number_text(result.error.max_abs_error)});

@@ -75,8 +75,7 @@ std::string recipe_text(const engine::Recipe& recipe) {
 }
 
 bool is_linear_operand(engine::LayerTensor tensor) {
-  return tensor == engine::LayerTensor::X || tensor == engine::LayerTensor::WUp ||
-         tensor == engine::LayerTensor::DY;
+  return engine::operand_of(engine::StepKind::Linear, tensor).has_value();
 }
 
 const engine::OperandStatistics& NumericsModel::statistics() const {
@@ -94,12 +93,9 @@ void NumericsModel::set(Run run, std::uint64_t generation, engine::LayerTensor o
   ++generation_;
   const engine::RunRequest& effective = run_->result.effective;
   recipe_ = effective.recipe;
-  if (engine::is_expert_layer(effective)) {
-    const bool up = operand == engine::LayerTensor::X || operand == engine::LayerTensor::WUp ||
-                    operand == engine::LayerTensor::DH;
-    recipe_ =
-        engine::projection_of(effective, up ? engine::Projection::Up : engine::Projection::Down)
-            .recipe;
+  if (const auto read = engine::operand_of(effective.step, operand);
+      read && engine::is_expert_layer(effective)) {
+    recipe_ = engine::projection_of(effective, read->projection).recipe;
   }
   quantized_ = engine::traits_of(recipe_).quantizes();
   const engine::OperandStatistics& statistics = this->statistics();
@@ -127,16 +123,13 @@ void NumericsModel::choose_layer(MapLayer layer) {
 
 std::int64_t NumericsModel::operand_row(double source_row) const {
   return app::operand_row(statistics().scale_map, source_row, [this](std::size_t expert) {
-    const engine::ShapeSpec& shape = run_->result.effective.shape;
-    return operand_ == engine::LayerTensor::WUp     ? shape.n
-           : operand_ == engine::LayerTensor::WDown ? shape.k
-                                                    : run_->result.splits.at(expert);
+    return engine::extent_of(run_->result.effective, operand_)
+        .rows_of(run_->result.splits.at(expert));
   });
 }
 
-const engine::LayerTensorResult* NumericsModel::in_layer() const {
-  const auto& layer = run_->result.expert_layer;
-  return layer ? layer->find(operand_) : nullptr;
+const engine::TensorResult* NumericsModel::in_layer() const {
+  return run_->result.expert_layer ? engine::find_tensor(run_->result, operand_) : nullptr;
 }
 
 engine::OperandExpert NumericsModel::operand_expert(std::size_t expert) const {

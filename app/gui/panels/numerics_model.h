@@ -30,7 +30,7 @@ class NumericsModel {
   /// Of the operand on screen; NaN and zeros where the recording has no such numbers.
   engine::OperandExpert operand_expert(std::size_t expert) const;
   /// What the tensors of a layer that are quantized have besides: null for a linear step.
-  const engine::LayerTensorResult* in_layer() const;
+  const engine::TensorResult* in_layer() const;
   std::uint64_t run_generation() const { return run_generation_; }
   /// Identifies the content: changes with the run and the operand.
   std::uint64_t generation() const { return generation_; }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 
 #include "app/controllers/background.h"
 #include "app/gui/controls/widgets.h"
@@ -79,7 +80,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
                           "errors of this quantization alone. Elements that are or "
                           "became infinite or NaN are left out",
        .color = statistics.left_out() > 0 ? theme.colors.warn : 0});
-  if (const engine::LayerTensorResult* layer = model_.in_layer();
+  if (const engine::TensorResult* layer = model_.in_layer();
       layer != nullptr && !std::isnan(layer->error.snr_db)) {
     figures.push_back(
         {.id = "numerics.layer_snr",
@@ -143,10 +144,9 @@ void NumericsPanel::draw_operand_selector(const PanelContext& context, float wid
   const engine::RunResult& result = model_.run().result;
   const engine::StepKind step =
       result.expert_layer ? engine::StepKind::ExpertLayer : engine::StepKind::Linear;
-  engine::RunResult with_gradients;  // every operand that this step may have
-  with_gradients.backward = true;
-  if (result.expert_layer) with_gradients.expert_layer.emplace();
-  const std::vector<engine::LayerTensor> offered = engine::operands_of(with_gradients);
+  const std::vector<engine::LayerTensor> measured = engine::operands_of(result);
+  std::vector<engine::LayerTensor> offered;  // every operand that this step may have
+  std::ranges::set_union(engine::operands_of(step), measured, std::back_inserter(offered));
   std::vector<std::string> items;
   std::vector<controls::Options> options;
   int index = 0;

@@ -274,7 +274,7 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
       .read_out = {"performance.roofline", "roofline", [&points, &result] {
                      const Roof practical = practical_roof(result);
                      std::string value = fmt::format(
-                         "points={};copy_gbps={:.0f};dense_tflops={:.2f};nominal={}", points.size(),
+                         "points={};copy_gbps={:.4g};dense_tflops={:.3g};nominal={}", points.size(),
                          practical.bytes_per_s / 1e9, practical.flop_per_s / kTera,
                          nominal_roof(result).empty() ? 0 : 1);
                      for (const RooflinePoint& point : points) {

@@ -9,7 +9,7 @@
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/input/element_rounding.h"
-#include "engine/program/layer_tensors.h"
+#include "engine/program/tensor_results.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
 
@@ -106,23 +106,19 @@ class Statistics {
   }
 
   void finish(RunResult& result) {
-    LayerResult& own = result.expert_layer.emplace();
-    own.tensors = layer_tensors(layer_.request(), layer_.shape().splits);
-    for (LayerTensorResult& one : own.tensors) {
+    result.tensors = tensor_results(layer_.request(), layer_.shape().splits);
+    for (TensorResult& one : result.tensors) {
       const LayerTensor tensor = one.tensor;
       one.error = product_accuracy(errors_[static_cast<std::size_t>(tensor)]);
       if (!engine::operand_of(StepKind::ExpertLayer, tensor)) continue;
-      *statistics_of(result, tensor) =
-          folds_[index_of(tensor)].statistics(rowwise(tensor).scales());
+      one.quantization = folds_[index_of(tensor)].statistics(rowwise(tensor).scales());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const ProductAccuracy y = product_accuracy(source_errors_[i]);
-      own.error_sources.push_back(
-          {.tensor = sources_[i], .snr_db = y.snr_db, .left_out = y.left_out()});
+      tensor_row(result, sources_[i]).unquantized_y = {y.snr_db, y.left_out()};
     }
     const ProductAccuracy unquantized = product_accuracy(unquantized_error_);
-    own.unquantized_snr_db = unquantized.snr_db;
-    own.unquantized_left_out = unquantized.left_out();
+    result.expert_layer = {unquantized.snr_db, unquantized.left_out()};
   }
 
  private:

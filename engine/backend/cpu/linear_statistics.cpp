@@ -3,9 +3,11 @@
 #include "engine/backend/cpu/cpu_linear_step.h"
 
 #include <array>
+#include <optional>
 
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/step_reference.h"
+#include "engine/program/tensor_results.h"
 #include "engine/quantize/statistics_fold.h"
 
 namespace engine {
@@ -53,13 +55,14 @@ Status CpuLinearStep::measure_statistics(RunResult& result) {
   }
   if (step.is_cancelled()) return cancelled();
   reference.complete();
-  const auto finish = [&](OperandRole role) {
-    return folds[static_cast<std::size_t>(role)].statistics(rowwise(step, role).scales());
-  };
-  result.activations = finish(OperandRole::Activations);
-  result.weights = finish(OperandRole::Weights);
   result.backward = step.runs_backward();
-  if (result.backward) result.gradients = finish(OperandRole::Gradients);
+  result.tensors = tensor_results(step.request(), step.shape().splits);
+  for (TensorResult& one : result.tensors) {
+    const std::optional<LayerOperand> operand = operand_of(StepKind::Linear, one.tensor);
+    if (!operand) continue;
+    one.quantization = folds[static_cast<std::size_t>(operand->role)].statistics(
+        rowwise(step, operand->role).scales());
+  }
   return {};
 }
 

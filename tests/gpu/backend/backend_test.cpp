@@ -47,10 +47,11 @@ void expect_complete(const RunResult& result, const RunRequest& request) {
   EXPECT_EQ(result.iterations.size(), static_cast<std::size_t>(request.launch.iterations));
   for (const Iteration& iteration : result.iterations) EXPECT_GT(iteration.duration_ns, 0);
   EXPECT_EQ(result.experts.size(), static_cast<std::size_t>(request.shape.num_experts));
-  EXPECT_EQ(result.activations.elements,
+  EXPECT_EQ(statistics_of(result, LayerTensor::X)->elements,
             static_cast<std::uint64_t>(request.shape.tokens * request.shape.k));
-  EXPECT_EQ(result.weights.elements, static_cast<std::uint64_t>(request.shape.num_experts *
-                                                                request.shape.n * request.shape.k));
+  EXPECT_EQ(
+      statistics_of(result, LayerTensor::WUp)->elements,
+      static_cast<std::uint64_t>(request.shape.num_experts * request.shape.n * request.shape.k));
   EXPECT_THAT(result.device.cublaslt_version, Not(IsEmpty()));
   EXPECT_GT(result.flop, 0.0);
 }
@@ -75,9 +76,9 @@ TEST_F(CudaBackendTest, AccuracyMatchesTheRecipe) {
       EXPECT_LT(expert.fprop.snr_db, range.high_db);
     }
     const bool fp8 = range.scaling != Scaling::None;
-    EXPECT_EQ(result.value().activations.scale_map.rows > 0, fp8);
-    EXPECT_EQ(!result.value().weights.amax.counts.empty(), fp8);
-    EXPECT_EQ(std::isinf(result.value().activations.snr_db), !fp8);
+    EXPECT_EQ(statistics_of(result.value(), LayerTensor::X)->scale_map.rows > 0, fp8);
+    EXPECT_EQ(!statistics_of(result.value(), LayerTensor::WUp)->amax.counts.empty(), fp8);
+    EXPECT_EQ(std::isinf(statistics_of(result.value(), LayerTensor::X)->snr_db), !fp8);
   }
 }
 

@@ -201,13 +201,15 @@ TEST_F(ExpertLayerTokensTest, HasTheNumbersOfTheCpu) {
       request.launch.iterations = 1;
       const Result<RunResult> expected = kCpu->run(request, context);
       ASSERT_TRUE(expected.ok()) << expected.error().message;
-      EXPECT_EQ(made.value().activations.saturated, expected.value().activations.saturated);
-      EXPECT_EQ(made.value().gradients.saturated, expected.value().gradients.saturated);
-      const std::vector<LayerTensorResult>& tensors = made.value().expert_layer->tensors;
-      ASSERT_EQ(tensors.size(), expected.value().expert_layer->tensors.size());
-      for (const LayerTensorResult& tensor : tensors) {
+      EXPECT_EQ(statistics_of(made.value(), LayerTensor::X)->saturated,
+                statistics_of(expected.value(), LayerTensor::X)->saturated);
+      EXPECT_EQ(statistics_of(made.value(), LayerTensor::DY)->saturated,
+                statistics_of(expected.value(), LayerTensor::DY)->saturated);
+      const std::vector<TensorResult>& tensors = made.value().tensors;
+      ASSERT_EQ(tensors.size(), expected.value().tensors.size());
+      for (const TensorResult& tensor : tensors) {
         SCOPED_TRACE(name_of(tensor.tensor));
-        const LayerTensorResult& other = *expected.value().expert_layer->find(tensor.tensor);
+        const TensorResult& other = *find_tensor(expected.value(), tensor.tensor);
         EXPECT_EQ(tensor.rows, other.rows);
         EXPECT_EQ(tensor.bytes, other.bytes);
         EXPECT_EQ(std::isfinite(tensor.error.snr_db), std::isfinite(other.error.snr_db));

@@ -149,7 +149,8 @@ void compare_with_naive(const RunRequest& request) {
   }
   if (request.recipe.scaling == Scaling::None) return;
   for (const auto& [actual, total] :
-       {std::pair{&result.activations, &x_total}, std::pair{&result.weights, &w_total}}) {
+       {std::pair{statistics_of(result, LayerTensor::X), &x_total},
+        std::pair{statistics_of(result, LayerTensor::WUp), &w_total}}) {
     EXPECT_EQ(actual->saturated, total->saturated);
     EXPECT_EQ(actual->underflowed, total->underflowed);
     if (total->noise > 0.0) {
@@ -242,8 +243,8 @@ TEST(CpuBackend, ZerosAreExact) {
     EXPECT_EQ(expert.fprop.snr_db, std::numeric_limits<double>::infinity());
     EXPECT_EQ(expert.fprop.max_abs_error, 0.0);
   }
-  EXPECT_EQ(result.value().activations.before.zeros, 45U * 208U);
-  EXPECT_EQ(result.value().activations.amax.zeros, 45U * 2U);
+  EXPECT_EQ(statistics_of(result.value(), LayerTensor::X)->before.zeros, 45U * 208U);
+  EXPECT_EQ(statistics_of(result.value(), LayerTensor::X)->amax.zeros, 45U * 2U);
 }
 
 std::uint64_t total(const MagnitudeHistogram& histogram) {
@@ -258,8 +259,8 @@ TEST(CpuBackend, HistogramsCountEveryElementAndEveryScaleOnce) {
     request.recipe.scaling = scaling;
     const Result<RunResult> result = run(*make_cpu_backend(), request);
     ASSERT_TRUE(result.ok());
-    const OperandStatistics& x = result.value().activations;
-    const OperandStatistics& w = result.value().weights;
+    const OperandStatistics& x = *statistics_of(result.value(), LayerTensor::X);
+    const OperandStatistics& w = *statistics_of(result.value(), LayerTensor::WUp);
     EXPECT_EQ(x.elements, 45U * 208U);
     EXPECT_EQ(w.elements, 3U * 144U * 208U);
     EXPECT_EQ(total(x.before), x.elements);
@@ -288,8 +289,9 @@ TEST(CpuBackend, RoundingToBf16IsMeasuredWhenTheInputIsWider) {
   const Result<RunResult> result = run(*make_cpu_backend(), request);
   ASSERT_TRUE(result.ok());
   // Rounding errors are uniform within half an ulp of 8 bits: about 55.7 dB on normal values.
-  EXPECT_NEAR(result.value().activations.snr_db, 55.7, 1.0);
-  EXPECT_EQ(result.value().weights.snr_db, std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(statistics_of(result.value(), LayerTensor::X)->snr_db, 55.7, 1.0);
+  EXPECT_EQ(statistics_of(result.value(), LayerTensor::WUp)->snr_db,
+            std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST_F(CpuComparison, AgreesWithTheStatisticsOfARun) {
           const QuantizationReport& report = comparison.value().reports.front();
           ASSERT_EQ(report.refused, "");
           expect_same(report.statistics,
-                      weights ? result.value().weights : result.value().activations);
+                      *statistics_of(result.value(), weights ? LayerTensor::WUp : LayerTensor::X));
         }
       }
     }
@@ -116,7 +116,8 @@ TEST_F(CpuComparison, GradientsAgreeWithARunToo) {
     const auto result = run(request.request);
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(comparison.value().reports.front().statistics.elements, 300U * 144U);
-    expect_same(comparison.value().reports.front().statistics, result.value().gradients);
+    expect_same(comparison.value().reports.front().statistics,
+                *statistics_of(result.value(), LayerTensor::DY));
   }
   request.weights = true;
   EXPECT_FALSE(validate(request).ok());

@@ -22,7 +22,7 @@ Result<RunResult> run(const RunRequest& request) {
 }
 
 double snr_of(const RunResult& result, LayerTensor tensor) {
-  return result.expert_layer->find(tensor)->error.snr_db;
+  return find_tensor(result, tensor)->error.snr_db;
 }
 
 TEST(CpuExpertLayerNumbers, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
@@ -33,7 +33,7 @@ TEST(CpuExpertLayerNumbers, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   const RunResult& result = made.value();
   ASSERT_TRUE(result.expert_layer);
-  EXPECT_EQ(std::ssize(result.expert_layer->tensors),
+  EXPECT_EQ(std::ssize(result.tensors),
             std::ranges::count_if(kLayerTensors, [](const LayerTensorTraits& one) {
               return one.reported && !one.tokens();
             }));
@@ -46,28 +46,30 @@ TEST(CpuExpertLayerNumbers, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
   EXPECT_LT(snr_of(result, LayerTensor::Y), snr_of(result, LayerTensor::A));
   EXPECT_LT(snr_of(result, LayerTensor::DX), snr_of(result, LayerTensor::DA));
   EXPECT_GT(snr_of(result, LayerTensor::DX), 15.0);
-  const LayerTensorResult& a = *result.expert_layer->find(LayerTensor::A);
+  const TensorResult& a = *find_tensor(result, LayerTensor::A);
   EXPECT_EQ(a.rows, 300);
   EXPECT_EQ(a.columns, 144);
   // Codes, and a scale for each of two blocks of a row.
   EXPECT_EQ(a.bytes, 300 * 144 + 300 * 2 * 4);
   EXPECT_EQ(statistics_of(result, LayerTensor::A)->elements, 300U * 144U);
-  EXPECT_EQ(result.activations.elements, 300U * 80U);
-  EXPECT_EQ(result.weights.elements, 4U * 288U * 80U);
-  EXPECT_EQ(result.gradients.elements, 300U * 80U);
+  EXPECT_EQ(statistics_of(result, LayerTensor::X)->elements, 300U * 80U);
+  EXPECT_EQ(statistics_of(result, LayerTensor::WUp)->elements, 4U * 288U * 80U);
+  EXPECT_EQ(statistics_of(result, LayerTensor::DY)->elements, 300U * 80U);
   EXPECT_TRUE(validate(result).ok()) << validate(result).error().message;
-  EXPECT_EQ(result.expert_layer->find(LayerTensor::H)->bytes, 300 * 288 * 2);
-  EXPECT_GT(result.expert_layer->find(LayerTensor::H)->saved_bytes, 0);
+  EXPECT_EQ(find_tensor(result, LayerTensor::H)->bytes, 300 * 288 * 2);
+  EXPECT_GT(find_tensor(result, LayerTensor::H)->saved_bytes, 0);
 
-  const std::vector<ErrorSource>& sources = result.expert_layer->error_sources;
-  ASSERT_EQ(sources.size(), 4U);
+  int sources = 0;
   double noise = 0.0;
   const double y = snr_of(result, LayerTensor::Y);
-  for (const ErrorSource& source : sources) {
-    EXPECT_GT(source.snr_db, y) << name_of(source.tensor);
-    EXPECT_LT(source.snr_db, result.expert_layer->unquantized_snr_db);
-    noise += std::pow(10.0, -y / 10) - std::pow(10.0, -source.snr_db / 10);
+  for (const TensorResult& tensor : result.tensors) {
+    if (!tensor.unquantized_y) continue;
+    ++sources;
+    EXPECT_GT(tensor.unquantized_y->snr_db, y) << name_of(tensor.tensor);
+    EXPECT_LT(tensor.unquantized_y->snr_db, result.expert_layer->unquantized_snr_db);
+    noise += std::pow(10.0, -y / 10) - std::pow(10.0, -tensor.unquantized_y->snr_db / 10);
   }
+  EXPECT_EQ(sources, 4);
   // Independent errors add up: what each takes away is, together, nearly everything.
   EXPECT_NEAR(noise / std::pow(10.0, -y / 10), 1.0, 0.15);
   EXPECT_GT(result.expert_layer->unquantized_snr_db, 40.0);
@@ -85,19 +87,19 @@ TEST(CpuExpertLayerNumbers, AreTheSameOfStreamedOperands) {
     ASSERT_TRUE(streamed.layer.measure_statistics(result).ok());
     EXPECT_EQ(kept.layer.reading_ns(), 0);
     EXPECT_GT(streamed.layer.reading_ns(), 0);
-    for (const LayerTensorResult& tensor : expected.expert_layer->tensors) {
+    for (const TensorResult& tensor : expected.tensors) {
       SCOPED_TRACE(name_of(tensor.tensor));
-      EXPECT_EQ(result.expert_layer->find(tensor.tensor)->error.snr_db, tensor.error.snr_db);
+      const TensorResult& other = *find_tensor(result, tensor.tensor);
+      EXPECT_EQ(other.error.snr_db, tensor.error.snr_db);
+      ASSERT_EQ(other.unquantized_y.has_value(), tensor.unquantized_y.has_value());
+      if (other.unquantized_y) {
+        EXPECT_EQ(other.unquantized_y->snr_db, tensor.unquantized_y->snr_db);
+      }
       if (!operand_of(StepKind::ExpertLayer, tensor.tensor)) continue;
       EXPECT_EQ(statistics_of(result, tensor.tensor)->snr_db,
                 statistics_of(expected, tensor.tensor)->snr_db);
       EXPECT_EQ(statistics_of(result, tensor.tensor)->median_block_snr_db,
                 statistics_of(expected, tensor.tensor)->median_block_snr_db);
-    }
-    const std::vector<ErrorSource>& sources = result.expert_layer->error_sources;
-    ASSERT_EQ(sources.size(), expected.expert_layer->error_sources.size());
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      EXPECT_EQ(sources[i].snr_db, expected.expert_layer->error_sources[i].snr_db);
     }
   }
 }
@@ -115,8 +117,8 @@ TEST(CpuExpertLayerNumbers, EveryRecipeRunsEveryPass) {
       const RunResult& result = made.value();
       const bool forward = request.linear.passes != StepPasses::Backward;
       const bool backward = request.linear.passes != StepPasses::Forward;
-      EXPECT_EQ(result.expert_layer->find(LayerTensor::Y) != nullptr, forward);
-      EXPECT_EQ(result.expert_layer->find(LayerTensor::DX) != nullptr, backward);
+      EXPECT_EQ(find_tensor(result, LayerTensor::Y) != nullptr, forward);
+      EXPECT_EQ(find_tensor(result, LayerTensor::DX) != nullptr, backward);
       const double least = traits_of(scaling).code_bits == 4 ? 8.0 : 15.0;
       if (forward) {
         EXPECT_GT(snr_of(result, LayerTensor::Y), least);
@@ -157,16 +159,16 @@ TEST(CpuExpertLayerNumbers, LossesInTheMiddleAreCounted) {
   request.routing = {};
   const Result<RunResult> plain = run(request);
   ASSERT_TRUE(plain.ok());
-  EXPECT_EQ(plain.value().expert_layer->find(LayerTensor::A)->error.lost, 0U);
+  EXPECT_EQ(find_tensor(plain.value(), LayerTensor::A)->error.lost, 0U);
   // H stays finite, its square times another does not.
   const std::string path = ::testing::TempDir() + "large.npy";
   std::ofstream(path, std::ios::binary) << npy(64, 1024, 300.0F);
   request.activations = FileInput{path, {}};
   const Result<RunResult> large = run(request);
   ASSERT_TRUE(large.ok());
-  EXPECT_EQ(large.value().expert_layer->find(LayerTensor::H)->error.lost, 0U);
-  EXPECT_GT(large.value().expert_layer->find(LayerTensor::A)->error.lost, 0U);
-  EXPECT_GT(large.value().expert_layer->find(LayerTensor::Y)->error.lost, 0U);
+  EXPECT_EQ(find_tensor(large.value(), LayerTensor::H)->error.lost, 0U);
+  EXPECT_GT(find_tensor(large.value(), LayerTensor::A)->error.lost, 0U);
+  EXPECT_GT(find_tensor(large.value(), LayerTensor::Y)->error.lost, 0U);
 }
 
 TEST(CpuExpertLayerNumbers, RefusesHalvesThatAreNotWhole) {

@@ -262,21 +262,20 @@ TEST(CpuExpertLayerTokens, ReportsTokensBesideRows) {
         run_tokens(token_request(Scaling::Block, static_cast<StepPasses>(passes.value)));
     ASSERT_TRUE(made.ok()) << made.error().message;
     EXPECT_TRUE(validate(made.value()).ok());
-    const LayerResult& layer = *made.value().expert_layer;
     const bool forward = made.value().effective.linear.passes != StepPasses::Backward;
     const bool backward = made.value().effective.linear.passes != StepPasses::Forward;
-    ASSERT_NE(layer.find(LayerTensor::XTokens), nullptr);
-    EXPECT_EQ(layer.find(LayerTensor::XTokens)->rows, 25);
-    EXPECT_EQ(layer.find(LayerTensor::XTokens)->bytes, 25 * 80 * 2);
-    EXPECT_EQ(layer.find(LayerTensor::X)->rows, 75);
-    EXPECT_EQ(layer.find(LayerTensor::YTokens) != nullptr, forward);
-    EXPECT_EQ(layer.find(LayerTensor::DXTokens) != nullptr, backward);
+    ASSERT_NE(find_tensor(made.value(), LayerTensor::XTokens), nullptr);
+    EXPECT_EQ(find_tensor(made.value(), LayerTensor::XTokens)->rows, 25);
+    EXPECT_EQ(find_tensor(made.value(), LayerTensor::XTokens)->bytes, 25 * 80 * 2);
+    EXPECT_EQ(find_tensor(made.value(), LayerTensor::X)->rows, 75);
+    EXPECT_EQ(find_tensor(made.value(), LayerTensor::YTokens) != nullptr, forward);
+    EXPECT_EQ(find_tensor(made.value(), LayerTensor::DXTokens) != nullptr, backward);
     if (forward) {
-      EXPECT_GT(layer.find(LayerTensor::YTokens)->error.snr_db, 20.0);
+      EXPECT_GT(find_tensor(made.value(), LayerTensor::YTokens)->error.snr_db, 20.0);
     }
     if (!backward) continue;
-    EXPECT_GT(layer.find(LayerTensor::DXTokens)->error.snr_db, 15.0);
-    const LayerTensorResult& dp = *layer.find(LayerTensor::DProbabilities);
+    EXPECT_GT(find_tensor(made.value(), LayerTensor::DXTokens)->error.snr_db, 15.0);
+    const TensorResult& dp = *find_tensor(made.value(), LayerTensor::DProbabilities);
     EXPECT_EQ(dp.columns, 3);
     EXPECT_EQ(dp.bytes, 75 * 4);
     EXPECT_GT(dp.error.snr_db, 20.0);
@@ -390,7 +389,7 @@ TEST(TokenRouting, RecordedChoicesArePermutedAsTheyAre) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   ASSERT_EQ(made.value().recording->steps.size(), 2U);
   EXPECT_GT(made.value().recording->steps[1].dx_snr_db, 30.0);
-  EXPECT_GT(made.value().expert_layer->find(LayerTensor::YTokens)->error.snr_db, 40.0);
+  EXPECT_GT(find_tensor(made.value(), LayerTensor::YTokens)->error.snr_db, 40.0);
 
   request.expert_layer.top_k = 4;
   EXPECT_THAT(run_tokens(request).error().message,

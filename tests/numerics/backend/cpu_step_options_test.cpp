@@ -188,8 +188,9 @@ TEST(CpuStepOptions, ABackwardStepFindsOperandsCastWithAHistory) {
     EXPECT_EQ(a.scale_map.mean, b.scale_map.mean);
     EXPECT_FALSE(std::ranges::all_of(a.scale_map.mean, [](float one) { return one == 0.0F; }));
   };
-  expect_same(both.activations, backward.activations);
-  expect_same(both.weights, backward.weights);
+  for (const LayerTensor tensor : {LayerTensor::X, LayerTensor::WUp}) {
+    expect_same(*statistics_of(both, tensor), *statistics_of(backward, tensor));
+  }
   for (std::size_t expert = 0; expert < both.experts.size(); ++expert) {
     if (both.experts[expert].rows == 0) continue;
     EXPECT_EQ(both.experts[expert].dgrad.snr_db, backward.experts[expert].dgrad.snr_db);
@@ -212,10 +213,11 @@ TEST(CpuStepOptions, BackwardRunsReportGradientsAndProducts) {
       const RunResult& result = run.value();
       EXPECT_TRUE(result.backward);
       EXPECT_TRUE(result.emulated.empty());
-      EXPECT_EQ(result.gradients.elements, 75U * 48U);
+      EXPECT_EQ(statistics_of(result, LayerTensor::DY)->elements, 75U * 48U);
       const double least = scaling == Scaling::Nvfp4 ? 10.0 : 20.0;
       for (const OperandStatistics* of :
-           {&result.activations, &result.weights, &result.gradients}) {
+           {statistics_of(result, LayerTensor::X), statistics_of(result, LayerTensor::WUp),
+            statistics_of(result, LayerTensor::DY)}) {
         EXPECT_GT(of->snr_db, least);
         EXPECT_EQ(of->scale_map.mean.empty(), scaling == Scaling::None);
       }

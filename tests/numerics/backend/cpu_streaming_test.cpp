@@ -60,10 +60,14 @@ TEST(CpuStreaming, GivesTheSameNumbersAsKeptOperands) {
       EXPECT_GT(streamed.reads, 0);
       EXPECT_EQ(kept.reading_ns, 0);
       EXPECT_GT(streamed.reading_ns, 0);
-      EXPECT_EQ(kept.result.activations.snr_db, streamed.result.activations.snr_db);
-      EXPECT_EQ(kept.result.activations.before.counts, streamed.result.activations.before.counts);
-      EXPECT_EQ(kept.result.weights.after.counts, streamed.result.weights.after.counts);
-      EXPECT_EQ(kept.result.weights.scale_map.mean, streamed.result.weights.scale_map.mean);
+      EXPECT_EQ(statistics_of(kept.result, LayerTensor::X)->snr_db,
+                statistics_of(streamed.result, LayerTensor::X)->snr_db);
+      EXPECT_EQ(statistics_of(kept.result, LayerTensor::X)->before.counts,
+                statistics_of(streamed.result, LayerTensor::X)->before.counts);
+      EXPECT_EQ(statistics_of(kept.result, LayerTensor::WUp)->after.counts,
+                statistics_of(streamed.result, LayerTensor::WUp)->after.counts);
+      EXPECT_EQ(statistics_of(kept.result, LayerTensor::WUp)->scale_map.mean,
+                statistics_of(streamed.result, LayerTensor::WUp)->scale_map.mean);
       ASSERT_EQ(kept.result.experts.size(), streamed.result.experts.size());
       for (std::size_t e = 0; e < kept.result.experts.size(); ++e) {
         EXPECT_EQ(kept.result.experts[e].fprop.snr_db, streamed.result.experts[e].fprop.snr_db)

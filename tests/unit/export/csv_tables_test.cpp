@@ -55,9 +55,13 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   const fs::path folder = folder_ / "made" / "for it";
   auto session = two_runs();
   session.runs[0].result.backward = true;
-  session.runs[0].result.gradients.snr_db = 12.5;
-  session.runs[0].result.gradients.saturated = 3;
-  session.runs[0].result.weights.underflowed = 4;
+  engine::OperandStatistics& gradients =
+      engine::tensor_row(session.runs[0].result, engine::LayerTensor::DY).quantization.emplace();
+  gradients.snr_db = 12.5;
+  gradients.saturated = 3;
+  engine::tensor_row(session.runs[0].result, engine::LayerTensor::WUp)
+      .quantization.emplace()
+      .underflowed = 4;
   ASSERT_TRUE(profiling::export_csv(session, folder.string()).ok());
   const auto runs = read_csv(folder / "runs.csv");
   const auto records = read_csv(folder / "records.csv");
@@ -106,12 +110,20 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
 
 TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   auto session = two_runs();
-  engine::LayerResult& layer = session.runs[1].result.expert_layer.emplace();
-  layer.tensors = {{.tensor = engine::LayerTensor::A, .rows = 96, .columns = 64, .bytes = 6144},
-                   {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
-  layer.tensors[0].saved_bytes = 512;
-  layer.tensors[0].error.snr_db = 31.5;
-  engine::OperandStatistics& a = session.runs[1].result.activated;
+  session.runs[0].result.tensors = {
+      {.tensor = engine::LayerTensor::WUp, .rows = 4, .columns = 4, .quantization = {{}}}};
+  engine::RunResult& result = session.runs[1].result;
+  result.expert_layer = {.unquantized_snr_db = 50.5};
+  result.tensors = {{.tensor = engine::LayerTensor::A,
+                     .rows = 96,
+                     .columns = 64,
+                     .bytes = 6144,
+                     .saved_bytes = 512,
+                     .unquantized_y = engine::UnquantizedY{.snr_db = 33.0}},
+                    {.tensor = engine::LayerTensor::WDown, .quantization = {{}}},
+                    {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+  result.tensors[0].error.snr_db = 31.5;
+  engine::OperandStatistics& a = result.tensors[0].quantization.emplace();
   a.before = {.first_bin = 500, .counts = {3, 4}};
   a.elements = 6144;
   a.snr_db = 20.5;
@@ -120,24 +132,25 @@ TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   a.lost = 5;
   a.undefined = 6;
   a.experts = {{.rows = 64, .snr_db = 21.0, .lost = 5}, {.rows = 32, .snr_db = 20.0}};
-  layer.tensors[1].error.snr_db = 28.25;
-  layer.error_sources = {{engine::LayerTensor::A, 33.0}};
-  layer.unquantized_snr_db = 50.5;
+  result.tensors[2].error.snr_db = 28.25;
   ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
-  const auto tensors = read_csv(folder_ / "layer_tensors.csv");
-  ASSERT_EQ(tensors.size(), 3U);
-  EXPECT_EQ(at(tensors, 1, "run"), "2");
-  EXPECT_EQ(at(tensors, 1, "tensor"), "a");
-  EXPECT_EQ(at(tensors, 1, "saved_bytes"), "512");
-  EXPECT_EQ(at(tensors, 1, "error.snr_db"), "31.5");
-  EXPECT_EQ(at(tensors, 2, "columns"), "32");
+  const auto tensors = read_csv(folder_ / "tensors.csv");
+  ASSERT_EQ(tensors.size(), 5U);
+  EXPECT_EQ(at(tensors, 1, "run"), "1");
+  EXPECT_EQ(at(tensors, 1, "tensor"), "w-up");
+  EXPECT_EQ(at(tensors, 1, "bytes"), "") << "a recording that does not have them";
+  EXPECT_EQ(at(tensors, 2, "run"), "2");
+  EXPECT_EQ(at(tensors, 2, "tensor"), "a");
+  EXPECT_EQ(at(tensors, 2, "saved_bytes"), "512");
+  EXPECT_EQ(at(tensors, 2, "error.snr_db"), "31.5");
+  EXPECT_EQ(at(tensors, 4, "columns"), "32");
   const auto sources = read_csv(folder_ / "error_sources.csv");
   ASSERT_EQ(sources.size(), 2U);
   EXPECT_EQ(at(sources, 1, "snr_db"), "33");
   EXPECT_EQ(at(sources, 1, "run_snr_db"), "28.25");
   EXPECT_EQ(at(sources, 1, "unquantized_snr_db"), "50.5");
-  EXPECT_EQ(at(tensors, 1, "quantization.snr_db"), "20.5") << "another error than the layer's";
-  EXPECT_EQ(at(tensors, 2, "quantization.snr_db"), "") << "Y is no operand";
+  EXPECT_EQ(at(tensors, 2, "quantization.snr_db"), "20.5") << "another error than the layer's";
+  EXPECT_EQ(at(tensors, 4, "quantization.snr_db"), "") << "Y is no operand";
   const auto runs = read_csv(folder_ / "runs.csv");
   EXPECT_EQ(at(runs, 2, "activated_snr_db"), "20.5");
   EXPECT_EQ(at(runs, 2, "activated_lost"), "5");

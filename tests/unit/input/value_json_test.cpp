@@ -212,9 +212,10 @@ TEST(ValueJson, ListsHaveLimits) {
 TEST(ValueJson, ResultsStateZerosAsNumbers) {
   RunResult result;
   result.id = 12;
+  tensor_row(result, LayerTensor::X).quantization.emplace();
   const auto json = nlohmann::json::parse(to_json_text(result));
   EXPECT_EQ(json["id"], 12);
-  EXPECT_EQ(json["activations"]["saturated"], 0);
+  EXPECT_EQ(json["tensors"][0]["quantization"]["saturated"], 0);
   EXPECT_EQ(json["flop"], 0.0);
 }
 

@@ -103,11 +103,11 @@ TEST(RecordingPage, NoFolderHostOrUserOfAnyFieldIsPassedOn) {
 
 TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
   profiling::RecordedRun run = profiling::sample_run(3);
-  engine::LayerResult& layer = run.result.expert_layer.emplace();
-  layer.tensors = {{.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
-  layer.tensors[0].error.snr_db = 28.25;
-  layer.error_sources = {{engine::LayerTensor::A, 33.0}};
-  layer.unquantized_snr_db = 50.5;
+  run.result.expert_layer = {.unquantized_snr_db = 50.5};
+  run.result.tensors = {
+      {.tensor = engine::LayerTensor::A, .unquantized_y = engine::UnquantizedY{.snr_db = 33.0}},
+      {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+  run.result.tensors[1].error.snr_db = 28.25;
   const PageContent content{.runs = {{&run, "layer"}}};
   const std::string page = recording_page(content, "a recording", false);
   EXPECT_THAT(page, HasSubstr("tensor by tensor"));
@@ -120,6 +120,7 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
 TEST(RecordingPage, AStageHasItsTimeAndTheBytesThatAreCounted) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.result.effective.step = engine::StepKind::ExpertLayer;
+  run.result.effective.linear.passes = engine::StepPasses::Forward;
   run.result.effective.shape = {.preset = {}, .num_experts = 2, .tokens = 512, .n = 64, .k = 64};
   run.result.effective.expert_layer.top_k = 4;
   run.result.splits = {256, 256};
@@ -141,10 +142,10 @@ TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
   for (const engine::LayerTensor tensor :
        {engine::LayerTensor::X, engine::LayerTensor::WUp, engine::LayerTensor::A,
         engine::LayerTensor::WDown, engine::LayerTensor::DY, engine::LayerTensor::DH}) {
-    engine::OperandStatistics* const statistics = engine::statistics_of(layer.result, tensor);
-    ASSERT_NE(statistics, nullptr);
-    statistics->elements = 64;
-    statistics->before.counts = {64};
+    engine::OperandStatistics& statistics =
+        engine::tensor_row(layer.result, tensor).quantization.emplace();
+    statistics.elements = 64;
+    statistics.before.counts = {64};
   }
   profiling::RecordedRun linear = layer;
   linear.result.expert_layer.reset();
@@ -186,15 +187,15 @@ TEST(RecordingPage, ARecordedRoutingHasItsSteps) {
 
 TEST(RecordingPage, AnSnrSaysWhatItLeavesOut) {
   profiling::RecordedRun run = profiling::sample_run(3);
-  engine::OperandStatistics& a = run.result.activated;
+  run.result.expert_layer.emplace();
+  run.result.tensors = {{.tensor = engine::LayerTensor::A, .rows = 8, .columns = 8}};
+  run.result.tensors[0].error = {.snr_db = 12.9, .lost = 7};
+  engine::OperandStatistics& a = run.result.tensors[0].quantization.emplace();
   a.elements = 64;
   a.before.counts = {64};
   a.snr_db = std::numeric_limits<double>::infinity();
   a.lost = 5;
   a.undefined = 1;
-  engine::LayerResult& layer = run.result.expert_layer.emplace();
-  layer.tensors = {{.tensor = engine::LayerTensor::A, .rows = 8, .columns = 8}};
-  layer.tensors[0].error = {.snr_db = 12.9, .lost = 7};
   const std::string page = recording_page({.runs = {{&run, "lost"}}}, "a recording", false);
   EXPECT_THAT(page, HasSubstr("exact (6 left out)"));
   EXPECT_THAT(page, HasSubstr("12.90 dB (7 left out)"));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/protocol/worker_frames.h"
+#include "tests/unit/session/sample_parts.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -119,20 +120,23 @@ TEST(AnswerLimits, IterationsOfRecordsAndEventsAreThoseOfTheRun) {
 }
 
 TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
-  int operands = 0;
-  for (const auto& [value, name] : engine::kType<engine::LayerTensor>.names) {
+  const auto operands = engine::operands_of(engine::StepKind::ExpertLayer);
+  EXPECT_EQ(operands.size(), 6U);
+  for (const engine::LayerTensor tensor : operands) {
     profiling::RecordedRun run = profiling::sample_run(1);
-    run.result.backward = true;
-    engine::OperandStatistics* operand =
-        statistics_of(run.result, static_cast<engine::LayerTensor>(value));
-    if (operand == nullptr) continue;
-    ++operands;
-    operand->scale_map = run.result.activations.scale_map;
-    operand->scale_map.expert_first_row = one_expert_more(run);
-    EXPECT_THAT(refusal_of(run),
-                HasSubstr(fmt::format("the scale map of {} has the rows of", name)));
+    run.result.effective.step = engine::StepKind::ExpertLayer;
+    run.result.tensors.clear();
+    engine::OperandStatistics& operand =
+        profiling::sample_tensor(run.result, tensor).quantization.emplace();
+    operand = profiling::sample_operand(1);
+    EXPECT_EQ(refusal_of(run), "");
+    operand.scale_map.expert_first_row = one_expert_more(run);
+    EXPECT_THAT(refusal_of(run), HasSubstr(fmt::format("the scale map of {} has the rows of",
+                                                       engine::name_of(tensor))));
+    operand.scale_map.expert_first_row.clear();
+    operand.experts.resize(run.result.splits.size() + 1);
+    EXPECT_THAT(refusal_of(run), HasSubstr(fmt::format("{} has rows of", engine::name_of(tensor))));
   }
-  EXPECT_EQ(operands, 6);
 
   engine::RecipeComparison comparison = profiling::sample_comparison(1).comparison;
   for (engine::QuantizationReport& report : comparison.reports) {

@@ -271,19 +271,21 @@ TEST(Convert, InvalidUtf8IsStillTransferred) {
 
 TEST(Convert, ScaleMapMustHoldItsCells) {
   wire::RunResult message;
-  message.mutable_weights()->mutable_scale_map()->set_rows(1 << 30);
-  message.mutable_weights()->mutable_scale_map()->set_columns(1 << 30);
+  message.add_tensors();
+  message.mutable_tensors(0)->mutable_quantization()->mutable_scale_map()->set_rows(1 << 30);
+  message.mutable_tensors(0)->mutable_quantization()->mutable_scale_map()->set_columns(1 << 30);
   const engine::Result<engine::RunResult> result = from_wire(message);
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message, HasSubstr("weights.scale_map"));
+  EXPECT_THAT(result.error().message, HasSubstr("tensors[0].quantization.scale_map"));
 }
 
 TEST(Convert, HistogramBinsMustExist) {
   wire::RunResult message;
-  message.mutable_activations()->mutable_before()->set_first_bin(1023);
-  message.mutable_activations()->mutable_before()->add_counts(1);
+  message.add_tensors();
+  message.mutable_tensors(0)->mutable_quantization()->mutable_before()->set_first_bin(1023);
+  message.mutable_tensors(0)->mutable_quantization()->mutable_before()->add_counts(1);
   EXPECT_TRUE(from_wire(message).ok());
-  message.mutable_activations()->mutable_before()->add_counts(1);
+  message.mutable_tensors(0)->mutable_quantization()->mutable_before()->add_counts(1);
   EXPECT_FALSE(from_wire(message).ok());
 }
 

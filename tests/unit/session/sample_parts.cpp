@@ -1,5 +1,7 @@
 #include "tests/unit/session/sample_parts.h"
 
+#include "engine/model/projections.h"
+
 namespace profiling {
 namespace {
 
@@ -51,6 +53,13 @@ engine::OperandStatistics sample_operand(int salt) {
                  .saturated = 17,
                  .underflowed = 19};
   return operand;
+}
+
+engine::TensorResult& sample_tensor(engine::RunResult& result, engine::LayerTensor tensor) {
+  engine::TensorResult& row = engine::tensor_row(result, tensor);
+  row.rows = engine::total_rows(result.effective, tensor, result.splits);
+  row.columns = engine::extent_of(result.effective, tensor).columns;
+  return row;
 }
 
 }  // namespace profiling

@@ -11,5 +11,7 @@ namespace profiling {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 engine::OperandStatistics sample_operand(int salt);
+/// The tensor's row, with the extents that it has in the result's step.
+engine::TensorResult& sample_tensor(engine::RunResult& result, engine::LayerTensor tensor);
 
 }  // namespace profiling

@@ -59,9 +59,17 @@ RecordedRun sample_run(int salt) {
                    .blas = "OpenBLAS",
                    .multiprocessors = 132 + salt,
                    .memory_bytes = (std::int64_t{141} << 30) + salt};
-  result.activations = sample_operand(salt);
-  result.weights = sample_operand(salt + 5);
-  result.weights.snr_db = kInfinity;
+  sample_tensor(result, engine::LayerTensor::X) = {
+      .rows = 300 + salt,
+      .columns = result.effective.shape.k,
+      .bytes = 1000 + salt,
+      .saved_bytes = 500 + salt,
+      .error = {.snr_db = 7.5 + salt, .max_abs_error = 0.5, .reference_rms = 1.25, .undefined = 3},
+      .quantization = sample_operand(salt),
+      .unquantized_y = engine::UnquantizedY{.snr_db = kInfinity, .left_out = 5}};
+  sample_tensor(result, engine::LayerTensor::WUp).quantization = sample_operand(salt + 5);
+  sample_tensor(result, engine::LayerTensor::WUp).quantization->snr_db = kInfinity;
+  sample_tensor(result, engine::LayerTensor::Y).bytes = 77;
   result.experts = {
       {.rows = 100,
        .fprop = {.snr_db = 31.5 + salt, .max_abs_error = 0.25, .reference_rms = 1.5, .lost = 12},
@@ -82,7 +90,8 @@ RecordedRun sample_run(int salt) {
                            .micro_batch = 1,
                            .wrong_experts = {0, 2}}};
   result.backward = true;
-  result.gradients = sample_operand(salt + 9);
+  result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  sample_tensor(result, engine::LayerTensor::DY).quantization = sample_operand(salt + 9);
   result.emulated = "“why” the products are emulated";
   result.graph = {.kernels = 11 + salt,
                   .memsets = 2,

@@ -42,7 +42,8 @@ TEST_F(SessionHistory, KeepsEveryField) {
 
 TEST_F(SessionHistory, AFileThatDoesNotCountWhatAnSnrLeavesOutOpens) {
   ASSERT_TRUE(append({sample_history(0)}).ok());
-  alter(path_, "ALTER TABLE amax_history_steps DROP COLUMN left_out; DROP TABLE operand_experts");
+  alter(path_,
+        "ALTER TABLE amax_history_steps DROP COLUMN left_out; DROP TABLE tensor_operand_experts");
   const auto session = open();
   ASSERT_TRUE(session.ok()) << session.error().message;
   RecordedHistory expected = sample_history(0);

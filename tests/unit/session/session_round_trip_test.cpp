@@ -228,7 +228,7 @@ TEST(SessionRoundTrip, ExtremeNumbersAreRefusedWithoutArithmeticOnThem) {
   checked.result.replay_checks[0].wrong_experts = {kHighest, kHighest};
   EXPECT_FALSE(check(checked).ok());
   RecordedRun histogram = sample_run(0);
-  histogram.result.activations.before.first_bin = kLowest;
+  histogram.result.tensors.at(0).quantization->before.first_bin = kLowest;
   EXPECT_FALSE(check(histogram).ok());
   RecordedRun layers = sample_run(0);
   layers.result.effective.layers = kLowest;

@@ -1,4 +1,4 @@
-#include "engine/program/layer_tensors.h"
+#include "engine/program/tensor_results.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,21 +10,21 @@
 
 namespace engine {
 
-std::vector<LayerTensorResult> layer_tensors(const RunRequest& request,
-                                             std::span<const std::int64_t> splits) {
+std::vector<TensorResult> tensor_results(const RunRequest& request,
+                                         std::span<const std::int64_t> splits) {
   const std::vector<SavedTensor> saved = saved_for_backward(request, splits);
   const bool forward = request.linear.passes != StepPasses::Backward;
-  std::vector<LayerTensorResult> tensors;
+  std::vector<TensorResult> tensors;
   for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
     const LayerTensorTraits& traits = traits_of(tensor);
     if (!traits.reported || !has_tensor(request, tensor)) continue;
     const bool of_forward_alone = traits.output && !traits.backward;
     if (of_forward_alone && !forward) continue;
-    LayerTensorResult& one = tensors.emplace_back();
+    TensorResult& one = tensors.emplace_back();
     one.tensor = tensor;
     one.columns = extent_of(request, tensor).columns;
-    one.rows = one.columns == 0 ? 0 : element_count(request, tensor, splits) / one.columns;
+    one.rows = one.columns == 0 ? 0 : total_rows(request, tensor, splits);
     // As its product reads it, or as it is written.
     const bool operand = operand_of(request.step, tensor).has_value();
     one.bytes = value_bytes(

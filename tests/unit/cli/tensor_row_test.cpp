@@ -1,0 +1,75 @@
+// A tensor appears in what people get of a run because its result has a row for it: each output
+// here is made of a run with a tensor that runs do not usually report.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "app/cli/run_summary.h"
+#include "app/page/recording_page.h"
+#include "engine/model/projections.h"
+#include "profiling/export/chrome_trace.h"
+#include "tests/unit/session/sample_parts.h"
+#include "tests/unit/session/sample_recording.h"
+
+namespace app {
+namespace {
+
+using engine::LayerTensor;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class TensorRow : public testing::Test {
+ protected:
+  TensorRow() : run_(profiling::sample_run(2)) {
+    run_.result.effective.linear.bias = true;
+    engine::TensorResult& bias = profiling::sample_tensor(run_.result, LayerTensor::BUp);
+    bias.bytes = 4321;
+    bias.quantization.emplace().elements = 1536;
+    bias.quantization->snr_db = 12.75;
+    bias.quantization->before = {.first_bin = 400, .counts = {1536}};
+    bias.quantization->experts = {{.rows = 1}, {.rows = 1}, {.rows = 1}};
+  }
+
+  profiling::RecordedRun run_;
+};
+
+TEST_F(TensorRow, IsUnusual) {
+  EXPECT_FALSE(engine::traits_of(LayerTensor::BUp).reported);
+  EXPECT_FALSE(engine::operand_of(engine::StepKind::Linear, LayerTensor::BUp));
+}
+
+TEST_F(TensorRow, IsInTheSummary) {
+  testing::internal::CaptureStdout();
+  cli::print_summary(run_);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, ContainsRegex("quantizing  b SNR 12.75 dB, 0 of 1536 saturated"));
+  EXPECT_THAT(text, ContainsRegex("\n +b +3 +512 +12.75 dB +4.2 KiB +none\n"));
+}
+
+TEST_F(TensorRow, IsOnThePage) {
+  const std::string page = recording_page({.runs = {{&run_, "run"}}}, "a recording", false);
+  EXPECT_THAT(page, HasSubstr("<td>b</td>"));
+  EXPECT_THAT(page, HasSubstr(">b: magnitudes before"));
+  EXPECT_THAT(page, HasSubstr("<td>3 x 512</td>"));
+}
+
+TEST_F(TensorRow, IsInTheTables) {
+  const profiling::ScratchFolder folder;
+  profiling::Session session;
+  session.runs.push_back(run_);
+  ASSERT_TRUE(profiling::export_csv(session, folder.file("tables")).ok());
+  const auto table = [&](const std::string& name) {
+    std::ifstream file(folder.file("tables/" + name));
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  EXPECT_THAT(table("tensors.csv"), HasSubstr("\n1,b-up,3,512,4321,0,"));
+  EXPECT_THAT(table("operands.csv"), HasSubstr("\n1,b,1536,12.75,"));
+  EXPECT_THAT(table("operand_experts.csv"), HasSubstr("\n1,b,2,1,"));
+  EXPECT_THAT(table("histograms.csv"), HasSubstr("\n1,b,before,400,1536"));
+}
+
+}  // namespace
+}  // namespace app
