@@ -185,7 +185,7 @@ std::string shape_header(const BenchStart& start, const engine::StepBenchRow& ro
       "\n{}: {}{} experts, {} tokens, n {}, k {}, {} routing\n"
       "{:<31}{:<32}{:>11}{:>24}{:>9}{:>13}{:>9}{:>12}{}\n",
       shape.preset, row.step == engine::StepKind::ExpertLayer ? "whole expert layer, " : "",
-      shape.num_experts, shape.tokens, shape.n, shape.k, engine::name_of(row.routing), "subject",
+      shape.num_experts, shape.rows, shape.n, shape.k, engine::name_of(row.routing), "subject",
       "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "overhead",
       beats_column(row) ? "beats bf16" : "", has_power(start) ? kPowerColumns : "");
 }
@@ -218,7 +218,7 @@ std::string row_json(const BenchStart& start, const std::string& date,
                {"kernels_missing", text_or_null(start.kernels_missing)},
                {"preset", row.shape.preset},
                {"experts", row.shape.num_experts},
-               {"tokens", row.shape.tokens},
+               {"tokens", row.shape.rows},
                {"n", row.shape.n},
                {"k", row.shape.k},
                {"routing", engine::name_of(row.routing)},

@@ -41,7 +41,7 @@ engine::Result<Json> list_presets() {
   for (const engine::ShapePreset& preset : presets) {
     list.push_back({{"name", preset.name},
                     {"num_experts", preset.shape.num_experts},
-                    {"tokens", preset.shape.tokens},
+                    {"tokens", preset.shape.rows},
                     {"n", preset.shape.n},
                     {"k", preset.shape.k},
                     {"step", engine::name_of(preset.step)},

@@ -116,11 +116,11 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
     }
     request.shape.n = rows / request.shape.num_experts;
     request.shape.k = shape.back();
-    request.shape.tokens = 0;
+    request.shape.rows = 0;
     request.weights = file;
     return request;
   }
-  request.shape.tokens = shape[0];
+  request.shape.rows = shape[0];
   if (options.operand == engine::OperandRole::Gradients) {
     request.shape.n = shape.back();
     request.linear.gradients = file;

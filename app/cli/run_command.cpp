@@ -93,7 +93,7 @@ engine::Result<engine::RunRequest> sized_by_recording(const RunOptions& options,
   engine::RunRequest fitted = engine::fitted_to_routing(routed, facts);
   const RequestOptions& given = options.request;
   if (given.given_field("shape.num_experts")) fitted.shape.num_experts = request.shape.num_experts;
-  if (given.given_field("shape.tokens")) fitted.shape.tokens = request.shape.tokens;
+  if (given.given_field("shape.rows")) fitted.shape.rows = request.shape.rows;
   if (given.given_field("launch.iterations")) fitted.launch.iterations = request.launch.iterations;
   ENGINE_TRY(engine::validate(fitted));
   return fitted;
@@ -197,7 +197,7 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
     constexpr int kOutlierStep = 8;
     constexpr int kLength = 16;
     engine::AmaxHistoryRequest order{.request = request,
-                                     .tokens = std::min(kTokens, request.shape.tokens),
+                                     .tokens = std::min(kTokens, request.shape.rows),
                                      .steps = options.history_steps};
     order.outlier_step = std::min(kOutlierStep, order.steps - 1);
     order.request.recipe.scaling = engine::Scaling::PerTensorDelayed;

@@ -125,7 +125,7 @@ void print_tensors(const engine::RunResult& result) {
 
 /// What the quantization of each operand of an expert layer costs Y.
 void print_error_sources(const engine::RunResult& result) {
-  const engine::TensorResult* const y = engine::find_tensor(result, engine::LayerTensor::Y);
+  const engine::TensorResult* const y = engine::find_tensor(result, engine::StepTensor::Y);
   const auto measured = [](const engine::TensorResult& one) {
     return one.unquantized_y.has_value();
   };
@@ -304,7 +304,7 @@ void print_summary(const profiling::RecordedRun& run) {
   print("{:<12}{}\n", "request", summary_of(run.request));
   print("{:<12}{}\n", "device", result.device.name);
   print("{:<12}{}{} experts, {} tokens, n {}, k {}\n", "shape",
-        shape.preset.empty() ? "" : shape.preset + ": ", shape.num_experts, shape.tokens, shape.n,
+        shape.preset.empty() ? "" : shape.preset + ": ", shape.num_experts, shape.rows, shape.n,
         shape.k);
   for (const engine::Deviation& deviation : result.deviations) {
     print("{:<12}{}: {} instead of {}: {}\n", "deviation", deviation.field, deviation.effective,

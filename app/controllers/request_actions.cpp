@@ -108,7 +108,7 @@ namespace {
 
 /// What the summary's first words say already.
 constexpr std::string_view kSummarized[] = {"shape.num_experts",
-                                            "shape.tokens",
+                                            "shape.rows",
                                             "shape.n",
                                             "shape.k",
                                             "recipe.scaling",
@@ -206,7 +206,7 @@ std::string recipe_words(const RunRequest& request) {
 std::string first_words(const RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
   const std::string what = shape.preset.empty() ? fmt::format("E{} T{} N{} K{}", shape.num_experts,
-                                                              shape.tokens, shape.n, shape.k)
+                                                              shape.rows, shape.n, shape.k)
                                                 : shape.preset;
   const engine::LaunchMode& launch = request.launch;
   return fmt::format(

@@ -111,7 +111,7 @@ constexpr RequestControl control(const char* group, const char* id, const char* 
 constexpr RequestControl kControls[] = {
     control("Input", "shape.experts", "shape.num_experts", Number, "Experts",
             {.tooltip = "Groups of the grouped product"}),
-    control("Input", "shape.tokens", "shape.tokens", Number, "Tokens",
+    control("Input", "shape.rows", "shape.rows", Number, "Tokens",
             {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits"}),
     control(
         "Input", "shape.n", "shape.n", Number, "N",
@@ -236,7 +236,7 @@ constexpr RequestControl kControls[] = {
                  "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
              .choices = kWeightStorages}),
     control(
-        "Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
+        "Step", "step.weight_reuse", "linear.weight_reuse", Number, "Micro-batches",
         {.tooltip = "Weights are quantized in the first of this many steps and reused by the rest. "
                     "With 2 or more, Compare shows the break-even count against BF16"}),
 

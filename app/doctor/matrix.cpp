@@ -124,7 +124,7 @@ engine::RunRequest request_of(const MatrixCell& cell) {
   engine::RunRequest request;
   request.shape = {.preset = "",
                    .num_experts = cell.geometry.num_experts,
-                   .tokens = cell.geometry.tokens,
+                   .rows = cell.geometry.tokens,
                    .n = cell.geometry.n,
                    .k = cell.geometry.k};
   request.recipe.scaling = cell.recipe;

@@ -271,7 +271,7 @@ class Writer {
         "SNR in the layer: against the same tensor of a layer that computes in FP32 from the "
         "unquantized operands, so everything before it counts. SNR of quantizing it: against the "
         "tensor that this step quantized.");
-    const engine::TensorResult* const y = engine::find_tensor(result, engine::LayerTensor::Y);
+    const engine::TensorResult* const y = engine::find_tensor(result, engine::StepTensor::Y);
     if (y == nullptr) return;
     rows.clear();
     for (const engine::TensorResult& one : result.tensors) {

@@ -61,7 +61,7 @@ engine::Result<ValueOf<Message>> from_wire(const Message& message) {
 }
 
 wire::Order to_wire(const Order& order);
-/// An error begins with the path in the task: "shape.tokens is ...".
+/// An error begins with the path in the task: "shape.rows is ...".
 engine::Result<Order> from_wire(const wire::Order& message);
 
 /// The answer to the order of this id.

@@ -24,7 +24,7 @@ constexpr const char* kSharedWorkspace = "shared-workspace";
 
 /// The case that is a real step on a real library: two products that share a workspace.
 engine::RunRequest shared_workspace_request(engine::RunRequest request, bool healthy) {
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 512, .n = 256, .k = 256};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 512, .n = 256, .k = 256};
   request.routing = {};
   request.recipe = {};
   request.linear = {};

@@ -316,7 +316,7 @@ constexpr Setting kSettings[] = {
     {"linear.accumulate_wgrad", no_backward},
     {"linear.delayed_wgrad", no_backward},
     {"linear.weight_storage", host_weights},
-    {"linear.micro_batches", no_quantization},
+    {"linear.weight_reuse", no_quantization},
     {"expert_layer", no_layer},
     {"expert_layer.fused_activation", no_fused_kernel, nullptr, true},
     {"expert_layer.recompute_activation", no_backward},

@@ -40,7 +40,7 @@ struct FileOperand {
 std::vector<FileOperand> possible_operands(const RunRequest& request) {
   const bool layer = is_expert_layer(request);
   const int top_k = layer ? std::max(request.expert_layer.top_k, 1) : 1;
-  const Size tokens{"tokens", &ShapeSpec::tokens, top_k, top_k > 1 ? " / top_k" : ""};
+  const Size tokens{"tokens", &ShapeSpec::rows, top_k, top_k > 1 ? " / top_k" : ""};
   const Size n{"n", &ShapeSpec::n};
   const Size k{"k", &ShapeSpec::k};
   std::vector<FileOperand> all = {

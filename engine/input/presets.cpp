@@ -91,7 +91,7 @@ Result<ShapePreset> load_preset(const std::string& path) {
   std::int64_t experts = 0;
   std::int64_t top_k = 0;
   std::vector<Field> fields = {{"num_experts", &experts},
-                               {"tokens", &preset.shape.tokens},
+                               {"tokens", &preset.shape.rows},
                                {"n", &preset.shape.n},
                                {"k", &preset.shape.k}};
   if (json.contains("top_k")) fields.push_back({"top_k", &top_k, kMaxTopK});

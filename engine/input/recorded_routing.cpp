@@ -377,13 +377,13 @@ RunRequest fitted_to_routing(RunRequest request, const RoutingFacts& facts) {
   // Ids name at least this many experts; a router with more experts may not have used the last
   // ones.
   request.shape.num_experts = facts.experts;
-  request.shape.tokens = needed_rows(request, facts.largest_step, facts.largest_choices);
+  request.shape.rows = needed_rows(request, facts.largest_step, facts.largest_choices);
   if (!(request.shape == before)) request.shape.preset.clear();
   if (facts.steps > 1) {
     // A pass over the steps either quantizes the weights or keeps them (model/weight_reuse.h).
     request.launch.iterations =
         std::max(request.launch.iterations,
-                 std::min(facts.steps * request.linear.micro_batches, kMaxIterations));
+                 std::min(facts.steps * request.linear.weight_reuse, kMaxIterations));
   }
   return request;
 }

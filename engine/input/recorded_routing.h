@@ -89,7 +89,7 @@ struct RoutingFacts {
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec,
                                      const std::atomic<bool>* cancel = nullptr);
 
-/// The shape.tokens that a request needs for a routing file: rows of the largest step or, if the
+/// The shape.rows that a request needs for a routing file: rows of the largest step or, if the
 /// step begins at tokens, room for every choice of the largest step, dropped ones included.
 std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,
                          std::int64_t largest_choices);

@@ -81,7 +81,7 @@ std::vector<std::int64_t> distribute(const RunRequest& request) {
         share(request.routing.distribution, expert, request.seed);
   }
   const std::int64_t alignment = request.routing.alignment;
-  std::vector<std::int64_t> splits = apportion(request.shape.tokens / alignment, shares);
+  std::vector<std::int64_t> splits = apportion(request.shape.rows / alignment, shares);
   for (std::int64_t& split : splits) split *= alignment;
   const auto last = std::find_if(splits.rbegin(), splits.rend(), [](auto s) { return s > 0; });
   // Fewer tokens than one aligned unit: the largest share takes them all.
@@ -89,7 +89,7 @@ std::vector<std::int64_t> distribute(const RunRequest& request) {
                    ? *last
                    : splits[static_cast<std::size_t>(
                          std::max_element(shares.begin(), shares.end()) - shares.begin())];
-  rest += request.shape.tokens % alignment;
+  rest += request.shape.rows % alignment;
   return splits;
 }
 
@@ -112,7 +112,7 @@ Status check_alignment(const RecordedStep& step, bool several, const RoutingSpec
 
 /// One step is the routing itself, so all of X is routed; of several each may leave rows unused.
 Status check_tokens(const RoutingRecording& recording, const RunRequest& request) {
-  const std::int64_t tokens = request.shape.tokens;
+  const std::int64_t tokens = request.shape.rows;
   const auto refuse = [&](std::string why) {
     return Error{ErrorCode::InvalidArgument, shown_path(request.routing.path) + ": " + why};
   };

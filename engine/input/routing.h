@@ -49,7 +49,7 @@ int cycle_of(const LaunchMode& launch, std::size_t steps);
 void visit_steps_equally(RunResult& result, std::size_t steps);
 
 /// Deterministic in (routing, shape, seed). Splits are [num_experts], each >= 0, and sum to exactly
-/// request.shape.tokens; only with a routing file of several steps may a sum be less, and X then
+/// request.shape.rows; only with a routing file of several steps may a sum be less, and X then
 /// has rows that a step does not use. A file that does not fit is refused with both numbers. The
 /// file is read once, so that splits and choices belong to the same state of it.
 Result<ResolvedRouting> resolve_routing(const RunRequest& request);

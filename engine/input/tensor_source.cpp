@@ -214,15 +214,15 @@ struct OperandShape {
 
 OperandShape operand_shape(const ShapeSpec& shape, OperandRole role) {
   if (role == OperandRole::Gradients) {
-    return {.rows = shape.tokens,
+    return {.rows = shape.rows,
             .columns = shape.n,
-            .wanted = fmt::format("gradients need [tokens = {}, n = {}]", shape.tokens, shape.n),
+            .wanted = fmt::format("gradients need [tokens = {}, n = {}]", shape.rows, shape.n),
             .remedy = "set tokens and n to the tensor's"};
   }
   if (role == OperandRole::Activations) {
-    return {.rows = shape.tokens,
+    return {.rows = shape.rows,
             .columns = shape.k,
-            .wanted = fmt::format("activations need [tokens = {}, k = {}]", shape.tokens, shape.k),
+            .wanted = fmt::format("activations need [tokens = {}, k = {}]", shape.rows, shape.k),
             .remedy = "set tokens and k to the tensor's"};
   }
   return {.rows = shape.num_experts * shape.n,

@@ -99,7 +99,7 @@ Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest&
     if (replayed > 1 && replayed * choices > kMaxRecordedChoices) {
       return refuse(fmt::format(
           "{} steps with room for {} choices each are more than {}: set routing.steps to at most "
-          "{}, or shape.tokens to fewer",
+          "{}, or shape.rows to fewer",
           replayed, choices, kMaxRecordedChoices, kMaxRecordedChoices / choices));
     }
     for (std::size_t i = 0; i < recording.token_experts.size(); ++i) {
@@ -108,7 +108,7 @@ Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest&
       if (own > tokens) {
         return refuse(
             fmt::format("step {} has {} tokens, but the shape has room for {}: set "
-                        "shape.tokens to {} or more",
+                        "shape.rows to {} or more",
                         recording.steps[i].step, own, tokens, own * top_k));
       }
       steps.push_back({.splits = recording.steps[i].splits, .experts = std::move(experts)});

@@ -30,19 +30,19 @@ class SourceTrials {
 
   Status measure(RunResult& result) {
     ENGINE_TRY(allocate());
-    std::vector<LayerTensor> sources;
+    std::vector<StepTensor> sources;
     for (const ForwardOperand& operand : operands_) {
       if (operand.decoded != nullptr) sources.push_back(operand.tensor);
     }
-    if (config_.down.quantized()) sources.push_back(LayerTensor::A);
+    if (config_.down.quantized()) sources.push_back(StepTensor::A);
     std::ranges::sort(sources);
-    for (const LayerTensor source : sources) {
+    for (const StepTensor source : sources) {
       ENGINE_ASSIGN(const ProductAccuracy y,
-                    accuracy_of_y([&](LayerTensor one) { return one == source; }));
+                    accuracy_of_y([&](StepTensor one) { return one == source; }));
       tensor_row(result, source).unquantized_y = {y.snr_db, y.left_out()};
     }
     ENGINE_ASSIGN(const ProductAccuracy unquantized,
-                  accuracy_of_y([](LayerTensor) { return true; }));
+                  accuracy_of_y([](StepTensor) { return true; }));
     result.expert_layer = {unquantized.snr_db, unquantized.left_out()};
     return {};
   }
@@ -152,7 +152,7 @@ class SourceTrials {
       ENGINE_TRY(load(operand, exact(operand.tensor)));
     }
     ENGINE_TRY(compute_a());
-    ENGINE_TRY(load_a(exact(LayerTensor::A)));
+    ENGINE_TRY(load_a(exact(StepTensor::A)));
     ENGINE_TRY(multiply(reference_.down(), step_.down(), made_.data()));
     ENGINE_CUDA_TRY(cudaMemsetAsync(errors_.data(), 0, errors_.bytes(), stream_),
                     "Clearing errors");

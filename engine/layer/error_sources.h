@@ -15,7 +15,7 @@ namespace engine {
 
 /// X, Wup or Wdown of layer 0.
 struct ForwardOperand {
-  LayerTensor tensor = LayerTensor::X;
+  StepTensor tensor = StepTensor::X;
   kernels::GroupedInput input;     // unquantized, in high precision
   const float* decoded = nullptr;  // as its products read it; null = nothing is quantized
   float* read = nullptr;           // the copy that the reference's products read

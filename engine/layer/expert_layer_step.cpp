@@ -48,20 +48,20 @@ kernels::Activation ExpertLayerConfig::activation() const {
 namespace {
 
 /// Elements of one layer's.
-std::int64_t elements_of(const ExpertLayerConfig& config, LayerTensor tensor) {
+std::int64_t elements_of(const ExpertLayerConfig& config, StepTensor tensor) {
   return config.up.capacity_rows() * extent_of(config.request, tensor).columns;
 }
 
 /// 0 where no operation writes it.
 std::int64_t own_bytes(const ExpertLayerConfig& config, const StepProgram& program,
-                       LayerTensor tensor) {
+                       StepTensor tensor) {
   if (!makes(program, tensor)) return 0;
   return places_of(program, tensor) * elements_of(config, tensor) * config.up.operand_bytes();
 }
 
 }  // namespace
 
-Status ExpertLayerStep::make(OwnTensor& own, LayerTensor tensor, cudaStream_t stream) {
+Status ExpertLayerStep::make(OwnTensor& own, StepTensor tensor, cudaStream_t stream) {
   const std::optional<BufferLife> life = life_of(*program_, tensor);
   if (!life) return {};
   const std::string name(traits_of(tensor).symbol);
@@ -108,10 +108,10 @@ Result<std::unique_ptr<ExpertLayerStep>> ExpertLayerStep::create(
   made->program_ = part.program;
   made->micro_batch_ = part.micro_batch;
   ENGINE_TRY(made->take_tokens(operands, stream));
-  ENGINE_TRY(made->make(made->h_, LayerTensor::H, stream));
-  ENGINE_TRY(made->make(made->a_, LayerTensor::A, stream));
-  ENGINE_TRY(made->make(made->da_, LayerTensor::DA, stream));
-  ENGINE_TRY(made->make(made->dh_, LayerTensor::DH, stream));
+  ENGINE_TRY(made->make(made->h_, StepTensor::H, stream));
+  ENGINE_TRY(made->make(made->a_, StepTensor::A, stream));
+  ENGINE_TRY(made->make(made->da_, StepTensor::DA, stream));
+  ENGINE_TRY(made->make(made->dh_, StepTensor::DH, stream));
   Outputs outputs = made->connect(operands, part.first);
 
   const StepConfig& up_config = made->config_.up;
@@ -172,11 +172,11 @@ std::int64_t ExpertLayerStep::bytes(const ExpertLayerConfig& config, const Part&
   const StepProgram& program = *part.program;
   // The projections count H and dA as their outputs ...
   std::int64_t own =
-      own_bytes(config, program, LayerTensor::A) + own_bytes(config, program, LayerTensor::DH);
+      own_bytes(config, program, StepTensor::A) + own_bytes(config, program, StepTensor::DH);
   // ... dA for every layer, though all may use one.
   if (config.backward()) {
-    own -= (config.request.layers - places_of(program, LayerTensor::DA)) *
-           elements_of(config, LayerTensor::DA) * config.up.operand_bytes();
+    own -= (config.request.layers - places_of(program, StepTensor::DA)) *
+           elements_of(config, StepTensor::DA) * config.up.operand_bytes();
   }
   for (const Projection which : {Projection::Up, Projection::Down}) {
     own += GroupedStep::bytes(which == Projection::Up ? config.up : config.down,

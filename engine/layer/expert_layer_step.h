@@ -112,7 +112,7 @@ class ExpertLayerStep final : public DeviceStep {
     std::byte* of(int layer) const { return memory.data() + layer * stride_bytes; }
   };
   /// Memory as the program needs it; empty where no operation writes the tensor.
-  Status make(OwnTensor& own, LayerTensor tensor, cudaStream_t stream);
+  Status make(OwnTensor& own, StepTensor tensor, cudaStream_t stream);
   /// An operation of the layer, or of one of its projections.
   Status run(const Operation& operation, cudaStream_t stream, StepObserver& observer) const;
   /// The parts of this micro-batch.

@@ -35,7 +35,7 @@ RunRequest reference_request(RunRequest request) {
   request.launch = {};
   request.linear.accumulate_wgrad = false;
   request.linear.delayed_wgrad = false;
-  request.linear.micro_batches = 1;
+  request.linear.weight_reuse = 1;
   request.linear.weight_storage = WeightStorage::Grouped;
   request.linear.wgrad_type = ElementType::Fp32;
   request.expert_layer.fused_activation = false;
@@ -62,7 +62,7 @@ ExpertLayerConfig reference_config(const ExpertLayerConfig& config) {
 
 /// An operand of the layer, unquantized.
 struct Operand {
-  LayerTensor tensor;
+  StepTensor tensor;
   OperandRole role;
   const StepConfig* config;
   kernels::GroupedInput input;  // without an activation
@@ -97,10 +97,10 @@ class LayerNumerics final : public OutputReference {
     for (const StepOutput& output : step_.all_outputs()) {
       const std::size_t tensor = index_of(output);
       kernels::GroupProductError* const sum =
-          tensor == static_cast<std::size_t>(LayerTensor::Y)      ? &sums.y
-          : tensor == static_cast<std::size_t>(LayerTensor::DX)   ? &sums.dx
-          : tensor == static_cast<std::size_t>(LayerTensor::DWUp) ? &sums.dw
-                                                                  : nullptr;
+          tensor == static_cast<std::size_t>(StepTensor::Y)      ? &sums.y
+          : tensor == static_cast<std::size_t>(StepTensor::DX)   ? &sums.dx
+          : tensor == static_cast<std::size_t>(StepTensor::DWUp) ? &sums.dw
+                                                                 : nullptr;
       if (output.layer > 1 || sum == nullptr) continue;  // of another layer
       ENGINE_ASSIGN(const Errors errors,
                     errors_of(tensor, output.values, output.type, output.row_offsets,
@@ -135,26 +135,25 @@ class LayerNumerics final : public OutputReference {
       return input;
     };
     ENGINE_ASSIGN(const void* a, activated(step_.activation_input(0)));
-    operands_.push_back({LayerTensor::X, OperandRole::Activations, &config_.up, up.activations(0)});
-    operands_.push_back({LayerTensor::WUp, OperandRole::Weights, &config_.up, w_up});
-    operands_.push_back({LayerTensor::A, OperandRole::Activations, &config_.down,
+    operands_.push_back({StepTensor::X, OperandRole::Activations, &config_.up, up.activations(0)});
+    operands_.push_back({StepTensor::WUp, OperandRole::Weights, &config_.up, w_up});
+    operands_.push_back({StepTensor::A, OperandRole::Activations, &config_.down,
                          plain(step_.activation_input(0), a)});
-    operands_.push_back({LayerTensor::WDown, OperandRole::Weights, &config_.down, w_down});
+    operands_.push_back({StepTensor::WDown, OperandRole::Weights, &config_.down, w_down});
     if (!config_.backward()) return {};
     ENGINE_ASSIGN(const void* dh, activated(step_.gradient_input(0)));
+    operands_.push_back({StepTensor::DY, OperandRole::Gradients, &config_.down, down.gradients(0)});
     operands_.push_back(
-        {LayerTensor::DY, OperandRole::Gradients, &config_.down, down.gradients(0)});
-    operands_.push_back(
-        {LayerTensor::DH, OperandRole::Gradients, &config_.up, plain(step_.gradient_input(0), dh)});
+        {StepTensor::DH, OperandRole::Gradients, &config_.up, plain(step_.gradient_input(0), dh)});
     return {};
   }
 
-  const Operand& operand(LayerTensor tensor) const {
+  const Operand& operand(StepTensor tensor) const {
     return *std::ranges::find(operands_, tensor, &Operand::tensor);
   }
 
   /// The operand in FP32, kept for the reference.
-  Result<const void*> widened(LayerTensor tensor) {
+  Result<const void*> widened(StepTensor tensor) {
     const kernels::GroupedInput& input = operand(tensor).input;
     const std::int64_t count = input.capacity_rows * input.columns;
     ENGINE_ASSIGN(DeviceBuffer values,
@@ -196,15 +195,15 @@ class LayerNumerics final : public OutputReference {
     ExpertLayerStep::Operands operands;
     const bool tokens = step_.tokens() != nullptr;
     ENGINE_ASSIGN(const void* x,
-                  tokens ? widened_tokens(step_.x_tokens()) : widened(LayerTensor::X));
+                  tokens ? widened_tokens(step_.x_tokens()) : widened(StepTensor::X));
     operands.up.activations.push_back({.input = x});
-    ENGINE_ASSIGN(const void* w_up, widened(LayerTensor::WUp));
+    ENGINE_ASSIGN(const void* w_up, widened(StepTensor::WUp));
     operands.up.weights.push_back(w_up);
-    ENGINE_ASSIGN(const void* w_down, widened(LayerTensor::WDown));
+    ENGINE_ASSIGN(const void* w_down, widened(StepTensor::WDown));
     operands.down.weights.push_back(w_down);
     if (config_.backward()) {
       ENGINE_ASSIGN(const void* dy,
-                    tokens ? widened_tokens(step_.dy_tokens()) : widened(LayerTensor::DY));
+                    tokens ? widened_tokens(step_.dy_tokens()) : widened(StepTensor::DY));
       operands.down.gradients.push_back({.input = dy});
     }
     const auto bias = [](const GroupedStep& step, StepOperands& to) {
@@ -223,22 +222,22 @@ class LayerNumerics final : public OutputReference {
       references_[index_of(output)] = static_cast<const float*>(output.values);
     }
     ENGINE_ASSIGN(const void* a, reference_activated(reference_->activation_input(0)));
-    references_[static_cast<std::size_t>(LayerTensor::A)] = static_cast<const float*>(a);
+    references_[static_cast<std::size_t>(StepTensor::A)] = static_cast<const float*>(a);
     if (!config_.backward()) return {};
     ENGINE_ASSIGN(const void* dh, reference_activated(reference_->gradient_input(0)));
-    references_[static_cast<std::size_t>(LayerTensor::DH)] = static_cast<const float*>(dh);
+    references_[static_cast<std::size_t>(StepTensor::DH)] = static_cast<const float*>(dh);
     return {};
   }
 
   /// X and dY that the reference has permuted itself.
   void take_rows_of_reference() {
-    const auto take = [&](LayerTensor tensor, const void* values) {
+    const auto take = [&](StepTensor tensor, const void* values) {
       const auto index = static_cast<std::size_t>(tensor);
       widened_[index] = static_cast<float*>(const_cast<void*>(values));
       references_[index] = widened_[index];
     };
-    take(LayerTensor::X, reference_->tokens()->x());
-    if (config_.backward()) take(LayerTensor::DY, reference_->tokens()->dy());
+    take(StepTensor::X, reference_->tokens()->x());
+    if (config_.backward()) take(StepTensor::DY, reference_->tokens()->dy());
   }
 
   Result<const void*> reference_activated(const kernels::GroupedInput& input) {
@@ -257,13 +256,13 @@ class LayerNumerics final : public OutputReference {
     const bool up = output.layer == 0;
     switch (output.product) {
       case Product::Fprop:
-        return static_cast<std::size_t>(up ? LayerTensor::H : LayerTensor::Y);
+        return static_cast<std::size_t>(up ? StepTensor::H : StepTensor::Y);
       case Product::Dgrad:
-        return static_cast<std::size_t>(up ? LayerTensor::DX : LayerTensor::DA);
+        return static_cast<std::size_t>(up ? StepTensor::DX : StepTensor::DA);
       case Product::Wgrad:
         break;
     }
-    return static_cast<std::size_t>(up ? LayerTensor::DWUp : LayerTensor::DWDown);
+    return static_cast<std::size_t>(up ? StepTensor::DWUp : StepTensor::DWDown);
   }
 
   /// Of values against the reference of the tensor.
@@ -304,7 +303,7 @@ class LayerNumerics final : public OutputReference {
                   measure_on_device(recipe, operand.role, operand.input, rows, stream_));
     TensorResult& one = tensor_row(result, operand.tensor);
     one.quantization = std::move(numbers.statistics);
-    if (operand.tensor == LayerTensor::X) {
+    if (operand.tensor == StepTensor::X) {
       for (std::size_t group = 0; group < rows.size(); ++group) {
         result.experts[group] =
             expert_result(rows[group], numbers.sums[group], operand.config->quantized());
@@ -351,8 +350,8 @@ class LayerNumerics final : public OutputReference {
   }
 
   /// X and weights, of a forward pass: where errors come from is measured with them once more.
-  bool is_forward_operand(LayerTensor tensor) const {
-    return config_.forward() && tensor != LayerTensor::A && !traits_of(tensor).backward;
+  bool is_forward_operand(StepTensor tensor) const {
+    return config_.forward() && tensor != StepTensor::A && !traits_of(tensor).backward;
   }
 
   Status measure_sources(RunResult& result) {
@@ -383,13 +382,13 @@ class LayerNumerics final : public OutputReference {
       ENGINE_ASSIGN(const Errors errors,
                     errors_of(tensor, output.values, output.type, output.row_offsets,
                               output.capacity_rows, output.columns));
-      tensor_row(result, static_cast<LayerTensor>(tensor)).error = accuracy_of_all(errors);
+      tensor_row(result, static_cast<StepTensor>(tensor)).error = accuracy_of_all(errors);
       for (std::size_t group = 0; group < errors.size(); ++group) {
         ExpertResult& row = result.experts[group];
         const ProductAccuracy accuracy = product_accuracy(errors[group]);
-        if (tensor == static_cast<std::size_t>(LayerTensor::Y)) row.fprop = accuracy;
-        if (tensor == static_cast<std::size_t>(LayerTensor::DX)) row.dgrad = accuracy;
-        if (tensor == static_cast<std::size_t>(LayerTensor::DWUp)) row.wgrad = accuracy;
+        if (tensor == static_cast<std::size_t>(StepTensor::Y)) row.fprop = accuracy;
+        if (tensor == static_cast<std::size_t>(StepTensor::DX)) row.dgrad = accuracy;
+        if (tensor == static_cast<std::size_t>(StepTensor::DWUp)) row.wgrad = accuracy;
       }
     }
     return {};
@@ -402,8 +401,8 @@ class LayerNumerics final : public OutputReference {
   std::vector<DeviceBuffer> buffers_;
   std::vector<Operand> operands_;
   std::unique_ptr<ExpertLayerStep> reference_;
-  std::array<const float*, kLayerTensors.size()> references_ = {};
-  std::array<float*, kLayerTensors.size()> widened_ = {};  // of references_, those in buffers_
+  std::array<const float*, kStepTensors.size()> references_ = {};
+  std::array<float*, kStepTensors.size()> widened_ = {};  // of references_, those in buffers_
   std::vector<ForwardOperand> forward_operands_;
 };
 

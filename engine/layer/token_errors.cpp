@@ -10,12 +10,12 @@
 namespace engine {
 namespace {
 
-void set_error(RunResult& result, LayerTensor tensor, const kernels::GroupProductError& error) {
+void set_error(RunResult& result, StepTensor tensor, const kernels::GroupProductError& error) {
   tensor_row(result, tensor).error = product_accuracy(error);
 }
 
 /// Of tokens [tokens, k].
-Status compare_tokens(LayerTensor tensor, const ExpertLayerStep& step, const void* values,
+Status compare_tokens(StepTensor tensor, const ExpertLayerStep& step, const void* values,
                       const void* exact, cudaStream_t stream, RunResult& result) {
   ENGINE_ASSIGN(const DeviceBuffer sum,
                 DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)},
@@ -58,7 +58,7 @@ Status compare_probabilities(const TokenPermutation& made, const TokenPermutatio
                               .capacity_rows = tokens,
                               .columns = columns,
                               .errors = &error});
-  set_error(result, LayerTensor::DProbabilities, error);
+  set_error(result, StepTensor::DProbabilities, error);
   return {};
 }
 
@@ -70,11 +70,11 @@ Status measure_token_errors(const ExpertLayerStep& step, const ExpertLayerStep& 
   if (made == nullptr || made->routing().tokens() == 0) return {};
   const TokenPermutation& exact = *reference.tokens();
   if (step.config().forward()) {
-    ENGINE_TRY(compare_tokens(LayerTensor::YTokens, step, made->y_tokens(0), exact.y_tokens(0),
+    ENGINE_TRY(compare_tokens(StepTensor::YTokens, step, made->y_tokens(0), exact.y_tokens(0),
                               stream, result));
   }
   if (!step.config().backward()) return {};
-  ENGINE_TRY(compare_tokens(LayerTensor::DXTokens, step, made->dx_tokens(0), exact.dx_tokens(0),
+  ENGINE_TRY(compare_tokens(StepTensor::DXTokens, step, made->dx_tokens(0), exact.dx_tokens(0),
                             stream, result));
   return compare_probabilities(*made, exact, stream, result);
 }

@@ -36,7 +36,7 @@ Sizes sizes(const StepConfig& up, int top_k) {
 
 std::int64_t TokenPermutation::bytes(const StepConfig& up, const StepProgram& program) {
   const Sizes of = sizes(up, program.request.expert_layer.top_k);
-  const bool gradients = makes(program, LayerTensor::DY);
+  const bool gradients = makes(program, StepTensor::DY);
   // Experts and rows of the copies; X, dY, tokens and what belongs to gradients.
   return 2 * of.copies + of.probabilities + of.row_offsets + of.counts + of.token_offsets +
          (gradients ? 2 : 1) * (of.rows + of.tokens) + (gradients ? of.gradients : 0);
@@ -56,7 +56,7 @@ Result<TokenPermutation> TokenPermutation::create(const StepConfig& up, const St
                       "Clearing a tensor of the permutation");
   };
   /// A tensor that the program writes.
-  const auto take_tensor = [&](DeviceBuffer& buffer, std::int64_t bytes, LayerTensor tensor) {
+  const auto take_tensor = [&](DeviceBuffer& buffer, std::int64_t bytes, StepTensor tensor) {
     const std::optional<BufferLife> life = life_of(program, tensor);
     if (!life) return Status{};
     return take(buffer, bytes,
@@ -70,11 +70,11 @@ Result<TokenPermutation> TokenPermutation::create(const StepConfig& up, const St
   ENGINE_TRY(take(made.copy_rows_, of.copies, {kOut, "rows of tokens' copies"}));
   ENGINE_TRY(take(made.counts_, of.counts, {kOut, "counts of the map"}));
   ENGINE_TRY(take(made.token_offsets_, of.token_offsets, {kIn, "tokens as one group"}));
-  ENGINE_TRY(take_tensor(made.x_, of.rows, LayerTensor::X));
-  ENGINE_TRY(take_tensor(made.y_tokens_, of.tokens, LayerTensor::YTokens));
-  ENGINE_TRY(take_tensor(made.dy_, of.rows, LayerTensor::DY));
-  ENGINE_TRY(take_tensor(made.dx_tokens_, of.tokens, LayerTensor::DXTokens));
-  ENGINE_TRY(take_tensor(made.probability_gradients_, of.gradients, LayerTensor::DProbabilities));
+  ENGINE_TRY(take_tensor(made.x_, of.rows, StepTensor::X));
+  ENGINE_TRY(take_tensor(made.y_tokens_, of.tokens, StepTensor::YTokens));
+  ENGINE_TRY(take_tensor(made.dy_, of.rows, StepTensor::DY));
+  ENGINE_TRY(take_tensor(made.dx_tokens_, of.tokens, StepTensor::DXTokens));
+  ENGINE_TRY(take_tensor(made.probability_gradients_, of.gradients, StepTensor::DProbabilities));
   const std::array<std::int64_t, 2> offsets = {0, made.routing_->tokens()};
   ENGINE_TRY(copy_to_device<std::int64_t>(made.token_offsets_.data(), offsets, stream));
   ENGINE_TRY(

@@ -130,7 +130,7 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
                              .padded_offsets = arrays_.padded_offsets.as<std::int64_t>()};
     if (of_weights) {
       setup.listed = listed_weights(copies.layer);
-      if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
+      if (config_.linear.weight_reuse > 1) setup.noop = arrays_.keep_weights.as<float>();
     }
     if (copies.role == OperandRole::Gradients && sums_bias) {
       setup.bias_partials = bias_partials_.as<float>();

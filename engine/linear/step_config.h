@@ -32,7 +32,7 @@ struct StepConfig : RunRequest {
   int tag_first = 0;
 
   int num_groups() const { return shape.num_experts; }
-  std::int64_t capacity_rows() const { return shape.tokens; }  // rows of X and dY
+  std::int64_t capacity_rows() const { return shape.rows; }  // rows of X and dY
   std::int64_t n() const { return shape.n; }
   std::int64_t k() const { return shape.k; }
   int tag(int layer) const { return layer * tag_stride + tag_first; }

@@ -172,7 +172,7 @@ Status measure_linear_numerics(const GroupedStep& step, cudaStream_t stream, Run
   result.tensors = tensor_results(result.effective, result.splits);
   result.experts.clear();
   for (TensorResult& one : result.tensors) {
-    const std::optional<LayerOperand> operand = operand_of(StepKind::Linear, one.tensor);
+    const std::optional<TensorOperand> operand = operand_of(StepKind::Linear, one.tensor);
     if (!operand) continue;
     const bool weights = operand->role == OperandRole::Weights;
     const std::vector<std::int64_t> rows =

@@ -84,7 +84,7 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
   request.routing = {.distribution = of.routing, .path = {}, .alignment = kSplitAlignment};
   request.linear.passes = StepPasses::ForwardBackward;
   if (layer) {
-    request.linear.micro_batches = 2;
+    request.linear.weight_reuse = 2;
     request.linear.bias = of.shape.bias;
     request.expert_layer.activation = of.shape.activation;
     request.expert_layer.top_k = of.shape.top_k;
@@ -110,7 +110,7 @@ RunRequest step_bench_request(const StepBenchCase& of, StepBenchRecipe recipe) {
 
 double bench_part_flop(BenchPart part, const StepBenchCase& of) {
   RunRequest request = step_bench_request(of, StepBenchRecipe::Bf16);
-  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto tokens = static_cast<double>(request.shape.rows);
   switch (part) {
     case BenchPart::Fprop:
     case BenchPart::Dgrad:

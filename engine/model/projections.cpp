@@ -72,8 +72,8 @@ std::int64_t length_of(const RunRequest& request, TensorSide side) {
 
 }  // namespace
 
-LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
-  const LayerTensorTraits& traits = traits_of(tensor);
+TensorExtent extent_of(const RunRequest& request, StepTensor tensor) {
+  const StepTensorTraits& traits = traits_of(tensor);
   const TensorSide columns =
       is_expert_layer(request) ? traits.columns : traits.linear_columns.value_or(traits.columns);
   return {.routed = traits.rows == TensorSide::Routed,
@@ -81,16 +81,16 @@ LayerExtent extent_of(const RunRequest& request, LayerTensor tensor) {
           .columns = length_of(request, columns)};
 }
 
-std::int64_t total_rows(const RunRequest& request, LayerTensor tensor,
+std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
                         std::span<const std::int64_t> splits) {
-  const LayerExtent extent = extent_of(request, tensor);
+  const TensorExtent extent = extent_of(request, tensor);
   if (traits_of(tensor).tokens()) return extent.rows;
   std::int64_t rows = 0;
   for (const std::int64_t split : splits) rows += extent.rows_of(split);
   return rows;
 }
 
-ElementType element_of(const RunRequest& request, LayerTensor tensor) {
+ElementType element_of(const RunRequest& request, StepTensor tensor) {
   switch (traits_of(tensor).element) {
     case ElementRule::HighPrecision:
       return request.recipe.high_precision;
@@ -103,8 +103,8 @@ ElementType element_of(const RunRequest& request, LayerTensor tensor) {
   return ElementType::Fp32;
 }
 
-bool has_tensor(const RunRequest& request, LayerTensor tensor) {
-  const LayerTensorTraits& traits = traits_of(tensor);
+bool has_tensor(const RunRequest& request, StepTensor tensor) {
+  const StepTensorTraits& traits = traits_of(tensor);
   if (traits.backward && request.linear.passes == StepPasses::Forward) return false;
   switch (traits.present) {
     case TensorPresence::Always:

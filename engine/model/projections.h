@@ -32,7 +32,7 @@ struct LinearSymbols {
 constexpr LinearSymbols symbols_of(StepKind step, Projection projection) {
   const ProjectionTensors tensors = tensors_of(step, projection);
   // Symbols are literals: they end with a zero.
-  const auto symbol = [step](LayerTensor tensor) { return tensor_symbol(step, tensor).data(); };
+  const auto symbol = [step](StepTensor tensor) { return tensor_symbol(step, tensor).data(); };
   return {.part = step == StepKind::Linear       ? ""
                   : projection == Projection::Up ? "up"
                                                  : "down",
@@ -71,35 +71,35 @@ struct StepPart {
   /// The request as its operands are loaded.
   RunRequest loaded() const {
     RunRequest reading = request;
-    reading.shape.tokens /= rows_per_token;
+    reading.shape.rows /= rows_per_token;
     return reading;
   }
 };
 std::vector<StepPart> step_parts(const RunRequest& request);
 
 /// A tensor of a step, for each expert; of tokens, the whole tensor.
-struct LayerExtent {
+struct TensorExtent {
   bool routed = false;    // an expert has the rows that are routed to it ...
   std::int64_t rows = 0;  // ... else these
   std::int64_t columns = 0;
   std::int64_t rows_of(std::int64_t split) const { return routed ? split : rows; }
 };
-LayerExtent extent_of(const RunRequest& request, LayerTensor tensor);
+TensorExtent extent_of(const RunRequest& request, StepTensor tensor);
 /// Of all experts together.
-std::int64_t total_rows(const RunRequest& request, LayerTensor tensor,
+std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
                         std::span<const std::int64_t> splits);
 
 /// The type of a tensor's elements before it is quantized.
-ElementType element_of(const RunRequest& request, LayerTensor tensor);
+ElementType element_of(const RunRequest& request, StepTensor tensor);
 
 /// Whether a step with these settings has the tensor in one of its passes, or in the forward pass
 /// that a backward-only step of an expert layer computes first.
-bool has_tensor(const RunRequest& request, LayerTensor tensor);
+bool has_tensor(const RunRequest& request, StepTensor tensor);
 
 /// Tokens of an expert layer that begins at them.
 constexpr std::int64_t tokens_of(const RunRequest& request) {
   const int top_k = request.expert_layer.top_k;
-  return top_k == 0 ? 0 : request.shape.tokens / top_k;
+  return top_k == 0 ? 0 : request.shape.rows / top_k;
 }
 
 /// Useful FLOP of one routed row in a step, over all its layers and passes: 2 n k per product, no

@@ -306,7 +306,7 @@ struct LinearOptions {
         engine::field<&LinearOptions::wgrad_type>({.without = bit_of(ElementType::Fp16)}),
         engine::field<&LinearOptions::accumulate_wgrad>(),
         engine::field<&LinearOptions::delayed_wgrad>(),
-        engine::field<&LinearOptions::micro_batches>({.low = 1, .high = kMaxMicroBatches})};
+        engine::field<&LinearOptions::weight_reuse>({.low = 1, .high = kMaxMicroBatches})};
   }
 };
 
@@ -324,7 +324,7 @@ struct ExpertLayerOptions {
   bool mixed_recipes = false;            // the down projection has a scaling of its own
   Scaling down_scaling = Scaling::None;  // the rest of the recipe is shared
   /// 0 = X, dY and Y are rows in the order of their experts. k > 0 = the step begins and ends at
-  /// tokens: shape.tokens rows are the copies of shape.tokens / k tokens, and X and dY have a row
+  /// tokens: shape.rows rows are the copies of shape.rows / k tokens, and X and dY have a row
   /// for each token (engine/input/token_routing.h).
   int top_k = 0;
   bool operator==(const ExpertLayerOptions&) const = default;

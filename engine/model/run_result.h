@@ -232,7 +232,7 @@ struct RunResult {
                                      // which all numerics below are of
   std::optional<RecordedRouting> recording = {};  // only of a routing from a file
   DeviceFacts device;
-  std::vector<TensorResult> tensors = {};        // in the order of LayerTensor, each at most once
+  std::vector<TensorResult> tensors = {};        // in the order of StepTensor, each at most once
   std::optional<LayerResult> expert_layer = {};  // only of StepKind::ExpertLayer
   std::vector<ExpertResult> experts;
   bool backward = false;               // experts have dgrad and wgrad
@@ -262,7 +262,7 @@ struct RunResult {
         engine::field<&RunResult::splits>({.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
         engine::field<&RunResult::recording>(),
         engine::field<&RunResult::device>(),
-        engine::field<&RunResult::tensors>({.most = kLayerTensors.size()}),
+        engine::field<&RunResult::tensors>({.most = kStepTensors.size()}),
         engine::field<&RunResult::expert_layer>(),
         engine::field<&RunResult::experts>({.most = kMaxExperts}),
         engine::field<&RunResult::backward>(),
@@ -285,14 +285,14 @@ struct RunResult {
 };
 
 /// The tensor's row; null if the run has none.
-const TensorResult* find_tensor(const RunResult& result, LayerTensor tensor);
+const TensorResult* find_tensor(const RunResult& result, StepTensor tensor);
 /// The tensor's row, which is made where there is none.
-TensorResult& tensor_row(RunResult& result, LayerTensor tensor);
+TensorResult& tensor_row(RunResult& result, StepTensor tensor);
 
 /// The tensors of the run that its products read: those of which it has statistics.
-std::vector<LayerTensor> operands_of(const RunResult& result);
+std::vector<StepTensor> operands_of(const RunResult& result);
 
 /// What quantization did to that tensor; null if the run has no such operand.
-const OperandStatistics* statistics_of(const RunResult& result, LayerTensor tensor);
+const OperandStatistics* statistics_of(const RunResult& result, StepTensor tensor);
 
 }  // namespace engine

@@ -32,7 +32,7 @@ struct ShapeSpec {
     return std::array{
         engine::field<&ShapeSpec::preset>(),
         engine::field<&ShapeSpec::num_experts>({.low = 1, .high = kMaxExperts, .also = "experts"}),
-        engine::field<&ShapeSpec::tokens>({.low = 0, .high = kMaxDimension}),
+        engine::field<&ShapeSpec::rows>({.low = 0, .high = kMaxDimension}),
         engine::field<&ShapeSpec::n>({.low = 1, .high = kMaxDimension}),
         engine::field<&ShapeSpec::k>({.low = 1, .high = kMaxDimension})};
   }

@@ -38,7 +38,7 @@ enum class Projection : std::uint8_t { Up, Down };
 /// The tensors of an expert layer, in the order in which a step makes or reads them; of a linear
 /// step W and dW are WUp and DWUp. Numbers are on the wire and in recordings: a new tensor goes to
 /// the end.
-enum class LayerTensor : std::uint8_t {
+enum class StepTensor : std::uint8_t {
   X,
   WUp,
   H,
@@ -64,7 +64,7 @@ enum class LayerTensor : std::uint8_t {
   TokenMap,
   Choices,
 };
-constexpr auto enum_names(LayerTensor) {
+constexpr auto enum_names(StepTensor) {
   return std::to_array<std::string_view>({"x",
                                           "w-up",
                                           "h",
@@ -98,7 +98,7 @@ enum class TensorSide : std::uint8_t {
   N,          // shape.n
   K,          // shape.k
   Activated,  // columns of A: shape.n, or half of it where the activation is gated
-  Tokens,     // shape.tokens / top_k; all experts together
+  Tokens,     // shape.rows / top_k; all experts together
   TopK,       // expert_layer.top_k
 };
 
@@ -119,7 +119,7 @@ enum class TensorPresence : std::uint8_t {
   Tokens,     // an expert layer with top_k
 };
 
-struct LayerTensorTraits {
+struct StepTensorTraits {
   std::string_view symbol;               // "dWdown"
   std::string_view meaning;              // "gradient of the down projection's weights"
   TensorSide rows = TensorSide::Routed;  // of each expert; Tokens: of all of them
@@ -140,7 +140,7 @@ struct LayerTensorTraits {
   constexpr bool tokens() const { return present == TensorPresence::Tokens; }
 };
 
-inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()> kLayerTensors = {{
+inline constexpr std::array<StepTensorTraits, enum_names(StepTensor{}).size()> kStepTensors = {{
     {.symbol = "X", .meaning = "input of the layer", .shared = true, .column = "activations"},
     {.symbol = "Wup",
      .meaning = "weights of the up projection",
@@ -284,13 +284,13 @@ inline constexpr std::array<LayerTensorTraits, enum_names(LayerTensor{}).size()>
      .reported = false},
 }};
 
-constexpr const LayerTensorTraits& traits_of(LayerTensor tensor) {
-  return kLayerTensors[static_cast<std::size_t>(tensor)];
+constexpr const StepTensorTraits& traits_of(StepTensor tensor) {
+  return kStepTensors[static_cast<std::size_t>(tensor)];
 }
 
 /// What a tensor is called in such a step: "W", of an expert layer "Wup".
-constexpr std::string_view tensor_symbol(StepKind step, LayerTensor tensor) {
-  const LayerTensorTraits& traits = traits_of(tensor);
+constexpr std::string_view tensor_symbol(StepKind step, StepTensor tensor) {
+  const StepTensorTraits& traits = traits_of(tensor);
   const bool own = step == StepKind::Linear && !traits.linear_symbol.empty();
   return own ? traits.linear_symbol : traits.symbol;
 }
@@ -298,56 +298,56 @@ constexpr std::string_view tensor_symbol(StepKind step, LayerTensor tensor) {
 /// The tensors that the grouped products of one projection read and write: Y = X W^T (+ b),
 /// dX = dY W, dW = dY^T X, db = sum of dY's rows.
 struct ProjectionTensors {
-  LayerTensor x = LayerTensor::X;
-  LayerTensor w = LayerTensor::WUp;
-  LayerTensor b = LayerTensor::BUp;
-  LayerTensor y = LayerTensor::Y;
-  LayerTensor dy = LayerTensor::DY;
-  LayerTensor dx = LayerTensor::DX;
-  LayerTensor dw = LayerTensor::DWUp;
-  LayerTensor db = LayerTensor::DBUp;
+  StepTensor x = StepTensor::X;
+  StepTensor w = StepTensor::WUp;
+  StepTensor b = StepTensor::BUp;
+  StepTensor y = StepTensor::Y;
+  StepTensor dy = StepTensor::DY;
+  StepTensor dx = StepTensor::DX;
+  StepTensor dw = StepTensor::DWUp;
+  StepTensor db = StepTensor::DBUp;
 
-  constexpr LayerTensor operand(OperandRole role) const {
+  constexpr StepTensor operand(OperandRole role) const {
     return role == OperandRole::Activations ? x : role == OperandRole::Weights ? w : dy;
   }
 };
 
 constexpr ProjectionTensors tensors_of(StepKind step, Projection projection) {
   if (step == StepKind::Linear) return {};
-  if (projection == Projection::Up) return {.y = LayerTensor::H, .dy = LayerTensor::DH};
-  return {.x = LayerTensor::A,
-          .w = LayerTensor::WDown,
-          .b = LayerTensor::BDown,
-          .dx = LayerTensor::DA,
-          .dw = LayerTensor::DWDown,
-          .db = LayerTensor::DBDown};
+  if (projection == Projection::Up) return {.y = StepTensor::H, .dy = StepTensor::DH};
+  return {.x = StepTensor::A,
+          .w = StepTensor::WDown,
+          .b = StepTensor::BDown,
+          .dx = StepTensor::DA,
+          .dw = StepTensor::DWDown,
+          .db = StepTensor::DBDown};
 }
 
 /// What a tensor is to the projection whose products read it, quantized if its recipe quantizes.
-struct LayerOperand {
+struct TensorOperand {
   Projection projection = Projection::Up;
   OperandRole role = OperandRole::Activations;
-  bool operator==(const LayerOperand&) const = default;
+  bool operator==(const TensorOperand&) const = default;
 };
 
 /// Nothing for a tensor that no product reads.
-constexpr std::optional<LayerOperand> operand_of(StepKind step, LayerTensor tensor) {
+constexpr std::optional<TensorOperand> operand_of(StepKind step, StepTensor tensor) {
   for (const Projection projection : {Projection::Up, Projection::Down}) {
     if (step == StepKind::Linear && projection == Projection::Down) continue;
     for (const OperandRole role :
          {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
       if (tensors_of(step, projection).operand(role) == tensor)
-        return LayerOperand{projection, role};
+        return TensorOperand{projection, role};
     }
   }
   return std::nullopt;
 }
 
 /// Every tensor that products of such a step can read. An expert layer has a linear step's too.
-constexpr std::vector<LayerTensor> operands_of(StepKind step) {
-  std::vector<LayerTensor> operands;
-  for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
-    const auto tensor = static_cast<LayerTensor>(i);
+constexpr std::vector<StepTensor> operands_of(StepKind step) {
+  std::vector<StepTensor> operands;
+  for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
+    const auto tensor = static_cast<StepTensor>(i);
     if (operand_of(step, tensor)) operands.push_back(tensor);
   }
   return operands;

@@ -23,7 +23,7 @@ struct UnquantizedY {
 };
 
 struct TensorResult {
-  LayerTensor tensor = LayerTensor::X;
+  StepTensor tensor = StepTensor::X;
   std::int64_t rows = 0;  // of all experts
   std::int64_t columns = 0;
   /// One copy as it is written: codes and scales of an operand, else elements. 0 with elements: a

@@ -60,15 +60,15 @@ Flaw RunRequest::flaw() const {
   }
   const int top_k = expert_layer.top_k;
   if (step == StepKind::ExpertLayer && top_k > 0) {
-    if (shape.tokens % top_k != 0) {
+    if (shape.rows % top_k != 0) {
       return {
-          "shape.tokens",
+          "shape.rows",
           fmt::format(
               "is {}; with expert_layer.top_k {} every token has that many rows, so it must be a "
               "multiple",
-              shape.tokens, top_k),
+              shape.rows, top_k),
           fmt::format("use {}, or top_k 0 if the rows arrive already permuted",
-                      (shape.tokens + top_k - 1) / top_k * top_k)};
+                      (shape.rows + top_k - 1) / top_k * top_k)};
     }
     if (top_k > shape.num_experts) {
       return {
@@ -252,8 +252,8 @@ Flaw BenchOrder::flaw() const {
     }
   }
   for (std::size_t i = 0; i < steps.shapes.size(); ++i) {
-    if (steps.shapes[i].shape.tokens == 0) {
-      return {fmt::format("steps.shapes[{}].shape.tokens", i),
+    if (steps.shapes[i].shape.rows == 0) {
+      return {fmt::format("steps.shapes[{}].shape.rows", i),
               "is 0; without tokens there is nothing to time"};
     }
     const RunRequest request = step_bench_request(

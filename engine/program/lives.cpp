@@ -8,7 +8,7 @@
 namespace engine {
 namespace {
 
-bool is(const Value& value, LayerTensor tensor, ValueForm form) {
+bool is(const Value& value, StepTensor tensor, ValueForm form) {
   return value.tensor == tensor && value.form == form;
 }
 
@@ -33,7 +33,7 @@ void for_each_operation(const StepProgram& program, Visit visit) {
   }
 }
 
-std::vector<LiveRange> live_ranges(const StepProgram& program, LayerTensor tensor, ValueForm form) {
+std::vector<LiveRange> live_ranges(const StepProgram& program, StepTensor tensor, ValueForm form) {
   std::vector<LiveRange> ranges;
   std::vector<std::optional<std::size_t>> open(static_cast<std::size_t>(program.request.layers));
   int position = 0;
@@ -55,14 +55,14 @@ std::vector<LiveRange> live_ranges(const StepProgram& program, LayerTensor tenso
 }
 
 /// Quantized weights outlive a step: others may keep them.
-bool are_weights(const StepProgram& program, LayerTensor tensor) {
+bool are_weights(const StepProgram& program, StepTensor tensor) {
   const auto operand = operand_of(program.request.step, tensor);
   return operand && operand->role == OperandRole::Weights;
 }
 
 }  // namespace
 
-bool makes(const StepProgram& program, LayerTensor tensor, ValueForm form) {
+bool makes(const StepProgram& program, StepTensor tensor, ValueForm form) {
   bool made = false;
   for_each_operation(program, [&](const Operation& operation, ProgramPass) {
     made = made || std::ranges::any_of(operation.writes,
@@ -71,7 +71,7 @@ bool makes(const StepProgram& program, LayerTensor tensor, ValueForm form) {
   return made;
 }
 
-std::optional<BufferLife> life_of(const StepProgram& program, LayerTensor tensor, ValueForm form) {
+std::optional<BufferLife> life_of(const StepProgram& program, StepTensor tensor, ValueForm form) {
   if (!makes(program, tensor, form)) return std::nullopt;
   const bool outlives = traits_of(tensor).output && form == ValueForm::Elements;
   if (outlives || are_weights(program, tensor)) return BufferLife::Step;
@@ -87,8 +87,8 @@ std::optional<BufferLife> life_of(const StepProgram& program, LayerTensor tensor
   return used[0] ? BufferLife::Forward : BufferLife::Backward;
 }
 
-int places_of(const StepProgram& program, LayerTensor tensor, ValueForm form) {
-  const LayerTensorTraits& traits = traits_of(tensor);
+int places_of(const StepProgram& program, StepTensor tensor, ValueForm form) {
+  const StepTensorTraits& traits = traits_of(tensor);
   if (traits.shared) return 1;
   if (traits.output || traits.checked) return program.request.layers;
   const std::vector<LiveRange> ranges = live_ranges(program, tensor, form);

@@ -71,7 +71,7 @@ enum class ValueForm : std::uint8_t { Elements, Rowwise, Columnwise };
 
 /// A tensor of one layer of a step, in one form.
 struct Value {
-  LayerTensor tensor = LayerTensor::X;
+  StepTensor tensor = StepTensor::X;
   ValueForm form = ValueForm::Elements;
   int layer = 0;  // of a tensor that all layers share: 0
   auto operator<=>(const Value&) const = default;

@@ -14,7 +14,7 @@ namespace engine {
 
 /// What one quantize operation makes of an operand, and how long the step needs each copy.
 struct OperandCopies {
-  LayerTensor tensor = LayerTensor::X;
+  StepTensor tensor = StepTensor::X;
   OperandRole role = OperandRole::Activations;
   int layer = 0;
   bool again = false;                      // Operation::again

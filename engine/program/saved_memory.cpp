@@ -10,11 +10,11 @@ std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
   if (request.linear.passes == StepPasses::Forward) return {};
   const StepProgram program = program_of(request);
   std::vector<SavedTensor> saved;
-  for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
-    const auto tensor = static_cast<LayerTensor>(i);
-    const LayerTensorTraits& traits = traits_of(tensor);
+  for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
+    const auto tensor = static_cast<StepTensor>(i);
+    const StepTensorTraits& traits = traits_of(tensor);
     if (traits.backward || !traits.reported || !has_tensor(request, tensor)) continue;
-    const std::optional<LayerOperand> operand = operand_of(request.step, tensor);
+    const std::optional<TensorOperand> operand = operand_of(request.step, tensor);
     const bool weights = operand && operand->role == OperandRole::Weights;
     SavedTensor one{.tensor = tensor};
     bool any = operand.has_value();

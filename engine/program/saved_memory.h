@@ -13,13 +13,13 @@ namespace engine {
 
 /// What forward keeps of one tensor.
 struct SavedTensor {
-  LayerTensor tensor = LayerTensor::X;
+  StepTensor tensor = StepTensor::X;
   std::int64_t bytes = 0;
   bool operator==(const SavedTensor&) const = default;
 };
 
 /// What one layer saves for backward, for these tokens of every expert. In the order of
-/// LayerTensor: X, Wup, H, A, Wdown. A linear step saves X and W (as WUp); a layer that begins at
+/// StepTensor: X, Wup, H, A, Wdown. A linear step saves X and W (as WUp); a layer that begins at
 /// tokens also saves Y. A step without a backward pass saves nothing.
 ///
 /// X and A are kept as the columnwise copies that dW reads, H in high precision, from which the

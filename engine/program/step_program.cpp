@@ -128,27 +128,25 @@ class ProgramBuilder {
   // --- Operands
   // -----------------------------------------------------------------------------------
 
-  static int layer_of(LayerTensor tensor, int layer) {
-    return traits_of(tensor).shared ? 0 : layer;
-  }
+  static int layer_of(StepTensor tensor, int layer) { return traits_of(tensor).shared ? 0 : layer; }
 
   /// Every layer's copies of the X and dY that all layers share are equal. A device makes them
   /// once; the host keeps the codes of one expert at a time and makes them in each layer.
-  bool makes_copies(LayerTensor tensor, int layer) const {
+  bool makes_copies(StepTensor tensor, int layer) const {
     return !device_ || layer_of(tensor, layer) == layer;
   }
-  int copy_layer(LayerTensor tensor, int layer) const {
+  int copy_layer(StepTensor tensor, int layer) const {
     return device_ ? layer_of(tensor, layer) : layer;
   }
 
-  static Value elements(LayerTensor tensor, int layer) {
+  static Value elements(StepTensor tensor, int layer) {
     return {.tensor = tensor, .layer = layer_of(tensor, layer)};
   }
 
   /// What a product reads of an operand.
   Value operand(const PlannedProjection& projection, OperandRole role, ValueForm form,
                 int layer) const {
-    const LayerTensor tensor = projection.tensors.operand(role);
+    const StepTensor tensor = projection.tensors.operand(role);
     if (!projection.quantizes()) return elements(tensor, layer);
     return {.tensor = tensor, .form = form, .layer = copy_layer(tensor, layer)};
   }
@@ -157,14 +155,14 @@ class ProgramBuilder {
   std::vector<Value> sources(const PlannedProjection& projection, OperandRole role,
                              int layer) const {
     if (!projection.activates(role)) return {elements(projection.tensors.operand(role), layer)};
-    if (role == OperandRole::Activations) return {elements(LayerTensor::H, layer)};
-    return {elements(LayerTensor::H, layer), elements(LayerTensor::DA, layer)};
+    if (role == OperandRole::Activations) return {elements(StepTensor::H, layer)};
+    return {elements(StepTensor::H, layer), elements(StepTensor::DA, layer)};
   }
 
   /// Made by another operation of the step, in high precision.
-  bool is_made(LayerTensor tensor) const {
-    const bool by_tokens = tensor == LayerTensor::X || tensor == LayerTensor::DY;
-    return tensor == LayerTensor::A || tensor == LayerTensor::DH || (by_tokens && tokens_);
+  bool is_made(StepTensor tensor) const {
+    const bool by_tokens = tensor == StepTensor::X || tensor == StepTensor::DY;
+    return tensor == StepTensor::A || tensor == StepTensor::DH || (by_tokens && tokens_);
   }
 
   bool recomputes(const PlannedProjection& projection, OperandRole role) const {
@@ -176,7 +174,7 @@ class ProgramBuilder {
   /// makes of what it has computed again.
   void quantize(const PlannedProjection& projection, OperandRole role, int layer,
                 bool again = false) {
-    const LayerTensor tensor = projection.tensors.operand(role);
+    const StepTensor tensor = projection.tensors.operand(role);
     if (!makes_copies(tensor, layer)) return;
     // Micro-batches share the first one's weights.
     if (role == OperandRole::Weights && micro_batch_ > 0) return;
@@ -321,8 +319,8 @@ class ProgramBuilder {
          .projection = Projection::Down,
          .layer = layer,
          .again = again,
-         .reads = {elements(LayerTensor::H, layer)},
-         .writes = {elements(LayerTensor::A, layer)}});
+         .reads = {elements(StepTensor::H, layer)},
+         .writes = {elements(StepTensor::A, layer)}});
   }
 
   void activate_gradient(int layer) {
@@ -330,15 +328,15 @@ class ProgramBuilder {
     add({.kind = OperationKind::ActivateGradient,
          .projection = Projection::Up,
          .layer = layer,
-         .reads = {elements(LayerTensor::H, layer), elements(LayerTensor::DA, layer)},
-         .writes = {elements(LayerTensor::DH, layer)}});
+         .reads = {elements(StepTensor::H, layer), elements(StepTensor::DA, layer)},
+         .writes = {elements(StepTensor::DH, layer)}});
   }
 
   void permute() {
     if (!tokens_) return;
     add({.kind = OperationKind::Permute,
-         .reads = {elements(LayerTensor::XTokens, 0), elements(LayerTensor::Choices, 0)},
-         .writes = {elements(LayerTensor::TokenMap, 0), elements(LayerTensor::X, 0)}});
+         .reads = {elements(StepTensor::XTokens, 0), elements(StepTensor::Choices, 0)},
+         .writes = {elements(StepTensor::TokenMap, 0), elements(StepTensor::X, 0)}});
   }
 
   void unpermute(int layer) {
@@ -346,9 +344,9 @@ class ProgramBuilder {
     add({.kind = OperationKind::Unpermute,
          .projection = Projection::Down,
          .layer = layer,
-         .reads = {elements(LayerTensor::Y, layer), elements(LayerTensor::TokenMap, 0),
-                   elements(LayerTensor::Probabilities, 0)},
-         .writes = {elements(LayerTensor::YTokens, layer)}});
+         .reads = {elements(StepTensor::Y, layer), elements(StepTensor::TokenMap, 0),
+                   elements(StepTensor::Probabilities, 0)},
+         .writes = {elements(StepTensor::YTokens, layer)}});
   }
 
   void permute_gradient(int layer) {
@@ -356,9 +354,9 @@ class ProgramBuilder {
     add({.kind = OperationKind::PermuteGradient,
          .projection = Projection::Down,
          .layer = layer,
-         .reads = {elements(LayerTensor::DYTokens, 0), elements(LayerTensor::TokenMap, 0),
-                   elements(LayerTensor::Probabilities, 0), elements(LayerTensor::Y, layer)},
-         .writes = {elements(LayerTensor::DY, 0), elements(LayerTensor::DProbabilities, layer)}});
+         .reads = {elements(StepTensor::DYTokens, 0), elements(StepTensor::TokenMap, 0),
+                   elements(StepTensor::Probabilities, 0), elements(StepTensor::Y, layer)},
+         .writes = {elements(StepTensor::DY, 0), elements(StepTensor::DProbabilities, layer)}});
   }
 
   void unpermute_gradient(int layer) {
@@ -366,8 +364,8 @@ class ProgramBuilder {
     add({.kind = OperationKind::UnpermuteGradient,
          .projection = Projection::Up,
          .layer = layer,
-         .reads = {elements(LayerTensor::DX, layer), elements(LayerTensor::TokenMap, 0)},
-         .writes = {elements(LayerTensor::DXTokens, layer)}});
+         .reads = {elements(StepTensor::DX, layer), elements(StepTensor::TokenMap, 0)},
+         .writes = {elements(StepTensor::DXTokens, layer)}});
   }
 
   void layer_forward(bool unpermutes = true) {

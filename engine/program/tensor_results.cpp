@@ -15,9 +15,9 @@ std::vector<TensorResult> tensor_results(const RunRequest& request,
   const std::vector<SavedTensor> saved = saved_for_backward(request, splits);
   const bool forward = request.linear.passes != StepPasses::Backward;
   std::vector<TensorResult> tensors;
-  for (std::size_t i = 0; i < kLayerTensors.size(); ++i) {
-    const auto tensor = static_cast<LayerTensor>(i);
-    const LayerTensorTraits& traits = traits_of(tensor);
+  for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
+    const auto tensor = static_cast<StepTensor>(i);
+    const StepTensorTraits& traits = traits_of(tensor);
     if (!traits.reported || !has_tensor(request, tensor)) continue;
     const bool of_forward_alone = traits.output && !traits.backward;
     if (of_forward_alone && !forward) continue;

@@ -11,7 +11,7 @@
 
 namespace engine {
 
-/// In the order of LayerTensor, of one layer with all its experts; what is measured is empty.
+/// In the order of StepTensor, of one layer with all its experts; what is measured is empty.
 std::vector<TensorResult> tensor_results(const RunRequest& request,
                                          std::span<const std::int64_t> splits);
 

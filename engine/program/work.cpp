@@ -18,9 +18,9 @@ Direction direction_of(ValueForm form) {
 }
 
 /// Rows of the tensor for each expert; of tokens one number for all of them.
-std::vector<std::int64_t> rows_of(const RunRequest& request, LayerTensor tensor,
+std::vector<std::int64_t> rows_of(const RunRequest& request, StepTensor tensor,
                                   std::span<const std::int64_t> splits) {
-  const LayerExtent extent = extent_of(request, tensor);
+  const TensorExtent extent = extent_of(request, tensor);
   if (traits_of(tensor).tokens()) return {extent.rows};
   std::vector<std::int64_t> rows;
   for (const std::int64_t split : splits) rows.push_back(extent.rows_of(split));
@@ -66,7 +66,7 @@ double quantized_bytes(const RunRequest& request, const Operation& operation,
 OperationWork quantize_work(const StepProgram& program, const Operation& operation,
                             const WorkCase& routing) {
   const RunRequest& request = program.request;
-  const LayerTensor tensor = operation.writes.front().tensor;
+  const StepTensor tensor = operation.writes.front().tensor;
   const bool weights = operation.role == OperandRole::Weights;
   const std::vector<std::int64_t> experts =
       weights ? std::vector(routing.splits.begin(), routing.splits.end()) : routed(routing.splits);
@@ -111,7 +111,7 @@ OperationWork product_work(const StepProgram& program, const Operation& operatio
 
 }  // namespace
 
-std::int64_t element_count(const RunRequest& request, LayerTensor tensor,
+std::int64_t element_count(const RunRequest& request, StepTensor tensor,
                            std::span<const std::int64_t> splits) {
   return total_rows(request, tensor, splits) * extent_of(request, tensor).columns;
 }
@@ -122,7 +122,7 @@ std::int64_t value_bytes(const RunRequest& request, const Value& value,
     return element_count(request, value.tensor, splits) *
            element_bytes(element_of(request, value.tensor));
   }
-  const std::optional<LayerOperand> operand = operand_of(request.step, value.tensor);
+  const std::optional<TensorOperand> operand = operand_of(request.step, value.tensor);
   if (!operand) return 0;
   RunRequest storage;
   const std::vector<std::int64_t> rows = rows_of(request, value.tensor, splits);

@@ -31,7 +31,7 @@ struct OperationWork {
 };
 
 /// Elements of the tensor, of all experts.
-std::int64_t element_count(const RunRequest& request, LayerTensor tensor,
+std::int64_t element_count(const RunRequest& request, StepTensor tensor,
                            std::span<const std::int64_t> splits);
 
 /// Bytes of a value as its reader finds it: elements, or codes and scales.

@@ -31,7 +31,7 @@ CsvColumns expert_columns() { return CsvColumns(engine::kType<engine::ExpertResu
 
 std::string operand_columns() {
   std::string header;
-  for (const engine::LayerTensor tensor : engine::operands_of(engine::StepKind::ExpertLayer)) {
+  for (const engine::StepTensor tensor : engine::operands_of(engine::StepKind::ExpertLayer)) {
     const std::string_view column = engine::traits_of(tensor).column;
     header +=
         fmt::format("{1}{0}_snr_db,{0}_saturated,{0}_underflowed,{0}_lost,{0}_undefined",
@@ -41,7 +41,7 @@ std::string operand_columns() {
 }
 
 void write_operands(const engine::RunResult& result, CsvTable& table) {
-  for (const engine::LayerTensor tensor : engine::operands_of(engine::StepKind::ExpertLayer)) {
+  for (const engine::StepTensor tensor : engine::operands_of(engine::StepKind::ExpertLayer)) {
     const engine::OperandStatistics* const operand = engine::statistics_of(result, tensor);
     if (operand == nullptr) {
       table.empty(5);

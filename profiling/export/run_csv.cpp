@@ -219,7 +219,7 @@ void write_tensors(const Session& session, CsvTable& table) {
 void write_error_sources(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const engine::RunResult& result = session.runs[i].result;
-    const engine::TensorResult* const y = engine::find_tensor(result, engine::LayerTensor::Y);
+    const engine::TensorResult* const y = engine::find_tensor(result, engine::StepTensor::Y);
     for (const engine::TensorResult& one : result.tensors) {
       if (!one.unquantized_y) continue;
       table.cell(i + 1).cell(engine::name_of(one.tensor)).cell(one.unquantized_y->snr_db);

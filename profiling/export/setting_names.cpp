@@ -33,7 +33,7 @@ std::string run_title(const engine::RunRequest& request) {
   }
   return fmt::format("{}, {}{} experts, {} tokens, n {}, k {}, {} routing, {}, {}", recipe,
                      shape.preset.empty() ? std::string() : shape.preset + ": ", shape.num_experts,
-                     shape.tokens, shape.n, shape.k, engine::name_of(request.routing.distribution),
+                     shape.rows, shape.n, shape.k, engine::name_of(request.routing.distribution),
                      engine::name_of(request.backend), engine::name_of(request.launch.kind));
 }
 

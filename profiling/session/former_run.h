@@ -14,7 +14,7 @@
 namespace profiling {
 
 struct FormerTensor {
-  engine::LayerTensor tensor = engine::LayerTensor::X;
+  engine::StepTensor tensor = engine::StepTensor::X;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t bytes = 0;
@@ -32,7 +32,7 @@ struct FormerTensor {
 };
 
 struct FormerErrorSource {
-  engine::LayerTensor tensor = engine::LayerTensor::X;
+  engine::StepTensor tensor = engine::StepTensor::X;
   double snr_db = 0.0;
   std::uint64_t left_out = 0;
   template <int = 0>
@@ -49,8 +49,8 @@ struct FormerLayer {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&FormerLayer::tensors>({.most = engine::kLayerTensors.size()}),
-        engine::field<&FormerLayer::error_sources>({.most = engine::kLayerTensors.size()})};
+        engine::field<&FormerLayer::tensors>({.most = engine::kStepTensors.size()}),
+        engine::field<&FormerLayer::error_sources>({.most = engine::kStepTensors.size()})};
   }
 };
 

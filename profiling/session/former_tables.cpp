@@ -9,17 +9,17 @@
 namespace profiling {
 namespace {
 
-using engine::LayerTensor;
+using engine::StepTensor;
 
 /// What each member of FormerRun is today.
-constexpr std::pair<LayerTensor, engine::OperandStatistics FormerRun::*> kOperands[] = {
-    {LayerTensor::X, &FormerRun::activations}, {LayerTensor::WUp, &FormerRun::weights},
-    {LayerTensor::A, &FormerRun::activated},   {LayerTensor::WDown, &FormerRun::down_weights},
-    {LayerTensor::DY, &FormerRun::gradients},  {LayerTensor::DH, &FormerRun::inner_gradients},
+constexpr std::pair<StepTensor, engine::OperandStatistics FormerRun::*> kOperands[] = {
+    {StepTensor::X, &FormerRun::activations}, {StepTensor::WUp, &FormerRun::weights},
+    {StepTensor::A, &FormerRun::activated},   {StepTensor::WDown, &FormerRun::down_weights},
+    {StepTensor::DY, &FormerRun::gradients},  {StepTensor::DH, &FormerRun::inner_gradients},
 };
 
 /// Whether a run had statistics of the operand: its row was there in any case.
-bool had_operand(const engine::RunResult& result, LayerTensor tensor) {
+bool had_operand(const engine::RunResult& result, StepTensor tensor) {
   const engine::StepKind step =
       result.expert_layer ? engine::StepKind::ExpertLayer : engine::StepKind::Linear;
   if (engine::traits_of(tensor).backward && !result.backward) return false;

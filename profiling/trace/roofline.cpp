@@ -32,16 +32,16 @@ std::optional<double> loaded_bytes(const engine::RunRequest& request,
 }
 
 /// What a loaded tensor is read from; null for one that the step makes.
-const engine::InputSpec* input_of(const engine::RunRequest& request, engine::LayerTensor tensor) {
+const engine::InputSpec* input_of(const engine::RunRequest& request, engine::StepTensor tensor) {
   const bool from_tokens = engine::tokens_of(request) > 0;
   switch (tensor) {
-    case engine::LayerTensor::X:
+    case engine::StepTensor::X:
       return from_tokens ? nullptr : &request.activations;
-    case engine::LayerTensor::WUp:
+    case engine::StepTensor::WUp:
       return &request.weights;
-    case engine::LayerTensor::WDown:
+    case engine::StepTensor::WDown:
       return &request.expert_layer.down_weights;
-    case engine::LayerTensor::DY:
+    case engine::StepTensor::DY:
       return from_tokens ? nullptr : &request.linear.gradients;
     default:
       return nullptr;
@@ -61,7 +61,7 @@ constexpr std::array kHopper = {DeviceRow{"NVIDIA H200", 1830.0, 4.8e12},
 /// Whether an iteration quantizes the weights, if its step does: iterations outside the timed ones
 /// keep none.
 bool quantizes_weights(const engine::RunResult& result, int iteration) {
-  const int micro_batches = result.effective.linear.micro_batches;
+  const int micro_batches = result.effective.linear.weight_reuse;
   if (iteration < 0 || micro_batches < 2) return true;
   const std::size_t steps = result.recording ? result.recording->steps.size() : 1;
   return engine::quantizes_weights(iteration, micro_batches, steps);

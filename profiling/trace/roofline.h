@@ -30,7 +30,7 @@ struct StageWork {
 
 /// For Stage::Quantize, Fprop, Dgrad and Wgrad, and, without any FLOP, Permute and Unpermute; empty
 /// for other stages and for a stage that the run lacks. Iterations differ in whether they quantize
-/// their weights (LinearOptions::micro_batches); the first one does, and so does work outside the
+/// their weights (LinearOptions::weight_reuse); the first one does, and so does work outside the
 /// timed ones, which has iteration -1.
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage,
                                     int iteration = 0);

@@ -40,7 +40,7 @@ def request(preset, recipe, launch, arguments):
         "shape": {
             "preset": preset["name"],
             "num_experts": shape["num_experts"],
-            "tokens": shape["tokens"],
+            "rows": shape["tokens"],
             "n": shape["n"],
             "k": shape["k"],
         },

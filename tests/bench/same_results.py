@@ -44,7 +44,7 @@ RENAMED = {"X": "activations", "W": "weights", "dY": "gradients", "host span": "
 
 
 def request(recipe="fp8-block", passes="forward", recipe_fields=None, shape=None, **fields):
-    return {"shape": {"num_experts": 4, "tokens": 192, "n": 128, "k": 256, **(shape or {})},
+    return {"shape": {"num_experts": 4, "rows": 192, "n": 128, "k": 256, **(shape or {})},
             "recipe": {"scaling": recipe, **(recipe_fields or {})}, "backend": "cpu-reference",
             "launch": {"iterations": 2}, "seed": 7, **fields, "linear": {"passes": passes, **fields.get("linear", {})}}
 
@@ -64,7 +64,7 @@ def requests():
         request("mxfp8", both, {"square_weight_blocks": False}),
         request("fp8-delayed", both, {"delayed": {"history_length": 3, "margin": 1, "algorithm": "most-recent"}}),
         request("fp8-block", both, linear={"bias": True, "weight_storage": "list"}),
-        request("fp8-block", both, linear={"micro_batches": 2, "accumulate_wgrad": True, "wgrad_type": "fp32"}),
+        request("fp8-block", both, linear={"weight_reuse": 2, "accumulate_wgrad": True, "wgrad_type": "fp32"}),
         request("fp8-per-tensor", layers=2, shape={"tokens": 64}),
         request("nvfp4", both, {"stochastic_rounding": True}, layers=2, linear={"bias": True}),
         request("fp8-delayed", both, layers=2, linear={"delayed_wgrad": True, "accumulate_wgrad": True}),
@@ -95,7 +95,7 @@ def layer_requests():
         layer(options={"mixed_recipes": True, "down_scaling": "bf16"}, linear={"delayed_wgrad": True}, layers=2),
         layer("bf16", options={"activation": "relu"}, linear={"delayed_wgrad": True, "accumulate_wgrad": True},
               layers=3, routing={"distribution": "half-empty"}),
-        layer(linear={"micro_batches": 2, "bias": True}, layers=2, routing={"distribution": "one-hot"}),
+        layer(linear={"weight_reuse": 2, "bias": True}, layers=2, routing={"distribution": "one-hot"}),
     ]
     return made
 

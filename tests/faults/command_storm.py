@@ -186,7 +186,7 @@ class Calls:
     # --- files --------------------------------------------------------------------------------
 
     def log(self, requests):
-        lines = [json.dumps({"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256},
+        lines = [json.dumps({"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256},
                              "seed": str(i)}) for i in range(requests)]
         pathlib.Path(self.path("log.jsonl")).write_text("\n".join(lines) + "\n")
 
@@ -237,7 +237,7 @@ class Calls:
         odd = [None, True, -1, 0, 1e308, -1e308, 2**63, 2**64, -2**63, 1e-320, "", "text", "x" * 100000,
                [], {}, [[]], "\u0000", "\u202e", "-0", "NaN", "9" * 400]
         document = {
-            "shape": {"preset": "", "num_experts": 4, "tokens": "64", "n": "64", "k": "256"},
+            "shape": {"preset": "", "num_experts": 4, "rows": "64", "n": "64", "k": "256"},
             "routing": {"distribution": "uniform", "path": "", "alignment": "1"},
             "activations": {"synthetic": {"distribution": "normal", "element": "bf16"}},
             "recipe": {"scaling": "BLOCK", "pow2_scales": True, "amax_epsilon": 0.0,

@@ -45,7 +45,7 @@ inline void read_tensors(const std::string& path) {
     request.activations = request.weights = request.linear.gradients = file;
     request.shape = {.preset = "",
                      .num_experts = matrix ? 1 : static_cast<int>(shape[0]),
-                     .tokens = shape[0],
+                     .rows = shape[0],
                      .n = matrix ? shape[0] : shape[1],
                      .k = shape.back()};
     const auto weights = engine::open_source(request, engine::OperandRole::Weights, 0);

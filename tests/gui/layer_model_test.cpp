@@ -17,15 +17,15 @@ namespace {
 
 using app::LayerModel;
 using app::LayerPlace;
-using engine::LayerTensor;
 using engine::Stage;
+using engine::StepTensor;
 using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// The SNR of Y with these left unquantized, one at a time.
 void set_sources(engine::RunResult& result,
-                 const std::vector<std::pair<LayerTensor, double>>& sources) {
+                 const std::vector<std::pair<StepTensor, double>>& sources) {
   for (engine::TensorResult& row : result.tensors) row.unquantized_y.reset();
   for (const auto& [tensor, snr_db] : sources) {
     engine::tensor_row(result, tensor).unquantized_y = {.snr_db = snr_db};
@@ -37,32 +37,32 @@ profiling::RecordedRun layer_run(bool backward, bool tokens = false) {
   profiling::RecordedRun run;
   engine::RunResult& result = run.result;
   result.effective.step = engine::StepKind::ExpertLayer;
-  result.effective.shape = {.preset = {}, .num_experts = 2, .tokens = 96, .n = 128, .k = 64};
+  result.effective.shape = {.preset = {}, .num_experts = 2, .rows = 96, .n = 128, .k = 64};
   result.effective.expert_layer.top_k = tokens ? 3 : 0;
   result.backward = backward;
   result.splits = {64, 32};
   result.expert_layer.emplace().unquantized_snr_db = 52.0;
-  for (std::size_t i = 0; i < engine::kLayerTensors.size(); ++i) {
-    const auto tensor = static_cast<LayerTensor>(i);
+  for (std::size_t i = 0; i < engine::kStepTensors.size(); ++i) {
+    const auto tensor = static_cast<StepTensor>(i);
     if (engine::traits_of(tensor).backward && !backward) continue;
     if (!engine::traits_of(tensor).reported) continue;
     if (engine::traits_of(tensor).tokens() && !tokens) continue;
     engine::TensorResult& row = result.tensors.emplace_back();
     row = {.tensor = tensor, .rows = 96, .columns = 64, .bytes = 1024};
-    const bool kept = tensor == LayerTensor::X || tensor == LayerTensor::H;
+    const bool kept = tensor == StepTensor::X || tensor == StepTensor::H;
     row.saved_bytes = backward && kept ? 512 : 0;
     row.error.snr_db = 30.0;
     if (engine::operand_of(result.effective.step, tensor)) {
       row.quantization.emplace().elements = 100 + i;
     }
   }
-  set_sources(result, {{LayerTensor::X, 30.5},
-                       {LayerTensor::A, 34.0},
-                       {LayerTensor::WDown, std::numeric_limits<double>::infinity()}});
+  set_sources(result, {{StepTensor::X, 30.5},
+                       {StepTensor::A, 34.0},
+                       {StepTensor::WDown, std::numeric_limits<double>::infinity()}});
   return run;
 }
 
-LayerPlace place_of(const LayerModel& model, LayerTensor tensor) {
+LayerPlace place_of(const LayerModel& model, StepTensor tensor) {
   for (const app::LayerTensorBox& box : model.tensors()) {
     if (box.result->tensor == tensor) return box.place;
   }
@@ -90,13 +90,13 @@ TEST(LayerModel, EveryTensorHasAPlaceOfItsOwn) {
     EXPECT_TRUE(places.emplace(box.place.column, box.place.row).second) << box.id;
   }
   EXPECT_EQ(places.size(), static_cast<std::size_t>(std::ranges::count(
-                               engine::kLayerTensors, true, &engine::LayerTensorTraits::reported)) +
+                               engine::kStepTensors, true, &engine::StepTensorTraits::reported)) +
                                10U);
 }
 
 TEST(LayerModel, ATensorThatThePictureDoesNotKnowHasABoxToo) {
   profiling::RecordedRun run = layer_run(true, true);
-  for (const LayerTensor tensor : {LayerTensor::Probabilities, LayerTensor::TokenMap}) {
+  for (const StepTensor tensor : {StepTensor::Probabilities, StepTensor::TokenMap}) {
     ASSERT_FALSE(engine::traits_of(tensor).reported);
     engine::tensor_row(run.result, tensor).rows = 96;
   }
@@ -120,9 +120,9 @@ TEST(LayerModel, ArrowsJoinWhatIsThere) {
   EXPECT_EQ(both.arrows().size(), 18U);
   for (const app::LayerArrow& arrow : both.arrows()) {
     if (!arrow.kept) continue;
-    EXPECT_TRUE(arrow.from == place_of(both, LayerTensor::X) ||
-                arrow.from == place_of(both, LayerTensor::H));
-    EXPECT_EQ(arrow.to.row, place_of(both, LayerTensor::DY).row);
+    EXPECT_TRUE(arrow.from == place_of(both, StepTensor::X) ||
+                arrow.from == place_of(both, StepTensor::H));
+    EXPECT_EQ(arrow.to.row, place_of(both, StepTensor::DY).row);
   }
   // Xt to X and Y to Yt, with a kernel on the way; backward dYt to dY and dp, and dX to dXt.
   EXPECT_EQ(model_of(layer_run(false, true)).arrows().size(), 8U + 4U);
@@ -229,21 +229,21 @@ TEST(LayerModel, KernelsHaveTheTimesOfTheirProjection) {
 TEST(LayerModel, ErrorsAreSortedByWhatTheyCost) {
   const LayerModel model = model_of(layer_run(false));
   ASSERT_EQ(model.errors().size(), 3U);
-  EXPECT_EQ(model.errors()[0].tensor, LayerTensor::WDown);
+  EXPECT_EQ(model.errors()[0].tensor, StepTensor::WDown);
   EXPECT_TRUE(std::isinf(model.errors()[0].gain_db));
-  EXPECT_EQ(model.errors()[1].tensor, LayerTensor::A);
+  EXPECT_EQ(model.errors()[1].tensor, StepTensor::A);
   EXPECT_DOUBLE_EQ(model.errors()[1].gain_db, 4.0);
   EXPECT_DOUBLE_EQ(model.errors()[2].gain_db, 0.5);
 }
 
 TEST(LayerModel, TheSentenceNamesTheLargest) {
   profiling::RecordedRun run = layer_run(false);
-  set_sources(run.result, {{LayerTensor::X, 30.5}, {LayerTensor::A, 34.0}});
+  set_sources(run.result, {{StepTensor::X, 30.5}, {StepTensor::A, 34.0}});
   EXPECT_EQ(model_of(run).sentence(), "A costs most: left unquantized, Y gains 4.0 dB.");
-  set_sources(run.result, {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.9}});
+  set_sources(run.result, {{StepTensor::X, 30.01}, {StepTensor::A, 29.9}});
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor costs Y anything"));
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("A unquantized loses 0.1 dB"));
-  set_sources(run.result, {{LayerTensor::X, 30.01}, {LayerTensor::A, 29.99}});
+  set_sources(run.result, {{StepTensor::X, 30.01}, {StepTensor::A, 29.99}});
   EXPECT_THAT(model_of(run).sentence(), HasSubstr("No single tensor decides"));
   set_sources(run.result, {});
   // A step that has a forward pass is not told to choose one.
@@ -256,7 +256,7 @@ TEST(LayerModel, TheSentenceNamesTheLargest) {
 }
 
 TEST(NumericsModel, ShowsEveryOperandOfALayer) {
-  using enum LayerTensor;
+  using enum StepTensor;
   profiling::RecordedRun run = layer_run(true);
   EXPECT_THAT(engine::operands_of(run.result), ElementsAre(X, WUp, A, WDown, DY, DH));
   EXPECT_THAT(engine::operands_of(layer_run(false).result), ElementsAre(X, WUp, A, WDown));

@@ -106,7 +106,7 @@ ExperimentRecord experiment(const char* title, int finding, Experiment made, boo
 RecordedVisit proved_visit() {
   RecordedVisit visit;
   visit.wall_clock_ms = 1'790'000'000'000;
-  visit.request.shape.tokens = 3200;  // unlike the rail's initial request
+  visit.request.shape.rows = 3200;  // unlike the rail's initial request
   DoctorReport& report = visit.report;
   report.snapshot = snapshot_of("a step of 3200 tokens", 24, 3);
   Finding finding{.rule = "shared-workspace", .hazard = 1, .confidence = Confidence::Proved};

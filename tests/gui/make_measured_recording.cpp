@@ -53,7 +53,7 @@ void add_events(Activity& activity) {
 
 RecordedRun measured_run() {
   RecordedRun run;
-  run.request.shape = {.preset = {}, .num_experts = kExperts, .tokens = 1024, .n = 1024, .k = 2048};
+  run.request.shape = {.preset = {}, .num_experts = kExperts, .rows = 1024, .n = 1024, .k = 2048};
   run.request.recipe.scaling = engine::Scaling::Block;
   run.request.backend = engine::GemmBackend::CublasLtPerExpert;
   run.request.launch = {.kind = engine::LaunchKind::GraphReplay, .iterations = kIterations};

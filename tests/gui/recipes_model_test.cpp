@@ -58,7 +58,7 @@ class RecipesModelTest : public testing::Test {
     profiling::RecordedComparison recorded;
     engine::RecipeComparison& comparison = recorded.comparison;
     comparison.request.request.shape = {
-        .preset = "", .num_experts = 3, .tokens = 6, .n = 16, .k = 128};
+        .preset = "", .num_experts = 3, .rows = 6, .n = 16, .k = 128};
     comparison.splits = {4, 0, 2};
     comparison.copy_times_ns = {100};
     comparison.copy_bytes = 4000;

@@ -93,15 +93,15 @@ def test_recorded_results_are_not_asked_about(open_window):
 def test_a_tour_on_screen_is_not_what_the_window_is_left_with(open_window):
     window = open_window()
     window.wait_for_result()
-    window.type_number("shape.tokens", "768")
-    window.wait("the number", lambda m: value(window, "shape.tokens") == "768")
+    window.type_number("shape.rows", "768")
+    window.wait("the number", lambda m: value(window, "shape.rows") == "768")
     window.key("ctrl+3")
     window.wait("the graphs", lambda m: m["state"]["page"] == "graphs")
     window.click("top.recent")
     tours = window.wait("the tours", lambda m: any("Power-of-two" in c["label"] for c in m["controls"]))
     window.settle()
     window.click(next(c["id"] for c in tours["controls"] if "Power-of-two" in c["label"]))
-    window.wait("its request", lambda m: value(window, "shape.tokens") == "1024" and not m["state"]["live"])
+    window.wait("its request", lambda m: value(window, "shape.rows") == "1024" and not m["state"]["live"])
     window.close_politely()
     left = json.loads((window.folder / "config" / "expertscope" / "settings.json").read_text())
     assert left["page"] == "graphs" and left["live"]
@@ -112,8 +112,8 @@ def test_request_page_and_live_are_as_they_were_left(open_window, program):
     window = open_window()
     window.wait_for_result()
     window.click("run.live")
-    window.type_number("shape.tokens", "768")
-    window.wait("the number", lambda m: value(window, "shape.tokens") == "768")
+    window.type_number("shape.rows", "768")
+    window.wait("the number", lambda m: value(window, "shape.rows") == "768")
     window.key("ctrl+shift+2")
     window.wait("the recipes", lambda m: m["state"]["recipes"])
     window.close_politely()
@@ -121,12 +121,12 @@ def test_request_page_and_live_are_as_they_were_left(open_window, program):
     assert json.loads(settings.read_text())["page"] == "numerics"
     with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
         again.wait("the page", lambda m: m["state"]["recipes"])
-        assert value(again, "shape.tokens") == "768" and value(again, "run.live") == "false"
+        assert value(again, "shape.rows") == "768" and value(again, "run.live") == "false"
     # A request that was given wins.
     request = window.folder / "given.json"
-    request.write_text(json.dumps({"shape": {"num_experts": 4, "tokens": 256, "n": 128, "k": 256}}))
+    request.write_text(json.dumps({"shape": {"num_experts": 4, "rows": 256, "n": 128, "k": 256}}))
     with Window(program, window.folder, ["--worker-backend", "cpu", "--request", str(request)]) as given:
-        given.wait("its tokens", lambda m: value(given, "shape.tokens") == "256")
+        given.wait("its tokens", lambda m: value(given, "shape.rows") == "256")
     # A request that is no longer one is said, and the first one is used.
     document = json.loads(settings.read_text())
     document["request"] = {"no_such_field": 1}
@@ -134,4 +134,4 @@ def test_request_page_and_live_are_as_they_were_left(open_window, program):
     with Window(program, window.folder, ["--worker-backend", "cpu"]) as broken:
         broken.wait("the notice", lambda m: any(
             c["id"].startswith("notice.") and "no_such_field" in c["value"] for c in m["controls"]))
-        assert value(broken, "shape.tokens") not in ("768", "256")
+        assert value(broken, "shape.rows") not in ("768", "256")

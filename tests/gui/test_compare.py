@@ -33,7 +33,7 @@ def open_pair(open_window, program, tmp_path):
     path = tmp_path / "pair.session"
     with open(tmp_path / "log.jsonl", "w") as file:
         for scaling in ("fp8-block", "bf16"):
-            file.write('{"shape":{"num_experts":4,"tokens":256,"n":256,"k":256},'
+            file.write('{"shape":{"num_experts":4,"rows":256,"n":256,"k":256},'
                        '"recipe":{"scaling":"%s"},"launch":{"iterations":30}}\n' % scaling)
     subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
                     "--record", str(path)], check=True, capture_output=True, timeout=100)
@@ -49,8 +49,8 @@ def test_kept_weights_say_from_how_many_micro_batches_on(open_window, program, t
     path = tmp_path / "layers.session"
     with open(tmp_path / "log.jsonl", "w") as file:
         for scaling, micro_batches in (("bf16", 1), ("fp8-block", 3), ("fp8-block", 1)):
-            file.write('{"step":"expert-layer","shape":{"num_experts":4,"tokens":256,"n":256,"k":128},'
-                       '"recipe":{"scaling":"%s"},"linear":{"micro_batches":%d,"passes":"forward-backward"},'
+            file.write('{"step":"expert-layer","shape":{"num_experts":4,"rows":256,"n":256,"k":128},'
+                       '"recipe":{"scaling":"%s"},"linear":{"weight_reuse":%d,"passes":"forward-backward"},'
                        '"launch":{"iterations":30}}\n' % (scaling, micro_batches))
     subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
                     "--record", str(path)], check=True, capture_output=True, timeout=100)
@@ -122,7 +122,7 @@ def test_different_work_says_so(open_window, program, tmp_path):
     path = tmp_path / "work.session"
     with open(tmp_path / "log.jsonl", "w") as file:
         for tokens in (64, 1024):
-            file.write('{"shape":{"num_experts":4,"tokens":%d,"n":256,"k":256},"launch":{"iterations":30}}\n' % tokens)
+            file.write('{"shape":{"num_experts":4,"rows":%d,"n":256,"k":256},"launch":{"iterations":30}}\n' % tokens)
     subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
                     "--record", str(path)], check=True, capture_output=True, timeout=100)
     window = open_window(str(path), "--no-worker")
@@ -130,7 +130,7 @@ def test_different_work_says_so(open_window, program, tmp_path):
     compare(window)
     window.wait("no verdict", lambda m: value(window, "compare.verdict") == "different work")
     assert value(window, "compare.difference").startswith("n/a")
-    assert "shape.tokens 64 and 1024" in value(window, "compare.reason")
+    assert "shape.rows 64 and 1024" in value(window, "compare.reason")
 
 
 def test_histograms_follow_what_is_chosen(open_window, program, tmp_path):

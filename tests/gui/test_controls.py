@@ -137,7 +137,7 @@ def test_tab_takes_the_number_and_moves_on(open_window):
     window.xdotool("type", "--delay", 12, "1152")
     window.xdotool("key", "Tab", "shift+Tab", "Escape")
     window.wait("the experts", is_number("shape.experts", 4))
-    window.wait("the tokens", is_number("shape.tokens", 1152))
+    window.wait("the tokens", is_number("shape.rows", 1152))
     window.wait("the result", lambda m: not m["state"]["stale"])
 
 
@@ -152,7 +152,7 @@ def test_a_tap_of_tab_moves_one_field_on_in_a_slow_window(open_window):
         window.xdotool("type", "--delay", 12, "1152")
         window.xdotool("key", "Return")
         window.wait("the experts", is_number("shape.experts", 4))
-        window.wait("the tokens", is_number("shape.tokens", 1152))
+        window.wait("the tokens", is_number("shape.rows", 1152))
     assert {name: number(window, name) for name in others} == others
 
 
@@ -179,19 +179,19 @@ def test_a_full_text_field_says_how_much_it_keeps(open_window):
 def test_text_that_is_no_number_in_range_is_refused(open_window):
     window = open_window("--worker-backend", "cpu")
     window.wait_for_result()
-    before = number(window, "shape.tokens")
+    before = number(window, "shape.rows")
     runs = window.state()["runs"]
     for text, why in (("999999999", "999999999 must be between 0 and 16777216"),
                       ("-5", "-5 must be between 0 and 16777216"), ("1.5", "1.5 is not a whole number"),
                       ("abc", "abc is not a number")):
-        window.type_number("shape.tokens", text)
+        window.type_number("shape.rows", text)
         window.wait(f"why {text} is refused", lambda m: any(
-            c["id"] == "refused.shape.tokens" and why in c["value"] for c in m["controls"]))
-        assert number(window, "shape.tokens") == before
+            c["id"] == "refused.shape.rows" and why in c["value"] for c in m["controls"]))
+        assert number(window, "shape.rows") == before
     assert window.state()["runs"] == runs
-    window.type_number("shape.tokens", "2*512")
-    window.wait("the number", is_number("shape.tokens", 1024))
-    window.wait("no refusal", lambda m: all(c["id"] != "refused.shape.tokens" for c in m["controls"]))
+    window.type_number("shape.rows", "2*512")
+    window.wait("the number", is_number("shape.rows", 1024))
+    window.wait("no refusal", lambda m: all(c["id"] != "refused.shape.rows" for c in m["controls"]))
 
 
 def test_a_number_with_a_fraction_is_shown_as_typed(open_window):
@@ -203,7 +203,7 @@ def test_a_number_with_a_fraction_is_shown_as_typed(open_window):
         window.wait(f"a limit of {shown} s", lambda m: any(
             c["id"] == "engine.time_limit" and c["kind"] == "drag" and c["value"] == shown for c in m["controls"]))
     # Another number is chosen by hand: the fraction must still be there.
-    window.type_number("shape.tokens", "512")
+    window.type_number("shape.rows", "512")
     window.wait_for_result()
     assert window.control("engine.time_limit")["value"] == "0.25"
     window.type_number("engine.time_limit", "0.05")

@@ -47,16 +47,16 @@ def test_npy_gives_the_step_its_shape(open_window, tmp_path):
     give_path(window, "activations.path", path)
     first = window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > before
                         and not m["state"]["stale"])["state"]["shown_run_id"]
-    assert value(window, "shape.tokens") == "768" and value(window, "shape.k") == "384"
+    assert value(window, "shape.rows") == "768" and value(window, "shape.k") == "384"
     assert window.state()["last_error"] == "" and window.control("activations.use_shape") is None
     # Another shape, set by hand, is refused; the last result stays on screen until there is a new one.
-    window.type_number("shape.tokens", "512")
+    window.type_number("shape.rows", "512")
     refused = window.wait("a sentence about the shape", lambda m: "768" in m["state"]["last_error"])
     assert "512" in refused["state"]["last_error"] and refused["state"]["shown_run_id"] == first
     window.click("activations.use_shape")
     window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > first
                 and not m["state"]["stale"])
-    assert value(window, "shape.tokens") == "768"
+    assert value(window, "shape.rows") == "768"
     window.click("tab.1")
     # 768 rows of 384 columns in blocks of 1x128.
     window.wait("the file's scales", lambda m: any(
@@ -72,7 +72,7 @@ def test_a_tensor_that_is_opened_at_the_start_is_run_or_says_why_not(open_window
     np.save(cube, np.ones((4, 4, 4), dtype=np.float32))
     window = open_window(str(fits))
     window.wait_for_result()
-    assert value(window, "shape.tokens") == "768" and value(window, "shape.k") == "384"
+    assert value(window, "shape.rows") == "768" and value(window, "shape.k") == "384"
     assert "BF16 [768, 384]" in value(window, "activations.tensor")
     assert "x.npy gives the values of X" in value(window, "status.says")
     window.close()
@@ -99,7 +99,7 @@ def test_tensor_of_a_safetensors_file_is_picked_by_name(open_window, tmp_path):
     window.choose("activations.tensor", "layers.1.input")
     window.wait("a run of the tensor", lambda m: m["state"]["shown_run_id"] > before
                 and not m["state"]["stale"])
-    assert value(window, "shape.tokens") == "640" and value(window, "shape.k") == "512"
+    assert value(window, "shape.rows") == "640" and value(window, "shape.k") == "512"
 
 
 def test_splits_from_json_must_fit_the_tokens(open_window, tmp_path):
@@ -176,7 +176,7 @@ def test_what_is_on_screen_becomes_a_page(open_window, tmp_path):
     path = tmp_path / "operand.npy"
     np.save(path, np.random.default_rng(3).standard_normal((1024, 512)).astype(np.float32))
     request = tmp_path / "request.json"
-    request.write_text(json.dumps({"shape": {"num_experts": 4, "tokens": 1024, "n": 256, "k": 512},
+    request.write_text(json.dumps({"shape": {"num_experts": 4, "rows": 1024, "n": 256, "k": 512},
                                    "activations": {"file": {"path": str(path)}}}))
     window = open_window("--request", str(request))
     window.wait_for_link("responsive")

@@ -72,34 +72,34 @@ def test_palette_holds_every_kind_of_action(open_window):
 def test_undo_and_redo(open_window):
     window = open_window()
     window.wait_for_result()
-    before = window.control("shape.tokens")["value"]
-    window.drag("shape.tokens", 80)
-    after = window.control("shape.tokens")["value"]
+    before = window.control("shape.rows")["value"]
+    window.drag("shape.rows", 80)
+    after = window.control("shape.rows")["value"]
     assert after != before
     window.settle()
     window.key("ctrl+z")
     window.wait("tokens as before", lambda m: any(
-        c["id"] == "shape.tokens" and c["value"] == before for c in m["controls"]))
+        c["id"] == "shape.rows" and c["value"] == before for c in m["controls"]))
     said = window.wait("words", lambda m: any(c["id"] == "status.says" for c in m["controls"]))
     assert "Undone: " in next(c for c in said["controls"] if c["id"] == "status.says")["value"]
     window.key("ctrl+shift+z")
     window.wait("tokens again", lambda m: any(
-        c["id"] == "shape.tokens" and c["value"] == after for c in m["controls"]))
+        c["id"] == "shape.rows" and c["value"] == after for c in m["controls"]))
     window.key("ctrl+z")
     window.key("ctrl+y")
     window.wait("tokens again", lambda m: any(
-        c["id"] == "shape.tokens" and c["value"] == after for c in m["controls"]))
+        c["id"] == "shape.rows" and c["value"] == after for c in m["controls"]))
 
 
 def test_letters_stay_in_a_text_field(open_window):
     window = open_window()
     window.wait_for_result()
     window.key("q")
-    window.wait("no rail", lambda m: all(c["id"] != "shape.tokens" for c in m["controls"]))
+    window.wait("no rail", lambda m: all(c["id"] != "shape.rows" for c in m["controls"]))
     window.key("q")
-    window.wait("rail", lambda m: any(c["id"] == "shape.tokens" for c in m["controls"]))
+    window.wait("rail", lambda m: any(c["id"] == "shape.rows" for c in m["controls"]))
     palette(window, "quit wasd")
-    assert window.control("shape.tokens") is not None
+    assert window.control("shape.rows") is not None
 
 
 def test_recent_files(open_window, program):
@@ -354,10 +354,10 @@ def test_the_window_remembers_itself(open_window, program):
     window.key("ctrl+equal")
     scale = window.wait("larger text", lambda m: m["text_scale"] > 1.05)["text_scale"]
     window.key("q")
-    window.wait("no rail", lambda m: all(c["id"] != "shape.tokens" for c in m["controls"]))
+    window.wait("no rail", lambda m: all(c["id"] != "shape.rows" for c in m["controls"]))
     window.close_politely()
     with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
         current = again.wait("a frame", lambda m: m["frame"] > 2)
         assert abs(current["text_scale"] - scale) < 0.01
         assert again.control("top.theme")["label"] == "Dark"
-        assert again.control("shape.tokens") is None
+        assert again.control("shape.rows") is None

@@ -37,11 +37,11 @@ def take(window, page):
     window.click(f"tab.{index}")
     window.wait(page, lambda m: m["state"]["page"] == page)
     rail = page == "performance"
-    if (window.control("shape.tokens") is not None) != rail:
+    if (window.control("shape.rows") is not None) != rail:
         window.settle()
         window.key("q")
         window.wait("the rail or its room", lambda m: rail == any(
-            c["id"] == "shape.tokens" for c in m["controls"]))
+            c["id"] == "shape.rows" for c in m["controls"]))
     return pictures.halved(pictures.read_png(window.picture().read_bytes()))
 
 

@@ -136,7 +136,7 @@ def test_cancel_keeps_what_was_there(open_window):
     window = open_window()
     compare(window)
     window.click("run.live")
-    window.type_number("shape.tokens", "65536")
+    window.type_number("shape.rows", "65536")
     window.click("recipes.compare")
     window.click("recipes.cancel")
     window.wait("an end", lambda m: not m["state"]["comparing"], 60)

@@ -42,7 +42,7 @@ def window(open_window, tmp_path):
 
 
 def test_a_recording_that_is_opened_is_the_routing(window):
-    assert value(window, "shape.experts") == "8" and value(window, "shape.tokens") == str(2 * 64 * STEPS - 1)
+    assert value(window, "shape.experts") == "8" and value(window, "shape.rows") == str(2 * 64 * STEPS - 1)
     assert "gives the routing (vLLM routed_experts, int16 [384, 2, 2])" in value(window, "status.says")
     assert "1 of 1 step" in value(window, "routing.recording")
     assert "1 choice without an expert" in value(window, "routing.recording")
@@ -58,7 +58,7 @@ def test_steps_are_scrubbed_with_mouse_and_keys_and_the_slowest_is_a_click_away(
     window.click("routing.use_sizes")
     window.wait("a run of the steps", lambda m: m["state"]["shown_run_id"] > shown and not m["state"]["stale"]
                 and any(c["id"] == "performance.steps" and "steps=6;" in c["value"] for c in m["controls"]))
-    assert value(window, "shape.tokens") == "128"
+    assert value(window, "shape.rows") == "128"
     assert int(value(window, "engine.iterations")) >= STEPS
     slowest = fields(window, "performance.steps")["slowest"].split(",")
     assert len(slowest) == 5 and len(set(slowest)) == 5
@@ -144,5 +144,5 @@ def test_a_file_that_fits_two_readings_is_asked_about(open_window, tmp_path):
     said = value(window, "routing.recording")
     assert said.startswith("Megatron RouterReplay, int32 [4, 768, 2]: 1 of 1 step"), said
     assert "; 4 layers; 1 choice without an expert" in said
-    assert value(window, "shape.experts") == str(EXPERTS) and value(window, "shape.tokens") == str(2 * 768 - 1)
+    assert value(window, "shape.experts") == str(EXPERTS) and value(window, "shape.rows") == str(2 * 768 - 1)
     assert value(window, "routing.numbers") == "Experts by layer"

@@ -28,28 +28,28 @@ def open_sample(window):
 def test_the_rail_shows_the_recorded_request_until_it_is_taken_over(open_window):
     window = open_window()
     window.wait_for_result()
-    mine = value(window, "shape.tokens")
+    mine = value(window, "shape.rows")
     open_sample(window)
-    tokens = window.control("shape.tokens")
+    tokens = window.control("shape.rows")
     assert tokens["value"] != mine and not tokens["enabled"] and "Recorded" in tokens["reason"]
     assert window.control("run.now") is None and window.control("run.live") is None
     # Neither the mouse nor the keyboard changes it, and nothing leaves the recording.
-    window.drag("shape.tokens", 60)
+    window.drag("shape.rows", 60)
     window.click("recipe.format.1")
     window.press("ctrl", "r")
     window.settle()
-    assert value(window, "shape.tokens") == tokens["value"] and window.state()["from_file"]
+    assert value(window, "shape.rows") == tokens["value"] and window.state()["from_file"]
     assert "Use as my request" in value(window, "status.says")
     window.click("run.use_recorded")
     window.wait("the live window", lambda m: not m["state"]["from_file"])
     # The map of the frame in which the recording is left has controls that were drawn before it was.
-    window.wait("its controls", lambda m: any(c["id"] == "shape.tokens" and c["enabled"] for c in m["controls"]))
-    assert value(window, "shape.tokens") == tokens["value"]
+    window.wait("its controls", lambda m: any(c["id"] == "shape.rows" and c["enabled"] for c in m["controls"]))
+    assert value(window, "shape.rows") == tokens["value"]
     window.press("ctrl", "z")
     window.wait("the recording again", lambda m: m["state"]["from_file"])
-    assert not window.control("shape.tokens")["enabled"]
+    assert not window.control("shape.rows")["enabled"]
     window.click("top.live")
-    window.wait("my own request", lambda m: value(window, "shape.tokens") == mine)
+    window.wait("my own request", lambda m: value(window, "shape.rows") == mine)
 
 
 def test_the_status_bar_speaks_of_the_recorded_machine(open_window):
@@ -123,6 +123,6 @@ def test_a_recorded_visit_speaks_of_its_machine_and_of_whose_request_it_shows(op
     assert "H200" in machine and "driver" in machine and "cuBLASLt 13.5.1" in machine, machine
     assert "CPU" not in machine and window.control("status.device") is None
     assert value(window, "rail.whose").startswith("Your own request")
-    assert window.control("shape.tokens")["enabled"]
+    assert window.control("shape.rows")["enabled"]
     window.key("ctrl+1")
     window.wait("why there is no run", lambda m: "has no run" in (value(window, "performance.no_run") or ""))

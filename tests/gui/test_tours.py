@@ -36,7 +36,7 @@ def play(window, title):
 def test_live_tour_by_keys_keeps_the_users_request(open_window):
     window = open_window()
     window.wait_for_result()
-    window.type_number("shape.tokens", "768")
+    window.type_number("shape.rows", "768")
     window.wait_for_result()
     play(window, "Power-of-two")
     at_step(window, 1)
@@ -49,10 +49,10 @@ def test_live_tour_by_keys_keeps_the_users_request(open_window):
     window.key("Left")
     at_step(window, 1)
     assert window.control("recipe.pow2")["value"] == "true"
-    assert window.control("shape.tokens")["value"] == "1024"
+    assert window.control("shape.rows")["value"] == "1024"
     window.key("Escape")
     window.wait("the own request", lambda m: any(
-        c["id"] == "shape.tokens" and c["value"] == "768" for c in m["controls"])
+        c["id"] == "shape.rows" and c["value"] == "768" for c in m["controls"])
         and m["state"]["page"] == "performance" and m["state"]["live"])
     assert not tour_state(window.map())
 
@@ -79,7 +79,7 @@ def test_recorded_tour_by_mouse_without_a_worker(open_window):
 
 def test_request_log_is_a_tour(open_window, tmp_path):
     log = tmp_path / "two.jsonl"
-    base = {"shape": {"num_experts": 4, "tokens": 256, "n": 256, "k": 256},
+    base = {"shape": {"num_experts": 4, "rows": 256, "n": 256, "k": 256},
             "backend": "cpu-reference", "launch": {"kind": "eager", "iterations": 3}}
     log.write_text(json.dumps({**base, "caption": "A small one"}) + "\n"
                    + json.dumps({**base, "seed": 2}) + "\n")

@@ -7,7 +7,7 @@ import pytest
 
 from window_driver import Display
 
-REQUEST = {"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, "launch": {"iterations": 2}}
+REQUEST = {"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256}, "launch": {"iterations": 2}}
 
 
 @pytest.fixture

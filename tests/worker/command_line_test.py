@@ -227,7 +227,7 @@ class Run(CommandLine):
             self.assertEqual([name for name in os.listdir(os.path.dirname(session)) if "refused" in name], [])
 
     def test_a_log_that_fails_midway_says_what_is_in_which_recording(self):
-        requests = [{"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, "launch": {"iterations": count}}
+        requests = [{"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256}, "launch": {"iterations": count}}
                     for count in (2, 2, 100_000)]
         with open(self.path("log.jsonl"), "w") as log:
             log.writelines(json.dumps(request) + "\n" for request in requests)
@@ -282,7 +282,7 @@ class Run(CommandLine):
             self.assertLess(len(said.stderr), 500)
 
     def test_dashes_underscores_and_letter_case_are_the_same(self):
-        out = json.loads(self.ok("run", *CPU, "--num-experts", 4, "--shape.tokens=64", "--n", 64, "--k", 256,
+        out = json.loads(self.ok("run", *CPU, "--num-experts", 4, "--shape.rows=64", "--n", 64, "--k", 256,
                                  "--iterations", 2, "--routing.distribution", "One_Hot", "--pow2-scales", "off",
                                  "--recipe.delayed.history-length=7", "--recipe", "FP8_Block", "--json"))
         request = out["request"]
@@ -316,7 +316,7 @@ class Run(CommandLine):
 
     def test_a_request_file_is_overridden_by_single_fields(self):
         with open(self.path("r.json"), "w") as file:
-            json.dump({"shape": {"num_experts": 2, "tokens": 32, "n": 32, "k": 128},
+            json.dump({"shape": {"num_experts": 2, "rows": 32, "n": 32, "k": 128},
                        "launch": {"iterations": 1}, "seed": 5}, file)
         out = json.loads(self.ok("run", *CPU, "--request", self.path("r.json"), "--seed", 9, "--json"))
         self.assertEqual(out["request"]["seed"], 9)
@@ -382,7 +382,7 @@ class Run(CommandLine):
     def test_mistakes_are_named(self):
         self.assertIn("multiple of 16", self.refused(1, "run", *CPU, "--k", 100))
         self.assertIn("MXFP99", self.refused(1, "run", *CPU, "--recipe.scaling", "MXFP99"))
-        self.assertIn("--shape.tokens", self.refused(1, "run", *CPU, "--tokens", "many"))
+        self.assertIn("--shape.rows", self.refused(1, "run", *CPU, "--tokens", "many"))
         self.assertIn("no preset", self.refused(1, "run", *CPU, "--preset", "nothing"))
         self.assertIn("r.json", self.refused(1, "run", *CPU, "--request", self.path("r.json")))
         self.assertIn("/nowhere/x.npy",
@@ -412,7 +412,7 @@ class Run(CommandLine):
         self.assertTrue(os.path.exists(stand_in + ".arguments"), said)
 
     def test_a_request_log_runs_line_by_line_on_one_worker(self):
-        shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}
+        shape = {"num_experts": 4, "rows": 64, "n": 64, "k": 256}
         with open(self.path("log.jsonl"), "w") as file:
             for scaling in ("bf16", "fp8-block"):
                 file.write(json.dumps({"shape": shape, "recipe": {"scaling": scaling}}) + "\n\n")

@@ -75,7 +75,7 @@ class Commands(unittest.TestCase):
     def request(self, name, **settings):
         path = self.path(name)
         with open(path, "w") as file:
-            json.dump({"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, **settings}, file)
+            json.dump({"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256}, **settings}, file)
         return path
 
     def rows(self, session, text):
@@ -207,10 +207,10 @@ class AgainstEachOther(Commands):
 
     def test_different_work_has_no_verdict(self):
         a = self.request("a.json")
-        b = self.request("b.json", shape={"num_experts": 4, "tokens": 1024, "n": 256, "k": 256})
+        b = self.request("b.json", shape={"num_experts": 4, "rows": 1024, "n": 256, "k": 256})
         both = ("ab", *CPU, "--a", a, "--b", b, "--iterations", 3)
         text = self.ok(*both)
-        self.assertIn("A and B do different work: shape.tokens 64 and 1024, shape.n 64 and 256. ", text)
+        self.assertIn("A and B do different work: shape.rows 64 and 1024, shape.n 64 and 256. ", text)
         for word in ("slower", "faster", "ambiguous"):
             self.assertNotIn(word, text)
         out = json.loads(self.ok(*both, "--json"))

@@ -43,7 +43,7 @@ TEST(ReadingsOnDevice, ComeBetweenOrdersOnly) {
 
   engine::RunRequest request;
   request.backend = engine::GemmBackend::CublasLtGrouped;
-  request.shape = {.preset = "", .num_experts = 8, .tokens = 16384, .n = 4096, .k = 4096};
+  request.shape = {.preset = "", .num_experts = 8, .rows = 16384, .n = 4096, .k = 4096};
   request.launch.iterations = 2000;
   const std::uint64_t id = link->submit(request);
   int looked = 0;

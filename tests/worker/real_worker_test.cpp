@@ -32,7 +32,7 @@ const std::vector<std::string> kCpuWorker = {WORKER_PROGRAM, "--backend", "cpu"}
 
 engine::RunRequest small_request() {
   engine::RunRequest request;
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 64, .n = 64, .k = 256};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 64, .n = 64, .k = 256};
   request.launch.iterations = 3;
   return request;
 }
@@ -41,7 +41,7 @@ engine::RunRequest small_request() {
 engine::RunRequest long_request() {
   engine::RunRequest request = small_request();
   request.launch.iterations = 100000;
-  request.shape.tokens = 512;
+  request.shape.rows = 512;
   request.shape.n = 512;
   return request;
 }
@@ -72,9 +72,9 @@ TEST(RealWorker, RunsARequestEndToEnd) {
   EXPECT_EQ(result.splits, std::vector<std::int64_t>(4, 16));
   EXPECT_EQ(result.iterations.size(), 3U);
   EXPECT_EQ(result.experts.size(), 4U);
-  EXPECT_GT(engine::statistics_of(result, engine::LayerTensor::X)->snr_db, 20.0);
-  EXPECT_LT(engine::statistics_of(result, engine::LayerTensor::X)->snr_db, 60.0);
-  EXPECT_EQ(engine::statistics_of(result, engine::LayerTensor::X)->elements, 64U * 256U);
+  EXPECT_GT(engine::statistics_of(result, engine::StepTensor::X)->snr_db, 20.0);
+  EXPECT_LT(engine::statistics_of(result, engine::StepTensor::X)->snr_db, 60.0);
+  EXPECT_EQ(engine::statistics_of(result, engine::StepTensor::X)->elements, 64U * 256U);
   EXPECT_EQ(result.effective.recipe, request.recipe);
   EXPECT_TRUE(result.deviations.empty());
   EXPECT_FALSE(result.activity_method.empty());
@@ -189,7 +189,7 @@ TEST(RealWorker, CancelEndsARun) {
 engine::ComparisonRequest long_comparison() {
   engine::ComparisonRequest comparison;
   comparison.request = long_request();
-  comparison.request.shape.tokens = 8192;
+  comparison.request.shape.rows = 8192;
   comparison.request.shape.k = 2048;
   comparison.timed_launches = 1000;
   return comparison;

@@ -21,7 +21,7 @@ class Requests(CommandLine):
         self.assertNotIn("Laptop tiny", self.ok(*run, "--preset", "Laptop tiny", "--tokens", 64))
         self.assertIn("take it with --preset", self.refused(1, *run, "--shape.preset", "Laptop tiny"))
         self.assertIn("there is no preset 'foo'", self.refused(1, *run, "--shape.preset", "foo"))
-        shape = {"preset": "Laptop tiny", "num_experts": 2, "tokens": 32, "n": 32, "k": 128}
+        shape = {"preset": "Laptop tiny", "num_experts": 2, "rows": 32, "n": 32, "k": 128}
         with open(self.path("log.jsonl"), "w") as file:
             file.write(json.dumps({"shape": shape, "launch": {"iterations": 1}}) + "\n")
         out = json.loads(self.ok("run", *CPU, "--requests", self.path("log.jsonl"), "--json"))
@@ -52,7 +52,7 @@ class Requests(CommandLine):
 
     def test_a_line_of_a_log_whose_file_does_not_fit_is_named(self):
         np.save(self.path("x.npy"), np.zeros((8, 64), dtype=np.float32))
-        shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 64}
+        shape = {"num_experts": 4, "rows": 64, "n": 64, "k": 64}
         with open(self.path("log.jsonl"), "w") as file:
             for x in ({}, {"activations": {"file": {"path": self.path("x.npy")}}}):
                 file.write(json.dumps({"shape": shape, "launch": {"iterations": 1}, **x}) + "\n")

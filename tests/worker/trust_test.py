@@ -24,7 +24,7 @@ class LibrariesOfFiles(CommandLine):
         super().setUp()
         self.marker = self.path("marker")
         self.env = {"MARKER_FILE": self.marker}
-        request = {"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, "launch": {"iterations": 2},
+        request = {"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256}, "launch": {"iterations": 2},
                    "cublaslt_library": LIBRARY}
         self.request = self.write("request.json", json.dumps(request))
         self.log = self.write("requests.jsonl", json.dumps(request) + "\n" + json.dumps(request) + "\n")

@@ -57,7 +57,7 @@ class UnclosedRecording(CommandLine):
 
     def test_a_run_that_fails_says_too_that_its_recording_cannot_be_closed(self):
         session = self.path("unclosed.session")
-        requests = [{"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, "launch": {"iterations": count}}
+        requests = [{"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256}, "launch": {"iterations": count}}
                     for count in (2, 100_000)]
         with open(self.path("log.jsonl"), "w") as file:
             file.writelines(json.dumps(request) + "\n" for request in requests)

@@ -86,7 +86,7 @@ class WrongInput(CommandLine):
         super().setUp()
         np.save(self.path("dump.npy"), np.random.default_rng(0).standard_normal((300, 300)).astype(np.float32))
         with open(self.path("r.json"), "w") as file:
-            json.dump({"shape": {"num_experts": 2, "tokens": 32, "n": 32, "k": 32}}, file)
+            json.dump({"shape": {"num_experts": 2, "rows": 32, "n": 32, "k": 32}}, file)
         open(self.path("empty"), "w").close()
         os.mkfifo(self.path("fifo"))
         os.mkdir(self.path("folder"))

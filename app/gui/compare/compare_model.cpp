@@ -228,8 +228,8 @@ OverlaidBins CompareModel::make_bins(Overlay overlay, int row) const {
     if (kernel == nullptr) return {};
     return time_bins(kernel->samples_a, kernel->samples_b);
   }
-  const engine::LayerTensor tensor =
-      overlay >= Overlay::WValues ? engine::LayerTensor::WUp : engine::LayerTensor::X;
+  const engine::StepTensor tensor =
+      overlay >= Overlay::WValues ? engine::StepTensor::WUp : engine::StepTensor::X;
   const auto histogram = [&](const profiling::RecordedRun& run) -> plot::Bins {
     const engine::OperandStatistics* const measured = engine::statistics_of(run.result, tensor);
     if (measured == nullptr) return {};

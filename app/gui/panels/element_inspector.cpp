@@ -37,14 +37,14 @@ std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t
   return {};
 }
 
-bool is_weights(engine::LayerTensor operand) {
-  return operand == engine::LayerTensor::WUp || operand == engine::LayerTensor::WDown;
+bool is_weights(engine::StepTensor operand) {
+  return operand == engine::StepTensor::WUp || operand == engine::StepTensor::WDown;
 }
 
-engine::OperandRole role_of(engine::LayerTensor operand) {
-  return operand == engine::LayerTensor::DY ? engine::OperandRole::Gradients
-         : is_weights(operand)              ? engine::OperandRole::Weights
-                                            : engine::OperandRole::Activations;
+engine::OperandRole role_of(engine::StepTensor operand) {
+  return operand == engine::StepTensor::DY ? engine::OperandRole::Gradients
+         : is_weights(operand)             ? engine::OperandRole::Weights
+                                           : engine::OperandRole::Activations;
 }
 
 struct OperandSize {
@@ -55,15 +55,15 @@ struct OperandSize {
 /// The step whose X, W or dY the operand is.
 engine::RunRequest step_of(const NumericsModel& model) {
   const engine::RunRequest& effective = model.run().result.effective;
-  return model.operand() == engine::LayerTensor::WDown
+  return model.operand() == engine::StepTensor::WDown
              ? engine::projection_of(effective, engine::Projection::Down)
              : effective;
 }
 
 OperandSize size_of_operand(const NumericsModel& model) {
   const engine::RunRequest step = step_of(model);
-  return {is_weights(model.operand()) ? step.shape.n * step.shape.num_experts : step.shape.tokens,
-          model.operand() == engine::LayerTensor::DY ? engine::output_columns(step) : step.shape.k};
+  return {is_weights(model.operand()) ? step.shape.n * step.shape.num_experts : step.shape.rows,
+          model.operand() == engine::StepTensor::DY ? engine::output_columns(step) : step.shape.k};
 }
 
 }  // namespace
@@ -186,14 +186,14 @@ bool is_inspection(const engine::ComparisonRequest& request) {
 }
 
 bool can_inspect(const NumericsModel& model) {
-  return is_linear_operand(model.operand()) || model.operand() == engine::LayerTensor::WDown;
+  return is_linear_operand(model.operand()) || model.operand() == engine::StepTensor::WDown;
 }
 
 engine::ComparisonRequest inspection_order(const NumericsModel& model, std::int64_t row,
                                            std::int64_t column) {
   return {.request = step_of(model),
           .weights = is_weights(model.operand()),
-          .gradients = model.operand() == engine::LayerTensor::DY,
+          .gradients = model.operand() == engine::StepTensor::DY,
           .recipes = {model.recipe()},
           .sample_row = row,
           .sample_column = column,

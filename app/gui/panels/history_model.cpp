@@ -86,8 +86,8 @@ engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& setti
   order.request.recipe.delayed = settings.request.recipe.delayed;
   // A step of millions of tokens gives the same answer much later.
   constexpr std::int64_t kFirstTokens = 4096;
-  if (order.tokens == 0) order.tokens = std::min(kFirstTokens, rail.shape.tokens);
-  order.tokens = std::min(order.tokens, std::max<std::int64_t>(rail.shape.tokens, 1));
+  if (order.tokens == 0) order.tokens = std::min(kFirstTokens, rail.shape.rows);
+  order.tokens = std::min(order.tokens, std::max<std::int64_t>(rail.shape.rows, 1));
   const int experts = rail.shape.num_experts;
   order.outlier_step = std::min(order.outlier_step, order.steps - 1);
   order.outlier_expert = std::clamp(order.outlier_expert, 0, std::max(experts - 1, 0));

@@ -148,7 +148,7 @@ void HistoryView::draw_settings(const PanelContext& context, controls::Flow& flo
   std::int64_t tokens = wanted(context).tokens;
   if (controls::drag_int(
           context, "history.tokens", "tokens", tokens, 1,
-          std::max<std::int64_t>(context.view.requested.shape.tokens, 1), 4096,
+          std::max<std::int64_t>(context.view.requested.shape.rows, 1), 4096,
           {.tooltip = "Tokens per step, at most the number in the rail", .width = theme.px(64)})) {
     settings_.tokens = tokens;
   }

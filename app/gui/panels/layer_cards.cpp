@@ -99,9 +99,9 @@ void LayerView::draw_errors(const PanelContext& context, const Area& room) const
       bars);
   if (hovered < 0) return;
   const ErrorBar& error = model_.errors()[static_cast<std::size_t>(hovered)];
-  const engine::LayerTensorTraits& traits = engine::traits_of(error.tensor);
+  const engine::StepTensorTraits& traits = engine::traits_of(error.tensor);
   const engine::TensorResult* const y =
-      engine::find_tensor(model_.run().result, engine::LayerTensor::Y);
+      engine::find_tensor(model_.run().result, engine::StepTensor::Y);
   plot::read_out(context, fmt::format("{}: {}", traits.symbol, traits.meaning),
                  {{"SNR of Y with it unquantized",
                    engine::snr_text(error.snr_db, error.left_out, plot::kSnrDecimals)},

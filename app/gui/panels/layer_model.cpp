@@ -16,31 +16,31 @@
 namespace app {
 namespace {
 
-using engine::LayerTensor;
 using engine::Stage;
+using engine::StepTensor;
 
 struct TensorPlace {
-  LayerTensor tensor;
+  StepTensor tensor;
   LayerPlace place;
 };
 constexpr TensorPlace kPlaces[] = {
-    {LayerTensor::X, {0, 2}},
-    {LayerTensor::WUp, {1, 1}},
-    {LayerTensor::H, {2, 2}},
-    {LayerTensor::A, {4, 2}},
-    {LayerTensor::WDown, {5, 1}},
-    {LayerTensor::Y, {6, 2}},
-    {LayerTensor::DY, {6, 3}},
-    {LayerTensor::DA, {4, 3}},
-    {LayerTensor::DH, {2, 3}},
-    {LayerTensor::DX, {0, 3}},
-    {LayerTensor::DWDown, {5, 4}},
-    {LayerTensor::DWUp, {1, 4}},
-    {LayerTensor::XTokens, {0, 0}},
-    {LayerTensor::YTokens, {6, 0}},
-    {LayerTensor::DYTokens, {6, 5}},
-    {LayerTensor::DXTokens, {0, 5}},
-    {LayerTensor::DProbabilities, {5, 5}},
+    {StepTensor::X, {0, 2}},
+    {StepTensor::WUp, {1, 1}},
+    {StepTensor::H, {2, 2}},
+    {StepTensor::A, {4, 2}},
+    {StepTensor::WDown, {5, 1}},
+    {StepTensor::Y, {6, 2}},
+    {StepTensor::DY, {6, 3}},
+    {StepTensor::DA, {4, 3}},
+    {StepTensor::DH, {2, 3}},
+    {StepTensor::DX, {0, 3}},
+    {StepTensor::DWDown, {5, 4}},
+    {StepTensor::DWUp, {1, 4}},
+    {StepTensor::XTokens, {0, 0}},
+    {StepTensor::YTokens, {6, 0}},
+    {StepTensor::DYTokens, {6, 5}},
+    {StepTensor::DXTokens, {0, 5}},
+    {StepTensor::DProbabilities, {5, 5}},
 };
 
 /// A stage of a projection: 0 = up, 1 = down. The activation is counted with the projection that
@@ -221,7 +221,7 @@ void LayerModel::place_tensors() {
 }
 
 void LayerModel::derive_errors() {
-  const engine::TensorResult* const y = engine::find_tensor(run_->result, LayerTensor::Y);
+  const engine::TensorResult* const y = engine::find_tensor(run_->result, StepTensor::Y);
   own_snr_db_ = y == nullptr ? std::numeric_limits<double>::quiet_NaN() : y->error.snr_db;
   errors_.clear();
   for (const engine::TensorResult& one : run_->result.tensors) {
@@ -275,11 +275,11 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
     both.linear.passes = engine::StepPasses::ForwardBackward;
     RecipeMemory memory;
     for (const engine::SavedTensor& saved : engine::saved_for_backward(both, splits)) {
-      std::int64_t& sum = saved.tensor == LayerTensor::X   ? memory.x
-                          : saved.tensor == LayerTensor::H ? memory.h
-                          : saved.tensor == LayerTensor::A ? memory.a
-                          : saved.tensor == LayerTensor::Y ? memory.y
-                                                           : memory.weights;
+      std::int64_t& sum = saved.tensor == StepTensor::X   ? memory.x
+                          : saved.tensor == StepTensor::H ? memory.h
+                          : saved.tensor == StepTensor::A ? memory.a
+                          : saved.tensor == StepTensor::Y ? memory.y
+                                                          : memory.weights;
       sum += saved.bytes;
     }
     return memory;

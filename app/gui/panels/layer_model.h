@@ -61,7 +61,7 @@ struct LayerArrow {
 };
 
 struct ErrorBar {
-  engine::LayerTensor tensor = engine::LayerTensor::X;
+  engine::StepTensor tensor = engine::StepTensor::X;
   double snr_db = 0.0;  // of Y with this tensor left unquantized
   std::uint64_t left_out = 0;
   double gain_db = 0.0;  // over the run's own; NaN where that is not known

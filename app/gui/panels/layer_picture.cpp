@@ -228,7 +228,7 @@ void LayerView::draw_tensor(const PanelContext& context, const LayerTensorBox& b
                             const Area& place) {
   const Theme& theme = context.theme;
   const engine::TensorResult& result = *box.result;
-  const engine::LayerTensorTraits& traits = engine::traits_of(result.tensor);
+  const engine::StepTensorTraits& traits = engine::traits_of(result.tensor);
   const std::string id = fmt::format("layer.tensor.{}", engine::name_of(result.tensor));
   bool hovered = false;
   if (context.picture == nullptr) {

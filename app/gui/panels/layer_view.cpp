@@ -15,7 +15,7 @@ std::vector<std::int64_t> equal_splits(const engine::ShapeSpec& shape) {
   std::vector<std::int64_t> splits;
   const std::int64_t experts = std::max(shape.num_experts, 1);
   for (std::int64_t expert = 0; expert < experts; ++expert) {
-    splits.push_back(shape.tokens * (expert + 1) / experts - shape.tokens * expert / experts);
+    splits.push_back(shape.rows * (expert + 1) / experts - shape.rows * expert / experts);
   }
   return splits;
 }
@@ -67,8 +67,8 @@ EmptyState LayerView::no_layer(const PanelContext& context) const {
           [&context, wanted] { context.commands.push_back(EditRequest{wanted}); }};
 }
 
-std::optional<engine::LayerTensor> LayerView::draw(const PanelContext& context, const Area& area,
-                                                   engine::LayerTensor shown) {
+std::optional<engine::StepTensor> LayerView::draw(const PanelContext& context, const Area& area,
+                                                  engine::StepTensor shown) {
   follow(context);
   shown_ = shown;
   clicked_.reset();

@@ -16,8 +16,8 @@ namespace app {
 class LayerView {
  public:
   /// The operand that the user has clicked: its numbers are wanted. `shown` is outlined.
-  std::optional<engine::LayerTensor> draw(const PanelContext& context, const Area& area,
-                                          engine::LayerTensor shown);
+  std::optional<engine::StepTensor> draw(const PanelContext& context, const Area& area,
+                                         engine::StepTensor shown);
   /// Shows all cards again, if one fills the view.
   bool close_front() { return board_.restore(); }
 
@@ -43,8 +43,8 @@ class LayerView {
   std::uint64_t followed_ = 0;  // the run that it was derived from last
   bool has_layer_ = false;
   CardBoard board_;
-  engine::LayerTensor shown_ = engine::LayerTensor::X;
-  std::optional<engine::LayerTensor> clicked_;  // in this frame
+  engine::StepTensor shown_ = engine::StepTensor::X;
+  std::optional<engine::StepTensor> clicked_;  // in this frame
 
   // Derived anew when the request or the splits change.
   engine::RunRequest memory_of_;

@@ -74,7 +74,7 @@ std::string recipe_text(const engine::Recipe& recipe) {
   return text;
 }
 
-bool is_linear_operand(engine::LayerTensor tensor) {
+bool is_linear_operand(engine::StepTensor tensor) {
   return engine::operand_of(engine::StepKind::Linear, tensor).has_value();
 }
 
@@ -84,7 +84,7 @@ const engine::OperandStatistics& NumericsModel::statistics() const {
   return statistics == nullptr ? kNone : *statistics;
 }
 
-void NumericsModel::set(Run run, std::uint64_t generation, engine::LayerTensor operand,
+void NumericsModel::set(Run run, std::uint64_t generation, engine::StepTensor operand,
                         engine::Product product, const Theme& theme) {
   run_ = std::move(run);
   run_generation_ = generation;
@@ -135,7 +135,7 @@ const engine::TensorResult* NumericsModel::in_layer() const {
 engine::OperandExpert NumericsModel::operand_expert(std::size_t expert) const {
   if (expert < statistics().experts.size()) return statistics().experts[expert];
   engine::OperandExpert one;
-  if (operand_ != engine::LayerTensor::X || expert >= run_->result.experts.size()) return one;
+  if (operand_ != engine::StepTensor::X || expert >= run_->result.experts.size()) return one;
   // Of a recording that has them of X alone.
   const engine::ExpertResult& x = run_->result.experts[expert];
   if (x.rows == 0) return one;

@@ -16,12 +16,12 @@
 namespace app {
 
 /// A step reads these; of a linear step W is the Wup of an expert layer.
-bool is_linear_operand(engine::LayerTensor tensor);
+bool is_linear_operand(engine::StepTensor tensor);
 
 class NumericsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  void set(Run run, std::uint64_t generation, engine::LayerTensor operand, engine::Product product,
+  void set(Run run, std::uint64_t generation, engine::StepTensor operand, engine::Product product,
            const Theme& theme);
   void choose_layer(MapLayer layer);
 
@@ -34,7 +34,7 @@ class NumericsModel {
   std::uint64_t run_generation() const { return run_generation_; }
   /// Identifies the content: changes with the run and the operand.
   std::uint64_t generation() const { return generation_; }
-  engine::LayerTensor operand() const { return operand_; }
+  engine::StepTensor operand() const { return operand_; }
   std::string operand_name() const {
     return std::string(engine::tensor_symbol(run_->result.effective.step, operand_));
   }
@@ -65,7 +65,7 @@ class NumericsModel {
   Run run_;
   std::uint64_t run_generation_ = 0;
   std::uint64_t generation_ = 0;
-  engine::LayerTensor operand_ = engine::LayerTensor::X;
+  engine::StepTensor operand_ = engine::StepTensor::X;
   engine::Recipe recipe_;
   engine::Product product_ = engine::Product::Fprop;
   bool quantized_ = false;

@@ -39,9 +39,9 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   // What a linear step or one without a backward pass lacks is hidden, and the choice is kept for
   // the next run that has it.
   const bool backward = view.run->result.backward;
-  const std::vector<engine::LayerTensor> operands = engine::operands_of(view.run->result);
+  const std::vector<engine::StepTensor> operands = engine::operands_of(view.run->result);
   const bool has = std::ranges::find(operands, operand_) != operands.end();
-  const engine::LayerTensor operand = has ? operand_ : engine::LayerTensor::X;
+  const engine::StepTensor operand = has ? operand_ : engine::StepTensor::X;
   const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
   const Followed wanted{view.run_generation, operand, product, context.theme.kind};
   if (followed_ == wanted) {
@@ -144,19 +144,19 @@ void NumericsPanel::draw_operand_selector(const PanelContext& context, float wid
   const engine::RunResult& result = model_.run().result;
   const engine::StepKind step =
       result.expert_layer ? engine::StepKind::ExpertLayer : engine::StepKind::Linear;
-  const std::vector<engine::LayerTensor> measured = engine::operands_of(result);
-  std::vector<engine::LayerTensor> offered;  // every operand that this step may have
+  const std::vector<engine::StepTensor> measured = engine::operands_of(result);
+  std::vector<engine::StepTensor> offered;  // every operand that this step may have
   std::ranges::set_union(engine::operands_of(step), measured, std::back_inserter(offered));
   std::vector<std::string> items;
   std::vector<controls::Options> options;
   int index = 0;
-  for (const engine::LayerTensor operand : offered) {
+  for (const engine::StepTensor operand : offered) {
     if (operand == model_.operand()) index = static_cast<int>(items.size());
     std::string item(engine::tensor_symbol(step, operand));
-    if (step == engine::StepKind::Linear && operand == engine::LayerTensor::X) {
+    if (step == engine::StepKind::Linear && operand == engine::StepTensor::X) {
       item += " activations";
     }
-    if (step == engine::StepKind::Linear && operand == engine::LayerTensor::WUp) item += " weights";
+    if (step == engine::StepKind::Linear && operand == engine::StepTensor::WUp) item += " weights";
     items.push_back(std::move(item));
     options.push_back({.enabled = !engine::traits_of(operand).backward || result.backward,
                        .reason = "The run had no backward pass: choose Backward or Both under Step",

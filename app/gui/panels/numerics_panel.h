@@ -75,13 +75,13 @@ class NumericsPanel : public PagePanel {
   /// What the model was derived from last.
   struct Followed {
     std::uint64_t run = 0;
-    engine::LayerTensor operand = engine::LayerTensor::X;
+    engine::StepTensor operand = engine::StepTensor::X;
     engine::Product product = engine::Product::Fprop;
     ThemeKind theme = ThemeKind::Dark;
     bool operator==(const Followed&) const = default;
   };
   std::optional<Followed> followed_;
-  engine::LayerTensor operand_ = engine::LayerTensor::X;
+  engine::StepTensor operand_ = engine::StepTensor::X;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
   plot::PlotView value_view_;                               // of values and amax

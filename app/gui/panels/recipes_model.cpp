@@ -207,7 +207,7 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
 std::int64_t RecipesModel::operand_rows() const {
   const engine::ComparisonRequest& request = recorded_->comparison.request;
   const engine::ShapeSpec& shape = request.request.shape;
-  return request.weights ? shape.n * shape.num_experts : shape.tokens;
+  return request.weights ? shape.n * shape.num_experts : shape.rows;
 }
 
 std::int64_t RecipesModel::operand_row(const engine::ScaleMap& map, double source_row) const {

@@ -119,7 +119,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     if (request.step != step) request.shape.preset.clear();  // it named another step
     draw_controls("step.activation", "step.bias", request);
     draw_operand(RequestOperand::DY, request);
-    draw_controls("step.wgrad_type", "step.micro_batches", request);
+    draw_controls("step.wgrad_type", "step.weight_reuse", request);
     section("Recipe");
     draw_controls("recipe.scaling", "recipe.stochastic", request);
     draw_engine(request);

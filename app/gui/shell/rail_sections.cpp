@@ -263,12 +263,11 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
   if (std::exchange(routing_.chosen, std::nullopt) == question) request = fitted;
   if (fitted == request) return;
   row_label("");
-  if (controls::button(
-          *context_, "routing.use_sizes", "Use this file's sizes",
-          {.tooltip =
-               fmt::format("{} experts, {} tokens, {} iterations: every step once",
-                           fitted.shape.num_experts, fitted.shape.tokens, fitted.launch.iterations),
-           .width = -1})) {
+  if (controls::button(*context_, "routing.use_sizes", "Use this file's sizes",
+                       {.tooltip = fmt::format(
+                            "{} experts, {} tokens, {} iterations: every step once",
+                            fitted.shape.num_experts, fitted.shape.rows, fitted.launch.iterations),
+                        .width = -1})) {
     request = fitted;
   }
 }

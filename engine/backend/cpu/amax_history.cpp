@@ -83,7 +83,7 @@ class HistorySteps {
 
   Status load(int step) {
     RunRequest request = out_.request.request;
-    if (out_.request.tokens > 0) request.shape.tokens = out_.request.tokens;
+    if (out_.request.tokens > 0) request.shape.rows = out_.request.tokens;
     request.seed += static_cast<std::uint64_t>(step);
     ENGINE_ASSIGN(const GroupedShape shape, resolve_shape(request));
     splits_ = shape.splits;

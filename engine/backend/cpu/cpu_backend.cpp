@@ -275,10 +275,10 @@ class CpuBackend final : public Backend {
       context.observer.begin_iteration(iteration);
       const std::int64_t reading_ns = step.reading_ns();
       const std::int64_t start_ns = steady_ns();
-      const Status status = step.run(
-          quantizes_weights(iteration, result.effective.linear.micro_batches, splits.size())
-              ? WeightCast::Make
-              : WeightCast::Keep);
+      const Status status =
+          step.run(quantizes_weights(iteration, result.effective.linear.weight_reuse, splits.size())
+                       ? WeightCast::Make
+                       : WeightCast::Keep);
       const std::int64_t end_ns = steady_ns();
       context.observer.end_iteration();
       if (!status.ok()) return status;

@@ -62,26 +62,26 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .tag_first = 1}) {}
 
 CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
-  const std::int64_t tokens = setup_.request.shape.tokens;  // of any splits
+  const std::int64_t tokens = setup_.request.shape.rows;  // of any splits
   const std::int64_t h = tokens * shape_.n;
   const std::int64_t a = tokens * activated_columns();
   const std::int64_t layers = setup_.request.layers;
   LayerBuffers& buffers = setup_.buffers;
-  const auto stride = [&](LayerTensor tensor, std::int64_t elements) {
+  const auto stride = [&](StepTensor tensor, std::int64_t elements) {
     return places_of(program(), tensor) == layers ? elements : 0;
   };
-  const auto reserve = [&](Buffer<std::uint16_t>& buffer, LayerTensor tensor,
+  const auto reserve = [&](Buffer<std::uint16_t>& buffer, StepTensor tensor,
                            std::int64_t elements) -> std::uint16_t* {
     if (!makes(program(), tensor)) return nullptr;
     return buffer.reserve(places_of(program(), tensor) * elements);
   };
-  return {.h = reserve(buffers.h, LayerTensor::H, h),
-          .a = reserve(buffers.a, LayerTensor::A, a),
-          .da = reserve(buffers.da, LayerTensor::DA, a),
-          .dh = reserve(buffers.dh, LayerTensor::DH, h),
-          .h_stride = stride(LayerTensor::H, h),
-          .a_stride = stride(LayerTensor::A, a),
-          .dh_stride = stride(LayerTensor::DH, h)};
+  return {.h = reserve(buffers.h, StepTensor::H, h),
+          .a = reserve(buffers.a, StepTensor::A, a),
+          .da = reserve(buffers.da, StepTensor::DA, a),
+          .dh = reserve(buffers.dh, StepTensor::DH, h),
+          .h_stride = stride(StepTensor::H, h),
+          .a_stride = stride(StepTensor::A, a),
+          .dh_stride = stride(StepTensor::DH, h)};
 }
 
 const std::uint16_t* CpuExpertLayer::h_of(int layer, int expert) const {

@@ -28,7 +28,7 @@ Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
   const ElementType type = request.recipe.high_precision;
   return take_outputs({.layers = request.layers,
                        .num_groups = shape.num_experts(),
-                       .capacity_rows = request.shape.tokens,
+                       .capacity_rows = request.shape.rows,
                        .n = shape.n,
                        .k = shape.k,
                        .type = type,
@@ -110,7 +110,7 @@ void CpuProjection::configure(OperandRole role, Direction direction) {
     return store.element();
   };
   const auto experts = static_cast<std::size_t>(shape.num_experts());
-  const bool reused = weights && setup_.request.linear.micro_batches > 1;
+  const bool reused = weights && setup_.request.linear.weight_reuse > 1;
   stage(role, direction)
       .configure({.role = role,
                   .recipe = setup_.request.recipe,

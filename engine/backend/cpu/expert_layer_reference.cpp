@@ -6,23 +6,23 @@
 
 namespace engine {
 
-std::int64_t ExpertLayerReference::rows(LayerTensor tensor) const {
+std::int64_t ExpertLayerReference::rows(StepTensor tensor) const {
   return extent_of(layer_.request(), tensor)
       .rows_of(layer_.shape().splits[static_cast<std::size_t>(expert_)]);
 }
 
-std::int64_t ExpertLayerReference::columns(LayerTensor tensor) const {
+std::int64_t ExpertLayerReference::columns(StepTensor tensor) const {
   return extent_of(layer_.request(), tensor).columns;
 }
 
-void ExpertLayerReference::read(LayerTensor tensor, const OperandStore& from,
+void ExpertLayerReference::read(StepTensor tensor, const OperandStore& from,
                                 std::int64_t first_row) {
   const std::int64_t values = rows(tensor) * columns(tensor);
   from.source().read_f32(first_row, rows(tensor), {room(tensor), static_cast<std::size_t>(values)});
 }
 
 /// Rows of this expert from those of their tokens.
-void ExpertLayerReference::gather(LayerTensor tensor, const OperandStore& from, bool weighted) {
+void ExpertLayerReference::gather(StepTensor tensor, const OperandStore& from, bool weighted) {
   const std::int64_t width = columns(tensor);
   const TokenRouting& routing = layer_.tokens()->routing();
   float* const values = room(tensor);
@@ -36,49 +36,49 @@ void ExpertLayerReference::gather(LayerTensor tensor, const OperandStore& from, 
   }
 }
 
-std::vector<double>& ExpertLayerReference::sums(LayerTensor tensor) {
-  std::vector<double>& of = tensor == LayerTensor::YTokens    ? y_tokens_
-                            : tensor == LayerTensor::DXTokens ? dx_tokens_
-                                                              : dprobabilities_;
-  const LayerExtent extent = extent_of(layer_.request(), tensor);
+std::vector<double>& ExpertLayerReference::sums(StepTensor tensor) {
+  std::vector<double>& of = tensor == StepTensor::YTokens    ? y_tokens_
+                            : tensor == StepTensor::DXTokens ? dx_tokens_
+                                                             : dprobabilities_;
+  const TensorExtent extent = extent_of(layer_.request(), tensor);
   of.resize(static_cast<std::size_t>(extent.rows * extent.columns), 0.0);
   return of;
 }
 
-std::vector<float> ExpertLayerReference::of_tokens(LayerTensor tensor) const {
-  const std::vector<double>& of = tensor == LayerTensor::YTokens    ? y_tokens_
-                                  : tensor == LayerTensor::DXTokens ? dx_tokens_
-                                                                    : dprobabilities_;
+std::vector<float> ExpertLayerReference::of_tokens(StepTensor tensor) const {
+  const std::vector<double>& of = tensor == StepTensor::YTokens    ? y_tokens_
+                                  : tensor == StepTensor::DXTokens ? dx_tokens_
+                                                                   : dprobabilities_;
   return {of.begin(), of.end()};
 }
 
 void ExpertLayerReference::add_to_tokens(bool backward) {
   const TokenRouting& routing = layer_.tokens()->routing();
   const std::int64_t k = layer_.shape().k;
-  std::vector<double>& y_tokens = sums(LayerTensor::YTokens);
+  std::vector<double>& y_tokens = sums(StepTensor::YTokens);
   std::vector<float> dy(static_cast<std::size_t>(backward ? k : 0));
   for (std::size_t row = 0; row < copies_.size(); ++row) {
     const std::int64_t copy = copies_[row];
     const std::int64_t token = copy / routing.top_k();
     const double p = routing.probabilities()[static_cast<std::size_t>(copy)];
-    const float* const y = of(LayerTensor::Y) + static_cast<std::int64_t>(row) * k;
+    const float* const y = of(StepTensor::Y) + static_cast<std::int64_t>(row) * k;
     for (std::int64_t c = 0; c < k; ++c)
       y_tokens[static_cast<std::size_t>(token * k + c)] += p * y[c];
     if (!backward) continue;
     layer_.down().operands().gradients->source().read_f32(token, 1, dy);
-    const float* const dx = of(LayerTensor::DX) + static_cast<std::int64_t>(row) * k;
-    std::vector<double>& dx_tokens = sums(LayerTensor::DXTokens);
+    const float* const dx = of(StepTensor::DX) + static_cast<std::int64_t>(row) * k;
+    std::vector<double>& dx_tokens = sums(StepTensor::DXTokens);
     double dot = 0.0;
     for (std::int64_t c = 0; c < k; ++c) {
       dx_tokens[static_cast<std::size_t>(token * k + c)] += dx[c];
       dot += static_cast<double>(dy[static_cast<std::size_t>(c)]) * y[c];
     }
-    sums(LayerTensor::DProbabilities)[static_cast<std::size_t>(copy)] = dot;
+    sums(StepTensor::DProbabilities)[static_cast<std::size_t>(copy)] = dot;
   }
   if (!backward) return;
   // Also where no expert has a row.
-  sums(LayerTensor::DXTokens);
-  sums(LayerTensor::DProbabilities);
+  sums(StepTensor::DXTokens);
+  sums(StepTensor::DProbabilities);
 }
 
 void ExpertLayerReference::compute(int expert) {
@@ -101,15 +101,15 @@ void ExpertLayerReference::compute(int expert) {
   const bool bias = layer_.request().linear.bias;
 
   if (tokens != nullptr) {
-    gather(LayerTensor::X, *up.operands().activations, false);
+    gather(StepTensor::X, *up.operands().activations, false);
   } else {
-    read(LayerTensor::X, *up.operands().activations, up.first_row(expert));
+    read(StepTensor::X, *up.operands().activations, up.first_row(expert));
   }
-  read(LayerTensor::WUp, up.operands().weights.front(), expert * n);
-  read(LayerTensor::WDown, down.operands().weights.front(), expert * k);
-  float* const h = room(LayerTensor::H);
-  product({.x = of(LayerTensor::X),
-           .w = of(LayerTensor::WUp),
+  read(StepTensor::WUp, up.operands().weights.front(), expert * n);
+  read(StepTensor::WDown, down.operands().weights.front(), expert * k);
+  float* const h = room(StepTensor::H);
+  product({.x = of(StepTensor::X),
+           .w = of(StepTensor::WUp),
            .m = m,
            .n = n,
            .k = k,
@@ -121,10 +121,10 @@ void ExpertLayerReference::compute(int expert) {
   kernels::GroupedInput input = layer_.activation_input(0, expert, offsets);
   input.type = ElementType::Fp32;
   input.input = h;
-  kernels::activate_cpu({.input = input, .output = room(LayerTensor::A)});
-  float* const y = room(LayerTensor::Y);
-  product({.x = of(LayerTensor::A),
-           .w = of(LayerTensor::WDown),
+  kernels::activate_cpu({.input = input, .output = room(StepTensor::A)});
+  float* const y = room(StepTensor::Y);
+  product({.x = of(StepTensor::A),
+           .w = of(StepTensor::WDown),
            .m = m,
            .n = k,
            .k = columns,
@@ -138,32 +138,32 @@ void ExpertLayerReference::compute(int expert) {
   }
 
   if (tokens != nullptr) {
-    gather(LayerTensor::DY, *down.operands().gradients, true);
+    gather(StepTensor::DY, *down.operands().gradients, true);
   } else {
-    read(LayerTensor::DY, *down.operands().gradients, up.first_row(expert));
+    read(StepTensor::DY, *down.operands().gradients, up.first_row(expert));
   }
-  product({.x = of(LayerTensor::DY),
-           .w = of(LayerTensor::WDown),
+  product({.x = of(StepTensor::DY),
+           .w = of(StepTensor::WDown),
            .w_transposed = true,
            .m = m,
            .n = columns,
            .k = k,
            .y_type = ElementType::Fp32,
-           .y = room(LayerTensor::DA),
+           .y = room(StepTensor::DA),
            .cancel = cancel});
   input.columns = n;
-  input.output_gradient = of(LayerTensor::DA);
-  kernels::activate_cpu({.input = input, .output = room(LayerTensor::DH)});
-  product({.x = of(LayerTensor::DH),
-           .w = of(LayerTensor::WUp),
+  input.output_gradient = of(StepTensor::DA);
+  kernels::activate_cpu({.input = input, .output = room(StepTensor::DH)});
+  product({.x = of(StepTensor::DH),
+           .w = of(StepTensor::WUp),
            .w_transposed = true,
            .m = m,
            .n = k,
            .k = n,
            .y_type = ElementType::Fp32,
-           .y = room(LayerTensor::DX),
+           .y = room(StepTensor::DX),
            .cancel = cancel});
-  const auto weight_gradient = [&](LayerTensor dy, LayerTensor x, LayerTensor dw) {
+  const auto weight_gradient = [&](StepTensor dy, StepTensor x, StepTensor dw) {
     product({.x = of(dy),
              .w = of(x),
              .x_transposed = true,
@@ -175,8 +175,8 @@ void ExpertLayerReference::compute(int expert) {
              .y = room(dw),
              .cancel = cancel});
   };
-  weight_gradient(LayerTensor::DY, LayerTensor::A, LayerTensor::DWDown);
-  weight_gradient(LayerTensor::DH, LayerTensor::X, LayerTensor::DWUp);
+  weight_gradient(StepTensor::DY, StepTensor::A, StepTensor::DWDown);
+  weight_gradient(StepTensor::DH, StepTensor::X, StepTensor::DWUp);
   if (tokens != nullptr) add_to_tokens(true);
 }
 

@@ -19,20 +19,20 @@ namespace {
 using kernels::Direction;
 using kernels::GroupProductError;
 
-constexpr std::size_t kTensors = kLayerTensors.size();
+constexpr std::size_t kTensors = kStepTensors.size();
 
 /// The layer's operands, in the order in which the folds are kept.
-constexpr std::array kOperands = {LayerTensor::X,     LayerTensor::WUp, LayerTensor::A,
-                                  LayerTensor::WDown, LayerTensor::DY,  LayerTensor::DH};
-constexpr std::size_t index_of(LayerTensor operand) {
+constexpr std::array kOperands = {StepTensor::X,     StepTensor::WUp, StepTensor::A,
+                                  StepTensor::WDown, StepTensor::DY,  StepTensor::DH};
+constexpr std::size_t index_of(StepTensor operand) {
   return static_cast<std::size_t>(std::ranges::find(kOperands, operand) - kOperands.begin());
 }
-LayerOperand layer_operand(LayerTensor tensor) {
+TensorOperand layer_operand(StepTensor tensor) {
   return *engine::operand_of(StepKind::ExpertLayer, tensor);
 }
 
 /// Adds the error of an expert's tensor.
-void compare_with(const ExpertLayerReference& reference, LayerTensor tensor, const void* value,
+void compare_with(const ExpertLayerReference& reference, StepTensor tensor, const void* value,
                   ElementType type, GroupProductError& error) {
   const std::int64_t offsets[2] = {0, reference.rows(tensor)};
   if (offsets[1] == 0) return;
@@ -49,14 +49,14 @@ void compare_with(const ExpertLayerReference& reference, LayerTensor tensor, con
 class Statistics {
  public:
   explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
-    for (const LayerTensor operand : kOperands) {
+    for (const StepTensor operand : kOperands) {
       if (!exists(operand)) continue;
       folds_[index_of(operand)].counts = zero_counts(rowwise(operand).scales());
       if (!layer_.runs_forward() || traits_of(operand).backward) continue;
       if (rowwise(operand).plan().quantized()) sources_.push_back(operand);
     }
     source_errors_.resize(sources_.size());
-    trial_plan_ = rowwise(LayerTensor::A).plan();
+    trial_plan_ = rowwise(StepTensor::A).plan();
     trial_plan_.layers = 1;
     trial_plan_.keep_codes = false;
   }
@@ -67,29 +67,29 @@ class Statistics {
     std::array<GroupProductError, kTensors> errors{};
     add_operands(expert, errors);
     const ElementType type = layer_.request().recipe.high_precision;
-    compare(LayerTensor::H, layer_.h_of(0, expert), type, errors);
+    compare(StepTensor::H, layer_.h_of(0, expert), type, errors);
     if (layer_.runs_forward()) {
-      compare(LayerTensor::Y, layer_.down().output_of(0, expert), type, errors);
+      compare(StepTensor::Y, layer_.down().output_of(0, expert), type, errors);
     }
     if (layer_.runs_backward()) {
       const ElementType wgrad = layer_.request().linear.wgrad_type;
-      compare(LayerTensor::DA, layer_.da_of(expert), type, errors);
-      compare(LayerTensor::DX, layer_.up().input_gradient_of(0, expert), type, errors);
-      compare(LayerTensor::DWDown, layer_.down().weight_gradient_of(0, expert), wgrad, errors);
-      compare(LayerTensor::DWUp, layer_.up().weight_gradient_of(0, expert), wgrad, errors);
+      compare(StepTensor::DA, layer_.da_of(expert), type, errors);
+      compare(StepTensor::DX, layer_.up().input_gradient_of(0, expert), type, errors);
+      compare(StepTensor::DWDown, layer_.down().weight_gradient_of(0, expert), wgrad, errors);
+      compare(StepTensor::DWUp, layer_.up().weight_gradient_of(0, expert), wgrad, errors);
     }
     if (layer_.runs_forward()) add_sources(expert);
 
-    const auto error = [&](LayerTensor tensor) {
+    const auto error = [&](StepTensor tensor) {
       return product_accuracy(errors[static_cast<std::size_t>(tensor)]);
     };
-    ExpertResult row = expert_result(
-        layer_.up().rows(expert),
-        folds_[index_of(LayerTensor::X)].counts.sums[static_cast<std::size_t>(expert)],
-        rowwise(LayerTensor::X).plan().quantized());
-    row.fprop = error(LayerTensor::Y);
-    row.dgrad = error(LayerTensor::DX);
-    row.wgrad = error(LayerTensor::DWUp);
+    ExpertResult row =
+        expert_result(layer_.up().rows(expert),
+                      folds_[index_of(StepTensor::X)].counts.sums[static_cast<std::size_t>(expert)],
+                      rowwise(StepTensor::X).plan().quantized());
+    row.fprop = error(StepTensor::Y);
+    row.dgrad = error(StepTensor::DX);
+    row.wgrad = error(StepTensor::DWUp);
     for (std::size_t i = 0; i < kTensors; ++i) kernels::add_errors(errors[i], errors_[i]);
     return row;
   }
@@ -99,16 +99,16 @@ class Statistics {
     const TokenRows* const tokens = layer_.tokens();
     if (tokens == nullptr) return;
     const ElementType type = layer_.request().recipe.high_precision;
-    if (layer_.runs_forward()) add_tokens_of(LayerTensor::YTokens, tokens->y_tokens(0), type);
+    if (layer_.runs_forward()) add_tokens_of(StepTensor::YTokens, tokens->y_tokens(0), type);
     if (!layer_.runs_backward()) return;
-    add_tokens_of(LayerTensor::DXTokens, tokens->dx_tokens(0), type);
-    add_tokens_of(LayerTensor::DProbabilities, tokens->probability_gradients(0), ElementType::Fp32);
+    add_tokens_of(StepTensor::DXTokens, tokens->dx_tokens(0), type);
+    add_tokens_of(StepTensor::DProbabilities, tokens->probability_gradients(0), ElementType::Fp32);
   }
 
   void finish(RunResult& result) {
     result.tensors = tensor_results(layer_.request(), layer_.shape().splits);
     for (TensorResult& one : result.tensors) {
-      const LayerTensor tensor = one.tensor;
+      const StepTensor tensor = one.tensor;
       one.error = product_accuracy(errors_[static_cast<std::size_t>(tensor)]);
       if (!engine::operand_of(StepKind::ExpertLayer, tensor)) continue;
       one.quantization = folds_[index_of(tensor)].statistics(rowwise(tensor).scales());
@@ -122,8 +122,8 @@ class Statistics {
   }
 
  private:
-  void add_tokens_of(LayerTensor tensor, const void* values, ElementType type) {
-    const LayerExtent extent = extent_of(layer_.request(), tensor);
+  void add_tokens_of(StepTensor tensor, const void* values, ElementType type) {
+    const TensorExtent extent = extent_of(layer_.request(), tensor);
     if (extent.rows == 0) return;
     const std::vector<float> exact = reference_.of_tokens(tensor);
     const std::int64_t offsets[2] = {0, extent.rows};
@@ -137,35 +137,35 @@ class Statistics {
                                 .errors = &errors_[static_cast<std::size_t>(tensor)]});
   }
 
-  bool exists(LayerTensor tensor) const {
+  bool exists(StepTensor tensor) const {
     if (traits_of(tensor).backward) return layer_.runs_backward();
-    return tensor != LayerTensor::Y || layer_.runs_forward();
+    return tensor != StepTensor::Y || layer_.runs_forward();
   }
 
   CpuProjection& projection(Projection which) const {
     return which == Projection::Up ? layer_.up() : layer_.down();
   }
-  OperandStage& rowwise(LayerTensor tensor) const {
-    const LayerOperand& operand = layer_operand(tensor);
+  OperandStage& rowwise(StepTensor tensor) const {
+    const TensorOperand& operand = layer_operand(tensor);
     return projection(operand.projection).stage(operand.role, Direction::Rowwise);
   }
 
-  void compare(LayerTensor tensor, const void* value, ElementType type,
+  void compare(StepTensor tensor, const void* value, ElementType type,
                std::array<GroupProductError, kTensors>& errors) const {
     compare(tensor, value, type, errors[static_cast<std::size_t>(tensor)]);
   }
-  void compare(LayerTensor tensor, const void* value, ElementType type,
+  void compare(StepTensor tensor, const void* value, ElementType type,
                GroupProductError& error) const {
     compare_with(reference_, tensor, value, type, error);
   }
 
   /// The operand before it was quantized: loaded, or what the activation made, by itself.
-  ExpertElements elements(LayerTensor tensor, int expert) {
-    const LayerOperand& operand = layer_operand(tensor);
+  ExpertElements elements(StepTensor tensor, int expert) {
+    const TensorOperand& operand = layer_operand(tensor);
     ExpertElements made = projection(operand.projection).elements(operand.role, 0, expert);
     if (made.activation.is_none()) return made;
     const std::int64_t offsets[2] = {0, made.rows};
-    const kernels::GroupedInput input = tensor == LayerTensor::A
+    const kernels::GroupedInput input = tensor == StepTensor::A
                                             ? layer_.activation_input(0, expert, offsets)
                                             : layer_.gradient_input(0, expert, offsets);
     std::uint16_t* const values = made_.reserve(made.rows * input.columns);
@@ -176,7 +176,7 @@ class Statistics {
   }
 
   void add_operands(int expert, std::array<GroupProductError, kTensors>& errors) {
-    for (const LayerTensor operand : kOperands) {
+    for (const StepTensor operand : kOperands) {
       if (!exists(operand)) continue;
       const ExpertElements own = elements(operand, expert);
       if (own.rows == 0) continue;
@@ -249,37 +249,37 @@ class Statistics {
     if (request.linear.bias) {
       layer_.down().add_bias(0, expert, m, request.recipe.high_precision, y);
     }
-    compare(LayerTensor::Y, y, request.recipe.high_precision, error);
+    compare(StepTensor::Y, y, request.recipe.high_precision, error);
   }
 
   /// Y once for every operand of forward that is quantized, that one in FP32, and once with all
   /// operands in FP32. The projections' own stages still hold the expert's operands.
   void add_sources(int expert) {
     if (layer_.up().rows(expert) == 0) return;
-    const auto as_read = [&](LayerTensor tensor) {
-      const LayerOperand& operand = layer_operand(tensor);
+    const auto as_read = [&](StepTensor tensor) {
+      const TensorOperand& operand = layer_operand(tensor);
       return projection(operand.projection).widen(operand.role, Direction::Rowwise, 0, expert);
     };
-    const float* const x = as_read(LayerTensor::X);
-    const float* const w_up = as_read(LayerTensor::WUp);
-    const float* const w_down = as_read(LayerTensor::WDown);
-    const float* const exact_x = reference_.of(LayerTensor::X);
-    const float* const exact_up = reference_.of(LayerTensor::WUp);
-    const float* const exact_down = reference_.of(LayerTensor::WDown);
+    const float* const x = as_read(StepTensor::X);
+    const float* const w_up = as_read(StepTensor::WUp);
+    const float* const w_down = as_read(StepTensor::WDown);
+    const float* const exact_x = reference_.of(StepTensor::X);
+    const float* const exact_up = reference_.of(StepTensor::WUp);
+    const float* const exact_down = reference_.of(StepTensor::WDown);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       GroupProductError& error = source_errors_[i];
       switch (sources_[i]) {
-        case LayerTensor::X:
+        case StepTensor::X:
           add_y(expert, quantized_a(expert, activated(expert, exact_x, w_up)), w_down, error);
           break;
-        case LayerTensor::WUp:
+        case StepTensor::WUp:
           add_y(expert, quantized_a(expert, activated(expert, x, exact_up)), w_down, error);
           break;
-        case LayerTensor::A:
+        case StepTensor::A:
           add_y(expert, widened(expert, activated(expert, x, w_up)), w_down, error);
           break;
         default:
-          add_y(expert, as_read(LayerTensor::A), exact_down, error);
+          add_y(expert, as_read(StepTensor::A), exact_down, error);
           break;
       }
     }
@@ -291,7 +291,7 @@ class Statistics {
   ExpertLayerReference reference_;
   std::array<OperandFold, kOperands.size()> folds_;
   std::array<GroupProductError, kTensors> errors_{};
-  std::vector<LayerTensor> sources_;
+  std::vector<StepTensor> sources_;
   std::vector<GroupProductError> source_errors_;
   GroupProductError unquantized_error_{};
   OperandPlan trial_plan_;
@@ -337,11 +337,11 @@ Result<OutputErrors> CpuExpertLayer::measure_errors() {
     const HostSpan span(setup_.context, {Stage::Check, 0, expert}, "errors");
     reference.compute(expert);
     if (runs_forward()) {
-      compare_with(reference, LayerTensor::Y, down_.output_of(0, expert), type, errors.y);
+      compare_with(reference, StepTensor::Y, down_.output_of(0, expert), type, errors.y);
     }
     if (!runs_backward()) continue;
-    compare_with(reference, LayerTensor::DX, up_.input_gradient_of(0, expert), type, errors.dx);
-    compare_with(reference, LayerTensor::DWUp, up_.weight_gradient_of(0, expert),
+    compare_with(reference, StepTensor::DX, up_.input_gradient_of(0, expert), type, errors.dx);
+    compare_with(reference, StepTensor::DWUp, up_.weight_gradient_of(0, expert),
                  request().linear.wgrad_type, errors.dw);
     up_.clear_weight_gradient(0, expert);
     down_.clear_weight_gradient(0, expert);

@@ -58,7 +58,7 @@ Status CpuLinearStep::measure_statistics(RunResult& result) {
   result.backward = step.runs_backward();
   result.tensors = tensor_results(step.request(), step.shape().splits);
   for (TensorResult& one : result.tensors) {
-    const std::optional<LayerOperand> operand = operand_of(StepKind::Linear, one.tensor);
+    const std::optional<TensorOperand> operand = operand_of(StepKind::Linear, one.tensor);
     if (!operand) continue;
     one.quantization = folds[static_cast<std::size_t>(operand->role)].statistics(
         rowwise(step, operand->role).scales());

@@ -25,7 +25,7 @@ bool backward(const RunRequest& request) { return request.linear.passes != StepP
 /// What an expert layer has beside its projections, and what its numerics take for the largest
 /// expert.
 double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, std::int64_t rows) {
-  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto tokens = static_cast<double>(request.shape.rows);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
   const auto columns = static_cast<double>(activated_columns(request));
@@ -54,11 +54,11 @@ double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, 
 /// expert in both directions, dX and dW, FP32 operands and reference of wgrad.
 double pass_bytes(const RunRequest& request, const GroupedShape& shape, std::int64_t rows) {
   const auto layers = static_cast<double>(request.layers);
-  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto tokens = static_cast<double>(request.shape.rows);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
   const double weights = static_cast<double>(request.shape.num_experts) * n * k;
-  const bool kept = backward(request) || request.linear.micro_batches > 1;
+  const bool kept = backward(request) || request.linear.weight_reuse > 1;
   const double code = traits_of(request.recipe).quantizes() ? 1.25 : 2.0;
   double bytes = kept ? layers * weights * code : 0.0;
   if (!backward(request)) return bytes;
@@ -83,7 +83,7 @@ OperandKey operand_key(const RunRequest& request, const MadeOperands& made) {
           .gradients = reads_dy ? std::optional(request.linear.gradients) : std::nullopt,
           .seed = request.seed,
           .num_experts = request.shape.num_experts,
-          .tokens = request.shape.tokens,
+          .tokens = request.shape.rows,
           .n = request.shape.n,
           .k = request.shape.k,
           .layers = request.layers,
@@ -104,11 +104,11 @@ MemoryPlan plan_linear(const RunRequest& request, const MadeOperands& made,
   MemoryPlan plan;
   plan.step_bytes = rows * shape.k * (x_element + 2 + 4) + shape.n * shape.k * (w_element + 2 + 4) +
                     rows * shape.n * 2 + shape.n * shape.k * 4 + (std::int64_t{256} << 20) +
-                    (request.shape.tokens + request.shape.num_experts * shape.n / 128) *
+                    (request.shape.rows + request.shape.num_experts * shape.n / 128) *
                         kernels::ceil_div(shape.k, kernels::kBlock) * 8;
   plan.step_bytes += static_cast<std::int64_t>(std::min(pass_bytes(request, shape, rows), 0x1p61));
   // In floating point: eight layers of the largest shape pass 2^63 bytes.
-  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto tokens = static_cast<double>(request.shape.rows);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
   double kept = static_cast<double>(request.layers) *

@@ -15,7 +15,7 @@
 
 namespace engine {
 
-/// In high precision unless noted, kept between runs. `rows`: shape.tokens; a `token` has top_k.
+/// In high precision unless noted, kept between runs. `rows`: shape.rows; a `token` has top_k.
 struct TokenBuffers {
   Buffer<std::uint16_t> x_tokens;             // [tokens, k]
   Buffer<std::uint16_t> dy_tokens;            // [tokens, k]
@@ -69,7 +69,7 @@ class TokenRows {
 
  private:
   std::int64_t copies() const { return routing().tokens() * routing().top_k(); }
-  std::int64_t row_elements() const { return setup_.request.shape.tokens * columns(); }
+  std::int64_t row_elements() const { return setup_.request.shape.rows * columns(); }
   std::int64_t token_elements() const { return routing().tokens() * columns(); }
   std::int64_t columns() const { return setup_.request.shape.k; }
   ElementType type() const { return setup_.request.recipe.high_precision; }

@@ -344,7 +344,7 @@ class CudaRun {
                   IterationConditions::create(request_.measure));
     enter(Stage::Fprop, kUploadShare);
     StoppingRule rule(request_.launch, cycle_of(request_.launch, splits_.size()));
-    const int micro_batches = request_.linear.micro_batches;
+    const int micro_batches = request_.linear.weight_reuse;
     context_.progress.iterations.store(rule.expected());
     const std::int64_t begun_ns = steady_ns();
     Status status;

@@ -43,7 +43,7 @@ DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role,
       .role = role,
       .layer = weights ? layer : 0,  // all layers read the same X and dY
       .expert = expert,
-      .rows = weights ? request.shape.num_experts * request.shape.n : request.shape.tokens,
+      .rows = weights ? request.shape.num_experts * request.shape.n : request.shape.rows,
       .columns = role == OperandRole::Gradients ? request.shape.n : request.shape.k,
       .type = request.recipe.high_precision,
       .seed = request.seed};

@@ -85,9 +85,9 @@ class Upload {
   std::string symbol(OperandRole role, int layer, int expert) const {
     switch (role) {
       case OperandRole::Activations:
-        return tokens_ ? std::string(traits_of(LayerTensor::XTokens).symbol) : config_.symbols.x;
+        return tokens_ ? std::string(traits_of(StepTensor::XTokens).symbol) : config_.symbols.x;
       case OperandRole::Gradients:
-        return tokens_ ? std::string(traits_of(LayerTensor::DYTokens).symbol) : config_.symbols.dy;
+        return tokens_ ? std::string(traits_of(StepTensor::DYTokens).symbol) : config_.symbols.dy;
       case OperandRole::Weights:
         break;
     }

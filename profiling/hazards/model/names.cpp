@@ -26,7 +26,7 @@ std::string size_text(std::uint64_t bytes) {
 std::string step_title(const engine::RunRequest& request) {
   return fmt::format("{}, {} experts, {} tokens, n {}, k {}, {} layer{}",
                      engine::is_expert_layer(request) ? "expert layer" : "grouped linear step",
-                     request.shape.num_experts, request.shape.tokens, request.shape.n,
+                     request.shape.num_experts, request.shape.rows, request.shape.n,
                      request.shape.k, request.layers, request.layers == 1 ? "" : "s");
 }
 

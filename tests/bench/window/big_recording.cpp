@@ -103,14 +103,14 @@ profiling::RecordedRun make_big_run(std::size_t records) {
   profiling::RecordedRun run;
   engine::RunRequest& request = run.request;
   request.shape.num_experts = kBigExperts;
-  request.shape.tokens = 1024;
+  request.shape.rows = 1024;
   request.layers = static_cast<int>(kBigGraphNodes / 10);
   request.launch = {.kind = engine::LaunchKind::GraphReplay,
                     .iterations = static_cast<int>(replays)};
   engine::RunResult& result = run.result;
   result.id = 1;
   result.effective = request;
-  result.splits.assign(kBigExperts, request.shape.tokens / kBigExperts);
+  result.splits.assign(kBigExperts, request.shape.rows / kBigExperts);
   result.iteration_method = "synthetic for a benchmark, not measured";
   result.activity_method = result.iteration_method;
   result.device.name = "no device";

@@ -33,7 +33,7 @@ class CudaBackendTest : public ::testing::Test {
 
 RunRequest small_request(Scaling scaling) {
   RunRequest request;
-  request.shape = {.preset = {}, .num_experts = 4, .tokens = 1000, .n = 256, .k = 512};
+  request.shape = {.preset = {}, .num_experts = 4, .rows = 1000, .n = 256, .k = 512};
   request.routing.distribution = RoutingDistribution::Zipf;
   request.recipe.scaling = scaling;
   request.backend = GemmBackend::CublasLtGrouped;
@@ -47,10 +47,10 @@ void expect_complete(const RunResult& result, const RunRequest& request) {
   EXPECT_EQ(result.iterations.size(), static_cast<std::size_t>(request.launch.iterations));
   for (const Iteration& iteration : result.iterations) EXPECT_GT(iteration.duration_ns, 0);
   EXPECT_EQ(result.experts.size(), static_cast<std::size_t>(request.shape.num_experts));
-  EXPECT_EQ(statistics_of(result, LayerTensor::X)->elements,
-            static_cast<std::uint64_t>(request.shape.tokens * request.shape.k));
+  EXPECT_EQ(statistics_of(result, StepTensor::X)->elements,
+            static_cast<std::uint64_t>(request.shape.rows * request.shape.k));
   EXPECT_EQ(
-      statistics_of(result, LayerTensor::WUp)->elements,
+      statistics_of(result, StepTensor::WUp)->elements,
       static_cast<std::uint64_t>(request.shape.num_experts * request.shape.n * request.shape.k));
   EXPECT_THAT(result.device.cublaslt_version, Not(IsEmpty()));
   EXPECT_GT(result.flop, 0.0);
@@ -76,9 +76,9 @@ TEST_F(CudaBackendTest, AccuracyMatchesTheRecipe) {
       EXPECT_LT(expert.fprop.snr_db, range.high_db);
     }
     const bool fp8 = range.scaling != Scaling::None;
-    EXPECT_EQ(statistics_of(result.value(), LayerTensor::X)->scale_map.rows > 0, fp8);
-    EXPECT_EQ(!statistics_of(result.value(), LayerTensor::WUp)->amax.counts.empty(), fp8);
-    EXPECT_EQ(std::isinf(statistics_of(result.value(), LayerTensor::X)->snr_db), !fp8);
+    EXPECT_EQ(statistics_of(result.value(), StepTensor::X)->scale_map.rows > 0, fp8);
+    EXPECT_EQ(!statistics_of(result.value(), StepTensor::WUp)->amax.counts.empty(), fp8);
+    EXPECT_EQ(std::isinf(statistics_of(result.value(), StepTensor::X)->snr_db), !fp8);
   }
 }
 
@@ -125,7 +125,7 @@ TEST_F(CudaBackendTest, DeviationsSayWhatWasChangedAndWhy) {
 
 TEST_F(CudaBackendTest, NoTokensIsAValidRun) {
   RunRequest request = small_request(Scaling::Block);
-  request.shape.tokens = 0;
+  request.shape.rows = 0;
   const auto result = run(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(std::isnan(result.value().experts[0].fprop.snr_db));
@@ -133,7 +133,7 @@ TEST_F(CudaBackendTest, NoTokensIsAValidRun) {
 
 TEST_F(CudaBackendTest, RefusesRunsThatDoNotFitTheDeviceWithBothNumbers) {
   RunRequest request = small_request(Scaling::None);
-  request.shape.tokens = kMaxDimension;
+  request.shape.rows = kMaxDimension;
   request.shape.k = 65536;
   const auto result = run(request);
   ASSERT_FALSE(result.ok());

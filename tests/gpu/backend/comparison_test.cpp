@@ -37,7 +37,7 @@ class DeviceComparisonTest : public testing::Test {
 
   static ComparisonRequest small(bool weights) {
     ComparisonRequest request;
-    request.request.shape = {.preset = "", .num_experts = 5, .tokens = 1000, .n = 144, .k = 272};
+    request.request.shape = {.preset = "", .num_experts = 5, .rows = 1000, .n = 144, .k = 272};
     request.request.routing.distribution = RoutingDistribution::HalfEmpty;
     request.request.activations = SyntheticInput{.distribution = Distribution::NonFinite};
     request.request.weights = SyntheticInput{.distribution = Distribution::HeavyTailed};
@@ -221,7 +221,7 @@ TEST_F(DeviceComparisonTest, EndsWhenCancelled) {
 
 TEST_F(DeviceComparisonTest, TakesAnOperandOfNoRows) {
   ComparisonRequest request = small(false);
-  request.request.shape.tokens = 0;
+  request.request.shape.rows = 0;
   const auto comparison = compare(request);
   ASSERT_TRUE(comparison.ok()) << comparison.error().message;
   for (const QuantizationReport& report : comparison.value().reports) {
@@ -231,7 +231,7 @@ TEST_F(DeviceComparisonTest, TakesAnOperandOfNoRows) {
 
 TEST_F(DeviceComparisonTest, ReportsTheRateOfALargeOperand) {
   ComparisonRequest request;
-  request.request.shape = {.preset = "", .num_experts = 8, .tokens = 16384, .n = 16, .k = 4096};
+  request.request.shape = {.preset = "", .num_experts = 8, .rows = 16384, .n = 16, .k = 4096};
   const auto comparison = compare(request);
   ASSERT_TRUE(comparison.ok()) << comparison.error().message;
   for (const QuantizationReport& report : comparison.value().reports) {

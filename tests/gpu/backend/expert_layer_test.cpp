@@ -26,7 +26,7 @@ namespace {
 RunRequest layer_request(Scaling scaling, StepPasses passes = StepPasses::ForwardBackward) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 4, .tokens = 1000, .n = 512, .k = 384};
+  request.shape = {.preset = {}, .num_experts = 4, .rows = 1000, .n = 512, .k = 384};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
   request.linear.passes = passes;
@@ -77,12 +77,12 @@ class ExpertLayerTest : public ::testing::Test {
     const RunResult& result = made.value();
     EXPECT_EQ(result.flop, expected.value().flop);
     // The same operands through bit-identical kernels.
-    EXPECT_EQ(statistics_of(result, LayerTensor::X)->saturated,
-              statistics_of(expected.value(), LayerTensor::X)->saturated);
-    EXPECT_EQ(statistics_of(result, LayerTensor::WUp)->underflowed,
-              statistics_of(expected.value(), LayerTensor::WUp)->underflowed);
-    EXPECT_EQ(statistics_of(result, LayerTensor::DY)->saturated,
-              statistics_of(expected.value(), LayerTensor::DY)->saturated);
+    EXPECT_EQ(statistics_of(result, StepTensor::X)->saturated,
+              statistics_of(expected.value(), StepTensor::X)->saturated);
+    EXPECT_EQ(statistics_of(result, StepTensor::WUp)->underflowed,
+              statistics_of(expected.value(), StepTensor::WUp)->underflowed);
+    EXPECT_EQ(statistics_of(result, StepTensor::DY)->saturated,
+              statistics_of(expected.value(), StepTensor::DY)->saturated);
     ASSERT_TRUE(result.expert_layer);
     const std::vector<TensorResult>& tensors = result.tensors;
     ASSERT_EQ(tensors.size(), expected.value().tensors.size());
@@ -185,7 +185,7 @@ TEST_F(ExpertLayerTest, HasTheNumbersOfTheCpuWhateverIsChosen) {
       {"one matmul per expert",
        [](RunRequest& request) { request.backend = GemmBackend::CublasLtPerExpert; }},
       {"FP16", [](RunRequest& request) { request.recipe.high_precision = ElementType::Fp16; }},
-      {"micro-batches", [](RunRequest& request) { request.linear.micro_batches = 3; }},
+      {"micro-batches", [](RunRequest& request) { request.linear.weight_reuse = 3; }},
       {"FP32 weight gradients, late, of a recomputed activation",
        [](RunRequest& request) {
          request.linear.wgrad_type = ElementType::Fp32;
@@ -228,7 +228,7 @@ TEST_F(ExpertLayerTest, TakesNoMoreMemoryThanIsPlanned) {
       SCOPED_TRACE(std::string(name_of(scaling)) + (list ? ", lists of weights" : ""));
       RunRequest request = layer_request(scaling);
       // Large enough that what every step has, whatever its shape, hides nothing.
-      request.shape = {.preset = {}, .num_experts = 4, .tokens = 8192, .n = 2048, .k = 2048};
+      request.shape = {.preset = {}, .num_experts = 4, .rows = 8192, .n = 2048, .k = 2048};
       request.expert_layer.fused_activation = !list;
       if (list) request.linear.weight_storage = WeightStorage::List;
       (void)operands_.keep_only({});
@@ -283,7 +283,7 @@ TEST_F(ExpertLayerTest, WhereTheWorkspaceIsChangesNoBitOfAnEagerStep) {
 TEST_F(ExpertLayerTest, ABackwardStepKeepsItsHWhileAlgorithmsAreTried) {
   RunRequest request = layer_request(Scaling::Block, StepPasses::Backward);
   // A shape of its own: what an earlier trial has learned is not tried again.
-  request.shape = {.preset = {}, .num_experts = 3, .tokens = 700, .n = 384, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 3, .rows = 700, .n = 384, .k = 256};
   const BuiltStep built = build(request);
   const std::vector<std::uint64_t> before = eager_sums(built);
   Result<std::vector<ProductTrial>> trials = built.step->try_candidates(stream_.get());

@@ -27,7 +27,7 @@ namespace {
 RunRequest tokens_request(Scaling scaling, StepPasses passes = StepPasses::ForwardBackward) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 6, .tokens = 1200, .n = 512, .k = 384};
+  request.shape = {.preset = {}, .num_experts = 6, .rows = 1200, .n = 512, .k = 384};
   request.routing.distribution = RoutingDistribution::Mild;
   request.recipe.scaling = scaling;
   request.linear.passes = passes;
@@ -201,10 +201,10 @@ TEST_F(ExpertLayerTokensTest, HasTheNumbersOfTheCpu) {
       request.launch.iterations = 1;
       const Result<RunResult> expected = kCpu->run(request, context);
       ASSERT_TRUE(expected.ok()) << expected.error().message;
-      EXPECT_EQ(statistics_of(made.value(), LayerTensor::X)->saturated,
-                statistics_of(expected.value(), LayerTensor::X)->saturated);
-      EXPECT_EQ(statistics_of(made.value(), LayerTensor::DY)->saturated,
-                statistics_of(expected.value(), LayerTensor::DY)->saturated);
+      EXPECT_EQ(statistics_of(made.value(), StepTensor::X)->saturated,
+                statistics_of(expected.value(), StepTensor::X)->saturated);
+      EXPECT_EQ(statistics_of(made.value(), StepTensor::DY)->saturated,
+                statistics_of(expected.value(), StepTensor::DY)->saturated);
       const std::vector<TensorResult>& tensors = made.value().tensors;
       ASSERT_EQ(tensors.size(), expected.value().tensors.size());
       for (const TensorResult& tensor : tensors) {
@@ -288,7 +288,7 @@ TEST_F(ExpertLayerTokensTest, TakesNoMoreMemoryThanIsPlanned) {
   for (const EnumName& passes : kType<StepPasses>.names) {
     SCOPED_TRACE(passes.name);
     RunRequest request = tokens_request(Scaling::Block, static_cast<StepPasses>(passes.value));
-    request.shape = {.preset = {}, .num_experts = 8, .tokens = 8192, .n = 2048, .k = 2048};
+    request.shape = {.preset = {}, .num_experts = 8, .rows = 8192, .n = 2048, .k = 2048};
     request.expert_layer.top_k = 4;
     (void)operands_.keep_only({});
     const std::uint64_t clock = AllocationLedger::of_process().clock();

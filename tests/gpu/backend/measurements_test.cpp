@@ -59,7 +59,7 @@ class MeasurementsTest : public ::testing::Test {
 
 RunRequest request_of(Scaling scaling, LaunchKind launch) {
   RunRequest request;
-  request.shape = {.preset = {}, .num_experts = 4, .tokens = 1024, .n = 256, .k = 512};
+  request.shape = {.preset = {}, .num_experts = 4, .rows = 1024, .n = 256, .k = 512};
   request.routing = {.distribution = RoutingDistribution::HalfEmpty, .path = {}, .alignment = 128};
   request.recipe.scaling = scaling;
   request.backend = GemmBackend::CublasLtGrouped;

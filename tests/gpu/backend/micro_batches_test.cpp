@@ -40,7 +40,7 @@ TEST(RotatedSplits, MoveByTheNumberOfTheMicroBatch) {
 RunRequest layer_request(Scaling scaling) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 4, .tokens = 700, .n = 512, .k = 384};
+  request.shape = {.preset = {}, .num_experts = 4, .rows = 700, .n = 512, .k = 384};
   request.routing.distribution = RoutingDistribution::Heavy;
   request.recipe.scaling = scaling;
   request.linear.passes = StepPasses::ForwardBackward;
@@ -353,7 +353,7 @@ TEST_F(MicroBatchesTest, GraphsOfOnePoolFollowTheRoutingOverTenThousandSteps) {
     for (int step = 0; step < kSteps; ++step) {
       for (int number = 0; number < request.launch.in_flight; ++number) {
         ASSERT_TRUE(built.step->micro_batch(number)
-                        .write_splits(random_splits(random, 4, request.shape.tokens), stream_.get())
+                        .write_splits(random_splits(random, 4, request.shape.rows), stream_.get())
                         .ok());
       }
       // First, so that nothing of an eager step with the same routing is there to be found.
@@ -403,7 +403,7 @@ TEST_F(MicroBatchesTest, TakesNoMoreMemoryThanIsPlanned) {
     for (const Scaling scaling : all_scalings()) {
       SCOPED_TRACE(std::string(name_of(sharing)) + ", " + std::string(name_of(scaling)));
       RunRequest request = layer_request(scaling);
-      request.shape = {.preset = {}, .num_experts = 4, .tokens = 4096, .n = 2048, .k = 2048};
+      request.shape = {.preset = {}, .num_experts = 4, .rows = 4096, .n = 2048, .k = 2048};
       request.launch.in_flight = 2;
       request.launch.graph_pool = sharing;
       (void)operands_.keep_only({});
@@ -429,7 +429,7 @@ TEST_F(MicroBatchesTest, OfTokensPermuteInTheirGraphs) {
     for (const PoolSharing sharing : {PoolSharing::Shared, PoolSharing::OnePerGraph}) {
       SCOPED_TRACE(std::string(name_of(scaling)) + ", " + std::string(name_of(sharing)));
       RunRequest request = layer_request(scaling);
-      request.shape.tokens = 702;
+      request.shape.rows = 702;
       request.expert_layer.top_k = 3;
       request.launch.in_flight = 2;
       request.launch.graph_pool = sharing;

@@ -96,7 +96,7 @@ class CudaRecordingTest : public ::testing::Test {
                                GemmBackend backend = GemmBackend::CublasLtGrouped) {
     RunRequest request;
     request.step = kind;
-    request.shape = {.preset = {}, .num_experts = 4, .tokens = 512, .n = 512, .k = 256};
+    request.shape = {.preset = {}, .num_experts = 4, .rows = 512, .n = 512, .k = 256};
     request.routing = {.distribution = RoutingDistribution::File, .path = file.path()};
     request.recipe.scaling = Scaling::Block;
     request.backend = backend;
@@ -211,7 +211,7 @@ TEST_F(CudaRecordingTest, WhatIsRememberedGoesFromStepToStep) {
       request.recipe.delayed.history_length = 3;
       request.linear.passes = passes;
       request.linear.accumulate_wgrad = passes != StepPasses::Forward;
-      request.linear.micro_batches = 2;
+      request.linear.weight_reuse = 2;
       const auto result = run(request);
       ASSERT_TRUE(result.ok()) << result.error().message;
       for (const ReplayCheck& check : result.value().replay_checks) {

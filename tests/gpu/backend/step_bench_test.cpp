@@ -31,13 +31,12 @@ Parts parts_on_device(StepKind step, int top_k, const std::set<BenchPart>& recor
   Result<CudaStepTarget> made = make_cuda_step_target("", &tracer);
   if (!made.ok()) return {};
   const StepBenchOrder order{
-      .shapes =
-          {{.shape = {.preset = "small", .num_experts = 8, .tokens = 1024, .n = 512, .k = 512},
-            .top_k = top_k},
-           {.shape = {.preset = "2880", .num_experts = 4, .tokens = 512, .n = 512, .k = 2880},
-            .activation = LayerActivation::ClampedSwiGlu,
-            .bias = true,
-            .top_k = top_k}},
+      .shapes = {{.shape = {.preset = "small", .num_experts = 8, .rows = 1024, .n = 512, .k = 512},
+                  .top_k = top_k},
+                 {.shape = {.preset = "2880", .num_experts = 4, .rows = 512, .n = 512, .k = 2880},
+                  .activation = LayerActivation::ClampedSwiGlu,
+                  .bias = true,
+                  .top_k = top_k}},
       .routings = {RoutingDistribution::Zipf, RoutingDistribution::OneHot}};
   RunProgress progress;
   Parts parts;

@@ -38,7 +38,7 @@ struct SmallStep {
 
   StepConfig config() const {
     StepConfig made;
-    made.shape = {.preset = {}, .num_experts = num_groups, .tokens = capacity_rows, .n = n, .k = k};
+    made.shape = {.preset = {}, .num_experts = num_groups, .rows = capacity_rows, .n = n, .k = k};
     made.layers = layers;
     made.recipe = recipe;
     made.linear = linear;

@@ -293,7 +293,7 @@ TEST_F(CallersTensors, AnOutputThatDoesNotFitOrIsNotWrittenIsRefusedByName) {
 TEST_F(CallersTensors, AListOf65ExpertsNamesTheLastOnesBits) {
   StepConfig config = small(WeightStorage::Grouped);
   config.shape.num_experts = 65;
-  config.shape.tokens = 650;
+  config.shape.rows = 650;
   Splits splits(65, 9);
   splits.back() = 40;
   std::vector<std::uint64_t> sums[2];

@@ -326,7 +326,7 @@ TEST_F(Step, BackwardAloneFindsOperandsCastWithAHistory) {
 
 TEST_F(Step, KeptWeightsAlsoStayUnchangedInAReplay) {
   LinearOptions linear = both_passes();
-  linear.micro_batches = 2;
+  linear.weight_reuse = 2;
   const Status made = make(small({.scaling = Scaling::Block}, linear));
   ASSERT_TRUE(made.ok()) << made.error().message;
   const auto before = eager_checksums(splits_);

@@ -35,7 +35,7 @@ PROVED = [
     "replays-out-of-order",
     "one-scale-for-all",
 ]
-SMALL = "--shape.num_experts 4 --shape.tokens 1024 --shape.n 256 --shape.k 512 --launch.iterations 10".split()
+SMALL = "--shape.num_experts 4 --shape.rows 1024 --shape.n 256 --shape.k 512 --launch.iterations 10".split()
 
 
 def call(*arguments, expect=(0,)):

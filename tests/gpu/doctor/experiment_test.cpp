@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 
 engine::RunRequest small_step() {
   engine::RunRequest request;
-  request.shape = {.preset = {}, .num_experts = 4, .tokens = 512, .n = 256, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 4, .rows = 512, .n = 256, .k = 256};
   request.recipe.scaling = engine::Scaling::Block;
   request.linear.passes = engine::StepPasses::ForwardBackward;
   request.backend = engine::GemmBackend::CublasLtGrouped;

@@ -127,7 +127,7 @@ class RunWatchTest : public ::testing::Test {
 
   engine::RunRequest request(bool markers, double factor = 20.0) const {
     engine::RunRequest request;
-    request.shape = {.preset = {}, .num_experts = 4, .tokens = 1024, .n = 256, .k = 512};
+    request.shape = {.preset = {}, .num_experts = 4, .rows = 1024, .n = 256, .k = 512};
     request.recipe.scaling = engine::Scaling::Block;
     request.backend = engine::GemmBackend::CublasLtGrouped;
     request.launch = {.kind = engine::LaunchKind::GraphReplay,

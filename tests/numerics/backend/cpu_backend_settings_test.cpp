@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 RunRequest settings_request() {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 64, .n = 64, .k = 128};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 64, .n = 64, .k = 128};
   request.launch.iterations = 3;
   return request;
 }
@@ -208,7 +208,7 @@ TEST(CpuBackendSettings, KeptOperandsChangeNothing) {
     if (step == 4) request.weights = SyntheticInput{Distribution::Uniform, ElementType::Fp32};
     if (step == 5) request.shape.k = 64;
     if (step == 6) request.recipe.scaling = Scaling::None;
-    if (step == 7) request.shape.tokens = 32;
+    if (step == 7) request.shape.rows = 32;
     if (step == 8) request.routing.distribution = RoutingDistribution::Uniform;
   };
   for (int step = 0; step < 9; ++step) {
@@ -221,7 +221,7 @@ TEST(CpuBackendSettings, RefusesRunsThatDoNotFitInMemory) {
   RunRequest request = settings_request();
   request.shape = {.preset = "",
                    .num_experts = 1,
-                   .tokens = kMaxDimension,
+                   .rows = kMaxDimension,
                    .n = kMaxDimension,
                    .k = kMaxDimension};
   ASSERT_TRUE(validate(request).ok());

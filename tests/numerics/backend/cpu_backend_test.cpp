@@ -149,8 +149,8 @@ void compare_with_naive(const RunRequest& request) {
   }
   if (request.recipe.scaling == Scaling::None) return;
   for (const auto& [actual, total] :
-       {std::pair{statistics_of(result, LayerTensor::X), &x_total},
-        std::pair{statistics_of(result, LayerTensor::WUp), &w_total}}) {
+       {std::pair{statistics_of(result, StepTensor::X), &x_total},
+        std::pair{statistics_of(result, StepTensor::WUp), &w_total}}) {
     EXPECT_EQ(actual->saturated, total->saturated);
     EXPECT_EQ(actual->underflowed, total->underflowed);
     if (total->noise > 0.0) {
@@ -166,7 +166,7 @@ void compare_with_naive(const RunRequest& request) {
 /// 3 experts with uneven rows, a partial last block along k (208) and along n (144).
 RunRequest small_request() {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = 3, .tokens = 45, .n = 144, .k = 208};
+  request.shape = {.preset = "", .num_experts = 3, .rows = 45, .n = 144, .k = 208};
   request.routing.distribution = RoutingDistribution::Zipf;
   request.launch.iterations = 1;
   return request;
@@ -216,7 +216,7 @@ class CpuBackendRouting : public testing::TestWithParam<RoutingDistribution> {};
 TEST_P(CpuBackendRouting, AgreesWithTheNaiveStep) {
   RunRequest request = small_request();
   request.shape.num_experts = 5;
-  request.shape.tokens = 131;
+  request.shape.rows = 131;
   request.routing.distribution = GetParam();
   compare_with_naive(request);
   request.recipe.scaling = Scaling::PerTensorCurrent;
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(Routings, CpuBackendRouting,
 
 TEST(CpuBackend, NoTokens) {
   RunRequest request = small_request();
-  request.shape.tokens = 0;
+  request.shape.rows = 0;
   compare_with_naive(request);
 }
 
@@ -243,8 +243,8 @@ TEST(CpuBackend, ZerosAreExact) {
     EXPECT_EQ(expert.fprop.snr_db, std::numeric_limits<double>::infinity());
     EXPECT_EQ(expert.fprop.max_abs_error, 0.0);
   }
-  EXPECT_EQ(statistics_of(result.value(), LayerTensor::X)->before.zeros, 45U * 208U);
-  EXPECT_EQ(statistics_of(result.value(), LayerTensor::X)->amax.zeros, 45U * 2U);
+  EXPECT_EQ(statistics_of(result.value(), StepTensor::X)->before.zeros, 45U * 208U);
+  EXPECT_EQ(statistics_of(result.value(), StepTensor::X)->amax.zeros, 45U * 2U);
 }
 
 std::uint64_t total(const MagnitudeHistogram& histogram) {
@@ -259,8 +259,8 @@ TEST(CpuBackend, HistogramsCountEveryElementAndEveryScaleOnce) {
     request.recipe.scaling = scaling;
     const Result<RunResult> result = run(*make_cpu_backend(), request);
     ASSERT_TRUE(result.ok());
-    const OperandStatistics& x = *statistics_of(result.value(), LayerTensor::X);
-    const OperandStatistics& w = *statistics_of(result.value(), LayerTensor::WUp);
+    const OperandStatistics& x = *statistics_of(result.value(), StepTensor::X);
+    const OperandStatistics& w = *statistics_of(result.value(), StepTensor::WUp);
     EXPECT_EQ(x.elements, 45U * 208U);
     EXPECT_EQ(w.elements, 3U * 144U * 208U);
     EXPECT_EQ(total(x.before), x.elements);
@@ -289,8 +289,8 @@ TEST(CpuBackend, RoundingToBf16IsMeasuredWhenTheInputIsWider) {
   const Result<RunResult> result = run(*make_cpu_backend(), request);
   ASSERT_TRUE(result.ok());
   // Rounding errors are uniform within half an ulp of 8 bits: about 55.7 dB on normal values.
-  EXPECT_NEAR(statistics_of(result.value(), LayerTensor::X)->snr_db, 55.7, 1.0);
-  EXPECT_EQ(statistics_of(result.value(), LayerTensor::WUp)->snr_db,
+  EXPECT_NEAR(statistics_of(result.value(), StepTensor::X)->snr_db, 55.7, 1.0);
+  EXPECT_EQ(statistics_of(result.value(), StepTensor::WUp)->snr_db,
             std::numeric_limits<double>::infinity());
 }
 

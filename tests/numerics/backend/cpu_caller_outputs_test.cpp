@@ -20,7 +20,7 @@ constexpr std::int64_t kSpareRows = 3;
 
 RunRequest request_of(Scaling scaling, bool accumulate) {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 48, .k = 144};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 48, .k = 144};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
   request.linear.passes = StepPasses::ForwardBackward;
@@ -73,8 +73,8 @@ class HostTensor {
 
 struct Owned {
   explicit Owned(const RunRequest& request)
-      : y(request.shape.tokens, request.shape.n, ElementType::Bf16),
-        dx(request.shape.tokens, request.shape.k, ElementType::Bf16),
+      : y(request.shape.rows, request.shape.n, ElementType::Bf16),
+        dx(request.shape.rows, request.shape.k, ElementType::Bf16),
         dw(request.shape.num_experts * request.shape.n, request.shape.k, ElementType::Fp32),
         db(request.shape.num_experts, request.shape.n, ElementType::Bf16) {}
   HostTensor y, dx, dw, db;

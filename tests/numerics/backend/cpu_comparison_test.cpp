@@ -25,7 +25,7 @@ class CpuComparison : public testing::Test {
 
   static ComparisonRequest small() {
     ComparisonRequest request;
-    request.request.shape = {.preset = "", .num_experts = 3, .tokens = 300, .n = 144, .k = 272};
+    request.request.shape = {.preset = "", .num_experts = 3, .rows = 300, .n = 144, .k = 272};
     request.request.routing.distribution = RoutingDistribution::Zipf;
     request.request.launch.iterations = 1;
     request.timed_launches = 2;
@@ -96,7 +96,7 @@ TEST_F(CpuComparison, AgreesWithTheStatisticsOfARun) {
           const QuantizationReport& report = comparison.value().reports.front();
           ASSERT_EQ(report.refused, "");
           expect_same(report.statistics,
-                      *statistics_of(result.value(), weights ? LayerTensor::WUp : LayerTensor::X));
+                      *statistics_of(result.value(), weights ? StepTensor::WUp : StepTensor::X));
         }
       }
     }
@@ -117,7 +117,7 @@ TEST_F(CpuComparison, GradientsAgreeWithARunToo) {
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(comparison.value().reports.front().statistics.elements, 300U * 144U);
     expect_same(comparison.value().reports.front().statistics,
-                *statistics_of(result.value(), LayerTensor::DY));
+                *statistics_of(result.value(), StepTensor::DY));
   }
   request.weights = true;
   EXPECT_FALSE(validate(request).ok());
@@ -286,7 +286,7 @@ TEST_F(CpuComparison, EndsWhenCancelledAndTakesEmptyOperands) {
   EXPECT_EQ(cancelled.error().code, ErrorCode::Cancelled);
   progress_.cancel = false;
   ComparisonRequest empty = small();
-  empty.request.shape.tokens = 0;
+  empty.request.shape.rows = 0;
   const auto comparison = compare(empty);
   ASSERT_TRUE(comparison.ok()) << comparison.error().message;
   for (const QuantizationReport& report : comparison.value().reports) {

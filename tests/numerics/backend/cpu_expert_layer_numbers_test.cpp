@@ -21,47 +21,47 @@ Result<RunResult> run(const RunRequest& request) {
   return kBackend->run(request, {progress, observer});
 }
 
-double snr_of(const RunResult& result, LayerTensor tensor) {
+double snr_of(const RunResult& result, StepTensor tensor) {
   return find_tensor(result, tensor)->error.snr_db;
 }
 
 TEST(CpuExpertLayerNumbers, ReportsEveryTensorAndWhereTheErrorOfYComesFrom) {
   RunRequest request = layer_request(Scaling::Block);
-  request.shape.tokens = 300;
+  request.shape.rows = 300;
   request.launch.iterations = 2;
   const Result<RunResult> made = run(request);
   ASSERT_TRUE(made.ok()) << made.error().message;
   const RunResult& result = made.value();
   ASSERT_TRUE(result.expert_layer);
   EXPECT_EQ(std::ssize(result.tensors),
-            std::ranges::count_if(kLayerTensors, [](const LayerTensorTraits& one) {
+            std::ranges::count_if(kStepTensors, [](const StepTensorTraits& one) {
               return one.reported && !one.tokens();
             }));
   EXPECT_EQ(result.flop, 3 * 2.0 * 300 * 80 * (288 + 144));
   // Quantization costs about the same everywhere: 31 dB for an E4M3 operand of bell-shaped values.
-  EXPECT_NEAR(snr_of(result, LayerTensor::X), 31.6, 1.0);
-  EXPECT_NEAR(snr_of(result, LayerTensor::WUp), 31.6, 1.0);
-  EXPECT_GT(snr_of(result, LayerTensor::H), 26.0);
-  EXPECT_LT(snr_of(result, LayerTensor::A), snr_of(result, LayerTensor::H));
-  EXPECT_LT(snr_of(result, LayerTensor::Y), snr_of(result, LayerTensor::A));
-  EXPECT_LT(snr_of(result, LayerTensor::DX), snr_of(result, LayerTensor::DA));
-  EXPECT_GT(snr_of(result, LayerTensor::DX), 15.0);
-  const TensorResult& a = *find_tensor(result, LayerTensor::A);
+  EXPECT_NEAR(snr_of(result, StepTensor::X), 31.6, 1.0);
+  EXPECT_NEAR(snr_of(result, StepTensor::WUp), 31.6, 1.0);
+  EXPECT_GT(snr_of(result, StepTensor::H), 26.0);
+  EXPECT_LT(snr_of(result, StepTensor::A), snr_of(result, StepTensor::H));
+  EXPECT_LT(snr_of(result, StepTensor::Y), snr_of(result, StepTensor::A));
+  EXPECT_LT(snr_of(result, StepTensor::DX), snr_of(result, StepTensor::DA));
+  EXPECT_GT(snr_of(result, StepTensor::DX), 15.0);
+  const TensorResult& a = *find_tensor(result, StepTensor::A);
   EXPECT_EQ(a.rows, 300);
   EXPECT_EQ(a.columns, 144);
   // Codes, and a scale for each of two blocks of a row.
   EXPECT_EQ(a.bytes, 300 * 144 + 300 * 2 * 4);
-  EXPECT_EQ(statistics_of(result, LayerTensor::A)->elements, 300U * 144U);
-  EXPECT_EQ(statistics_of(result, LayerTensor::X)->elements, 300U * 80U);
-  EXPECT_EQ(statistics_of(result, LayerTensor::WUp)->elements, 4U * 288U * 80U);
-  EXPECT_EQ(statistics_of(result, LayerTensor::DY)->elements, 300U * 80U);
+  EXPECT_EQ(statistics_of(result, StepTensor::A)->elements, 300U * 144U);
+  EXPECT_EQ(statistics_of(result, StepTensor::X)->elements, 300U * 80U);
+  EXPECT_EQ(statistics_of(result, StepTensor::WUp)->elements, 4U * 288U * 80U);
+  EXPECT_EQ(statistics_of(result, StepTensor::DY)->elements, 300U * 80U);
   EXPECT_TRUE(validate(result).ok()) << validate(result).error().message;
-  EXPECT_EQ(find_tensor(result, LayerTensor::H)->bytes, 300 * 288 * 2);
-  EXPECT_GT(find_tensor(result, LayerTensor::H)->saved_bytes, 0);
+  EXPECT_EQ(find_tensor(result, StepTensor::H)->bytes, 300 * 288 * 2);
+  EXPECT_GT(find_tensor(result, StepTensor::H)->saved_bytes, 0);
 
   int sources = 0;
   double noise = 0.0;
-  const double y = snr_of(result, LayerTensor::Y);
+  const double y = snr_of(result, StepTensor::Y);
   for (const TensorResult& tensor : result.tensors) {
     if (!tensor.unquantized_y) continue;
     ++sources;
@@ -110,23 +110,23 @@ TEST(CpuExpertLayerNumbers, EveryRecipeRunsEveryPass) {
       SCOPED_TRACE(std::string(name_of(scaling)) + " " + std::string(passes.name));
       RunRequest request = layer_request(scaling, static_cast<StepPasses>(passes.value));
       request.launch.iterations = 3;
-      request.linear.micro_batches = 2;
+      request.linear.weight_reuse = 2;
       request.linear.bias = true;
       const Result<RunResult> made = run(request);
       ASSERT_TRUE(made.ok()) << made.error().message;
       const RunResult& result = made.value();
       const bool forward = request.linear.passes != StepPasses::Backward;
       const bool backward = request.linear.passes != StepPasses::Forward;
-      EXPECT_EQ(find_tensor(result, LayerTensor::Y) != nullptr, forward);
-      EXPECT_EQ(find_tensor(result, LayerTensor::DX) != nullptr, backward);
+      EXPECT_EQ(find_tensor(result, StepTensor::Y) != nullptr, forward);
+      EXPECT_EQ(find_tensor(result, StepTensor::DX) != nullptr, backward);
       const double least = traits_of(scaling).code_bits == 4 ? 8.0 : 15.0;
       if (forward) {
-        EXPECT_GT(snr_of(result, LayerTensor::Y), least);
+        EXPECT_GT(snr_of(result, StepTensor::Y), least);
       }
       if (backward) {
-        EXPECT_GT(snr_of(result, LayerTensor::DX), least);
-        EXPECT_GT(snr_of(result, LayerTensor::DWUp), least);
-        EXPECT_GT(snr_of(result, LayerTensor::DWDown), least);
+        EXPECT_GT(snr_of(result, StepTensor::DX), least);
+        EXPECT_GT(snr_of(result, StepTensor::DWUp), least);
+        EXPECT_GT(snr_of(result, StepTensor::DWDown), least);
       }
       // Experts 1 and 3 have no rows.
       EXPECT_TRUE(std::isnan(result.experts[1].fprop.snr_db));
@@ -155,20 +155,20 @@ TEST(CpuExpertLayerNumbers, LossesInTheMiddleAreCounted) {
   RunRequest request = layer_request(Scaling::None, StepPasses::Forward);
   request.recipe.high_precision = ElementType::Fp16;
   request.expert_layer.activation = LayerActivation::SReGlu;
-  request.shape = {.preset = "", .num_experts = 1, .tokens = 64, .n = 256, .k = 1024};
+  request.shape = {.preset = "", .num_experts = 1, .rows = 64, .n = 256, .k = 1024};
   request.routing = {};
   const Result<RunResult> plain = run(request);
   ASSERT_TRUE(plain.ok());
-  EXPECT_EQ(find_tensor(plain.value(), LayerTensor::A)->error.lost, 0U);
+  EXPECT_EQ(find_tensor(plain.value(), StepTensor::A)->error.lost, 0U);
   // H stays finite, its square times another does not.
   const std::string path = ::testing::TempDir() + "large.npy";
   std::ofstream(path, std::ios::binary) << npy(64, 1024, 300.0F);
   request.activations = FileInput{path, {}};
   const Result<RunResult> large = run(request);
   ASSERT_TRUE(large.ok());
-  EXPECT_EQ(find_tensor(large.value(), LayerTensor::H)->error.lost, 0U);
-  EXPECT_GT(find_tensor(large.value(), LayerTensor::A)->error.lost, 0U);
-  EXPECT_GT(find_tensor(large.value(), LayerTensor::Y)->error.lost, 0U);
+  EXPECT_EQ(find_tensor(large.value(), StepTensor::H)->error.lost, 0U);
+  EXPECT_GT(find_tensor(large.value(), StepTensor::A)->error.lost, 0U);
+  EXPECT_GT(find_tensor(large.value(), StepTensor::Y)->error.lost, 0U);
 }
 
 TEST(CpuExpertLayerNumbers, RefusesHalvesThatAreNotWhole) {

@@ -76,7 +76,7 @@ Made made_by(LayerBench& bench, int layer) {
   if (request.linear.passes == StepPasses::Forward) return made;
   made.dx = numbers(request, tokens.dx_tokens(layer), count);
   const float* const dp = tokens.probability_gradients(layer);
-  made.dp.assign(dp, dp + request.shape.tokens);
+  made.dp.assign(dp, dp + request.shape.rows);
   return made;
 }
 
@@ -166,12 +166,12 @@ TEST(CpuExpertLayerTokens, RowsAreCopiesOfTokensAndGradientsAreWeighted) {
   const TokenRows& tokens = *bench.layer.tokens();
   const std::vector<double> x = values(bench.up.activations->source());
   const std::vector<double> dy = values(bench.down.gradients->source());
-  const std::vector<double> rows_of_x = numbers(request, tokens.x(), request.shape.tokens * k);
-  const std::vector<double> rows_of_dy = numbers(request, tokens.dy(), request.shape.tokens * k);
+  const std::vector<double> rows_of_x = numbers(request, tokens.x(), request.shape.rows * k);
+  const std::vector<double> rows_of_dy = numbers(request, tokens.dy(), request.shape.rows * k);
   const std::vector<std::int32_t> experts = tokens.routing().experts_of(bench.shape.splits);
   std::vector<double> sum(x.size(), 0.0);
   std::vector<double> magnitude(x.size(), 0.0);
-  const std::vector<double> dx = numbers(request, tokens.dx(1), request.shape.tokens * k);
+  const std::vector<double> dx = numbers(request, tokens.dx(1), request.shape.rows * k);
   std::size_t row = 0;
   for (int expert = 0; expert < request.shape.num_experts; ++expert) {
     for (std::size_t copy = 0; copy < experts.size(); ++copy) {
@@ -203,7 +203,7 @@ TEST(CpuExpertLayerTokens, WithoutPermutationAStepUsesTheRowsOfTheLast) {
     const std::int64_t elements = tokens_of(bench.request) * bench.request.shape.k;
     const auto rows = [&] {
       const TokenRows& tokens = *bench.layer.tokens();
-      const std::int64_t count = bench.request.shape.tokens * bench.request.shape.k;
+      const std::int64_t count = bench.request.shape.rows * bench.request.shape.k;
       return std::pair(numbers(bench.request, tokens.y(0), count),
                        numbers(bench.request, tokens.dx(0), count));
     };
@@ -264,18 +264,18 @@ TEST(CpuExpertLayerTokens, ReportsTokensBesideRows) {
     EXPECT_TRUE(validate(made.value()).ok());
     const bool forward = made.value().effective.linear.passes != StepPasses::Backward;
     const bool backward = made.value().effective.linear.passes != StepPasses::Forward;
-    ASSERT_NE(find_tensor(made.value(), LayerTensor::XTokens), nullptr);
-    EXPECT_EQ(find_tensor(made.value(), LayerTensor::XTokens)->rows, 25);
-    EXPECT_EQ(find_tensor(made.value(), LayerTensor::XTokens)->bytes, 25 * 80 * 2);
-    EXPECT_EQ(find_tensor(made.value(), LayerTensor::X)->rows, 75);
-    EXPECT_EQ(find_tensor(made.value(), LayerTensor::YTokens) != nullptr, forward);
-    EXPECT_EQ(find_tensor(made.value(), LayerTensor::DXTokens) != nullptr, backward);
+    ASSERT_NE(find_tensor(made.value(), StepTensor::XTokens), nullptr);
+    EXPECT_EQ(find_tensor(made.value(), StepTensor::XTokens)->rows, 25);
+    EXPECT_EQ(find_tensor(made.value(), StepTensor::XTokens)->bytes, 25 * 80 * 2);
+    EXPECT_EQ(find_tensor(made.value(), StepTensor::X)->rows, 75);
+    EXPECT_EQ(find_tensor(made.value(), StepTensor::YTokens) != nullptr, forward);
+    EXPECT_EQ(find_tensor(made.value(), StepTensor::DXTokens) != nullptr, backward);
     if (forward) {
-      EXPECT_GT(find_tensor(made.value(), LayerTensor::YTokens)->error.snr_db, 20.0);
+      EXPECT_GT(find_tensor(made.value(), StepTensor::YTokens)->error.snr_db, 20.0);
     }
     if (!backward) continue;
-    EXPECT_GT(find_tensor(made.value(), LayerTensor::DXTokens)->error.snr_db, 15.0);
-    const TensorResult& dp = *find_tensor(made.value(), LayerTensor::DProbabilities);
+    EXPECT_GT(find_tensor(made.value(), StepTensor::DXTokens)->error.snr_db, 15.0);
+    const TensorResult& dp = *find_tensor(made.value(), StepTensor::DProbabilities);
     EXPECT_EQ(dp.columns, 3);
     EXPECT_EQ(dp.bytes, 75 * 4);
     EXPECT_GT(dp.error.snr_db, 20.0);
@@ -307,11 +307,11 @@ TEST(TokenRouting, GivesEveryExpertItsRowsAndEveryTokenDistinctExperts) {
 
 TEST(TokenRouting, SizesThatDoNotFitAreRefusedWithBothValues) {
   RunRequest request = token_request(Scaling::None);
-  request.shape.tokens = 76;
-  EXPECT_EQ(request.flaw().field, "shape.tokens");
+  request.shape.rows = 76;
+  EXPECT_EQ(request.flaw().field, "shape.rows");
   EXPECT_THAT(request.flaw().says, HasSubstr("is 76; with expert_layer.top_k 3"));
   EXPECT_THAT(request.flaw().says, HasSubstr("use 78"));
-  request.shape.tokens = 75;
+  request.shape.rows = 75;
   request.expert_layer.top_k = 5;
   EXPECT_EQ(request.flaw().field, "expert_layer.top_k");
   EXPECT_THAT(request.flaw().says, HasSubstr("is 5, but the shape has 4 experts"));
@@ -328,7 +328,7 @@ std::string written(const std::string& name, const std::string& text) {
 TEST(TokenRouting, StepsWithEqualSplitsHaveTheirOwnChoices) {
   RunRequest request = token_request(Scaling::None);
   request.expert_layer.top_k = 2;
-  request.shape.tokens = 4;
+  request.shape.rows = 4;
   request.launch.iterations = 2;
   request.measure.recorded_steps = 2;
   request.routing.distribution = RoutingDistribution::File;
@@ -356,7 +356,7 @@ TEST(TokenRouting, StepsWithEqualSplitsHaveTheirOwnChoices) {
 TEST(TokenRouting, ARunReadsItsFileOnce) {
   RunRequest request = token_request(Scaling::None);
   request.expert_layer.top_k = 2;
-  request.shape.tokens = 4;
+  request.shape.rows = 4;
   request.routing.distribution = RoutingDistribution::File;
   request.routing.numbers = RoutingNumbers::Vllm;
   request.routing.path = written("once.json", "[[0,1],[2,3]]");
@@ -372,7 +372,7 @@ TEST(TokenRouting, ARunReadsItsFileOnce) {
 TEST(TokenRouting, RecordedChoicesArePermutedAsTheyAre) {
   RunRequest request = token_request(Scaling::None);
   request.expert_layer.top_k = 2;
-  request.shape.tokens = 8;
+  request.shape.rows = 8;
   request.routing.distribution = RoutingDistribution::File;
   request.routing.numbers = RoutingNumbers::Vllm;
   request.routing.tokens_per_step = 4;
@@ -389,14 +389,14 @@ TEST(TokenRouting, RecordedChoicesArePermutedAsTheyAre) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   ASSERT_EQ(made.value().recording->steps.size(), 2U);
   EXPECT_GT(made.value().recording->steps[1].dx_snr_db, 30.0);
-  EXPECT_GT(find_tensor(made.value(), LayerTensor::YTokens)->error.snr_db, 40.0);
+  EXPECT_GT(find_tensor(made.value(), StepTensor::YTokens)->error.snr_db, 40.0);
 
   request.expert_layer.top_k = 4;
   EXPECT_THAT(run_tokens(request).error().message,
               HasSubstr("choose 2 experts each, but "
                         "expert_layer.top_k is 4: set it to 2"));
   request.expert_layer.top_k = 2;
-  request.shape.tokens = 6;
+  request.shape.rows = 6;
   EXPECT_FALSE(run_tokens(request).ok());
 }
 

@@ -41,7 +41,7 @@ RunRequest recorded_request(const TemporaryFile& file, Scaling scaling,
                             StepKind kind = StepKind::Linear) {
   RunRequest request;
   request.step = kind;
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 64, .k = 96};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 64, .k = 96};
   request.routing = {.distribution = RoutingDistribution::File, .path = file.path()};
   request.recipe.scaling = scaling;
   request.launch.iterations = 7;
@@ -60,8 +60,8 @@ struct Outputs {
   explicit Outputs(const RunRequest& request) {
     const ShapeSpec& shape = request.shape;
     for (int layer = 0; layer < request.layers; ++layer) {
-      y.emplace_back(static_cast<std::size_t>(shape.tokens * shape.n), 0xABAB);
-      dx.emplace_back(static_cast<std::size_t>(shape.tokens * shape.k), 0xABAB);
+      y.emplace_back(static_cast<std::size_t>(shape.rows * shape.n), 0xABAB);
+      dx.emplace_back(static_cast<std::size_t>(shape.rows * shape.k), 0xABAB);
       dw.emplace_back(static_cast<std::size_t>(shape.num_experts * shape.n * shape.k), 0xABAB);
     }
   }
@@ -210,7 +210,7 @@ TEST(CpuRecording, WhatIsRememberedGoesFromStepToStep) {
       request.recipe.delayed.history_length = 3;
       request.linear.passes = passes;
       request.linear.accumulate_wgrad = passes != StepPasses::Forward;
-      request.linear.micro_batches = 2;
+      request.linear.weight_reuse = 2;
       const auto result = run_cpu(request);
       ASSERT_TRUE(result.ok()) << result.error().message;
       const RecordedStep& step = result.value().recording->steps[0];

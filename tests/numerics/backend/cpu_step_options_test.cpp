@@ -32,7 +32,7 @@ using Bench = CpuStepBench<StageObserver>;
 
 RunRequest backward_request(Scaling scaling) {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 48, .k = 144};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 48, .k = 144};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
   request.linear.passes = StepPasses::ForwardBackward;
@@ -112,7 +112,7 @@ TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
   for (const StepPasses passes : {StepPasses::Forward, StepPasses::ForwardBackward}) {
     RunRequest request = backward_request(Scaling::Nvfp4);
     request.linear.passes = passes;
-    request.linear.micro_batches = 2;
+    request.linear.weight_reuse = 2;
     request.layers = 2;
     Bench bench(request);
     std::vector<std::vector<std::uint16_t>> products;
@@ -188,7 +188,7 @@ TEST(CpuStepOptions, ABackwardStepFindsOperandsCastWithAHistory) {
     EXPECT_EQ(a.scale_map.mean, b.scale_map.mean);
     EXPECT_FALSE(std::ranges::all_of(a.scale_map.mean, [](float one) { return one == 0.0F; }));
   };
-  for (const LayerTensor tensor : {LayerTensor::X, LayerTensor::WUp}) {
+  for (const StepTensor tensor : {StepTensor::X, StepTensor::WUp}) {
     expect_same(*statistics_of(both, tensor), *statistics_of(backward, tensor));
   }
   for (std::size_t expert = 0; expert < both.experts.size(); ++expert) {
@@ -213,11 +213,11 @@ TEST(CpuStepOptions, BackwardRunsReportGradientsAndProducts) {
       const RunResult& result = run.value();
       EXPECT_TRUE(result.backward);
       EXPECT_TRUE(result.emulated.empty());
-      EXPECT_EQ(statistics_of(result, LayerTensor::DY)->elements, 75U * 48U);
+      EXPECT_EQ(statistics_of(result, StepTensor::DY)->elements, 75U * 48U);
       const double least = scaling == Scaling::Nvfp4 ? 10.0 : 20.0;
       for (const OperandStatistics* of :
-           {statistics_of(result, LayerTensor::X), statistics_of(result, LayerTensor::WUp),
-            statistics_of(result, LayerTensor::DY)}) {
+           {statistics_of(result, StepTensor::X), statistics_of(result, StepTensor::WUp),
+            statistics_of(result, StepTensor::DY)}) {
         EXPECT_GT(of->snr_db, least);
         EXPECT_EQ(of->scale_map.mean.empty(), scaling == Scaling::None);
       }

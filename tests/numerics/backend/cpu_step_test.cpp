@@ -129,7 +129,7 @@ void check_expert(CpuStepBench<>& bench, int expert, int saved_casts = 1) {
 RunRequest step_request(Scaling scaling, StepPasses passes) {
   RunRequest request;
   // Rows 0 for every other expert, blocks that end early in both directions.
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 48, .k = 144};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 48, .k = 144};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
   request.linear.passes = passes;

@@ -46,7 +46,7 @@ Measured measure(const RunRequest& request, bool keep) {
 
 TEST(CpuStreaming, GivesTheSameNumbersAsKeptOperands) {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = 3, .tokens = 300, .n = 160, .k = 272};
+  request.shape = {.preset = "", .num_experts = 3, .rows = 300, .n = 160, .k = 272};
   request.routing.distribution = RoutingDistribution::Heavy;
   request.layers = 2;
   for (const ElementType element : {ElementType::Bf16, ElementType::Fp16, ElementType::Fp32}) {
@@ -60,14 +60,14 @@ TEST(CpuStreaming, GivesTheSameNumbersAsKeptOperands) {
       EXPECT_GT(streamed.reads, 0);
       EXPECT_EQ(kept.reading_ns, 0);
       EXPECT_GT(streamed.reading_ns, 0);
-      EXPECT_EQ(statistics_of(kept.result, LayerTensor::X)->snr_db,
-                statistics_of(streamed.result, LayerTensor::X)->snr_db);
-      EXPECT_EQ(statistics_of(kept.result, LayerTensor::X)->before.counts,
-                statistics_of(streamed.result, LayerTensor::X)->before.counts);
-      EXPECT_EQ(statistics_of(kept.result, LayerTensor::WUp)->after.counts,
-                statistics_of(streamed.result, LayerTensor::WUp)->after.counts);
-      EXPECT_EQ(statistics_of(kept.result, LayerTensor::WUp)->scale_map.mean,
-                statistics_of(streamed.result, LayerTensor::WUp)->scale_map.mean);
+      EXPECT_EQ(statistics_of(kept.result, StepTensor::X)->snr_db,
+                statistics_of(streamed.result, StepTensor::X)->snr_db);
+      EXPECT_EQ(statistics_of(kept.result, StepTensor::X)->before.counts,
+                statistics_of(streamed.result, StepTensor::X)->before.counts);
+      EXPECT_EQ(statistics_of(kept.result, StepTensor::WUp)->after.counts,
+                statistics_of(streamed.result, StepTensor::WUp)->after.counts);
+      EXPECT_EQ(statistics_of(kept.result, StepTensor::WUp)->scale_map.mean,
+                statistics_of(streamed.result, StepTensor::WUp)->scale_map.mean);
       ASSERT_EQ(kept.result.experts.size(), streamed.result.experts.size());
       for (std::size_t e = 0; e < kept.result.experts.size(); ++e) {
         EXPECT_EQ(kept.result.experts[e].fprop.snr_db, streamed.result.experts[e].fprop.snr_db)
@@ -87,7 +87,7 @@ TEST(CpuStreaming, KeepsSmallOperandsAndStreamsLargeOnes) {
   };
   EXPECT_GT(kept_bytes(8 * kGibibyte), 0);
   EXPECT_EQ(kept_bytes(1 << 20), 0) << "memory is short";
-  request.shape = {.preset = "", .num_experts = 128, .tokens = 65536, .n = 5760, .k = 2880};
+  request.shape = {.preset = "", .num_experts = 128, .rows = 65536, .n = 5760, .k = 2880};
   EXPECT_EQ(kept_bytes(64 * kGibibyte), 0) << "4 GB of weights";
 }
 

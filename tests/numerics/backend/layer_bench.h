@@ -40,7 +40,7 @@ inline RunRequest layer_request(Scaling scaling, StepPasses passes = StepPasses:
   RunRequest request;
   request.step = StepKind::ExpertLayer;
   // Rows 0 for every other expert, blocks that end early.
-  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 288, .k = 80};
+  request.shape = {.preset = "", .num_experts = 4, .rows = 75, .n = 288, .k = 80};
   request.routing.distribution = RoutingDistribution::HalfEmpty;
   request.recipe.scaling = scaling;
   request.linear.passes = passes;

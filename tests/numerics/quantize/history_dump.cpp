@@ -22,7 +22,7 @@ void write(const std::string& folder, const char* name, const std::vector<T>& va
 
 engine::AmaxHistoryRequest request_of(char** argv) {
   engine::AmaxHistoryRequest request;
-  request.request.shape = {.preset = "", .num_experts = 3, .tokens = 96, .n = 64, .k = 48};
+  request.request.shape = {.preset = "", .num_experts = 3, .rows = 96, .n = 64, .k = 48};
   request.request.routing.distribution = engine::RoutingDistribution::Zipf;
   request.request.activations =
       engine::SyntheticInput{engine::Distribution::HeavyTailed, engine::ElementType::Bf16};
@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
     of_step.seed += static_cast<std::uint64_t>(step);
     const auto source = engine::open_source(of_step, engine::OperandRole::Activations, 0);
     if (!source.ok()) return 1;
-    std::vector<float> x(static_cast<std::size_t>(of_step.shape.tokens * of_step.shape.k));
-    source.value()->read_f32(0, of_step.shape.tokens, x);
+    std::vector<float> x(static_cast<std::size_t>(of_step.shape.rows * of_step.shape.k));
+    source.value()->read_f32(0, of_step.shape.rows, x);
     write(folder, "x", x);
     write(folder, "splits", engine::resolve_shape(of_step).value().splits);
   }

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const StepBenchShape kSmall{
-    .shape = {.preset = "small", .num_experts = 4, .tokens = 100, .n = 160, .k = 128}};
+    .shape = {.preset = "small", .num_experts = 4, .rows = 100, .n = 160, .k = 128}};
 
 StepBenchShape with_tokens(StepBenchShape shape, int top_k) {
   shape.top_k = top_k;
@@ -86,7 +86,7 @@ TEST(StepBenchOrder, LimitsAreNamed) {
   odd.shape.n = 100;
   EXPECT_NE(refusal({.shapes = {odd}}), "");
   odd = kSmall;
-  odd.shape.tokens = 0;
+  odd.shape.rows = 0;
   EXPECT_THAT(refusal({.shapes = {odd}}), HasSubstr("without tokens"));
   EXPECT_FALSE(validate(BenchOrder{.suite = BenchSuite::Linear}).ok());
   // Gate and up are halves of n.
@@ -99,7 +99,7 @@ TEST(StepBenchOrder, LimitsAreNamed) {
   // Rows are the copies of tokens.
   EXPECT_EQ(refusal({.shapes = {with_tokens(kSmall, 4)}}, BenchSuite::Layer), "");
   EXPECT_THAT(refusal({.shapes = {with_tokens(kSmall, 3)}}, BenchSuite::Layer),
-              HasSubstr("steps.shapes[0].shape.tokens is 100"));
+              HasSubstr("steps.shapes[0].shape.rows is 100"));
   EXPECT_THAT(refusal({.shapes = {with_tokens(kSmall, kMaxTopK + 1)}}, BenchSuite::Layer),
               HasSubstr("top_k"));
 }
@@ -128,7 +128,7 @@ TEST(StepBenchOrder, ALayerIsThatOfItsPresetAndKeepsWeights) {
       step_bench_request({.step = StepKind::ExpertLayer, .shape = shape}, StepBenchRecipe::Block);
   EXPECT_EQ(request.expert_layer.activation, LayerActivation::ClampedSwiGlu);
   EXPECT_TRUE(request.linear.bias);
-  EXPECT_EQ(request.linear.micro_batches, 2);
+  EXPECT_EQ(request.linear.weight_reuse, 2);
   EXPECT_EQ(request.expert_layer.top_k, 0);
   EXPECT_EQ(step_bench_request({.step = StepKind::ExpertLayer, .shape = with_tokens(shape, 4)},
                                StepBenchRecipe::Block)

@@ -17,7 +17,7 @@
 namespace app {
 namespace {
 
-using engine::LayerTensor;
+using engine::StepTensor;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
@@ -25,7 +25,7 @@ class TensorRow : public testing::Test {
  protected:
   TensorRow() : run_(profiling::sample_run(2)) {
     run_.result.effective.linear.bias = true;
-    engine::TensorResult& bias = profiling::sample_tensor(run_.result, LayerTensor::BUp);
+    engine::TensorResult& bias = profiling::sample_tensor(run_.result, StepTensor::BUp);
     bias.bytes = 4321;
     bias.quantization.emplace().elements = 1536;
     bias.quantization->snr_db = 12.75;
@@ -37,8 +37,8 @@ class TensorRow : public testing::Test {
 };
 
 TEST_F(TensorRow, IsUnusual) {
-  EXPECT_FALSE(engine::traits_of(LayerTensor::BUp).reported);
-  EXPECT_FALSE(engine::operand_of(engine::StepKind::Linear, LayerTensor::BUp));
+  EXPECT_FALSE(engine::traits_of(StepTensor::BUp).reported);
+  EXPECT_FALSE(engine::operand_of(engine::StepKind::Linear, StepTensor::BUp));
 }
 
 TEST_F(TensorRow, IsInTheSummary) {

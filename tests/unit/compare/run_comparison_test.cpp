@@ -174,15 +174,15 @@ TEST(CompareRuns, EmptyRunsHaveNoVerdict) {
 TEST(SettingsDifference, ListsEachDifferenceOnce) {
   RecordedRun a;
   RecordedRun b;
-  a.request.shape.tokens = 64;
-  b.request.shape.tokens = 128;
+  a.request.shape.rows = 64;
+  b.request.shape.rows = 128;
   a.result.effective = a.request;
   b.result.effective = b.request;
   b.result.effective.seed = 9;  // differs from the requested one
   b.result.device.driver = "580.1";
   const profiling::SettingsDifference difference = settings_difference(a, b);
   ASSERT_EQ(difference.rows.size(), 3U);
-  EXPECT_EQ(difference.rows[0].field, "shape.tokens");
+  EXPECT_EQ(difference.rows[0].field, "shape.rows");
   EXPECT_EQ(difference.rows[0].group, "requested");
   EXPECT_EQ(difference.rows[0].b, "128");
   EXPECT_EQ(difference.rows[1].field, "seed");

@@ -50,7 +50,7 @@ TEST(SameWork, EverySettingThatChangesTheWorkIsNamed) {
       {"step linear and expert-layer",
        [](auto& request) { request.step = engine::StepKind::ExpertLayer; }},
       {"shape.num_experts", [](auto& request) { ++request.shape.num_experts; }},
-      {"shape.tokens", [](auto& request) { request.shape.tokens += 16; }},
+      {"shape.rows", [](auto& request) { request.shape.rows += 16; }},
       {"shape.n", [](auto& request) { request.shape.n += 16; }},
       {"shape.k", [](auto& request) { request.shape.k += 16; }},
       {"layers 1 and 2", [](auto& request) { request.layers = 2; }},
@@ -87,7 +87,7 @@ TEST(SameWork, WhateverChangesTheFlopIsOtherWork) {
   request.step = engine::StepKind::ExpertLayer;
   request.expert_layer.top_k = 4;
   const auto flop = [](const engine::RunRequest& one) {
-    const double rows = static_cast<double>(one.shape.tokens);
+    const double rows = static_cast<double>(one.shape.rows);
     return rows * engine::flop_of_row(one);
   };
   a.result.flop = flop(request);
@@ -106,9 +106,8 @@ TEST(SameWork, WhateverChangesTheFlopIsOtherWork) {
       EXPECT_TRUE(work_difference(a, b).work) << leaf.path << " = " << value;
     }
   });
-  EXPECT_THAT(changing,
-              testing::IsSupersetOf({"step", "layers", "shape.n", "shape.k", "shape.tokens",
-                                     "linear.passes", "expert_layer.activation"}));
+  EXPECT_THAT(changing, testing::IsSupersetOf({"step", "layers", "shape.n", "shape.k", "shape.rows",
+                                               "linear.passes", "expert_layer.activation"}));
 }
 
 TEST(SameWork, ActivationsOfOneAndOfTwoHalvesAreOtherWork) {
@@ -148,7 +147,7 @@ TEST(SameWork, NoRowOfDifferentWorkHasAVerdict) {
   const RecordedRun a = run_of(100);
   RecordedRun b = run_of(456);
   ASSERT_EQ(compare_runs({&a}, {&b}, engine::Product::Fprop).step.verdict, TimeVerdict::Slower);
-  b.result.effective.shape.tokens *= 4;
+  b.result.effective.shape.rows *= 4;
   RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
   const auto all = [&comparison] {
     std::vector<TimeDifference> times = {comparison.step};
@@ -160,7 +159,7 @@ TEST(SameWork, NoRowOfDifferentWorkHasAVerdict) {
   ASSERT_EQ(all().size(), 5U);
   for (const TimeDifference& time : all()) {
     EXPECT_EQ(time.verdict, TimeVerdict::DifferentWork);
-    EXPECT_THAT(time.reason, HasSubstr("do different work: shape.tokens"));
+    EXPECT_THAT(time.reason, HasSubstr("do different work: shape.rows"));
   }
   EXPECT_THAT(expert_verdicts(comparison), HasSubstr("do different work"));
   EXPECT_THAT(comparison_csv(comparison, {}), HasSubstr("different work"));

@@ -69,7 +69,7 @@ TEST(RequestControls, RangesFollowTheLimits) {
   EXPECT_EQ(range("shape.experts").low, 1);
   EXPECT_EQ(range("shape.experts").high, engine::kMaxExperts);
   EXPECT_EQ(range("shape.experts").reset, 8);
-  EXPECT_EQ(range("shape.tokens").low, 0);
+  EXPECT_EQ(range("shape.rows").low, 0);
   EXPECT_EQ(range("recipe.margin").low, -engine::kMaxMargin);
   EXPECT_EQ(range("recipe.margin").high, engine::kMaxMargin);
   EXPECT_EQ(range("recipe.history").low, 1);

@@ -7,7 +7,7 @@ namespace {
 
 engine::RunRequest with_tokens(std::int64_t tokens) {
   engine::RunRequest request;
-  request.shape.tokens = tokens;
+  request.shape.rows = tokens;
   return request;
 }
 

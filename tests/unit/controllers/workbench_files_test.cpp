@@ -63,7 +63,7 @@ TEST_F(WorkbenchTest, SplitsThatAreOpenedBecomeTheRouting) {
       [&] { return state().requested.routing.distribution == engine::RoutingDistribution::File; }));
   EXPECT_EQ(state().requested.routing.path, path);
   EXPECT_EQ(state().requested.shape.num_experts, 3);
-  EXPECT_EQ(state().requested.shape.tokens, 12);
+  EXPECT_EQ(state().requested.shape.rows, 12);
 }
 
 TEST_F(WorkbenchTest, WhatWasSaidOfOneRoutingFileSaysNothingOfTheNext) {
@@ -140,7 +140,7 @@ class TensorTest : public WorkbenchTest {
 TEST_F(TensorTest, GivesTheStepItsSizesInOneUndoStep) {
   open_tensor("x-768-384.npy");
   EXPECT_EQ(file_of_x(), folder_ + "/x-768-384.npy");
-  EXPECT_EQ(state().requested.shape.tokens, 768);
+  EXPECT_EQ(state().requested.shape.rows, 768);
   EXPECT_EQ(state().requested.shape.k, 384);
   EXPECT_EQ(state().requested.shape.n, before_.shape.n);
   EXPECT_THAT(workbench_->notices.status_message(), HasSubstr("gives the values of X: K 512"));
@@ -154,7 +154,7 @@ TEST_F(TensorTest, LiveRunsItOnlyWithItsSizes) {
   open_tensor("x-768-384.npy");
   ASSERT_TRUE(tick_until([&] { return state().shown() != nullptr; }));
   EXPECT_THAT(state().live_results().runs, SizeIs(1));
-  EXPECT_EQ(state().shown()->request.shape.tokens, 768);
+  EXPECT_EQ(state().shown()->request.shape.rows, 768);
 }
 
 TEST_F(TensorTest, ThatCannotFitSaysWhyThereIsNoRun) {
@@ -185,7 +185,7 @@ TEST_F(TensorTest, IsReadByTheWorkerThatComesLater) {
   workbench_->open_file(folder_ + "/x-64-128.npy");
   runs().start_worker("");
   ASSERT_TRUE(tick_until([&] { return state().shown() != nullptr; }));
-  EXPECT_EQ(state().shown()->request.shape.tokens, 64);
+  EXPECT_EQ(state().shown()->request.shape.rows, 64);
 }
 
 TEST_F(TensorTest, OpenedDuringATourChangesTheUsersOwnRequestAndLive) {
@@ -198,7 +198,7 @@ TEST_F(TensorTest, OpenedDuringATourChangesTheUsersOwnRequestAndLive) {
   EXPECT_EQ(tours().tour(), nullptr);
   EXPECT_TRUE(state().live);
   EXPECT_EQ(state().requested.seed, before_.seed);
-  EXPECT_EQ(state().requested.shape.tokens, 64);
+  EXPECT_EQ(state().requested.shape.rows, 64);
 }
 
 TEST_F(TensorTest, AnotherWorkerIsAskedAboutFilesAnew) {
@@ -255,7 +255,7 @@ engine::TensorEntry tensor(const std::string& name, std::vector<std::int64_t> sh
 
 TEST(OperandFile, ShapeByOperand) {
   engine::RunRequest request;
-  request.shape = {.preset = "a", .num_experts = 4, .tokens = 8, .n = 16, .k = 32};
+  request.shape = {.preset = "a", .num_experts = 4, .rows = 8, .n = 16, .k = 32};
   const auto of = [&](std::vector<std::int64_t> sizes, RequestOperand operand) {
     return shape_of(tensor("", std::move(sizes)), operand, request);
   };
@@ -296,7 +296,7 @@ TEST(OperandFile, TheTensorThatIsMeant) {
   report.tensors.push_back(tensor("h.1", {96, 128}));
   EXPECT_THAT(fitted().error().message, HasSubstr("holds 3 tensors; choose one"));
   request.activations = engine::FileInput{"/f.safetensors", "h.1"};
-  EXPECT_EQ(fitted().value().shape.tokens, 96);
+  EXPECT_EQ(fitted().value().shape.rows, 96);
   request.activations = engine::FileInput{"/f.safetensors", "ids"};
   EXPECT_THAT(fitted().error().message, HasSubstr("ids: integers"));
   report.error = "/f.safetensors cannot be opened: it is too long: it has 308 bytes";

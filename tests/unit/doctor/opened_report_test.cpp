@@ -56,7 +56,7 @@ TEST(OpenedReport, TheRequestOfAVisitIsKnownUnlessItWasToTheGallery) {
       profiling::subject_title({.id = profiling::hazard_cases().front().id});
   EXPECT_EQ(examined_request(visit), nullptr);
   engine::RunRequest other = visit.request;
-  other.shape.tokens += 1;
+  other.shape.rows += 1;
   visit.report.snapshot.subject = profiling::step_title(other);
   EXPECT_EQ(examined_request(visit), nullptr) << "of other sizes than the step";
   EXPECT_EQ(examined_request(profiling::RecordedVisit{}), nullptr);

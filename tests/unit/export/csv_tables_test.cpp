@@ -56,10 +56,10 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   auto session = two_runs();
   session.runs[0].result.backward = true;
   engine::OperandStatistics& gradients =
-      engine::tensor_row(session.runs[0].result, engine::LayerTensor::DY).quantization.emplace();
+      engine::tensor_row(session.runs[0].result, engine::StepTensor::DY).quantization.emplace();
   gradients.snr_db = 12.5;
   gradients.saturated = 3;
-  engine::tensor_row(session.runs[0].result, engine::LayerTensor::WUp)
+  engine::tensor_row(session.runs[0].result, engine::StepTensor::WUp)
       .quantization.emplace()
       .underflowed = 4;
   ASSERT_TRUE(profiling::export_csv(session, folder.string()).ok());
@@ -111,17 +111,17 @@ TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
 TEST_F(Export, AnExpertLayerHasItsTensorsAndErrorSources) {
   auto session = two_runs();
   session.runs[0].result.tensors = {
-      {.tensor = engine::LayerTensor::WUp, .rows = 4, .columns = 4, .quantization = {{}}}};
+      {.tensor = engine::StepTensor::WUp, .rows = 4, .columns = 4, .quantization = {{}}}};
   engine::RunResult& result = session.runs[1].result;
   result.expert_layer = {.unquantized_snr_db = 50.5};
-  result.tensors = {{.tensor = engine::LayerTensor::A,
+  result.tensors = {{.tensor = engine::StepTensor::A,
                      .rows = 96,
                      .columns = 64,
                      .bytes = 6144,
                      .saved_bytes = 512,
                      .unquantized_y = engine::UnquantizedY{.snr_db = 33.0}},
-                    {.tensor = engine::LayerTensor::WDown, .quantization = {{}}},
-                    {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+                    {.tensor = engine::StepTensor::WDown, .quantization = {{}}},
+                    {.tensor = engine::StepTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
   result.tensors[0].error.snr_db = 31.5;
   engine::OperandStatistics& a = result.tensors[0].quantization.emplace();
   a.before = {.first_bin = 500, .counts = {3, 4}};
@@ -183,7 +183,7 @@ TEST_F(Export, AStageHasItsTimeAndWhatIsCountedOfIt) {
   session.runs.resize(1);
   engine::RunRequest& request = session.runs[0].result.effective;
   request.step = engine::StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 2, .tokens = 48, .n = 64, .k = 32};
+  request.shape = {.preset = {}, .num_experts = 2, .rows = 48, .n = 64, .k = 32};
   request.expert_layer.top_k = 4;
   session.runs[0].result.splits = {16, 32};
   profiling::Activity& activity = session.runs[0].activity;

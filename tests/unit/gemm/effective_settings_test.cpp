@@ -211,7 +211,7 @@ TEST(EffectiveSettings, WhatNothingReadsIsADeviation) {
   RunRequest untraced = grouped;
   untraced.measure.trace = TraceLevel::Off;
   expect("measure.traced_iterations", "7", untraced, grouped);
-  expect("linear.micro_batches", "4", run_of(Scaling::None), grouped);
+  expect("linear.weight_reuse", "4", run_of(Scaling::None), grouped);
   RunRequest until_known = grouped;
   until_known.launch.median_within = 1.0;
   expect("launch.time_limit_s", "2.5", grouped, until_known);
@@ -219,7 +219,7 @@ TEST(EffectiveSettings, WhatNothingReadsIsADeviation) {
   mixed.step = StepKind::ExpertLayer;
   mixed.expert_layer.mixed_recipes = true;
   mixed.expert_layer.down_scaling = Scaling::Block;
-  expect("linear.micro_batches", "4", run_of(Scaling::None), mixed);
+  expect("linear.weight_reuse", "4", run_of(Scaling::None), mixed);
 }
 
 TEST(EffectiveSettings, ADefaultRequestRunsAsItIs) {

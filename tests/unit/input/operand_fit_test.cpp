@@ -56,7 +56,7 @@ Followed follow(RunRequest& request) {
 RunRequest request_of(StepKind step, int top_k) {
   RunRequest request;
   request.step = step;
-  request.shape = {.preset = {}, .num_experts = 4, .tokens = 64, .n = 32, .k = 48};
+  request.shape = {.preset = {}, .num_experts = 4, .rows = 64, .n = 32, .k = 48};
   request.linear.passes = StepPasses::ForwardBackward;
   request.expert_layer.top_k = top_k;
   return request;

@@ -245,7 +245,7 @@ TEST_F(OutsideFiles, ATensorFileThatShrinksWhileItIsReadIsAnErrorThatNamesIt) {
   for (const bool closed_before_the_check : {false, true}) {
     write_tensor(path("x.npy"));
     RunRequest request;
-    request.shape = {.preset = "", .num_experts = 4, .tokens = 1024, .n = 64, .k = 64};
+    request.shape = {.preset = "", .num_experts = 4, .rows = 1024, .n = 64, .k = 64};
     request.activations = FileInput{.path = path("x.npy"), .tensor = ""};
     auto source = open_source(request, OperandRole::Activations, 0);
     ASSERT_TRUE(source.ok()) << source.error().message;

@@ -26,16 +26,15 @@ TEST(Presets, ShippedOnesLoadWithTheirModelsDimensions) {
     EXPECT_FALSE(preset.description.empty());
     laptops += preset.laptop ? 1 : 0;
     if (preset.laptop) {
-      EXPECT_LE(preset.shape.tokens * preset.shape.n * preset.shape.k, std::int64_t{1} << 30);
+      EXPECT_LE(preset.shape.rows * preset.shape.n * preset.shape.k, std::int64_t{1} << 30);
     }
   }
   EXPECT_EQ(shapes.size(), 20U);
   EXPECT_EQ(laptops, 5);
   const auto expect = [&](const char* name, int experts, std::int64_t tokens, std::int64_t n,
                           std::int64_t k) {
-    EXPECT_EQ(
-        shapes[name],
-        (ShapeSpec{.preset = name, .num_experts = experts, .tokens = tokens, .n = n, .k = k}));
+    EXPECT_EQ(shapes[name],
+              (ShapeSpec{.preset = name, .num_experts = experts, .rows = tokens, .n = n, .k = k}));
   };
   expect("Mixtral 8x7B up", 8, 16384, 28672, 4096);
   expect("Mixtral 8x7B down", 8, 16384, 4096, 14336);
@@ -121,7 +120,7 @@ TEST(Presets, ANameStandsOnlyBesideItsOwnSizesAndStep) {
   RunRequest spelled = named;
   spelled.shape.preset = "laptop-tiny";
   EXPECT_EQ(settled(spelled), "Laptop tiny");
-  for (std::int64_t ShapeSpec::* const size : {&ShapeSpec::tokens, &ShapeSpec::n, &ShapeSpec::k}) {
+  for (std::int64_t ShapeSpec::* const size : {&ShapeSpec::rows, &ShapeSpec::n, &ShapeSpec::k}) {
     RunRequest other = named;
     other.shape.*size *= 2;
     EXPECT_EQ(settled(other), "");

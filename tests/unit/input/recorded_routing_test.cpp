@@ -177,7 +177,7 @@ RunRequest request_of(const RoutingSpec& spec, int experts, std::int64_t tokens)
   RunRequest request;
   request.routing = spec;
   request.shape.num_experts = experts;
-  request.shape.tokens = tokens;
+  request.shape.rows = tokens;
   return request;
 }
 
@@ -213,7 +213,7 @@ TEST(RecordedRouting, AStepTakesItsSizesFromTheFile) {
   request.routing = spec_of(file);
   const RunRequest fitted = fitted_to_routing(request, inspect_routing(request.routing).value());
   EXPECT_EQ(fitted.shape.num_experts, 3);
-  EXPECT_EQ(fitted.shape.tokens, 9);
+  EXPECT_EQ(fitted.shape.rows, 9);
   EXPECT_EQ(fitted.shape.preset, "");
   EXPECT_EQ(fitted.launch.iterations, 2) << "every step once";
   EXPECT_TRUE(resolve_routing(fitted).ok());
@@ -224,15 +224,15 @@ TEST(RecordedRouting, ALayerOfTokensHasRoomForDroppedChoices) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
   request.expert_layer.top_k = 2;
-  request.linear.micro_batches = 3;
+  request.linear.weight_reuse = 3;
   request.routing = spec_of(file);
   request.routing.numbers = RoutingNumbers::Vllm;
   const RunRequest fitted = fitted_to_routing(request, inspect_routing(request.routing).value());
-  EXPECT_EQ(fitted.shape.tokens, 6) << "three tokens with two choices each";
+  EXPECT_EQ(fitted.shape.rows, 6) << "three tokens with two choices each";
   EXPECT_TRUE(resolve_routing(fitted).ok());
   EXPECT_TRUE(resolve_token_routing(fitted).ok());
   RunRequest narrow = fitted;
-  narrow.shape.tokens = 4;
+  narrow.shape.rows = 4;
   EXPECT_THAT(resolve_routing(narrow).error().message, HasSubstr("set the tokens to 6"));
 }
 

@@ -22,7 +22,7 @@ RunRequest request_for(RoutingDistribution distribution, int experts, std::int64
                        std::int64_t alignment = 1) {
   RunRequest request;
   request.shape.num_experts = experts;
-  request.shape.tokens = tokens;
+  request.shape.rows = tokens;
   request.routing = {.distribution = distribution, .path = "", .alignment = alignment};
   return request;
 }

@@ -49,7 +49,7 @@ std::string safetensors(const std::string& json, const std::string& data) {
 RunRequest request_for(const std::string& path, std::int64_t tokens,
                        const std::string& tensor = "") {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = 2, .tokens = tokens, .n = 16, .k = 16};
+  request.shape = {.preset = "", .num_experts = 2, .rows = tokens, .n = 16, .k = 16};
   request.activations = FileInput{.path = path, .tensor = tensor};
   request.weights = request.activations;
   return request;

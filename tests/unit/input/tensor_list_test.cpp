@@ -54,7 +54,7 @@ std::string safetensors(const std::vector<Member>& members) {
 
 RunRequest list_request(const std::string& path, int experts) {
   RunRequest request;
-  request.shape = {.preset = "", .num_experts = experts, .tokens = 4, .n = 16, .k = 16};
+  request.shape = {.preset = "", .num_experts = experts, .rows = 4, .n = 16, .k = 16};
   request.weights = FileInput{.path = path, .tensor = "block.experts.{}.up.weight"};
   return request;
 }

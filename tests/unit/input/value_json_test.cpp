@@ -36,7 +36,7 @@ RunRequest read(const std::string& text, const RunRequest& base = {}) {
 
 RunRequest unusual_request() {
   RunRequest request;
-  request.shape = {.preset = "Mixtral", .num_experts = 3, .tokens = 7, .n = 32, .k = 48};
+  request.shape = {.preset = "Mixtral", .num_experts = 3, .rows = 7, .n = 32, .k = 48};
   request.routing = {.distribution = RoutingDistribution::Zipf, .path = "", .alignment = 16};
   request.activations = FileInput{.path = "x.safetensors", .tensor = "a.b"};
   request.weights =
@@ -93,7 +93,7 @@ TEST(RequestJson, ADefaultRequestStatesEveryField) {
 TEST(RequestJson, AbsentFieldsKeepTheDefaults) {
   RunRequest expected;
   expected.recipe.scaling = Scaling::None;
-  expected.shape.tokens = 64;
+  expected.shape.rows = 64;
   EXPECT_EQ(read(R"({"recipe": {"scaling": "bf16"}, "shape": {"tokens": 64}})"), expected);
 }
 
@@ -118,13 +118,13 @@ TEST(RequestJson, AZeroIsNotAnAbsentField) {
   const RunRequest request =
       read(R"({"recipe": {"pow2_scales": false}, "shape": {"tokens": 0}, "seed": 0})");
   EXPECT_FALSE(request.recipe.pow2_scales);
-  EXPECT_EQ(request.shape.tokens, 0);
+  EXPECT_EQ(request.shape.rows, 0);
   EXPECT_EQ(request.seed, 0U);
 }
 
 TEST(RequestJson, NumbersMayBeWrittenInAnyUsualWay) {
-  EXPECT_EQ(read(R"({"shape": {"tokens": 1e3}})").shape.tokens, 1000);
-  EXPECT_EQ(read(R"({"shape": {"tokens": "1000"}})").shape.tokens, 1000);  // as earlier versions
+  EXPECT_EQ(read(R"({"shape": {"tokens": 1e3}})").shape.rows, 1000);
+  EXPECT_EQ(read(R"({"shape": {"tokens": "1000"}})").shape.rows, 1000);  // as earlier versions
   EXPECT_EQ(read(R"({"recipe": {"amax_epsilon": 1}})").recipe.amax_epsilon, 1.0F);
   EXPECT_EQ(read(R"({"recipe": {"pow2_scales": "off"}})").recipe.pow2_scales, false);
 }
@@ -144,8 +144,8 @@ TEST(RequestJson, WrongValuesAreReportedWithTheirPath) {
   EXPECT_THAT(refusal(R"({"recipe": {"scaling": 9}})"), HasSubstr("recipe.scaling is 9; it must"));
   EXPECT_THAT(refusal(R"({"layers": "many"})"),
               HasSubstr("layers is \"many\"; it must be an integer, between 1 and 8"));
-  EXPECT_THAT(refusal(R"({"shape": {"tokens": 1.5}})"), HasSubstr("shape.tokens is 1.5"));
-  EXPECT_THAT(refusal(R"({"shape": {"tokens": 1e300}})"), HasSubstr("shape.tokens is 1e+300"));
+  EXPECT_THAT(refusal(R"({"shape": {"tokens": 1.5}})"), HasSubstr("shape.rows is 1.5"));
+  EXPECT_THAT(refusal(R"({"shape": {"tokens": 1e300}})"), HasSubstr("shape.rows is 1e+300"));
   EXPECT_THAT(refusal(R"({"seed": -1})"),
               HasSubstr("seed is -1; it must be an integer, between 0 and 18446744073709551615"));
   EXPECT_THAT(refusal(R"({"seed": true})"), HasSubstr("seed is true"));
@@ -212,7 +212,7 @@ TEST(ValueJson, ListsHaveLimits) {
 TEST(ValueJson, ResultsStateZerosAsNumbers) {
   RunResult result;
   result.id = 12;
-  tensor_row(result, LayerTensor::X).quantization.emplace();
+  tensor_row(result, StepTensor::X).quantization.emplace();
   const auto json = nlohmann::json::parse(to_json_text(result));
   EXPECT_EQ(json["id"], 12);
   EXPECT_EQ(json["tensors"][0]["quantization"]["saturated"], 0);

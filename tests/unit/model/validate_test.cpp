@@ -17,13 +17,13 @@ using testing::HasSubstr;
 TEST(Validate, AcceptsTheDefaultsAndTheLimitsThemselves) {
   EXPECT_TRUE(validate(RunRequest{}).ok());
   RunRequest low;
-  low.shape = {.preset = "", .num_experts = 1, .tokens = 0, .n = 16, .k = 16};
+  low.shape = {.preset = "", .num_experts = 1, .rows = 0, .n = 16, .k = 16};
   low.launch.iterations = 1;
   EXPECT_TRUE(validate(low).ok());
   RunRequest high;
   high.shape = {.preset = "",
                 .num_experts = kMaxExperts,
-                .tokens = kMaxDimension,
+                .rows = kMaxDimension,
                 .n = kMaxDimension,
                 .k = kMaxDimension};
   high.layers = kMaxLayers;
@@ -58,9 +58,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "NoExperts", [](auto& r) { r.shape.num_experts = 0; }, {"num_experts", "0", "1024"}},
         Refusal{"TooManyExperts", [](auto& r) { r.shape.num_experts = 1025; }, {"1025", "1024"}},
-        Refusal{"NegativeTokens", [](auto& r) { r.shape.tokens = -1; }, {"tokens", "-1"}},
+        Refusal{"NegativeTokens", [](auto& r) { r.shape.rows = -1; }, {"tokens", "-1"}},
         Refusal{"TooManyTokens",
-                [](auto& r) { r.shape.tokens = kMaxDimension + 1; },
+                [](auto& r) { r.shape.rows = kMaxDimension + 1; },
                 {"tokens", "16777217", "16777216"}},
         Refusal{"OddN", [](auto& r) { r.shape.n = 100; }, {"n is 100", "multiple of 16", "112"}},
         Refusal{"OddK", [](auto& r) { r.shape.k = 2881; }, {"k is 2881", "2896"}},

@@ -105,8 +105,8 @@ TEST(RecordingPage, AnExpertLayerHasATableOfItsTensors) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.result.expert_layer = {.unquantized_snr_db = 50.5};
   run.result.tensors = {
-      {.tensor = engine::LayerTensor::A, .unquantized_y = engine::UnquantizedY{.snr_db = 33.0}},
-      {.tensor = engine::LayerTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
+      {.tensor = engine::StepTensor::A, .unquantized_y = engine::UnquantizedY{.snr_db = 33.0}},
+      {.tensor = engine::StepTensor::Y, .rows = 96, .columns = 32, .bytes = 6144}};
   run.result.tensors[1].error.snr_db = 28.25;
   const PageContent content{.runs = {{&run, "layer"}}};
   const std::string page = recording_page(content, "a recording", false);
@@ -121,7 +121,7 @@ TEST(RecordingPage, AStageHasItsTimeAndTheBytesThatAreCounted) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.result.effective.step = engine::StepKind::ExpertLayer;
   run.result.effective.linear.passes = engine::StepPasses::Forward;
-  run.result.effective.shape = {.preset = {}, .num_experts = 2, .tokens = 512, .n = 64, .k = 64};
+  run.result.effective.shape = {.preset = {}, .num_experts = 2, .rows = 512, .n = 64, .k = 64};
   run.result.effective.expert_layer.top_k = 4;
   run.result.splits = {256, 256};
   run.result.recording.reset();
@@ -139,9 +139,9 @@ TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
   profiling::RecordedRun layer = profiling::sample_run(3);
   layer.result.expert_layer.emplace();
   layer.result.effective.step = engine::StepKind::ExpertLayer;
-  for (const engine::LayerTensor tensor :
-       {engine::LayerTensor::X, engine::LayerTensor::WUp, engine::LayerTensor::A,
-        engine::LayerTensor::WDown, engine::LayerTensor::DY, engine::LayerTensor::DH}) {
+  for (const engine::StepTensor tensor :
+       {engine::StepTensor::X, engine::StepTensor::WUp, engine::StepTensor::A,
+        engine::StepTensor::WDown, engine::StepTensor::DY, engine::StepTensor::DH}) {
     engine::OperandStatistics& statistics =
         engine::tensor_row(layer.result, tensor).quantization.emplace();
     statistics.elements = 64;
@@ -188,7 +188,7 @@ TEST(RecordingPage, ARecordedRoutingHasItsSteps) {
 TEST(RecordingPage, AnSnrSaysWhatItLeavesOut) {
   profiling::RecordedRun run = profiling::sample_run(3);
   run.result.expert_layer.emplace();
-  run.result.tensors = {{.tensor = engine::LayerTensor::A, .rows = 8, .columns = 8}};
+  run.result.tensors = {{.tensor = engine::StepTensor::A, .rows = 8, .columns = 8}};
   run.result.tensors[0].error = {.snr_db = 12.9, .lost = 7};
   engine::OperandStatistics& a = run.result.tensors[0].quantization.emplace();
   a.elements = 64;

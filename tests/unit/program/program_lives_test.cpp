@@ -10,7 +10,7 @@ RunRequest unfused_layer() {
   RunRequest request;
   request.backend = GemmBackend::CublasLtGrouped;
   request.step = StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 2, .tokens = 128, .n = 512, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = Scaling::Block;
   request.linear.passes = StepPasses::ForwardBackward;
   request.expert_layer.fused_activation = false;
@@ -18,7 +18,7 @@ RunRequest unfused_layer() {
   return request;
 }
 
-using enum LayerTensor;
+using enum StepTensor;
 using enum ValueForm;
 
 TEST(ProgramLives, CodesOfAAreKeptSoItsElementsAreNot) {

@@ -15,7 +15,7 @@ namespace {
 RunRequest linear_request(GemmBackend backend) {
   RunRequest request;
   request.backend = backend;
-  request.shape = {.preset = {}, .num_experts = 2, .tokens = 128, .n = 512, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = Scaling::Block;
   request.linear.passes = StepPasses::ForwardBackward;
   request.layers = 1;
@@ -199,10 +199,10 @@ TEST(ProgramOrder, NothingIsReadBeforeItIsWritten) {
           for (const ProgramPart& part : program.parts) run(part.operations);
           for (const Value& value : loaded) {
             // Rounded in place, and gradients that are added to, are loaded and written.
-            const bool weight_gradient = value.tensor == LayerTensor::DWUp;
+            const bool weight_gradient = value.tensor == StepTensor::DWUp;
             EXPECT_EQ(value.form, ValueForm::Elements) << traits_of(value.tensor).symbol;
             EXPECT_FALSE(weight_gradient) << traits_of(value.tensor).symbol;
-            const LayerTensorTraits& traits = traits_of(value.tensor);
+            const StepTensorTraits& traits = traits_of(value.tensor);
             EXPECT_FALSE(traits.output || traits.checked) << traits_of(value.tensor).symbol;
           }
           ++programs;

@@ -14,7 +14,7 @@ constexpr std::array<std::int64_t, 3> kRows = {100, 0, 28};
 RunRequest linear_step(Scaling scaling) {
   RunRequest request;
   request.backend = GemmBackend::CublasLtGrouped;
-  request.shape = {.preset = {}, .num_experts = 3, .tokens = 128, .n = 512, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 3, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = scaling;
   request.linear.passes = StepPasses::ForwardBackward;
   return request;

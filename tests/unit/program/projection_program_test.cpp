@@ -19,7 +19,7 @@ RunRequest layer_request() {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
   request.backend = GemmBackend::CublasLtGrouped;
-  request.shape = {.preset = {}, .num_experts = 2, .tokens = 128, .n = 512, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = Scaling::Block;
   request.linear.passes = StepPasses::ForwardBackward;
   request.layers = 2;

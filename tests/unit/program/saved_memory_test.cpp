@@ -17,14 +17,14 @@ constexpr std::array<std::int64_t, 2> kSplits = {100, 28};
 RunRequest layer(Scaling scaling) {
   RunRequest request;
   request.step = StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 2, .tokens = 128, .n = 512, .k = 256};
+  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
   request.recipe.scaling = scaling;
   request.linear.passes = StepPasses::ForwardBackward;
   return request;
 }
 
 std::vector<SavedTensor> five(const std::array<std::int64_t, 5>& bytes) {
-  using enum LayerTensor;
+  using enum StepTensor;
   return {{.tensor = X, .bytes = bytes[0]},
           {.tensor = WUp, .bytes = bytes[1]},
           {.tensor = H, .bytes = bytes[2]},
@@ -43,7 +43,7 @@ TEST(SavedMemory, FromTokensTheRowsOfYAreKeptToo) {
   RunRequest request = layer(Scaling::None);
   request.expert_layer.top_k = 2;
   std::vector<SavedTensor> expected = five({128 * 256 * 2, 0, kH, 128 * 256 * 2, 0});
-  expected.push_back({.tensor = LayerTensor::Y, .bytes = 128 * 256 * 2});
+  expected.push_back({.tensor = StepTensor::Y, .bytes = 128 * 256 * 2});
   EXPECT_EQ(saved_for_backward(request, kSplits), expected);
   request.linear.passes = StepPasses::Forward;
   EXPECT_TRUE(saved_for_backward(request, kSplits).empty());
@@ -99,8 +99,8 @@ TEST(SavedMemory, UngatedActivationHasAllColumnsOfH) {
 TEST(SavedMemory, LinearStepKeepsItsTwoOperands) {
   RunRequest request = layer(Scaling::PerTensorCurrent);
   request.step = StepKind::Linear;
-  const std::vector<SavedTensor> two = {{.tensor = LayerTensor::X, .bytes = 128 * 256 + 2 * 4},
-                                        {.tensor = LayerTensor::WUp, .bytes = 2 * (512 * 256 + 4)}};
+  const std::vector<SavedTensor> two = {{.tensor = StepTensor::X, .bytes = 128 * 256 + 2 * 4},
+                                        {.tensor = StepTensor::WUp, .bytes = 2 * (512 * 256 + 4)}};
   EXPECT_EQ(saved_for_backward(request, kSplits), two);
 }
 

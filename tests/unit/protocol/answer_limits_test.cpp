@@ -122,7 +122,7 @@ TEST(AnswerLimits, IterationsOfRecordsAndEventsAreThoseOfTheRun) {
 TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
   const auto operands = engine::operands_of(engine::StepKind::ExpertLayer);
   EXPECT_EQ(operands.size(), 6U);
-  for (const engine::LayerTensor tensor : operands) {
+  for (const engine::StepTensor tensor : operands) {
     profiling::RecordedRun run = profiling::sample_run(1);
     run.result.effective.step = engine::StepKind::ExpertLayer;
     run.result.tensors.clear();

@@ -55,7 +55,7 @@ TEST(RequestFiles, ARequestAsTheFirstVersionWroteItIsRead) {
           "recipe": {"scaling": "FP8_BLOCK", "activation_format": "E5M2"}, "backend": "CPU_REFERENCE",
           "launch": {"kind": "EAGER"}, "seed": "18446744073709551615"})");
   ASSERT_TRUE(request.ok()) << request.error().message;
-  EXPECT_EQ(request.value().shape.tokens, 512);
+  EXPECT_EQ(request.value().shape.rows, 512);
   EXPECT_EQ(request.value().routing.distribution, engine::RoutingDistribution::Zipf);
   EXPECT_EQ(request.value().recipe.scaling, engine::Scaling::Block);
   EXPECT_EQ(request.value().recipe.activation_format, engine::Fp8Format::E5m2);

@@ -28,7 +28,7 @@ class MicroScaleFoldTest : public testing::Test {
     values_.resize(static_cast<std::size_t>(offsets_.back() * kUnevenColumns));
     RunRequest request;
     request.shape = {
-        .preset = "", .num_experts = 1, .tokens = offsets_.back(), .n = 16, .k = kUnevenColumns};
+        .preset = "", .num_experts = 1, .rows = offsets_.back(), .n = 16, .k = kUnevenColumns};
     request.activations = SyntheticInput{.distribution = Distribution::NonFinite};
     open_source(request, OperandRole::Activations, 0)
         .value()

@@ -55,7 +55,7 @@ engine::OperandStatistics sample_operand(int salt) {
   return operand;
 }
 
-engine::TensorResult& sample_tensor(engine::RunResult& result, engine::LayerTensor tensor) {
+engine::TensorResult& sample_tensor(engine::RunResult& result, engine::StepTensor tensor) {
   engine::TensorResult& row = engine::tensor_row(result, tensor);
   row.rows = engine::total_rows(result.effective, tensor, result.splits);
   row.columns = engine::extent_of(result.effective, tensor).columns;

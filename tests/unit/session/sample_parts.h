@@ -12,6 +12,6 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 engine::OperandStatistics sample_operand(int salt);
 /// The tensor's row, with the extents that it has in the result's step.
-engine::TensorResult& sample_tensor(engine::RunResult& result, engine::LayerTensor tensor);
+engine::TensorResult& sample_tensor(engine::RunResult& result, engine::StepTensor tensor);
 
 }  // namespace profiling

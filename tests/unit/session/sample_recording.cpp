@@ -59,7 +59,7 @@ RecordedRun sample_run(int salt) {
                    .blas = "OpenBLAS",
                    .multiprocessors = 132 + salt,
                    .memory_bytes = (std::int64_t{141} << 30) + salt};
-  sample_tensor(result, engine::LayerTensor::X) = {
+  sample_tensor(result, engine::StepTensor::X) = {
       .rows = 300 + salt,
       .columns = result.effective.shape.k,
       .bytes = 1000 + salt,
@@ -67,9 +67,9 @@ RecordedRun sample_run(int salt) {
       .error = {.snr_db = 7.5 + salt, .max_abs_error = 0.5, .reference_rms = 1.25, .undefined = 3},
       .quantization = sample_operand(salt),
       .unquantized_y = engine::UnquantizedY{.snr_db = kInfinity, .left_out = 5}};
-  sample_tensor(result, engine::LayerTensor::WUp).quantization = sample_operand(salt + 5);
-  sample_tensor(result, engine::LayerTensor::WUp).quantization->snr_db = kInfinity;
-  sample_tensor(result, engine::LayerTensor::Y).bytes = 77;
+  sample_tensor(result, engine::StepTensor::WUp).quantization = sample_operand(salt + 5);
+  sample_tensor(result, engine::StepTensor::WUp).quantization->snr_db = kInfinity;
+  sample_tensor(result, engine::StepTensor::Y).bytes = 77;
   result.experts = {
       {.rows = 100,
        .fprop = {.snr_db = 31.5 + salt, .max_abs_error = 0.25, .reference_rms = 1.5, .lost = 12},
@@ -91,7 +91,7 @@ RecordedRun sample_run(int salt) {
                            .wrong_experts = {0, 2}}};
   result.backward = true;
   result.effective.linear.passes = engine::StepPasses::ForwardBackward;
-  sample_tensor(result, engine::LayerTensor::DY).quantization = sample_operand(salt + 9);
+  sample_tensor(result, engine::StepTensor::DY).quantization = sample_operand(salt + 9);
   result.emulated = "“why” the products are emulated";
   result.graph = {.kernels = 11 + salt,
                   .memsets = 2,

@@ -12,13 +12,13 @@
 namespace profiling {
 namespace {
 
-using engine::LayerTensor;
+using engine::StepTensor;
 
 TEST(SessionTensors, ARowThatRunsDoNotUsuallyHaveIsKept) {
   RecordedRun run = sample_run(2);
   run.result.effective.linear.bias = true;
-  ASSERT_FALSE(engine::traits_of(LayerTensor::BUp).reported);
-  engine::TensorResult& bias = sample_tensor(run.result, LayerTensor::BUp);
+  ASSERT_FALSE(engine::traits_of(StepTensor::BUp).reported);
+  engine::TensorResult& bias = sample_tensor(run.result, StepTensor::BUp);
   bias.bytes = 4321;
   bias.error.snr_db = 12.75;
   bias.quantization = sample_operand(40);
@@ -48,7 +48,7 @@ TEST(SessionTensors, AShippedLayerHasTheNumbersOfItsFormerTables) {
   EXPECT_EQ(result.tensors.size(), 12U);
   EXPECT_TRUE(std::ranges::is_sorted(result.tensors, {}, &engine::TensorResult::tensor));
   EXPECT_EQ(engine::operands_of(result), engine::operands_of(engine::StepKind::ExpertLayer));
-  const engine::TensorResult& a = *engine::find_tensor(result, LayerTensor::A);
+  const engine::TensorResult& a = *engine::find_tensor(result, StepTensor::A);
   EXPECT_EQ(a.rows, 32768);
   EXPECT_EQ(a.columns, 2048);
   EXPECT_EQ(a.bytes, 69206016);
@@ -65,11 +65,11 @@ TEST(SessionTensors, AShippedLayerHasTheNumbersOfItsFormerTables) {
   ASSERT_TRUE(a.unquantized_y);
   EXPECT_DOUBLE_EQ(a.unquantized_y->snr_db, 24.391397544601503);
   EXPECT_DOUBLE_EQ(result.expert_layer->unquantized_snr_db, 49.10573955680757);
-  const engine::TensorResult& y = *engine::find_tensor(result, LayerTensor::Y);
+  const engine::TensorResult& y = *engine::find_tensor(result, StepTensor::Y);
   EXPECT_DOUBLE_EQ(y.error.snr_db, 23.62237205061984);
   EXPECT_FALSE(y.quantization);
   EXPECT_FALSE(y.unquantized_y);
-  EXPECT_EQ(engine::statistics_of(result, LayerTensor::DH)->underflowed, 52518U);
+  EXPECT_EQ(engine::statistics_of(result, StepTensor::DH)->underflowed, 52518U);
 }
 
 TEST(SessionTensors, AShippedLinearStepHasTheNumbersOfItsFormerTables) {
@@ -78,7 +78,7 @@ TEST(SessionTensors, AShippedLinearStepHasTheNumbersOfItsFormerTables) {
   ASSERT_TRUE(session.ok()) << session.error().message;
   const engine::RunResult& result = session.value().runs.at(0).result;
   ASSERT_FALSE(result.backward);
-  ASSERT_EQ(engine::operands_of(result), (std::vector{LayerTensor::X, LayerTensor::WUp}));
+  ASSERT_EQ(engine::operands_of(result), (std::vector{StepTensor::X, StepTensor::WUp}));
   const engine::TensorResult& w = result.tensors.at(1);
   EXPECT_EQ(w.rows, 229376) << "of the shape: the recording does not have them";
   EXPECT_EQ(w.columns, 4096);

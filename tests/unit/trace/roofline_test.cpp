@@ -160,7 +160,7 @@ TEST(StageWork, ABackwardOnlyStepQuantizesOnlyItsGradient) {
 TEST(StageWork, KeptWeightsAreNotQuantizedAgain) {
   engine::RunResult result = quantizing_result(engine::GemmBackend::CublasLtGrouped);
   result.effective.linear.passes = engine::StepPasses::Forward;
-  result.effective.linear.micro_batches = 3;
+  result.effective.linear.weight_reuse = 3;
   const double x = 2 * kX + kXRowwise;
   const double all = x + 2 * (2 * kW + kWCopy);
   const std::pair<int, double> expected[] = {{-1, all}, {0, all}, {1, x}, {2, x}, {3, all}, {4, x}};
@@ -179,7 +179,7 @@ TEST(StageWork, PermutingReadsAndWritesTokensAndRowsOnce) {
   engine::RunRequest& request = result.effective;
   EXPECT_EQ(stage_work(result, Stage::Permute), std::nullopt);
   request.step = engine::StepKind::ExpertLayer;
-  request.shape.tokens = 52;  // 4 copies are dropped
+  request.shape.rows = 52;  // 4 copies are dropped
   EXPECT_EQ(stage_work(result, Stage::Permute), std::nullopt);
   request.expert_layer.top_k = 4;
   request.layers = 2;
@@ -241,7 +241,7 @@ TEST(Roofline, ARateOfQuantizationIsOfIterationsWithTheSameWork) {
   engine::RunResult result = small_result();
   result.effective.recipe.scaling = Scaling::Block;
   result.effective.linear.passes = engine::StepPasses::Forward;
-  result.effective.linear.micro_batches = 2;
+  result.effective.linear.weight_reuse = 2;
   Activity activity;
   activity.records = {
       busy_record(0, 0, 1000, Stage::Quantize), busy_record(1, 2000, 2100, Stage::Quantize),
