@@ -105,7 +105,7 @@ int measure_both(const AbOptions& options) {
     engine::Result<engine::RunRequest> request = read_request(*path);
     if (!request.ok()) return report(request.error());
     *target = std::move(request).value();
-    if (const engine::Status name = settle_preset_name(*target); !name.ok()) {
+    if (const engine::Status name = reconcile_preset_name(*target); !name.ok()) {
       return report({name.error().code, engine::shown_path(*path) + ": " + name.error().message});
     }
     worker.note_library(*target, *path);
@@ -161,7 +161,7 @@ void add_ab_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command
       .add_option("--iterations", options->order.iterations,
-                  "Iterations of each block, instead of the requests' own")
+                  "Iterations of each block; overrides the requests")
       ->capture_default_str();
   command
       .add_option("--record", options->record,

@@ -50,7 +50,7 @@ CLI::Validator existing_folder() {
       return fmt::format("{} cannot be opened: {}", engine::shown_path(path),
                          engine::path_error_text(path, error.value()));
     }
-    return fmt::format("{} is no folder that exists; create it or name another", path);
+    return fmt::format("{} is not an existing folder; create it or name another", path);
   };
   return {flaw, ""};
 }

@@ -14,8 +14,8 @@ namespace app::cli {
 class StepBenchOptions {
  public:
   void add_to(CLI::App& command);
-  /// Of a suite that times this step. Without --presets the shapes are still empty. Errors name the
-  /// preset, the routing or the file.
+  /// Order of a suite that times this step. Without --presets the shapes are still empty. Errors
+  /// name the preset, the routing or the file.
   engine::Result<engine::StepBenchOrder> order(engine::StepKind step) const;
   /// Whether any of these options was given.
   bool given() const { return !presets_.empty() || !routings_.empty() || !torch_.empty(); }

@@ -78,7 +78,7 @@ std::string beats_text(const engine::StepBenchRow& row) {
 /// The time of a recorded step beyond its own kernels, relative to their sum.
 double overhead(const engine::StepBenchRow& row) { return row.replay_us / row.kernels_us - 1; }
 
-/// The machine, the versions and the date: in every line, so that each can stand alone.
+/// The machine, the versions and the date, in every line, so that each is complete by itself.
 Json json_of_start(std::string_view suite, const BenchStart& start, const std::string& date) {
   return {{"suite", suite},
           {"date", date},

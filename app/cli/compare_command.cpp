@@ -78,8 +78,8 @@ void print_table(const engine::RecipeComparison& comparison) {
   print(
       "\ntypical dB: median over blocks of {} neighbours in a row of the SNR of each, which a few "
       "large elements do not decide\n"
-      "left out: elements that are, or decode to, infinity or NaN; no SNR counts them\n"
-      "lost: those of them that are finite themselves\n",
+      "left out: elements that are, or decode to, infinity or NaN; every SNR ignores them\n"
+      "lost: finite elements among them\n",
       engine::kErrorBlock);
 }
 
@@ -130,13 +130,15 @@ int compare(const CompareOptions& options) {
 
 void add_compare_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
-      "compare", "Quantize one operand with every recipe, both ways, and print error and time");
+      "compare",
+      "Quantize one operand rowwise and columnwise with every recipe; print error and time");
   const auto options = std::make_shared<CompareOptions>();
-  add_choice(command, "--operand", options->operand, "What is quantized");
+  add_choice(command, "--operand", options->operand, "Operand to quantize");
   command
-      .add_option("--recipes", options->recipes,
-                  "Only these, separated by commas; their other settings come from the request "
-                  "(default: all, as each is usually set)")
+      .add_option(
+          "--recipes", options->recipes,
+          "Recipes to compare, separated by commas; their other settings come from the request "
+          "(default: all, as each is usually set)")
       ->option_text("NAMES")
       ->delimiter(',')
       ->transform(enumerator(engine::kType<engine::Scaling>));

@@ -279,7 +279,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   command.add_flag("--list", options->list, "List the cases of the gallery");
   command
       .add_flag("--prove", options->visit.prove,
-                "Run the experiments that settle what the rules find, each in a fresh worker")
+                "Run the experiments that prove or disprove findings, each in a fresh worker")
       ->excludes(snapshot);
   command
       .add_option("--rule", options->visit.rules,

@@ -90,7 +90,7 @@ int show_recorded(const GalleryOptions& options) {
 
 // ---- Recording ---------------------------------------------------------------------------------
 
-/// Visits of other recordings that stand for a case.
+/// Visits from other recordings that are used for a case.
 engine::Result<std::map<std::string, RecordedVisit>> take_visits(const GalleryOptions& options) {
   std::map<std::string, RecordedVisit> taken;
   for (const std::string& word : options.taken) {

@@ -246,7 +246,7 @@ std::string refusal(const CLI::App& program, const CLI::ParseError& error,
   } else if (is(static_cast<const CLI::ExcludesError*>(nullptr))) {
     says = what + ": leave out one of them";
   }
-  // Of a group of options CLI11 says "At least 1 option from [--chrome,--csv] is required".
+  // For a group of options CLI11 says "At least 1 option from [--chrome,--csv] is required".
   if (constexpr std::string_view kGroup = "At least 1 option from ["; what.starts_with(kGroup)) {
     std::string names = what.substr(kGroup.size(), what.find(']') - kGroup.size());
     for (std::size_t at_comma = 0; (at_comma = names.find(',', at_comma)) != std::string::npos;) {

@@ -80,8 +80,8 @@ engine::Result<int> count_splits(const std::string& path) {
   ENGINE_ASSIGN(const engine::RoutingFacts facts, engine::inspect_routing(routing));
   if (facts.file_steps != 1) {
     return invalid_argument(fmt::format(
-        "'{}' is a recording of {} steps, not one list of splits; save the step that is meant",
-        path, facts.file_steps));
+        "'{}' has the routing of {} steps, not one list of splits; save the step to use", path,
+        facts.file_steps));
   }
   return facts.experts;
 }

@@ -33,7 +33,7 @@ constexpr OtherName kOtherNames[] = {
     {"linear.passes", "fwd", "forward"},           {"linear.passes", "fprop", "forward"},
     {"linear.passes", "bwd", "backward"},          {"step", "layer", "expert-layer"}};
 
-/// As the command line writes it: "recipe.amax-epsilon".
+/// Spelling of the command line: "recipe.amax-epsilon".
 std::string dashed(std::string name) {
   std::ranges::replace(name, '_', '-');
   return name;
@@ -61,10 +61,10 @@ engine::Result<engine::ShapePreset> find_preset(const std::string& name) {
   return engine::find_preset(shipped_presets().value(), name);
 }
 
-engine::Status settle_preset_name(engine::RunRequest& request) {
+engine::Status reconcile_preset_name(engine::RunRequest& request) {
   if (request.shape.preset.empty()) return {};
   ENGINE_TRY(shipped_presets());
-  return engine::settle_preset_name(shipped_presets().value(), request);
+  return engine::reconcile_preset_name(shipped_presets().value(), request);
 }
 
 std::vector<RequestOption> request_options() {
@@ -175,7 +175,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
   }
   ENGINE_TRY(engine::validate(request));
   const std::string named = given_field("shape.preset") ? request.shape.preset : std::string();
-  ENGINE_TRY(settle_preset_name(request));
+  ENGINE_TRY(reconcile_preset_name(request));
   if (!named.empty() && request.shape.preset.empty()) {
     return refuse(
         fmt::format("--shape.preset only names the sizes of a preset, and these are others than "

@@ -66,8 +66,8 @@ class RequestOptions {
   std::deque<Field> fields_;  // CLI11 keeps references to `text`: elements must not move
 };
 
-/// engine::settle_preset_name() with the presets of this program.
-engine::Status settle_preset_name(engine::RunRequest& request);
+/// engine::reconcile_preset_name() with the presets of this program.
+engine::Status reconcile_preset_name(engine::RunRequest& request);
 
 /// The preset with this name; case, spaces and punctuation are ignored.
 engine::Result<engine::ShapePreset> find_preset(const std::string& name);

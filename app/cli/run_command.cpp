@@ -90,7 +90,7 @@ engine::Result<engine::RunRequest> sized_by_recording(const RunOptions& options,
   routed.routing.distribution = engine::RoutingDistribution::File;
   routed.routing.path = options.recorded_routing;
   ENGINE_ASSIGN(const engine::RoutingFacts facts, engine::inspect_routing(routed.routing));
-  engine::RunRequest fitted = engine::fitted_to_recording(routed, facts);
+  engine::RunRequest fitted = engine::fitted_to_routing(routed, facts);
   const RequestOptions& given = options.request;
   if (given.given_field("shape.num_experts")) fitted.shape.num_experts = request.shape.num_experts;
   if (given.given_field("shape.rows")) fitted.shape.rows = request.shape.rows;
@@ -126,7 +126,7 @@ engine::Result<std::vector<PlannedRequest>> requests_of(const RunOptions& option
     for (LoggedRequest& one : logged.value()) {
       PlannedRequest planned{.request = std::move(one.request),
                              .place = line_of_log(options.request_log, one.line)};
-      if (const engine::Status name = settle_preset_name(planned.request); !name.ok()) {
+      if (const engine::Status name = reconcile_preset_name(planned.request); !name.ok()) {
         return placed(name.error(), planned);
       }
       requests.push_back(std::move(planned));

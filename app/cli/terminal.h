@@ -45,10 +45,10 @@ nlohmann::ordered_json text_or_null(const std::string& text);
 /// A warning on stderr if runs may be missing in this recording; `doubt`:
 /// profiling::Session::doubt.
 void warn_if_incomplete(const std::string& path, const std::string& doubt);
-/// Of now: UTC, ISO 8601.
+/// The current time: UTC, ISO 8601.
 std::string date_text();
 
-/// Of what is done: whatever was reported, 0 to 1. NaN is 0.
+/// Share of the work that is done, 0 to 1, whatever was reported. NaN is 0.
 double share_within(double fraction);
 /// "[######......]"
 std::string bar_text(double fraction, std::size_t cells);

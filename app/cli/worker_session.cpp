@@ -65,10 +65,10 @@ void WorkerChoice::note_library(const engine::RunRequest& request, const std::st
 }
 
 engine::Status WorkerChoice::check_libraries_of_files() const {
-  const bool settled = std::ranges::all_of(libraries_of_files, [this](const NamedLibrary& one) {
+  const bool all_allowed = std::ranges::all_of(libraries_of_files, [this](const NamedLibrary& one) {
     return std::ranges::find(allowed_libraries, one.library) != allowed_libraries.end();
   });
-  if (settled) return {};
+  if (all_allowed) return {};
   const auto session = WorkerSession::start(*this);
   return session.ok() ? engine::Status() : session.error();
 }

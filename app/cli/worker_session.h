@@ -66,7 +66,8 @@ class WorkerSession {
   /// the wait as errors.
   engine::Result<LinkEvent> wait(const std::function<bool(const LinkEvent&)>& wanted,
                                  const std::function<void(const LinkStatus&)>& watch);
-  /// Of all its orders: many short ones are a long wait as well. Whoever shows it erases it.
+  /// Progress of all its orders: many short orders are a long wait as well. Code that shows it
+  /// erases it.
   ProgressBar& progress() { return progress_; }
 
   /// Sends the order and waits, with its progress on stderr.

@@ -1,4 +1,4 @@
-// Closing the window: results that are in no file are asked about first, and saved if wanted.
+// Closing the window: asks about results that are in no file, and saves them if wanted.
 #pragma once
 
 #include <cstddef>

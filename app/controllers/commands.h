@@ -113,7 +113,7 @@ struct SelectExpert {
 struct SkipThrottled {
   bool skip = false;
 };
-/// Of the run on screen; empty = it is called by its settings.
+/// Names the run on screen; empty = it is named by its settings.
 struct NameRun {
   std::string name;
 };

@@ -53,7 +53,7 @@ std::string visit_refusal(const DoctorState& doctor, const LinkStatus& link,
                           const std::optional<WorkerHello>& hello) {
   if (doctor.busy) return "A visit is in progress";
   if (!hello) {
-    return link.reason.empty() ? "No worker has greeted yet" : "No worker: " + link.reason;
+    return link.reason.empty() ? "No worker is ready yet" : "No worker: " + link.reason;
   }
   std::string why = "The worker offers no CUDA backend";
   for (const BackendOffer& offer : hello->backends) {

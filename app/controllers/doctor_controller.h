@@ -34,7 +34,8 @@ class DoctorController {
   void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);
   /// The rules on the snapshot of the run on screen; the newest request wins.
   void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
-  /// The rules on a dot file; of a recording, what a visit has proved, else its first graph.
+  /// Opens a dot file and runs the rules on it, or a recording: what a visit has proved, else its
+  /// first graph.
   void open(const std::string& path);
 
   /// The visit to this case of the gallery that ships with the program. The file is read once.

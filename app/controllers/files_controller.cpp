@@ -322,15 +322,16 @@ bool FilesController::take_outcomes() {
 }
 
 /// True if it reported something or has ended.
-bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
-  if (one == nullptr) return false;
-  const Recorder::Progress progress = one->progress();
-  const std::vector<std::string> said = one->take_notices();
-  for (const std::string& notice : said) notices_.add(Severity::Warn, notice);
-  if (!progress.finished) return !said.empty();
-  in_files_.merge(one->take_written());
+bool FilesController::collect(std::unique_ptr<Recorder>& recorder, const char* done,
+                              const char* failed) {
+  if (recorder == nullptr) return false;
+  const Recorder::Progress progress = recorder->progress();
+  const std::vector<std::string> notices = recorder->take_notices();
+  for (const std::string& notice : notices) notices_.add(Severity::Warn, notice);
+  if (!progress.finished) return !notices.empty();
+  in_files_.merge(recorder->take_written());
   std::erase_if(in_files_, [](const auto& result) { return result.expired(); });
-  if (&one == &saver_) save_failed_ = !progress.error.empty();
+  if (&recorder == &saver_) save_failed_ = !progress.error.empty();
   bool nothing = true;
   profiling::for_each_kind(progress.written, [&nothing]<class Recorded>(std::size_t count) {
     nothing = nothing && count == 0;
@@ -346,15 +347,15 @@ bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, c
                                                             "to another place"
                                                           : ""));
   }
-  one.reset();
+  recorder.reset();
   return true;
 }
 
 bool FilesController::tick() {
   // Not short-circuited: each of them must run.
   bool changed = take_outcomes();
-  changed = settle(recorder_, "recorded in", "The recording ended: ") || changed;
-  changed = settle(saver_, "saved in", "Not saved: ") || changed;
+  changed = collect(recorder_, "recorded in", "The recording ended: ") || changed;
+  changed = collect(saver_, "saved in", "Not saved: ") || changed;
   if (auto checked = checker_.take()) {
     checked_ = std::move(*checked);
     changed = true;

@@ -17,7 +17,7 @@
 namespace app {
 
 enum class FileKind { Recording, Graph, Tensor, Tour, Unknown };
-/// By its suffix.
+/// Kind of a file by its suffix.
 FileKind file_kind(const std::string& path);
 
 /// The path of a recording in the assets.
@@ -59,14 +59,14 @@ class FilesController {
   bool recording() const { return recorder_ != nullptr; }
   /// As of the last tick().
   const Recorder::Progress& recording_progress() const { return progress_; }
-  /// Of the current recording, or of the next.
+  /// Path of the current recording, or of the next.
   const std::string& recording_path() const { return recording_path_; }
   void record(Recorder::Record record);
 
   /// All live results, with notes and names.
   void save_session(const SessionState& state, const std::string& path);
   bool saving() const { return saver_ != nullptr; }
-  /// Of the save in progress; empty = none.
+  /// Path of the save in progress; empty = none.
   std::string saving_path() const { return saving() ? saver_->progress().path : std::string(); }
   /// The file of the last save could not be written.
   bool save_failed() const { return save_failed_; }
@@ -79,7 +79,7 @@ class FilesController {
   /// Into the recording that the run on screen is from, or with the live run. A recording of
   /// somebody else, or one that ships, is not changed: the notes stay in the window.
   void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);
-  /// Likewise the name.
+  /// Writes the name in the same way.
   void save_name(const SessionState& state, const std::string& name);
   void save_table(const CsvOrder& order);
   void save_report(DoctorState::Report report, const std::string& path);
@@ -94,7 +94,7 @@ class FilesController {
   /// `path` moved or put to the front of the recent files.
   void remember_file(const std::string& path);
   void remember_folder(const std::string& path);
-  /// Of a file that is opened: nothing of a path at which there is none.
+  /// Remembers the folder of a file that is opened, if there is a file at this path.
   void remember_folder_of(const std::string& path);
   /// Checks in the background which recent files still exist.
   void check_recent();
@@ -108,7 +108,7 @@ class FilesController {
 
  private:
   bool take_outcomes();
-  bool settle(std::unique_ptr<Recorder>& one, const char* done, const char* failed);
+  bool collect(std::unique_ptr<Recorder>& recorder, const char* done, const char* failed);
 
   std::function<void()> wake_;
   RememberedFiles& remembered_;

@@ -35,7 +35,7 @@ class LibraryConsent {
 
   /// A file that was just read names this library (empty = none): the question mentions it.
   void named(const std::string& library, const std::string& file);
-  /// `order` waits for the answer; of each kind only the newest is kept.
+  /// `order` waits for the answer; only the newest order of each kind is kept.
   void ask(const std::string& library, Command order);
   /// Drops waiting orders of this kind.
   template <class Order>

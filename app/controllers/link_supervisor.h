@@ -48,9 +48,9 @@ class LinkSupervisor {
     const auto found = orders_.find(id);
     return found == orders_.end() ? nullptr : std::get_if<Request>(&found->second);
   }
-  /// Of the newest run; comparisons do not count.
+  /// Number of the newest run; comparisons do not count.
   std::uint64_t newest_id() const { return newest_run_id_; }
-  /// Of any kind of order.
+  /// Number of the newest order of any kind.
   std::uint64_t newest_order() const { return newest_id_; }
   /// The worker has finished or refused `id`.
   void answered(std::uint64_t id);

@@ -26,7 +26,7 @@ constexpr std::array<OperandWords, kRequestOperands> kWords = {{
     {"X", "[tokens, K]"},
     {"W", "[experts, N, K] or [experts * N, K]"},
     {"Wdown", "[experts, K, columns of A] or [experts * K, columns of A]"},
-    {"dY", "[tokens, N], of an expert layer [tokens, K]"},
+    {"dY", "[tokens, N], in an expert layer [tokens, K]"},
 }};
 
 const OperandWords& words_of(RequestOperand operand) {

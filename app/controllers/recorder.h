@@ -29,7 +29,8 @@ class Recorder {
   using Record = std::variant<Run, std::shared_ptr<const profiling::RecordedComparison>,
                               std::shared_ptr<const profiling::RecordedHistory>,
                               std::shared_ptr<const profiling::RecordedVisit>>;
-  /// Of any kind. Held weakly, by their owners: what the window has forgotten cannot be lost.
+  /// Results of any kind, held weakly by their owners: a result that the window has dropped cannot
+  /// be lost.
   using Results = std::set<std::weak_ptr<const void>, std::owner_less<>>;
 
   struct Progress {
@@ -52,7 +53,7 @@ class Recorder {
   void append(Record record);
   /// Replaces the notes that the run was written with; only for runs appended before.
   void set_notes(Run run, std::vector<profiling::TimeNote> notes);
-  /// Likewise the name.
+  /// Replaces the name in the same way.
   void set_name(Run run, std::string name);
   /// Copies what was recorded to this path and continues there.
   void move_to(std::string path);
@@ -61,7 +62,7 @@ class Recorder {
   Progress progress() const;
   /// It is in the file, or waits for nothing but its turn.
   bool keeps(const std::shared_ptr<const void>& result) const;
-  /// What is in the file; nothing if the file could not be closed.
+  /// Results that are in the file; none if the file could not be closed.
   Results take_written();
   /// Sentences for the user, each once.
   std::vector<std::string> take_notices();

@@ -193,7 +193,7 @@ std::string recipe_words(const engine::Recipe& recipe) {
   return words;
 }
 
-/// Of both projections, where they differ.
+/// Recipe of the step; of both projections if they differ.
 std::string recipe_words(const RunRequest& request) {
   if (!engine::is_expert_layer(request) || !request.expert_layer.mixed_recipes) {
     return recipe_words(request.recipe);

@@ -33,7 +33,7 @@ std::string refusal_of(const RequestAction& action, const engine::RunRequest& re
 /// The request in one line that distinguishes runs: preset or sizes, recipe, routing, launch,
 /// and whatever else is not the default.
 std::string summary_of(const engine::RunRequest& request);
-/// Of runs in one list: without what all of them share.
+/// Summaries of runs in one list: they leave out what all runs share.
 std::vector<std::string> summaries_of(std::span<const engine::RunRequest* const> requests);
 /// Runs of one sweep by what distinguishes them: "FP8 block, power-of-two scales, Zipf".
 std::vector<std::string> sweep_names(std::span<const engine::RunRequest* const> requests);

@@ -62,9 +62,9 @@ constexpr ControlChoice kRoutings[] = {
     choice(RoutingDistribution::Zipf, "Zipf 0.7"),
     choice(RoutingDistribution::Heavy, "Heavy (Zipf 1.5)"),
     choice(RoutingDistribution::OneHot, "One-hot"),
-    choice(RoutingDistribution::HalfEmpty, "Half of them empty"),
+    choice(RoutingDistribution::HalfEmpty, "Every other expert empty"),
     choice(RoutingDistribution::File, "From a file", /*file=*/true)};
-constexpr ControlChoice kRoutingNumbers[] = {choice(RoutingNumbers::Detect, "Recognised"),
+constexpr ControlChoice kRoutingNumbers[] = {choice(RoutingNumbers::Detect, "Auto-detect"),
                                              choice(RoutingNumbers::Counts, "Rows per expert"),
                                              choice(RoutingNumbers::Vllm, "Experts by token"),
                                              choice(RoutingNumbers::Megatron, "Experts by layer")};
@@ -113,13 +113,13 @@ constexpr RequestControl kControls[] = {
             {.tooltip = "Groups of the grouped product"}),
     control("Input", "shape.rows", "shape.rows", Number, "Rows",
             {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits"}),
-    control("Input", "shape.n", "shape.n", Number, "N",
-            {.tooltip =
-                 "Output features of one expert; of an expert layer the columns of H, of a gated "
-                 "activation gate and up together"}),
+    control(
+        "Input", "shape.n", "shape.n", Number, "N",
+        {.tooltip = "Output features of one expert. In an expert layer: columns of H; with a gated "
+                    "activation, gate and up together"}),
     control(
         "Input", "shape.k", "shape.k", Number, "K",
-        {.tooltip = "Input features: the reduction dimension of fprop; of an expert layer also the "
+        {.tooltip = "Input features: the reduction dimension of fprop. In an expert layer also the "
                     "columns of Y"}),
     control("Input", "activations.source", "activations.synthetic.distribution", List, "X",
             {.alone = "X values", .tooltip = "Values of X [tokens, K]", .choices = kDistributions}),
@@ -128,7 +128,7 @@ constexpr RequestControl kControls[] = {
         {.alone = "X element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
     control("Input", "weights.source", "weights.synthetic.distribution", List, "W",
             {.alone = "W values",
-             .tooltip = "Values of W [experts, N, K]; of an expert layer Wup",
+             .tooltip = "Values of W [experts, N, K]; in an expert layer, of Wup",
              .choices = kDistributions}),
     control(
         "Input", "weights.element", "weights.synthetic.element", List, "##element",
@@ -144,41 +144,40 @@ constexpr RequestControl kControls[] = {
              .tooltip = kElementTip,
              .choices = kElements,
              .beside = true}),
-    control(
-        "Input", "input.seed", "seed", Number, "Seed",
-        {.tooltip = "Same seed, same values: synthetic inputs and routing depend on nothing else.",
-         .maximum = 9'999'999}),
+    control("Input", "input.seed", "seed", Number, "Seed",
+            {.tooltip = "The same seed gives the same synthetic inputs and routing",
+             .maximum = 9'999'999}),
 
     control("Routing", "routing.distribution", "routing.distribution", List, "Tokens per expert",
             {.alone = "Routing",
              .tooltip = "How the tokens are distributed over the experts",
              .choices = kRoutings}),
-    control("Routing", "routing.numbers", "routing.numbers", List, "  Numbers are",
-            {.alone = "Numbers of a routing file",
-             .tooltip = "What the file holds; as recognised by name, type, dimensions and values, "
-                        "or as said here",
+    control("Routing", "routing.numbers", "routing.numbers", List, "  File contains",
+            {.alone = "Contents of a routing file",
+             .tooltip = "What the routing file contains: detected from name, type, dimensions and "
+                        "values, or as set here",
              .words = "recording vllm sglang megatron",
              .choices = kRoutingNumbers}),
-    control(
-        "Routing", "routing.layer", "routing.layer", Number, "  Layer",
-        {.alone = "Layer of a recorded routing",
-         .tooltip =
-             "Of the recording, counted from 0 whatever numbers the file gives them; every layer "
-             "of the step is routed alike"}),
-    control(
-        "Routing", "routing.tokens_per_step", "routing.tokens_per_step", Number,
-        "  Tokens per step",
-        {.alone = "Tokens per recorded step",
-         .tooltip = "Consecutive tokens that form one step, where the file names the experts of "
-                    "tokens. 0 = a whole sequence"}),
+    control("Routing", "routing.layer", "routing.layer", Number, "  Layer",
+            {.alone = "Layer of a routing file",
+             .tooltip =
+                 "Layer of the routing file, counted from 0 whatever numbers the file uses; every "
+                 "layer of the step uses the same routing"}),
+    control("Routing", "routing.tokens_per_step", "routing.tokens_per_step", Number,
+            "  Tokens per step",
+            {.alone = "Tokens per replayed step",
+             .tooltip = "How many consecutive tokens form a step, if the file lists the experts of "
+                        "each token. 0 = a whole sequence"}),
     control("Routing", "routing.first_step", "routing.first_step", Number, "  First step",
-            {.alone = "First recorded step",
-             .tooltip = "The step of the recording that the first iteration has"}),
-    control("Routing", "routing.steps", "routing.steps", Number, "  Steps",
-            {.alone = "Recorded steps",
-             .tooltip = "Iterations have the splits of this many steps in turn. 0 = all"}),
-    control("Routing", "routing.alignment", "routing.alignment", Number, "Align splits to",
-            {.tooltip = "Every split but the last non-empty one is a multiple of this many rows"}),
+            {.alone = "First recorded step to replay",
+             .tooltip = "The step of the routing file that the first iteration uses"}),
+    control(
+        "Routing", "routing.steps", "routing.steps", Number, "  Steps",
+        {.alone = "Recorded steps to cycle through",
+         .tooltip = "Iterations cycle through the splits of this many recorded steps. 0 = all"}),
+    control(
+        "Routing", "routing.alignment", "routing.alignment", Number, "Align splits to",
+        {.tooltip = "Every split except the last non-empty one is a multiple of this many rows"}),
 
     control("Step", "step.kind", "step", Segments, "",
             {.alone = "Step",
@@ -188,7 +187,8 @@ constexpr RequestControl kControls[] = {
              .choices = kSteps,
              .gated = true}),
     control("Step", "step.activation", "expert_layer.activation", List, "Activation",
-            {.tooltip = "A = activation(H). A gated one takes gate and up from the two halves of H",
+            {.tooltip =
+                 "A = activation(H). A gated activation reads gate and up from the two halves of H",
              .choices = kActivations}),
     control("Step", "step.fused_activation", "expert_layer.fused_activation", Switch,
             "Fused activation",
@@ -196,28 +196,28 @@ constexpr RequestControl kControls[] = {
                         "written in high precision first"}),
     control("Step", "step.recompute_activation", "expert_layer.recompute_activation", Switch,
             "Recompute A",
-            {.tooltip = "Backward computes A again from H, and forward keeps none of it",
+            {.tooltip = "Backward computes A again from H, so forward does not save it",
              .beside = true}),
-    control("Step", "step.top_k", "expert_layer.top_k", Number, "Experts per token",
-            {.tooltip = "The step begins and ends at tokens, each with rows of this many experts: "
-                        "permute, un-permute with probabilities, and their gradients are part of "
-                        "it. 0 = rows arrive in the order of their experts",
-             .words = "top_k topk permute unpermute probabilities router"}),
+    control(
+        "Step", "step.top_k", "expert_layer.top_k", Number, "Experts per token",
+        {.tooltip = "Include token permutation (top-k): permute, un-permute with probabilities, "
+                    "and their gradients are part of the step. 0 = input already permuted",
+         .words = "top_k topk permute unpermute probabilities router"}),
     control(
         "Step", "step.passes", "linear.passes", Segments, "",
         {.alone = "Passes",
          .tooltip =
              "Forward: Y = X W^T. Backward: dX = dY W and dW = dY^T X, from what a forward step "
-             "has saved. Of an expert layer: both projections and the activation between them",
+             "has saved. In an expert layer: both projections and the activation between them",
          .choices = kPasses}),
     control("Step", "step.bias", "linear.bias", Switch, "Bias",
             {.tooltip = "Adds b to Y; the backward pass gives its gradient, the sum of dY's rows. "
-                        "Of an expert layer: to the output of both projections"}),
+                        "In an expert layer, both projections have one"}),
     control("Step", "gradients.source", "linear.gradients.synthetic.distribution", List, "dY",
             {.alone = "dY values",
              .tooltip =
-                 "Values of dY [tokens, N], of an expert layer [tokens, K]; every layer reads the "
-                 "same",
+                 "Values of dY [tokens, N], in an expert layer [tokens, K]; every layer reads the "
+                 "same dY",
              .choices = kDistributions}),
     control(
         "Step", "gradients.element", "linear.gradients.synthetic.element", List, "##element",
@@ -235,34 +235,33 @@ constexpr RequestControl kControls[] = {
             {.tooltip =
                  "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
              .choices = kWeightStorages}),
-    control("Step", "step.weight_reuse", "linear.weight_reuse", Number, "Weight reuse",
-            {.tooltip =
-                 "Weights are quantized in the first of this many steps, and the others use those "
-                 "copies, as the micro-batches of an update do. "
-                 "With 2 or more, Compare says from how many on it is faster than BF16"}),
+    control(
+        "Step", "step.weight_reuse", "linear.weight_reuse", Number, "Weight reuse",
+        {.tooltip = "Weights are quantized in the first of this many steps and reused by the rest. "
+                    "With 2 or more, Compare shows the break-even count against BF16"}),
 
     control("Recipe", "recipe.scaling", "recipe.scaling", Segments, "",
             {.alone = "Recipe", .choices = kScalingLabels, .per_row = 3, .gated = true}),
     control("Recipe", "recipe.mixed", "expert_layer.mixed_recipes", Switch, "Mixed recipes",
-            {.tooltip = "The down projection has a scaling of its own; the rest of the recipe is "
-                        "that of both"}),
+            {.tooltip = "The down projection uses its own scaling; both projections share the rest "
+                        "of the recipe"}),
     control("Recipe", "recipe.down_scaling", "expert_layer.down_scaling", List, "Down recipe",
-            {.tooltip = "Of A and Wdown, and of dY", .choices = kScalingLabels, .gated = true}),
-    control("Recipe", "recipe.high_precision", "recipe.high_precision", Segments, "Not quantized",
+            {.tooltip = "Scaling of A, Wdown and dY", .choices = kScalingLabels, .gated = true}),
+    control("Recipe", "recipe.high_precision", "recipe.high_precision", Segments,
+            "High-precision type",
             {.tooltip =
-                 "Element type of Y and dX, of an expert layer also of H, dA and dH, and of every "
-                 "operand where nothing is quantized",
+                 "Element type of everything that is not quantized: Y and dX, in an expert layer "
+                 "also H, dA and dH, and every operand with BF16",
              .choices = kHighPrecisions}),
     control("Recipe", "recipe.format", "recipe.activation_format", Segments, "X format",
             {.choices = kFormats, .gated = true}),
     control("Recipe", "recipe.gradient_format", "recipe.gradient_format", Segments, "dY format",
             {.tooltip = "Per-tensor scaling often uses E5M2", .choices = kFormats, .gated = true}),
-    control(
-        "Recipe", "recipe.epsilon", "recipe.amax_epsilon", Decades, "Amax epsilon",
-        {.tooltip =
-             "A smaller amax counts as this value. Drag: decades, from 0; click to type; double "
-             "click: 0",
-         .maximum = 10'000}),
+    control("Recipe", "recipe.epsilon", "recipe.amax_epsilon", Decades, "Amax epsilon",
+            {.tooltip =
+                 "Lower bound of amax. Drag to change it by decades, click to type, double click "
+                 "for 0",
+             .maximum = 10'000}),
     control("Recipe", "recipe.pow2", "recipe.pow2_scales", Switch, "Power-of-two scales",
             {.tooltip = "Scales are rounded down to powers of two; off: FP32 scales",
              .words = "pow2 pow-2 e8m0 exact fp32"}),
@@ -291,30 +290,31 @@ constexpr RequestControl kControls[] = {
              .gated = true,
              .compared = true}),
     control("Recipe", "recipe.history", "recipe.delayed.history_length", Number, "Amax history",
-            {.tooltip = "Steps whose amax is remembered", .compared = true}),
+            {.tooltip = "Number of steps whose amax is kept", .compared = true}),
     control("Recipe", "recipe.algorithm", "recipe.delayed.algorithm", Segments, "Scale from",
             {.alone = "Delayed scale from",
-             .tooltip = "The last step's amax, or the largest of the whole history",
+             .tooltip = "Scale from the last step's amax, or from the largest amax of the history",
              .choices = kAlgorithms,
              .compared = true}),
-    control("Recipe", "recipe.margin", "recipe.delayed.margin", Number, "Margin",
-            {.tooltip = "The scale is 2^margin smaller: room for an amax that grows",
-             .compared = true}),
     control(
-        "Recipe", "recipe.hadamard", "recipe.hadamard", Switch, "Hadamard",
-        {.alone = "Hadamard transform",
-         .tooltip = "Random Hadamard transform before the columnwise copy is quantized: spreads an "
-                    "outlier over 16 elements",
+        "Recipe", "recipe.margin", "recipe.delayed.margin", Number, "Margin",
+        {.tooltip = "Makes the scale 2^margin smaller, which leaves headroom for a growing amax",
          .compared = true}),
+    control("Recipe", "recipe.hadamard", "recipe.hadamard", Switch, "Hadamard",
+            {.alone = "Hadamard transform",
+             .tooltip =
+                 "Applies a random Hadamard transform before quantizing the columnwise copy, which "
+                 "spreads an outlier over 16 elements",
+             .compared = true}),
     control("Recipe", "recipe.stochastic", "recipe.stochastic_rounding", Switch,
             "Stochastic rounding",
-            {.tooltip = "Rounds up or down by chance, in proportion: no bias on average. The "
-                        "random numbers depend on the seed",
+            {.tooltip = "Rounds up or down at random, in proportion to the distance: unbiased on "
+                        "average. The random numbers depend on the seed",
              .beside = true,
              .compared = true}),
 
     control("Engine", "engine.backend", "backend", List, "Backend",
-            {.tooltip = "What computes the products",
+            {.tooltip = "Library or reference that computes the products",
              .words = "gpu cuda device processor",
              .choices = kBackends}),
     control("Engine", "engine.workspace", "workspace", Segments, "Workspace",
@@ -326,45 +326,51 @@ constexpr RequestControl kControls[] = {
             {.tooltip = "The experts' matmuls are distributed over this many streams"}),
     control("Engine", "engine.setup_arrays", "setup_arrays", Segments, "Setup arrays",
             {.tooltip =
-                 "Each grouped product has its own arrays, filled by one launch, or all share one "
-                 "set, filled before each",
+                 "Per matmul: every grouped product has its own pointer and dimension arrays, all "
+                 "filled by one launch. Shared: one set, filled again before each product",
              .choices = kSetupArrays}),
     control(
         "Engine", "engine.splits", "int32_splits", Segments, "Splits",
         {.tooltip = "Integer type of the router's splits on the device", .choices = kSplitWidths}),
     control("Engine", "engine.programmatic", "programmatic_launch", Switch, "Programmatic launches",
             {.tooltip =
-                 "Quantize, bias and offset kernels may start while the kernel before them ends; "
-                 "each waits for it before its first access. The results are the same bits"}),
+                 "Programmatic dependent launch: quantize, bias and offset kernels may start while "
+                 "the preceding kernel drains, and wait for it before their first access. "
+                 "Results are bit-identical"}),
     control("Engine", "engine.try_algorithms", "try_algorithms", Switch, "Try algorithms",
             {.tooltip =
-                 "Times the algorithms that cuBLASLt's heuristic offers, once per shape, and takes "
-                 "the quickest; off = its first"}),
+                 "Times the algorithms that cuBLASLt's heuristic offers, once per shape, and uses "
+                 "the fastest. Off: the heuristic's first choice"}),
     control("Engine", "engine.launch", "launch.kind", Segments, "Launch",
-            {.tooltip = "Eager: every step is launched. Graph: captured once, then replayed",
+            {.tooltip =
+                 "Eager: launches every kernel in every step. Graph: captures the step once, then "
+                 "replays it",
              .choices = kLaunches,
              .gated = true}),
     control("Engine", "engine.graphs", "launch.graphs", Segments, "Graphs",
             {.tooltip = "One for the whole step, or one for each forward and each backward pass of "
                         "an expert layer, as training frameworks capture them",
              .choices = kStepGraphs}),
-    control(
-        "Engine", "engine.graph_pool", "launch.graph_pool", Segments, "Graph pool",
-        {.tooltip = "Graphs get what only they use, such as saved tensors and workspaces, from one "
-                    "pool, where the memory of finished work is used again, or from a pool each",
-         .choices = kPoolSharings}),
+    control("Engine", "engine.graph_pool", "launch.graph_pool", Segments, "Graph pool",
+            {.tooltip =
+                 "Graphs allocate what only they use, such as saved tensors and workspaces, from "
+                 "a pool: they share one memory pool, which reuses memory of finished work, "
+                 "or have one pool each",
+             .choices = kPoolSharings}),
     control("Engine", "engine.in_flight", "launch.in_flight", Number, "In flight",
             {.alone = "Micro-batches in flight",
              .tooltip =
-                 "Micro-batches of a step, each with its own splits: forward of all, then backward "
-                 "of all. They share the quantized weights and, with dW +=, dW"}),
+                 "Number of micro-batches in a step, each with its own splits: all forward passes "
+                 "run first, then all backward passes. They share the quantized weights and, "
+                 "with dW +=, dW"}),
     control("Engine", "engine.iterations", "launch.iterations", Number, "Iterations",
-            {.tooltip = "Timed repetitions: the n of every time on screen"}),
-    control("Engine", "engine.median_within", "launch.median_within", Number, "Until median ± %",
-            {.tooltip = "Iterations go on until the 95 % interval of their median is this narrow, "
-                        "or the time is up. 0 = as many as above"}),
+            {.tooltip = "Timed repetitions: the sample count of all displayed times"}),
+    control(
+        "Engine", "engine.median_within", "launch.median_within", Number, "Until median ± %",
+        {.tooltip = "Repeats until the 95 % interval of the median is this narrow, or until the "
+                    "time limit. 0 = exactly as many iterations as above"}),
     control("Engine", "engine.time_limit", "launch.time_limit_s", Number, "Time limit, s",
-            {.tooltip = "Of iterations that go on until their median is known"}),
+            {.tooltip = "Time limit for repeating until the median is known this precisely"}),
     control("Engine", "engine.deadline_factor", "launch.deadline_factor", Number, "Deadline x",
             {.tooltip =
                  "A replay that takes this many times the 99th percentile of those before it, and "
@@ -377,42 +383,43 @@ constexpr RequestControl kControls[] = {
     control(
         "Engine", "engine.layers", "layers", Number, "Layers",
         {.tooltip =
-             "Linear or expert layers in one step, each with its own weights, all reading the same "
-             "X"}),
+             "Number of linear or expert layers in a step. Each has its own weights; all read the "
+             "same X"}),
 
-    control(
-        "Measure", "measure.trace", "measure.trace", Segments, "Trace",
-        {.tooltip = "CUPTI records every node, one record per graph launch, or nothing. A graph is "
-                    "instantiated for the level it is replayed under",
-         .choices = kTraceLevels}),
+    control("Measure", "measure.trace", "measure.trace", Segments, "Trace",
+            {.tooltip =
+                 "What CUPTI records: every node, one record per graph launch, or nothing. Graphs "
+                 "are instantiated at the trace level under which they are replayed",
+             .choices = kTraceLevels}),
     control("Measure", "measure.traced_iterations", "measure.traced_iterations", Number, "Traced",
-            {.tooltip = "Up to this many of the timed iterations are traced, the first ones"}),
+            {.tooltip = "Number of timed iterations to trace, counted from the first"}),
     control("Measure", "measure.cache", "measure.cache", Segments, "Caches",
             {.tooltip =
-                 "Warm: as the iteration before leaves them. Cold: twice the last cache is written "
-                 "between iterations",
+                 "Warm: caches stay as the previous iteration leaves them. Cold: they are flushed "
+                 "between iterations by writing twice the size of the last-level cache",
              .choices = kCacheModes}),
     control("Measure", "measure.pace", "measure.pace", Segments, "Pace",
             {.tooltip =
-                 "Sustained: back to back, the clock settles where power allows. Burst: 50 ms of "
-                 "rest before each iteration",
+                 "Sustained: back to back, so that the clock drops to what the power limit allows. "
+                 "Burst: 50 ms idle before each iteration",
              .choices = kPaces}),
     control("Measure", "measure.isolated", "measure.isolated", Switch, "Isolated experts",
-            {.tooltip = "Times every expert alone on the device, one stage at a time"}),
+            {.tooltip = "Times each expert alone on the device, stage by stage"}),
     control("Measure", "measure.stamps", "measure.stamps", Switch, "Stamps",
-            {.tooltip = "Tiles of the quantize kernels record when they ran", .beside = true}),
-    control("Measure", "measure.ceilings", "measure.ceilings", Switch, "Ceilings",
-            {.tooltip = "A copy and a dense product of this size: the roofs of the roofline"}),
-    control("Measure", "measure.observer", "measure.observer", Switch, "Observer",
-            {.tooltip =
-                 "The same step untraced, with graph records and with node records, interleaved: "
-                 "the cost of observing",
-             .beside = true}),
+            {.tooltip = "Every tile of the quantize kernels records when it ran", .beside = true}),
     control(
-        "Measure", "measure.recorded_steps", "measure.recorded_steps", Number, "SNR of steps",
-        {.alone = "SNR of recorded steps",
-         .tooltip = "Of a routing recorded over several steps: the error of the outputs in this "
-                    "many of them, after the timed iterations"}),
+        "Measure", "measure.ceilings", "measure.ceilings", Switch, "Ceilings",
+        {.tooltip = "Measures a copy and a dense product of this size: the roofs of the roofline"}),
+    control("Measure", "measure.observer", "measure.observer", Switch, "Tracing overhead",
+            {.tooltip =
+                 "Measures the cost of tracing: times the same step untraced, with graph records "
+                 "and with node records, interleaved",
+             .beside = true}),
+    control("Measure", "measure.recorded_steps", "measure.recorded_steps", Number, "SNR of steps",
+            {.alone = "SNR of recorded steps",
+             .tooltip =
+                 "With a routing file of several steps: measures the output error of this many of "
+                 "them, after the timed iterations"}),
 };
 
 }  // namespace

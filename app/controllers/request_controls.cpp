@@ -167,8 +167,8 @@ const RequestControl* control_of_field(std::string_view field) {
   return found == request_controls().end() ? nullptr : &*found;
 }
 
-/// Of a value whose control edits another alternative of the same operand: "X: file" of
-/// "activations.file.path", as the rail names the operand.
+/// Label of a value whose control edits another alternative of the same operand: "X: file" for
+/// "activations.file.path", with the operand's name in the rail.
 std::string operand_label(std::string_view field) {
   constexpr std::string_view kDistribution = ".synthetic.distribution";
   for (const RequestControl& control : request_controls()) {

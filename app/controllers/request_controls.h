@@ -65,7 +65,7 @@ const std::vector<std::string>& choice_labels(const RequestControl& control);
 double control_value(const RequestControl& control, const engine::RunRequest& request);
 /// The number of this control can have a fraction.
 bool is_real(const RequestControl& control);
-/// Of a switch 0 or 1, of a choice its enumerator; a real number is rounded.
+/// Value of a control: 0 or 1 for a switch, the enumerator for a choice; a real number is rounded.
 std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request);
 
 /// The range of a drag, and the value that a double click sets.
@@ -76,8 +76,8 @@ struct ControlRange {
 };
 ControlRange control_range(const RequestControl& control);
 
-/// Where the request has alternatives (synthetic values or a file), it gets the one that the
-/// control belongs to. `value` is stored only if the field can hold it.
+/// If the request has alternatives (synthetic values or a file), selects the one that the control
+/// belongs to. `value` is stored only if the field can hold it.
 void set_control_value(const RequestControl& control, engine::RunRequest& request,
                        std::int64_t value);
 void set_control_value(const RequestControl& control, engine::RunRequest& request, double value);

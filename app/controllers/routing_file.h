@@ -7,7 +7,7 @@
 
 namespace app {
 
-/// Takes the file for the routing. What was said of another file's numbers says nothing of these.
+/// Uses the file for the routing. Settings for the contents of another file are reset.
 inline void name_routing_file(engine::RoutingSpec& routing, const std::string& path) {
   if (routing.path == path) return;
   routing.path = path;

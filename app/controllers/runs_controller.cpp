@@ -185,7 +185,7 @@ engine::Result<engine::RunRequest> RunsController::fitted(const Opening& opening
   request.routing = {.distribution = engine::RoutingDistribution::File, .path = report.path};
   // A recording that needs another choice, of its layer say, is one too: its run says which.
   if (!report.routing) return request;
-  return engine::fitted_to_recording(std::move(request), *report.routing);
+  return engine::fitted_to_routing(std::move(request), *report.routing);
 }
 
 void RunsController::take(FileReport&& report) {
@@ -295,7 +295,7 @@ void RunsController::take(WorkerHello&& hello) {
                                   : engine::GemmBackend::CpuReference;
   }
   asked_inspection_.reset();
-  // Of another machine perhaps, or from before the worker was lost.
+  // These may come from another machine, or from before the worker was lost.
   file_reports_.clear();
   greeted_ = true;
   const bool run = std::exchange(run_at_greeting_, false);
@@ -378,7 +378,7 @@ bool RunsController::step_batches() {
 
 bool RunsController::timing() const {
   const LinkStatus now = link.status();
-  // The last pulse of an order stands for a while after its answer.
+  // The last pulse of an order remains for a while after its answer.
   const bool pending = link.waiting() && now.pulse.request_id == link.newest_order();
   return pending && now.state == LinkState::Busy && now.pulse.iterations > 0 &&
          now.pulse.iteration >= 0 && local_worker();

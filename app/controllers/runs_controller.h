@@ -35,7 +35,7 @@ class RunsController {
 
   /// The request in the rail keeps its backend when the first worker greets.
   void keep_backend() { keep_backend_ = true; }
-  /// Likewise, if that worker has it.
+  /// The request keeps its backend if the first worker has it.
   void remember_backend() { keep_backend_ = backend_remembered_ = true; }
   /// Runs the request as soon as a worker greets.
   void run_at_greeting() { run_at_greeting_ = true; }
@@ -86,7 +86,8 @@ class RunsController {
   /// What goes into a recording, each once.
   std::vector<Recorder::Record> take_results() { return std::exchange(results_, {}); }
   std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
-  /// Whether a worker has greeted since the last call: what an earlier one said of files is void.
+  /// Whether a worker has greeted since the last call: reports of files from an earlier worker are
+  /// then void.
   bool take_greeting() { return std::exchange(greeted_, false); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
   /// Asks what a file holds, unless that question is still open.

@@ -1,6 +1,5 @@
-// What the window knows: the user's request, the runs at hand (of this window, then of the open
-// recording, in one list), and which of them is on screen. No drawing, no threads; changed only
-// between frames.
+// State of the window: the user's request, the listed runs (of this window, then of the open
+// recording), and which of them is on screen. No drawing, no threads; changed only between frames.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +34,15 @@ class SessionState {
   std::shared_ptr<const Recorded> add_live(Recorded recorded);
   /// Replaces an open recording and shows the `run`-th of its runs.
   void open_recording(profiling::Session session, std::size_t run = 0);
-  /// The recording that Compare shows beside the runs at hand.
+  /// The recording that Compare shows beside the listed runs.
   void open_second(profiling::Session session);
   /// Shows the newest run of this window; the recording stays in the list.
   void back_to_live();
   void close_recording();
-  /// By its place in runs().
+  /// Selects a run by its index in runs().
   void select_run(std::size_t index);
-  /// By its place in the open recording; one without runs is shown as it was opened.
+  /// Selects a run by its index in the open recording; a recording without runs is shown as it was
+  /// opened.
   void select_recorded(std::size_t run);
   /// The newest live run is one that nobody ordered.
   void set_made_by_itself() { first_by_itself_ = live_.runs.back(); }
@@ -50,31 +50,31 @@ class SessionState {
   Run first_by_itself() const { return first_by_itself_.lock(); }
   /// How often the window was drawn while the newest live run timed its iterations.
   void set_frames_of_newest(int frames) { frames_while_timing_[live_.runs.back()] = frames; }
-  /// Of a run at hand: as recorded with it, or as changed since.
+  /// Notes of a listed run: as recorded with it, or as changed since.
   const std::vector<profiling::TimeNote>& notes_of(const Run& run) const;
   void set_notes(const Run& run, std::vector<profiling::TimeNote> notes);
 
   /// What is on screen comes from the open recording.
   bool from_file() const { return from_file_; }
-  /// Of the open recording, whether it is on screen or not; empty = none.
+  /// Path of the open recording, whether it is on screen or not; empty = none.
   const std::string& session_path() const { return session_path_; }
   /// profiling::Session::doubt of the recording on screen.
   std::string file_doubt() const { return from_file_ ? doubt_ : std::string(); }
   std::string path_on_screen() const { return from_file_ ? session_path_ : std::string(); }
-  /// Of this window.
+  /// Results of this window.
   const Records& live_results() const { return live_; }
-  /// Of what is on screen: the open recording, else this window.
+  /// Results of the open recording if it is on screen, else of this window.
   const Records& results() const { return from_file() ? file_ : live_; }
-  /// All at hand: those of this window, oldest first, then those of the open recording.
+  /// All listed runs: those of this window, oldest first, then those of the open recording.
   const std::vector<Run>& runs() const { return runs_; }
   /// Number of all live results.
   std::size_t live_count() const;
   std::size_t run_index() const { return index_; }
-  /// In the open recording, of the run on screen if it is from there.
+  /// Index in the open recording of the run on screen, if it comes from there.
   std::size_t recorded_index() const { return index_ - live_.runs.size(); }
   Run shown() const { return shown_; }
-  /// The rail shows the request of the recorded run on screen, or, of a recording without runs, of
-  /// its visit or its comparison, as far as it is known. It cannot be changed.
+  /// Whether the rail shows a recorded request: that of the recorded run on screen or, in a
+  /// recording without runs, of its visit or its comparison, if it is known. It cannot be changed.
   bool shows_recorded_request() const { return recorded_.request != nullptr; }
   const engine::RunRequest& shown_request() const {
     return shows_recorded_request() ? *recorded_.request : requested;

@@ -142,8 +142,8 @@ struct SessionView {
   bool stale = false;                // the rail asks for something newer than the newest run
   bool from_file = false;            // what is on screen comes from the open recording
   bool recorded_request = false;     // `requested` is a recorded one, and cannot be changed
-  /// Of the recording on screen: where and when the run, the visit or the comparison was made whose
-  /// request the rail shows. Null and 0 = not known.
+  /// Device and time of the recorded run, visit or comparison whose request the rail shows. Null
+  /// and 0 = not known.
   std::shared_ptr<const engine::DeviceFacts> recorded_device{};
   std::int64_t recorded_at_ms = 0;  // Unix time
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
@@ -179,7 +179,7 @@ struct SessionView {
   std::string blocked{};
   std::optional<WorkerHello> hello{};
 
-  /// As a person named it; empty = it is called by its settings.
+  /// Name that a person gave the run; empty = it is named by its settings.
   const std::string& name_of(const std::shared_ptr<const profiling::RecordedRun>& one) const {
     return names == nullptr ? one->name : names->of(one);
   }
@@ -188,7 +188,7 @@ struct SessionView {
     return absent_expert < 0 ? std::string()
                              : "expert " + std::to_string(absent_expert) + " is not in this run · ";
   }
-  /// Of the recording on screen; empty = live.
+  /// Path of the recording on screen; empty = live.
   std::string path_on_screen() const { return from_file ? session_path : std::string(); }
 };
 

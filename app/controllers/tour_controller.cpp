@@ -140,14 +140,14 @@ void TourController::take_script(engine::Result<TourScript> script) {
   }
   const TourScript& read = script.value();
   if (read.steps.empty()) {
-    if (unattended) return fail(engine::shown_path(read.path) + ": it is no tour");
+    if (unattended) return fail(engine::shown_path(read.path) + ": it is not a tour");
     stop();  // the user's own request is the one that the splits change
     engine::RunRequest request = read.request.value_or(parts_.runs.state.requested);
     if (!read.request) {
       request.routing = {.distribution = engine::RoutingDistribution::File, .path = read.path};
       // Without facts the rail asks what the numbers are.
       if (read.routing) {
-        request = engine::fitted_to_recording(std::move(request), *read.routing);
+        request = engine::fitted_to_routing(std::move(request), *read.routing);
       }
     }
     return commands_.push_back(UseRequest{std::move(request), read.path});

@@ -171,7 +171,7 @@ class TourController {
   void begin_step();
   void begin_run();
   void show_step();
-  /// The step has no result: a user is told why, an unattended tour ends.
+  /// The step has no result: the window shows the user why, an unattended tour ends.
   void fail_step(const std::string& why);
   void fail(const std::string& why);
   void set_deadline(double seconds);

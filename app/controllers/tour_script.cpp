@@ -228,7 +228,7 @@ engine::Result<engine::RunRequest> request_of_step(
     auto patched = engine::request_from_json(step.request_patch, request);
     if (!patched.ok()) return refuse(patched.error());
     request = std::move(patched).value();
-    if (const auto named = engine::settle_preset_name(presets, request); !named.ok()) {
+    if (const auto named = engine::reconcile_preset_name(presets, request); !named.ok()) {
       return refuse(named.error());
     }
   }

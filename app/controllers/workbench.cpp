@@ -56,7 +56,7 @@ void Workbench::use_request(const UseRequest& order) {
   runs.state.back_to_live();
   libraries.consent.named(order.request.cublaslt_library, order.file);
   engine::RunRequest request = order.request;
-  const engine::Status named = engine::settle_preset_name(options.presets, request);
+  const engine::Status named = engine::reconcile_preset_name(options.presets, request);
   if (!named.ok()) request.shape.preset.clear();
   runs.choose(request);
   notices.set_status("The request is now that of " + engine::shown_path(order.file) +
@@ -147,7 +147,8 @@ void Workbench::answer_library(bool yes) {
     runs.edit(request, 0);
   }
   tours.library_refused();
-  notices.set_status("Refused: " + library + " is not loaded; the rail asks for the worker's own");
+  notices.set_status("Refused: " + library +
+                     " is not loaded; the request now uses the worker's library");
 }
 
 void Workbench::set_notes(const std::vector<profiling::TimeNote>& notes) {
@@ -181,7 +182,7 @@ void Workbench::edit(const engine::RunRequest& request, std::uint64_t gesture) {
 }
 
 engine::RunRequest Workbench::named(engine::RunRequest request) const {
-  if (!engine::settle_preset_name(options.presets, request).ok()) request.shape.preset.clear();
+  if (!engine::reconcile_preset_name(options.presets, request).ok()) request.shape.preset.clear();
   return request;
 }
 

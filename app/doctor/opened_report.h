@@ -23,9 +23,9 @@ profiling::DoctorReport report_of(profiling::OpenedSnapshot opened,
 /// Whether an experiment has proved one of its findings.
 bool holds_proof(const profiling::DoctorReport& report);
 
-/// The first that holds a proof, else the first. `opened` is not empty.
+/// Index of the first snapshot that holds a proof, else 0. `opened` is not empty.
 std::size_t most_certain(const std::vector<profiling::OpenedSnapshot>& opened);
-/// Likewise of visits, as the one that is shown when a recording is opened.
+/// The same for visits: the one to show when a recording is opened.
 std::size_t most_certain(
     const std::vector<std::shared_ptr<const profiling::RecordedVisit>>& visits);
 

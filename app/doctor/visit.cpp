@@ -36,7 +36,7 @@ constexpr int kMaxIsolationTrials = 40;
 /// Up to this many smaller sets are all tried: 3 products have 6 of them, 6 products 41 of up to 3.
 constexpr std::size_t kMaxSmallerSets = 41;
 /// Findings that are examined with all other memory moved away.
-constexpr int kMaxSettled = 24;
+constexpr int kMaxIsolated = 24;
 
 int rank(Confidence confidence) {
   switch (confidence) {
@@ -135,7 +135,7 @@ class Visit {
   engine::Status prove_finding(std::size_t index);
   engine::Status stress(const Outcome& plain);
   engine::Status isolate_memory(const Outcome& plain);
-  engine::Status settle_by_isolation(std::size_t index, const MovedSet& candidates);
+  engine::Status decide_by_isolation(std::size_t index, const MovedSet& candidates);
   void end();
 
   /// One process. Only Cancelled is an error, or any failure of the first one.
@@ -294,7 +294,7 @@ engine::Status Visit::stress(const Outcome& plain) {
 
 /// With everything else moved away, does the finding's own memory still cause the fault, and no
 /// longer once its share of the smallest cure moves too?
-engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& candidates) {
+engine::Status Visit::decide_by_isolation(std::size_t index, const MovedSet& candidates) {
   const MovedSet own = candidates_of(report().findings[index]);
   const MovedSet others = without(candidates, own);
   MovedSet share = without(own, without(own, report().smallest_cure));
@@ -361,16 +361,16 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
   if (!stopped.ok()) return stopped;
   report().smallest_cure = found.set;
   tell();
-  int settled = 0;
-  for (std::size_t i = 0; i < report().findings.size() && settled < kMaxSettled; ++i) {
+  int isolated = 0;
+  for (std::size_t i = 0; i < report().findings.size() && isolated < kMaxIsolated; ++i) {
     const Finding& finding = report().findings[i];
     if (!wanted(finding) || !concerns_memory(finding) || !finding.proof.shows.is_plain()) continue;
     if (finding.confidence == Confidence::Disproved) continue;
     // Proved ones too: of three that share, moving one also cures what only the other two shared.
     const bool alone = without(candidates, candidates_of(finding)).empty();
     if (alone && finding.confidence == Confidence::Proved) continue;
-    ++settled;
-    ENGINE_TRY(settle_by_isolation(i, candidates));
+    ++isolated;
+    ENGINE_TRY(decide_by_isolation(i, candidates));
   }
   return {};
 }

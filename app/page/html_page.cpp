@@ -214,7 +214,7 @@ bool HtmlPage::picture(std::span<const std::byte> png, std::string_view caption)
 std::string HtmlPage::finish() const {
   const std::string note =
       left_out_ == 0 ? std::string()
-                     : fmt::format("<p>{} parts do not fit into this page.</p>\n", left_out_);
+                     : fmt::format("<p>{} sections omitted (size limit)</p>\n", left_out_);
   return fmt::format("{}<title>{}</title>\n</head>\n<body>\n{}{}</body>\n</html>\n", kHead, title_,
                      body_, note);
 }

@@ -29,8 +29,8 @@ class HtmlPage {
  public:
   using Row = std::vector<std::string>;
 
-  /// A page is made to be passed on: wherever one of the private values occurs in a sentence, what
-  /// is shown for it stands instead. Nothing is guessed from the look of a text.
+  /// A page is made to be passed on: wherever one of the private values occurs in a sentence, its
+  /// placeholder is shown instead. Nothing is guessed from the look of a text.
   HtmlPage(std::string_view title, std::vector<PrivateValue> private_values);
 
   void heading(int level, std::string_view text);  // 1 to 4
@@ -40,7 +40,7 @@ class HtmlPage {
   /// To be copied: nothing in it is replaced.
   void code(std::string_view text);
   void list(std::span<const std::string> items);
-  /// The first column is left-aligned, the others are figures.
+  /// Left-aligns the first column; the rest are numbers.
   void table(const Row& header, const std::vector<Row>& rows);
   /// Folded until it is clicked.
   void details(std::string_view summary, const std::function<void()>& content);

@@ -12,8 +12,8 @@ namespace app {
 /// Those that the passes of the run have made, in the order of a step.
 std::vector<engine::Product> products_of(const engine::RunResult& result);
 
-/// Of the step's first product, the lowest of the experts that have one, with what all of theirs
-/// leave out: "31.20 dB", of a step that only goes back "dX 29.80 dB".
+/// Lowest SNR of all experts, for the step's first product, with what all of them leave out: "31.20
+/// dB", or "dX 29.80 dB" for a step that has only a backward pass.
 std::string worst_snr(const engine::RunResult& result);
 
 /// Elements of all outputs.

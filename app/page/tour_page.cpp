@@ -21,7 +21,7 @@ engine::Result<std::string> tour_page(const std::string& title,
     }
   }
   if (left_out > 0) {
-    page.paragraph(fmt::format("{} pictures do not fit into this page.", left_out));
+    page.paragraph(fmt::format("{} pictures omitted (size limit)", left_out));
   }
   return page.finish();
 }

@@ -37,7 +37,7 @@ bool open_pipe(Pipe& pipe) {
   return true;
 }
 
-constexpr std::chrono::seconds kGuardExitLimit{1};  // for a guard that is told to kill and exit
+constexpr std::chrono::seconds kGuardExitLimit{1};  // for a guard that was asked to kill and exit
 // For what a killed guard leaves: it has been sent SIGKILL, and ends unless a driver call holds it.
 constexpr std::chrono::seconds kOrphanLimit{1};
 

@@ -35,7 +35,7 @@ void append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// Of the lists of an activity, or of a part of one.
+/// Lengths of the lists of an activity, or of a part of one.
 struct Lengths {
   std::size_t names, records, nodes, host_events, memory_events, shapes, calls;
 };

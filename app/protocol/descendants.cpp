@@ -77,7 +77,7 @@ rlim_t own_limit() {
   return ::getrlimit(RLIMIT_LOCKS, &own) == 0 ? own.rlim_max : 0;
 }
 
-/// Of the process itself: a mark below that of this process is from here.
+/// Whether the process itself is marked: a mark below that of this process comes from here.
 bool is_marked(pid_t pid, rlim_t own) {
   // "Max file locks            unlimited            unlimited            locks"
   const std::string limits = proc_file(pid, "limits");

@@ -42,7 +42,7 @@ class FrameDecoder {
   engine::Status at_end() const;
 
  private:
-  /// Of the frame whose header has arrived, with the header; 0 = none has.
+  /// Size of the frame whose header has arrived, including the header; 0 = no frame is pending.
   std::size_t pending_frame_bytes() const;
   void drop_large();
 

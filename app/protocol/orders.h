@@ -179,11 +179,11 @@ struct DoctorDone {
   }
 };
 
-/// Of any order.
+/// Error of any order.
 struct RunError {
   std::uint64_t id = 0;
   engine::Error error;
-  /// Of a run whose replay was late: the graph, and what was observed while it stalled. Its worker
+  /// For a run whose replay was late: the graph, and what was observed while it stalled. The worker
   /// ends after this answer.
   std::shared_ptr<const DoctorDone> stalled = nullptr;
   template <int = 0>

@@ -14,7 +14,7 @@ namespace app {
 
 /// The maximum size of a request, a request log or a tour.
 inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
-/// Of a log: as many as a recording may have runs.
+/// Limit of requests in a log: as many as a recording may have runs.
 inline constexpr std::size_t kMaxLoggedRequests = profiling::kMaxRecordedRuns;
 inline constexpr std::size_t kMaxLoggedRequestBytes = std::size_t{1} << 20;
 

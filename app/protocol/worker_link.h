@@ -59,7 +59,7 @@ bool may_load(const WorkerHello& hello, const std::vector<std::string>& allowed,
 /// Why a command does not let `file` name the library `path`, and what its user can do.
 std::string library_refusal(const std::string& file, const std::string& path);
 
-/// Of what a pulse counts: whoever displays it adds one.
+/// Limit of what a pulse counts: code that displays it adds one.
 inline constexpr int kMaxPulseCount = 1 << 30;
 
 struct PulseReport {
@@ -94,8 +94,8 @@ struct PulseReport {
 /// What a worker is to tell of a file.
 struct FileQuestion {
   std::string path;
-  /// It is read as a recording of routing in this way; none = its tensors are described, and what a
-  /// recording in it would be if they are all integers.
+  /// The file is read as a routing file with these settings; empty = its tensors are described, and
+  /// also its routing if they are all integers.
   std::optional<engine::RoutingSpec> routing = {};
   bool operator==(const FileQuestion&) const = default;
   template <int = 0>
@@ -108,8 +108,8 @@ struct FileReport {
   std::string error;
   std::vector<engine::TensorEntry> tensors;
   std::optional<engine::RoutingSpec> asked = {};     // FileQuestion::routing
-  std::optional<engine::RoutingFacts> routing = {};  // none: it is no recording, or see `error`
-  /// A newer question about routing came before this one was answered: nothing else is said.
+  std::optional<engine::RoutingFacts> routing = {};  // empty = not a routing file, or see `error`
+  /// A newer question about routing came before this one was answered, so there is no other answer.
   bool superseded = false;
   /// Two or more, with `error`: what its numbers may be. One is the user's to choose.
   std::vector<engine::RoutingReading> readings = {};

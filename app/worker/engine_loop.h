@@ -28,7 +28,7 @@ class EngineLoop {
   void run(const BackendOptions& options, IdleReadings& readings,
            const std::function<void(const WorkerHello&)>& ready);
   const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
-  /// Of the replay in progress: a doctor's, or a run's with markers.
+  /// Board of the replay in progress: of a doctor's, or of a run's with markers.
   const profiling::LiveBoard& board() const { return board_; }
 
  private:

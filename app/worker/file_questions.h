@@ -1,6 +1,6 @@
-// What the window asks about files, on a thread of its own: a recording of routing may take seconds
-// to read, and commands are read meanwhile. Of questions about routing only the newest counts,
-// since every edit of the routing sends one. A file that has not changed is not read again.
+// Answers the window's questions about files on a separate thread: reading a routing file may take
+// seconds, and commands are read meanwhile. Only the newest question about routing counts, since
+// every edit of the routing sends one. A file that has not changed is not read again.
 #pragma once
 
 #include <atomic>

@@ -27,7 +27,7 @@ struct MeasuredSpan {
   std::int64_t end_ns = 0;
 };
 
-/// What one of several shapes is of the whole benchmark's progress.
+/// Share of one shape in the progress of the whole benchmark.
 struct ProgressShare {
   double begin = 0;
   double share = 1;

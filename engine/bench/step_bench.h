@@ -84,7 +84,7 @@ class ReplayTracer {
   virtual ~ReplayTracer() = default;
   /// Notified of a run, like the observer of a backend.
   virtual StepObserver& observer() = 0;
-  /// Of the run that ended last, by iteration; empty if nothing was recorded.
+  /// Replays of the run that ended last, by iteration; empty if nothing was recorded.
   virtual std::vector<TracedReplay> take() = 0;
 };
 
@@ -101,7 +101,7 @@ std::unique_ptr<StepTarget> make_cpu_step_target();
 
 inline constexpr const char* kCudaStepTimes =
     "CUDA events around one launch of a product or of a step's graph, after one that is not timed; "
-    "kept weights are the same graph, told by a flag on the device to leave them";
+    "kept weights: the same graph, in which a flag on the device skips their quantization";
 
 struct CudaStepTarget {
   std::unique_ptr<StepTarget> target;

@@ -22,8 +22,8 @@ struct BenchStream {
   ReplayTracer* tracer = nullptr;
 };
 
-/// A step that has run, whose products have their algorithms.
-Status settle(DeviceStep& step, const std::vector<std::int64_t>& splits, cudaStream_t stream) {
+/// Runs the step until its scales are warm, and chooses the algorithms of its products.
+Status warm_up(DeviceStep& step, const std::vector<std::int64_t>& splits, cudaStream_t stream) {
   StepObserver unobserved;
   ENGINE_TRY(step.write_splits(splits, stream));
   for (int i = 0; i < kWarmUps; ++i) ENGINE_TRY(step.launch(stream, unobserved));
@@ -171,8 +171,8 @@ class CudaLinearSubject final : public CudaSubject {
   ~CudaLinearSubject() override { finish(); }
 
   Status prepare(const std::vector<std::int64_t>& splits) {
-    ENGINE_TRY(settle(*both_.step, splits, stream()));
-    ENGINE_TRY(settle(*forward_.step, splits, stream()));
+    ENGINE_TRY(warm_up(*both_.step, splits, stream()));
+    ENGINE_TRY(warm_up(*forward_.step, splits, stream()));
     ENGINE_TRY(make_clock());
     ENGINE_TRY(add_graph_of(BenchPart::ForwardStep, *forward_.linear));
     ENGINE_TRY(add_graph_of(BenchPart::Step, *both_.linear));
@@ -209,7 +209,7 @@ class CudaLayerSubject final : public CudaSubject {
   ~CudaLayerSubject() override { finish(); }
 
   Status prepare(const std::vector<std::int64_t>& splits) {
-    ENGINE_TRY(settle(*step_.step, splits, stream()));
+    ENGINE_TRY(warm_up(*step_.step, splits, stream()));
     ENGINE_TRY(make_clock());
     const auto keep_weights = [this](bool keep) {
       return [this, keep] { return step_.step->keep_weights(keep, stream()); };

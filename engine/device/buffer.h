@@ -53,10 +53,10 @@ class DeviceBuffer {
   ~DeviceBuffer();
 
   /// Never empty: 0 bytes still give an address, so that tensors without rows need no special case.
-  /// Contents are not initialised. The label goes into the process's allocation ledger. Where its
-  /// life is that of graphs with memory of their own (GraphMemoryScope), the buffer is a piece of
-  /// that: its contents are there only in these graphs' turns, and it is in the ledger only during
-  /// their captures.
+  /// Contents are not initialised. The label goes into the process's allocation ledger. If the
+  /// buffer lives as long as graphs with a memory of their own (GraphMemoryScope), it is a piece of
+  /// that memory: its contents exist only in these graphs' turns, and it is in the ledger only
+  /// during their captures.
   static Result<DeviceBuffer> allocate(std::int64_t bytes, AllocationLabel label);
 
   template <class T>

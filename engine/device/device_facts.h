@@ -21,7 +21,7 @@ Result<FoundDevice> find_device();
 /// Free device memory right now, in bytes.
 Result<std::int64_t> free_device_memory();
 
-/// Of the current device, in NVML's format; empty without one.
+/// Bus id of the current device, in NVML's format; empty without a device.
 std::string device_bus_id();
 /// "CUDA runtime 13.0".
 std::string cuda_runtime_text();

@@ -27,7 +27,7 @@ class GraphMemory {
   /// A pool grows by this share of it at a time, where its pieces are smaller: what may stay
   /// unused.
   static constexpr std::int64_t kSpareShare = 16;
-  /// Where blocks come from: BlockPool::create() of device memory, unless a test has another.
+  /// Source of blocks: BlockPool::create() of device memory, or a substitute in tests.
   using MakeBlock = std::function<Result<BlockPool>(std::int64_t bytes)>;
   GraphMemory(PoolSharing sharing, MakeBlock make_block);
   explicit GraphMemory(PoolSharing sharing);
@@ -81,7 +81,7 @@ class GraphMemoryScope {
   GraphMemoryScope(const GraphMemoryScope&) = delete;
   GraphMemoryScope& operator=(const GraphMemoryScope&) = delete;
 
-  /// Null: a buffer of this life has memory of its own here.
+  /// Turns of a life. Null: a buffer with this life has its own memory here.
   static const Turns* of(BufferLife life);
   static TurnSpan span_of(const Turns& turns, BufferLife life);
 

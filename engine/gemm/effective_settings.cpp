@@ -44,7 +44,7 @@ std::string no_layer(const RunRequest& request) {
 
 std::string one_recipe(const RunRequest& request) {
   if (request.expert_layer.mixed_recipes) return {};
-  return "Both projections have the recipe of the step: choose mixed recipes";
+  return "Both projections use the same recipe: choose mixed recipes";
 }
 
 std::string no_fused_kernel(const RunRequest& request) {
@@ -55,7 +55,7 @@ std::string no_fused_kernel(const RunRequest& request) {
   };
   // A is the down projection's, dH the up projection's.
   if (fuses(Projection::Down) || (backward && fuses(Projection::Up))) return {};
-  return fmt::format("Only kernels of {} compute an activation: choose one of them",
+  return fmt::format("Fused activation exists with {} only: select one",
                      recipes_with([](const RecipeTraits& one) { return one.fuses_activation; }));
 }
 
@@ -67,7 +67,7 @@ std::string no_workspace(const RunRequest& request) {
 std::string one_stream(const RunRequest& request) {
   const BackendTraits& backend = traits_of(request.backend);
   if (backend.device && !backend.one_launch) return {};
-  return "One grouped launch, or the CPU, needs one stream: choose cuBLASLt per expert";
+  return "Only one matmul per expert can use several streams: choose cuBLASLt per expert";
 }
 
 std::string no_arrays(const RunRequest& request) {
@@ -77,15 +77,15 @@ std::string no_arrays(const RunRequest& request) {
 
 std::string no_algorithms(const RunRequest& request) {
   if (traits_of(request.backend).one_launch) return {};
-  return "Only grouped products have a heuristic's list to try: choose cuBLASLt grouped";
+  return "Only grouped products have a list of algorithms to try: choose cuBLASLt grouped";
 }
 
 std::string no_programmatic(const RunRequest& request) {
   if (traits_of(request.backend).programmatic) return {};
   return on_device(request)
-             ? "The products of the per-expert backend join from several streams, and a "
-               "programmatic launch can overlap with one predecessor in its own stream only: "
-               "choose cuBLASLt grouped"
+             ? "The per-expert backend joins products from several streams, and a programmatic "
+               "launch can overlap only with its predecessor in the same stream: choose cuBLASLt "
+               "grouped"
              : "The CPU reference launches no kernels: choose cuBLASLt grouped";
 }
 
@@ -96,38 +96,39 @@ std::string host_splits(const RunRequest& request) {
 
 std::string no_replays(const RunRequest& request) {
   if (on_device(request) && request.launch.kind == LaunchKind::GraphReplay) return {};
-  return "Only replays of a graph have a deadline and markers: choose a cuBLASLt backend and graph "
+  return "Only graph replays have a deadline and markers: choose a cuBLASLt backend and graph "
          "replay";
 }
 
 std::string no_apart(const RunRequest& request) {
   if (!is_expert_layer(request)) {
-    return "Forward and backward are captured apart for an expert layer: choose it";
+    return "Separate graphs need the expert layer: select it";
   }
   if (request.linear.passes != StepPasses::ForwardBackward) {
-    return "The step has one pass, and so one graph: choose Both";
+    return "One pass gives one graph: select Both";
   }
   if (on_device(request) && request.launch.kind == LaunchKind::GraphReplay) return {};
-  return "Nothing is captured: choose a cuBLASLt backend and graph replay";
+  return "No graph is captured: choose a cuBLASLt backend and graph replay";
 }
 
 std::string one_graph(const RunRequest& request) {
   if (std::string blocked = no_apart(request); !blocked.empty()) return blocked;
   if (request.launch.graphs != StepGraphs::One) return {};
-  return "The step is one graph, which shares memory with no other: choose forward and backward";
+  return "A single graph has no pool to share: select a graph each for forward and backward";
 }
 
 std::string one_in_flight(const RunRequest& request) {
   if (!is_expert_layer(request) || request.linear.passes != StepPasses::ForwardBackward) {
-    return "Micro-batches are in flight between the forward and the backward pass of an expert "
-           "layer: choose it with both passes";
+    return "Micro-batches in flight need the forward and the backward pass of an expert layer: "
+           "select "
+           "the expert layer and Both";
   }
   const BackendTraits& backend = traits_of(request.backend);
   if (backend.device && backend.one_launch) return {};
-  return backend.device
-             ? "One matmul per expert takes its splits from the host, and every micro-batch has "
-               "others: choose cuBLASLt grouped"
-             : "The CPU runs one micro-batch per step: choose cuBLASLt grouped";
+  return backend.device ? "One matmul per expert takes its splits from the host, and each "
+                          "micro-batch has its own "
+                          "splits: choose cuBLASLt grouped"
+                        : "The CPU runs one micro-batch per step: choose cuBLASLt grouped";
 }
 
 std::string no_markers(const RunRequest& request) {
@@ -139,8 +140,8 @@ std::string no_markers(const RunRequest& request) {
 
 std::string host_spans(const RunRequest& request) {
   if (on_device(request)) return {};
-  return "The CPU backend always keeps its spans of every expert, which runs alone: choose a "
-         "cuBLASLt backend";
+  return "The CPU backend runs experts one by one and always records them: choose a cuBLASLt "
+         "backend";
 }
 
 std::string no_stamps(const RunRequest& request) {
@@ -149,29 +150,30 @@ std::string no_stamps(const RunRequest& request) {
     return "BF16 quantizes nothing, and only quantize kernels leave stamps: choose another recipe";
   }
   if (request.recipe.high_precision == ElementType::Bf16) return {};
-  return "Only quantize kernels that read BF16 leave stamps: choose BF16 as high precision";
+  return "Only quantize kernels that read BF16 leave stamps: choose BF16 as high-precision type";
 }
 
-std::string no_recording(const RunRequest& request) {
+std::string no_routing_file(const RunRequest& request) {
   if (request.routing.distribution == RoutingDistribution::File) return {};
-  return "The routing follows a rule, not a recording: choose a file";
+  return "The routing is synthetic: choose a routing file";
 }
 
 std::string host_weights(const RunRequest& request) {
   if (on_device(request)) return {};
-  return "The CPU backend reads the weights expert by expert, however they are stored: choose a "
-         "cuBLASLt backend";
+  return "The CPU backend reads weights expert by expert, so their storage makes no difference: "
+         "choose a cuBLASLt backend";
 }
 
 std::string no_trace(const RunRequest& request) {
   if (std::string blocked = host_spans(request); !blocked.empty()) return blocked;
   if (request.measure.trace != TraceLevel::Off) return {};
-  return "Nothing is traced: choose a trace of nodes or graphs";
+  return "Tracing is off: choose a trace of nodes or graphs";
 }
 
 std::string fixed_number(const RunRequest& request) {
   if (request.launch.median_within != 0) return {};
-  return "A fixed number of iterations runs, however long they take: choose how well the median "
+  return "The number of iterations is fixed, so there is no time limit: set how precisely the "
+         "median "
          "must be known (median_within)";
 }
 
@@ -181,8 +183,8 @@ std::string no_library(const RunRequest& request) {
          "backend to compare libraries";
 }
 
-// What a recipe reads is asked of every linear step of the request: the projections of an expert
-// layer can have different recipes.
+// Settings of a recipe are checked for every linear step of the request, because the projections of
+// an expert layer can have different recipes.
 
 std::string no_quantization(const StepPart& part) {
   if (traits_of(part.request.recipe).quantizes()) return {};
@@ -200,8 +202,8 @@ std::string no_pow2(const StepPart& part) {
   const RecipeTraits& recipe = traits_of(part.request.recipe);
   if (!recipe.quantizes()) return no_quantization(part);
   if (recipe.chooses_pow2()) return {};
-  if (recipe.pow2_scales(false)) return "The scale is a power of two already";
-  return fmt::format("The scale of {} elements is an E4M3 number", recipe.block);
+  if (recipe.pow2_scales(false)) return "The scale is always a power of two";
+  return fmt::format("The scale of each block of {} elements is an E4M3 number", recipe.block);
 }
 
 std::string no_epsilon(const StepPart& part) {
@@ -209,12 +211,13 @@ std::string no_epsilon(const StepPart& part) {
   if (!recipe.quantizes()) return no_quantization(part);
   if (recipe.amax_epsilon) return {};
   if (recipe.remembers_amax()) {
-    return "Delayed scaling takes its scale from the amax of earlier steps, which has no smallest "
-           "value";
+    return "Delayed scaling takes its scale from the amax of earlier steps, which has no lower "
+           "bound";
   }
   return recipe.scale == ScaleNumber::E8m0
              ? fmt::format("{} takes its scale from the block's exponent alone", recipe.title)
-             : fmt::format("{} has no smallest amax: a zero block is zero", recipe.title);
+             : fmt::format("{} has no lower bound for amax: a block of zeros stays zero",
+                           recipe.title);
 }
 
 std::string always_promoted(const StepPart& part) {
@@ -231,18 +234,18 @@ std::string always_promoted(const StepPart& part) {
 
 std::string no_history(const StepPart& part) {
   if (traits_of(part.request.recipe).remembers_amax()) return {};
-  return "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed";
+  return "Only delayed scaling keeps the amax of earlier steps: choose FP8 delayed";
 }
 
 std::string one_weight_block(const StepPart& part) {
   if (traits_of(part.request.recipe).square_weights) return {};
-  return fmt::format("Only {} have a choice of weight blocks: choose one",
+  return fmt::format("Only {} support several block shapes for weights: choose one",
                      recipes_with([](const RecipeTraits& one) { return one.square_weights; }));
 }
 
 std::string one_block(const StepPart& part) {
   if (traits_of(part.request.recipe).square_activations) return {};
-  return fmt::format("Only {} scaling has a choice of blocks for this operand: choose it",
+  return fmt::format("Only {} supports several block shapes for this operand: choose it",
                      recipes_with([](const RecipeTraits& one) { return one.square_activations; }));
 }
 
@@ -258,7 +261,7 @@ std::string no_stochastic_rounding(const StepPart& part) {
                      recipes_with([](const RecipeTraits& one) { return one.stochastic_rounding; }));
 }
 
-/// What the scales are where none of the recipes has a choice.
+/// Sets pow2_scales to what the scales are if no recipe of the step lets the user choose.
 void describe_scales(RunRequest& request) {
   std::optional<bool> pow2;
   bool alike = true;
@@ -291,22 +294,23 @@ std::string without_effect(const std::variant<WhyOfStep, WhyOfPart>& why,
 
 struct Setting {
   std::string_view path;  // of a field of RunRequest, with all that is below it
-  /// Why; empty: it has one. A setting has an effect if it has one in any part of the step.
+  /// Why the setting has no effect; empty = it has one. A setting has an effect if any part of the
+  /// step uses it.
   std::variant<WhyOfStep, WhyOfPart> no_effect;
-  /// Gives it the value of what happens instead. Null: a switch is off, any other setting has its
-  /// default.
-  void (*settle)(RunRequest&) = nullptr;
-  bool even_by_default = false;  // settled where nobody has chosen, too
+  /// Gives it the value that is effective instead. Null: turns a switch off, resets any other
+  /// setting to its default.
+  void (*force)(RunRequest&) = nullptr;
+  bool even_by_default = false;  // also forced if it still has its default
 };
 
 /// The first row that matches a path gives the sentence.
 constexpr Setting kSettings[] = {
-    {"routing.tensor", no_recording},
-    {"routing.numbers", no_recording},
-    {"routing.layer", no_recording},
-    {"routing.first_step", no_recording},
-    {"routing.steps", no_recording},
-    {"routing.tokens_per_step", no_recording},
+    {"routing.tensor", no_routing_file},
+    {"routing.numbers", no_routing_file},
+    {"routing.layer", no_routing_file},
+    {"routing.first_step", no_routing_file},
+    {"routing.steps", no_routing_file},
+    {"routing.tokens_per_step", no_routing_file},
     {"linear.gradients", no_backward},
     {"linear.wgrad_type", no_backward},
     {"linear.accumulate_wgrad", no_backward},
@@ -343,7 +347,7 @@ constexpr Setting kSettings[] = {
     {"recipe.square_gradient_blocks", one_block},
     {"recipe.hadamard", no_hadamard},
     {"recipe.stochastic_rounding", no_stochastic_rounding},
-    {"measure.recorded_steps", no_recording},
+    {"measure.recorded_steps", no_routing_file},
     {"measure.stamps", host_spans},
     {"measure.stamps", no_stamps},
     {"measure.isolated", host_spans},
@@ -358,8 +362,8 @@ bool is_below(std::string_view path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.');
 }
 
-void settle(const Setting& setting, RunRequest& request) {
-  if (setting.settle != nullptr) return setting.settle(request);
+void force(const Setting& setting, RunRequest& request) {
+  if (setting.force != nullptr) return setting.force(request);
   const RunRequest defaults;
   for_each_leaf(kType<RunRequest>, &defaults, [&](const Leaf& leaf) {
     if (!is_below(leaf.path, setting.path)) return;
@@ -404,7 +408,7 @@ ForcedSettings forced_settings(const RunRequest& request) {
     // A default asks for nothing.
     const bool asked = before != defaults;
     if (!asked && !setting.even_by_default) continue;
-    settle(setting, forced.effective);
+    force(setting, forced.effective);
     const LeafTexts after = texts_below(setting.path, forced.effective);
     for (const auto& [path, text] : before) {
       const auto now = after.find(path);

@@ -90,8 +90,8 @@ class GroupedProduct {
   virtual ~GroupedProduct() = default;
   /// Enqueues only. `workspace` has kWorkspaceBytes.
   virtual Status launch(void* workspace, cudaStream_t stream, const LaunchLabel& label) const = 0;
-  /// One expert alone, on `stream` itself; nothing for an expert without rows. Unsupported where
-  /// one launch serves all.
+  /// Launches one expert alone on `stream`; does nothing for an expert without rows. Unsupported if
+  /// one launch serves all experts.
   virtual Status launch_expert(int expert, void* workspace, cudaStream_t stream) const = 0;
   /// Times the candidates on the current operands (D is overwritten) and keeps the fastest.
   /// `splits` [num_groups] are those on the device. Remembered by shape and splits: a later product

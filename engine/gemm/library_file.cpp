@@ -321,7 +321,7 @@ Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPla
   if (pin == pins.end()) {
     return Error{
         ErrorCode::InvalidArgument,
-        fmt::format("{} lies among the fetched libraries, and what cuBLASLt {} should be is "
+        fmt::format("{} is in the folder of fetched libraries, and the checksum of cuBLASLt {} is "
                     "not known here: move it elsewhere and name it with --cublaslt",
                     path, version)};
   }

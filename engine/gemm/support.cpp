@@ -64,7 +64,7 @@ struct Row {
   const char* subject;
   const char* condition;
   Support support;
-  bool (*stands)(const Question&);
+  bool (*applies)(const Question&);
   const char* sentence;  // {compute} and {loaded} are filled in
 };
 
@@ -184,7 +184,8 @@ constexpr std::array kRows = {
     Row{Aspect::Launch, "graph replay of the per-expert backend", "always", Support::Hazardous,
         [](const Question& q) { return q.graph() && !q.does().follows_splits; },
         "A captured step of the per-expert backend keeps the splits and addresses of its capture: "
-        "replayed after the routing has changed, it computes the old one. The grouped backend "
+        "replayed after the routing has changed, it still computes the old routing. The grouped "
+        "backend "
         "follows new splits"},
 };
 
@@ -197,7 +198,7 @@ std::string fill(const Row& row, const DeviceCapability& device) {
 
 Verdict answer(Aspect aspect, const Question& question) {
   for (const Row& row : kRows) {
-    if (row.aspect == aspect && row.stands(question)) {
+    if (row.aspect == aspect && row.applies(question)) {
       return {.support = row.support, .sentence = fill(row, question.device)};
     }
   }

@@ -31,7 +31,7 @@ struct Verdict {
 /// `linear` says which products the step has: some refusals concern only one.
 Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
                        const LinearOptions& linear = {});
-/// Of the recipes of all linear steps of the request: the most severe verdict.
+/// The most severe verdict on the recipes of all linear steps of the request.
 Verdict recipe_support(const RunRequest& request, const DeviceCapability& device);
 /// Products of both projections of an expert layer share: the more severe verdict counts.
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
@@ -39,7 +39,7 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
                        const DeviceCapability& device);
 
-/// Of a device as it describes itself; without `cuda` its versions decide nothing.
+/// Capability of a device as it describes itself; without `cuda` its versions are not considered.
 DeviceCapability capability_of(const DeviceFacts& device, bool cuda);
 
 /// Whether the products of this linear step, a part of what `result` ran, read dequantized

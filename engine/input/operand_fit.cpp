@@ -98,7 +98,7 @@ std::optional<ShapeSpec> shape_for(const FileOperand& operand, const TensorEntry
   std::int64_t rows = dimensions[dimensions.size() - 2];
   const bool list = tensor.name.find(kExpertPlace) != std::string::npos;
   if (dimensions.size() == 3) {
-    // Of a list the first experts are read.
+    // The first experts of a list are read.
     const bool enough = list && dimensions[0] >= now.num_experts;
     if (!enough) {
       shape.num_experts = static_cast<int>(std::min<std::int64_t>(dimensions[0], kMaxExperts + 1));
@@ -183,7 +183,7 @@ std::string remedy(const RunRequest& request, const ShapeSpec& shape) {
   const std::string why = obstacle(request, shape);
   return why.empty()
              ? fmt::format("set {}, or pick another tensor", all)
-             : fmt::format("pick another tensor; to set {} does not help, because {}", all, why);
+             : fmt::format("pick another tensor; setting {} does not help, because {}", all, why);
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ namespace engine {
 std::optional<ShapeSpec> shape_with(const RunRequest& request, const InputSpec& operand,
                                     const TensorEntry& tensor);
 
-/// The refusal says which settings make the tensor fit. It does so only if the request is then
-/// valid and whatever fits now still does: following it never leads back here. What is wrong
-/// with a file otherwise is found, and said, when it is opened.
+/// The refusal names the settings that make the tensor fit, but only if the request is then valid
+/// and everything that fits now still does, so that following the advice never leads back here.
+/// Other faults of a file are reported when it is opened.
 Status check_operand_files(const RunRequest& request);
 
 }  // namespace engine

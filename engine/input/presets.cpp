@@ -34,7 +34,7 @@ std::string plain(std::string_view name) {
   return letters;
 }
 
-/// Of an optional field: false if it is there and has no such value.
+/// Reads an optional field: false if it is present and its value does not fit.
 template <class T>
 bool take_name(const Json& json, const char* key, T& value) {
   const auto found = json.find(key);
@@ -130,7 +130,7 @@ void apply_preset(const ShapePreset& preset, RunRequest& request) {
   request.expert_layer.top_k = 0;  // what another preset allowed may not fit this one
 }
 
-Status settle_preset_name(const std::vector<ShapePreset>& presets, RunRequest& request) {
+Status reconcile_preset_name(const std::vector<ShapePreset>& presets, RunRequest& request) {
   std::string& name = request.shape.preset;
   if (name.empty()) return {};
   const Result<ShapePreset> preset = find_preset(presets, name);

@@ -22,19 +22,19 @@ struct ShapePreset {
   int top_k = 0;  // of an expert layer: experts of a token of the model; 0 = not known
 };
 
-/// The one way in which a preset becomes part of a request: shape and step; of an expert layer
-/// activation and bias too, which a linear preset leaves as they are, and rows that arrive
-/// permuted: top_k is for who asks for it.
+/// The only way in which a preset becomes part of a request. It sets shape and step; for an expert
+/// layer also activation and bias, which a linear preset leaves unchanged. Rows then arrive
+/// permuted: top_k is set only on request.
 void apply_preset(const ShapePreset& preset, RunRequest& request);
 
-/// A preset's name stands only beside its own step and sizes: it is dropped from others. An error
+/// A preset's name is kept only with its own step and sizes, and dropped from others. An error
 /// if no preset has the name.
-Status settle_preset_name(const std::vector<ShapePreset>& presets, RunRequest& request);
+Status reconcile_preset_name(const std::vector<ShapePreset>& presets, RunRequest& request);
 
 /// Every preset of the folder, sorted by the files' names. A broken file is an error that names it.
 Result<std::vector<ShapePreset>> load_presets(const std::string& folder);
 
-/// Only letters, in any case, and digits count. An error lists the names.
+/// Compares letters, in any case, and digits only. The error lists the names.
 Result<ShapePreset> find_preset(const std::vector<ShapePreset>& presets, std::string_view name);
 
 }  // namespace engine

@@ -1,4 +1,4 @@
-// Steps out of one layer's rows: counts as they stand, ids counted. Every number is checked before
+// Steps out of one layer's rows: counts as they are, ids counted. Every number is checked before
 // it is used as an index or added up.
 #include "engine/input/recorded_routing.h"
 
@@ -21,7 +21,7 @@ namespace {
 /// Rows that tell whether a layer has experts at all.
 constexpr std::int64_t kRowsOfPlaceholders = 64;
 
-Error refuse_recording(const RoutingSpec& spec, const std::string& why) {
+Error refuse_routing(const RoutingSpec& spec, const std::string& why) {
   return routing_error(spec.path, why);
 }
 
@@ -30,7 +30,7 @@ struct ReaderInput {
   const RoutingSpec& spec;
   const RoutedNumbers& numbers;
   const RoutedLayer& layer;
-  const HowToRead& how;
+  const ReadOptions& options;
 };
 
 class Reader {
@@ -39,7 +39,7 @@ class Reader {
       : spec_(input.spec),
         numbers_(input.numbers),
         layer_(input.layer),
-        how_(input.how),
+        options_(input.options),
         experts_(num_experts) {}
 
   Result<RoutingRecording> read() {
@@ -63,7 +63,7 @@ class Reader {
       ENGINE_TRY(check_cancel());
       ENGINE_ASSIGN(RecordedStep step, read_step((spec_.first_step + i) % recording.file_steps));
       recording.steps.push_back(std::move(step));
-      if (!how_.with_choices || counts()) continue;
+      if (!options_.with_choices || counts()) continue;
       recording.top_k = static_cast<int>(layer_.pieces.front().columns);
       recording.token_experts.push_back(choices_of((spec_.first_step + i) % recording.file_steps));
     }
@@ -80,8 +80,8 @@ class Reader {
   bool counts() const { return layer_.numbers == RoutingNumbers::Counts; }
 
   Status check_cancel() const {
-    if (how_.cancel == nullptr || !how_.cancel->load(std::memory_order_relaxed)) return {};
-    return Error{ErrorCode::Cancelled, shown_path(spec_.path) + " is no longer asked about"};
+    if (options_.cancel == nullptr || !options_.cancel->load(std::memory_order_relaxed)) return {};
+    return Error{ErrorCode::Cancelled, shown_path(spec_.path) + " is no longer needed"};
   }
 
   std::int64_t steps_of(const RoutedRows& piece) const {
@@ -95,13 +95,13 @@ class Reader {
     for (const RoutedRows& piece : layer_.pieces) {
       numbers += piece.rows * piece.columns;
       if (numbers <= kMaxLayerNumbers) continue;
-      return refuse_recording(
+      return refuse_routing(
           spec_, fmt::format("a layer of {} holds more than {} numbers, the most that are read: "
                              "save fewer tokens",
                              layer_.source, kMaxLayerNumbers));
     }
     if (!counts() || spec_.tokens_per_step == 0) return {};
-    return refuse_recording(
+    return refuse_routing(
         spec_, fmt::format("routing.tokens_per_step is {}, but {} has its own steps: set it to 0",
                            spec_.tokens_per_step, layer_.source));
   }
@@ -109,8 +109,8 @@ class Reader {
   Status take_columns() {
     const std::int64_t columns = layer_.pieces.front().columns;
     if (columns < 1 || columns > kMaxExperts) {
-      return refuse_recording(spec_, fmt::format("it holds {} splits; 1 to {} experts are possible",
-                                                 columns, kMaxExperts));
+      return refuse_routing(spec_, fmt::format("it has {} splits; 1 to {} experts are supported",
+                                               columns, kMaxExperts));
     }
     if (experts_ == 0) experts_ = static_cast<int>(columns);
     if (columns == experts_) return {};
@@ -152,12 +152,12 @@ class Reader {
   /// `highest`: of all, so that one remedy suffices.
   Error too_high(const NamedExpert& first, int limit, std::int64_t highest) const {
     if (highest >= kMaxExperts) {
-      return refuse_recording(
+      return refuse_routing(
           spec_, fmt::format("token {} of {} names expert {}; at most {} experts are possible. If "
                              "these are rows per expert, set routing.numbers to counts",
                              first.token, layer_.source, first.id, kMaxExperts));
     }
-    return refuse_recording(
+    return refuse_routing(
         spec_, fmt::format("token {} of {} chose expert {}, but the shape has {} experts; set the "
                            "experts to at least {}, or, if these are rows per expert, "
                            "routing.numbers to counts",
@@ -173,28 +173,28 @@ class Reader {
       const RoutedRows& piece = other.value().pieces.front();
       for (std::int64_t row = 0; row < std::min(piece.rows, kRowsOfPlaceholders); ++row) {
         if (is_placeholder(piece, row)) continue;
-        return refuse_recording(
+        return refuse_routing(
             spec_, fmt::format("every token of layer {} names the same expert {} times, as is "
                                "written for a layer without experts; set routing.layer to {}",
                                spec_.layer, piece.columns, layer));
       }
     }
-    return refuse_recording(spec_, fmt::format("every token of layer {} names one expert several "
-                                               "times: nothing is routed",
-                                               spec_.layer));
+    return refuse_routing(spec_, fmt::format("every token of layer {} names one expert several "
+                                             "times, so nothing is routed",
+                                             spec_.layer));
   }
 
   /// How many steps are replayed.
   Result<std::int64_t> check_steps(std::int64_t file_steps) const {
-    if (file_steps == 0) return refuse_recording(spec_, layer_.source + " holds no step");
+    if (file_steps == 0) return refuse_routing(spec_, layer_.source + " holds no step");
     if (spec_.first_step >= file_steps) {
-      return refuse_recording(
+      return refuse_routing(
           spec_,
           fmt::format("routing.first_step is {}, but the file has {} step{}; choose 0 to {}",
                       spec_.first_step, file_steps, file_steps == 1 ? "" : "s", file_steps - 1));
     }
     if (spec_.steps > file_steps) {
-      return refuse_recording(
+      return refuse_routing(
           spec_, fmt::format("routing.steps is {}, but the file has {}; set it to at most that, or "
                              "0 for all",
                              spec_.steps, file_steps));
@@ -203,7 +203,7 @@ class Reader {
     const std::int64_t most =
         std::min<std::int64_t>(kMaxRecordedSteps, kMaxRecordedSplits / std::max(experts_, 1));
     if (chosen <= most) return chosen;
-    return refuse_recording(
+    return refuse_routing(
         spec_, fmt::format("{} steps of {} experts are too many; at most {} are replayed: set "
                            "routing.steps to {} or less{}",
                            chosen, experts_, most, most,
@@ -214,7 +214,7 @@ class Reader {
   Status check_routed(const RoutingRecording& recording) const {
     if (recording.largest_step() > 0) return {};
     const bool all = std::ssize(recording.steps) == recording.file_steps;
-    return refuse_recording(
+    return refuse_routing(
         spec_, fmt::format("{} of {} {}, so that no expert has a row: {}",
                            counts() ? "all rows per expert" : "all choices",
                            all ? fmt::format("layer {}", spec_.layer)
@@ -267,13 +267,13 @@ class Reader {
     }
     step.rows = std::accumulate(step.splits.begin(), step.splits.end(), std::int64_t{0});
     if (step.rows > kMaxDimension) {
-      return refuse_recording(
+      return refuse_routing(
           spec_,
           fmt::format("step {} has {} rows; at most {} are possible{}", number, step.rows,
                       kMaxDimension, counts() ? "" : ": set routing.tokens_per_step to fewer"));
     }
     if (step.rows + step.dropped > kMaxDimension) {
-      return refuse_recording(
+      return refuse_routing(
           spec_, fmt::format("step {} has {} choices, dropped ones included; at most {} are "
                              "possible: set routing.tokens_per_step to fewer",
                              number, step.rows + step.dropped, kMaxDimension));
@@ -286,7 +286,7 @@ class Reader {
     for (std::int64_t expert = 0; expert < piece.columns; ++expert) {
       const std::int64_t rows = piece.at(row, expert);
       if (rows < 0 || rows > kMaxDimension) {
-        return refuse_recording(
+        return refuse_routing(
             spec_,
             fmt::format("the split of expert {} is {}{}; it must be between 0 and {}", expert, rows,
                         step.step > 0 ? fmt::format(" in step {}", step.step) : "", kMaxDimension));
@@ -315,7 +315,7 @@ class Reader {
   const RoutingSpec& spec_;
   const RoutedNumbers& numbers_;
   const RoutedLayer& layer_;
-  const HowToRead how_;
+  const ReadOptions options_;
   int experts_;
   int highest_ = -1;
   std::vector<std::int64_t> first_step_of_;  // a piece
@@ -341,18 +341,19 @@ std::int64_t RoutingRecording::dropped() const {
   return choices;
 }
 
-Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts,
-                                        const HowToRead& how) {
+Result<RoutingRecording> read_recorded_routing(const RoutingSpec& spec, int num_experts,
+                                               const ReadOptions& options) {
   ENGINE_ASSIGN(const RoutingFile file, read_routing_file(spec.path));
   ENGINE_ASSIGN(const RoutedNumbers numbers, meant_numbers(spec, file));
   ENGINE_ASSIGN(const RoutedLayer layer, layer_of(numbers, spec.layer));
-  if (layer.pieces.empty()) return refuse_recording(spec, layer.source + " holds no step");
-  const ReaderInput input{.spec = spec, .numbers = numbers, .layer = layer, .how = how};
+  if (layer.pieces.empty()) return refuse_routing(spec, layer.source + " holds no step");
+  const ReaderInput input{.spec = spec, .numbers = numbers, .layer = layer, .options = options};
   return Reader(input, num_experts).read();
 }
 
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec, const std::atomic<bool>* cancel) {
-  ENGINE_ASSIGN(const RoutingRecording recording, read_recording(spec, 0, {.cancel = cancel}));
+  ENGINE_ASSIGN(const RoutingRecording recording,
+                read_recorded_routing(spec, 0, {.cancel = cancel}));
   return RoutingFacts{.source = recording.source,
                       .numbers = recording.numbers,
                       .experts = recording.experts,
@@ -371,9 +372,10 @@ std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,
   return (largest_choices + top_k - 1) / top_k * top_k;
 }
 
-RunRequest fitted_to_recording(RunRequest request, const RoutingFacts& facts) {
+RunRequest fitted_to_routing(RunRequest request, const RoutingFacts& facts) {
   const ShapeSpec before = request.shape;
-  // Ids name at least this many experts; a recording of more may not have used the last ones.
+  // Ids name at least this many experts; a router with more experts may not have used the last
+  // ones.
   request.shape.num_experts = facts.experts;
   request.shape.rows = needed_rows(request, facts.largest_step, facts.largest_choices);
   if (!(request.shape == before)) request.shape.preset.clear();

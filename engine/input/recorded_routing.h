@@ -1,5 +1,5 @@
-// A routing file as a recording: rows per expert, step by step, of one layer. Detects which of
-// these the file holds, and reports it:
+// Reads a routing file: rows per expert, step by step, of one layer. Detects which of these forms
+// the file has, and reports it:
 //
 //   rows per expert
 //     [experts]                              one step
@@ -14,9 +14,9 @@
 //     [steps, layers, tokens, top_k]
 //     a tensor [tokens, top_k] for each layer, or each step and layer, numbered in its name
 //
-// Read from .npy and .safetensors files of uint8, int16, int32 or int64, and from JSON lists, also
+// The formats are .npy and .safetensors files of uint8, int16, int32 or int64, and JSON lists, also
 // as members of an object. Layers are counted from 0, whatever numbers the file gives them. Tokens
-// of one step stand together: RoutingSpec::tokens_per_step of them form a step.
+// of a step are adjacent: RoutingSpec::tokens_per_step of them form a step.
 #pragma once
 
 #include <atomic>
@@ -32,14 +32,14 @@ namespace engine {
 
 struct RoutingRecording {
   std::string source;                               // "vLLM routed_experts, int16 [4096, 27, 8]"
-  RoutingNumbers numbers = RoutingNumbers::Counts;  // what they were taken for, never Detect
-  int experts = 0;              // of rows per expert as many, of ids the highest + 1
+  RoutingNumbers numbers = RoutingNumbers::Counts;  // as detected or requested, never Detect
+  int experts = 0;              // number of counts in a step, or the highest id + 1
   int layers = 1;               // of the file
   std::int64_t file_steps = 0;  // of the file, with this many tokens per step
   /// The steps that the specification chooses, in the order of replay, without times and errors.
   std::vector<RecordedStep> steps;
-  /// Where the file names experts of tokens, and only if asked for: experts of a token, and of
-  /// every step [tokens, top_k]; -1 = dropped.
+  /// Experts per token, and the choices of every step [tokens, top_k]; -1 = dropped. Filled only if
+  /// the file names experts of tokens and ReadOptions::with_choices is set.
   int top_k = 0;
   std::vector<std::vector<std::int32_t>> token_experts = {};
 
@@ -48,18 +48,19 @@ struct RoutingRecording {
   std::int64_t dropped() const;
 };
 
-struct HowToRead {
+struct ReadOptions {
   bool with_choices = false;  // also RoutingRecording::token_experts
-  /// Once another thread sets it, what is left is not read, and the error is Cancelled.
+  /// Another thread sets it to stop reading; the error is then Cancelled.
   const std::atomic<bool>* cancel = nullptr;
 };
 
-/// `num_experts`: of the shape, which every id must be below and every list of counts as long as; 0
-/// = as many as the file has. Only `spec.path` and what is only for a file are read.
-Result<RoutingRecording> read_recording(const RoutingSpec& spec, int num_experts,
-                                        const HowToRead& how = {});
+/// `num_experts` is that of the shape: every id must be below it, and every list of counts must
+/// have that many entries; 0 = as many as the file has. Only `spec.path` and the settings of a
+/// routing file are read.
+Result<RoutingRecording> read_recorded_routing(const RoutingSpec& spec, int num_experts,
+                                               const ReadOptions& options = {});
 
-/// What a recording means for a step's sizes: what a worker tells of a file before it is run.
+/// What a routing file means for the sizes of a step: a worker reports it before the file is run.
 struct RoutingFacts {
   std::string source;
   RoutingNumbers numbers = RoutingNumbers::Counts;
@@ -88,13 +89,13 @@ struct RoutingFacts {
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec,
                                      const std::atomic<bool>* cancel = nullptr);
 
-/// The shape.rows that a request needs for a recording: rows of the largest step or, where the
-/// step begins at tokens, room for every choice of the largest, dropped ones included.
+/// The shape.rows that a request needs for a routing file: rows of the largest step or, if the
+/// step begins at tokens, room for every choice of the largest step, dropped ones included.
 std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,
                          std::int64_t largest_choices);
 
-/// `request` with the sizes that follow from the recording: experts, tokens, and as many iterations
-/// as it takes to replay every step once with each of the weights' micro-batches.
-RunRequest fitted_to_recording(RunRequest request, const RoutingFacts& facts);
+/// `request` with the sizes that follow from the routing file: experts, tokens, and the iterations
+/// that replay every step once with each of the weights' micro-batches.
+RunRequest fitted_to_routing(RunRequest request, const RoutingFacts& facts);
 
 }  // namespace engine

@@ -139,9 +139,9 @@ Status check_rows(const RoutingRecording& recording, const RunRequest& request) 
 }
 
 Result<RoutingRecording> checked_recording(const RunRequest& request, bool with_choices) {
-  ENGINE_ASSIGN(
-      RoutingRecording recording,
-      read_recording(request.routing, request.shape.num_experts, {.with_choices = with_choices}));
+  ENGINE_ASSIGN(RoutingRecording recording,
+                read_recorded_routing(request.routing, request.shape.num_experts,
+                                      {.with_choices = with_choices}));
   ENGINE_TRY(check_rows(recording, request));
   const bool several = recording.steps.size() > 1;
   for (const RecordedStep& step : recording.steps) {
@@ -174,7 +174,7 @@ double mean_rows(std::span<const std::int64_t> splits,
 StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
                                 int iterations, int in_flight) {
   const auto all = static_cast<int>(recording.steps.size());
-  if (all == 1) return {0, "the numerics of the run are those of its one step"};
+  if (all == 1) return {0, "the run has one step, so the step has the numerics of the run"};
   const auto replayed =
       static_cast<int>(std::min(std::int64_t{all}, std::int64_t{iterations} * in_flight));
   const int steps = std::min(measure.recorded_steps, replayed);
@@ -182,11 +182,11 @@ StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRou
   if (steps == all) return {steps, fmt::format("measured for all {} steps", all)};
   return {steps, fmt::format("measured for the first {} of {} steps; {}", steps, all,
                              steps == replayed
-                                 ? fmt::format("{} iterations{} reached no more", iterations,
+                                 ? fmt::format("{} iterations{} replay no more steps", iterations,
                                                in_flight == 1
                                                    ? std::string()
                                                    : fmt::format(" of {} micro-batches", in_flight))
-                                 : std::string("measure.recorded_steps asks for no more"))};
+                                 : std::string("measure.recorded_steps sets this limit"))};
 }
 
 Result<ResolvedRouting> resolve_routing(const RunRequest& request) {
@@ -246,8 +246,8 @@ void visit_steps_equally(RunResult& result, std::size_t steps) {
       {.field = "launch.iterations",
        .requested = std::to_string(launch.iterations),
        .effective = std::to_string(iterations),
-       .reason = fmt::format("The recording has {} steps: with a whole number of cycles every step "
-                             "runs as often as the others",
+       .reason = fmt::format("The routing file has {} steps: a whole number of cycles runs every "
+                             "step equally often",
                              steps)});
   launch.iterations = iterations;
 }

@@ -27,7 +27,7 @@ struct ResolvedRouting {
   std::vector<std::vector<std::int64_t>> splits_of_steps() const;
 };
 
-/// Of the first `iterations` iterations; without a recording the sum of the splits.
+/// Mean rows of the first `iterations` iterations; the sum of the splits without a recording.
 double mean_rows(std::span<const std::int64_t> splits,
                  const std::optional<RecordedRouting>& recording, std::size_t iterations);
 
@@ -39,22 +39,22 @@ struct StepsToMeasure {
 StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
                                 int iterations, int in_flight = 1);
 
-/// The launch's iterations, rounded up so that every one of `steps` recorded steps is visited as
-/// often as the others; unchanged where they do not reach every step.
+/// The launch's iterations, rounded up so that each of `steps` recorded steps is visited equally
+/// often; unchanged if they do not reach every step.
 int whole_cycles(const LaunchMode& launch, std::size_t steps);
 /// Iterations of one such cycle; 1 where `launch` does not reach every step.
 int cycle_of(const LaunchMode& launch, std::size_t steps);
-/// Has the run's iterations visit every recorded step as often as the others: the mean of their
-/// times is then the recording's. A change is one of the run's deviations.
+/// Makes the run's iterations visit every recorded step equally often, so that their mean time is
+/// that of the routing file. A change becomes a deviation of the run.
 void visit_steps_equally(RunResult& result, std::size_t steps);
 
 /// Deterministic in (routing, shape, seed). Splits are [num_experts], each >= 0, and sum to exactly
-/// request.shape.rows; only of a recording of several steps a sum may be less, and X then has
-/// rows that a step does not use. A file that does not fit is refused with both numbers. It is read
-/// once, so that splits and choices are of one state of it.
+/// request.shape.rows; only with a routing file of several steps may a sum be less, and X then
+/// has rows that a step does not use. A file that does not fit is refused with both numbers. The
+/// file is read once, so that splits and choices belong to the same state of it.
 Result<ResolvedRouting> resolve_routing(const RunRequest& request);
 
-/// Of the first step: for work that has no iterations.
+/// Shape of the first step, for work that has no iterations.
 Result<GroupedShape> resolve_shape(const RunRequest& request);
 /// resolve_routing()'s tokens: for work that has its splits from elsewhere than a file.
 Result<std::shared_ptr<const TokenRouting>> resolve_token_routing(const RunRequest& request);

@@ -43,7 +43,7 @@ class Flattened {
     std::int64_t position = 0;
     for (const Json& item : list) {
       const bool nested = item.is_array();
-      // Numbers stand at one depth only.
+      // Numbers may occur at one depth only.
       if (nested ? depth == numbers_at_ : numbers_at_ >= 0 && depth != numbers_at_) {
         return refuse_list(fmt::format("entry {} of a list is {}, where others are {}", position,
                                        nested ? "a list" : "a number",
@@ -99,7 +99,8 @@ Result<std::vector<FoundTable>> lists_of_tokens(const Json& list, int depth,
     ENGINE_TRY(flat.add(tokens));
     if (!flat.rectangular() || (flat.shape().size() != 2 && !tokens.empty())) {
       return refuse_list(
-          "a list of tokens has differing numbers of experts; every token chooses as many");
+          "a list of tokens has differing numbers of experts; every token must choose equally "
+          "many");
     }
     found.push_back({first, tokens.empty() ? std::vector<std::int64_t>{0, 0} : flat.shape()});
     return {};
@@ -114,18 +115,19 @@ Result<std::vector<FoundTable>> lists_of_tokens(const Json& list, int depth,
   return found;
 }
 
-/// Of the outer dimension's entries, [steps][layers] or vLLM's [sequences][tokens].
+/// Checks that the entries of the outer dimension, [steps][layers] or vLLM's [sequences][tokens],
+/// have equal lengths.
 Status check_inner_lengths(const std::string& name, const Json& list) {
   const bool by_token = numbers_by_name(name) == RoutingNumbers::Vllm;
   for (const Json& outer : list) {
     if (outer.size() == list.front().size()) continue;
-    return refuse_list(by_token
-                           ? fmt::format("a sequence has {} tokens, the first has {}; save as many "
-                                         "of each, or each sequence alone",
-                                         outer.size(), list.front().size())
-                           : fmt::format("a step has {} layers, the first has {}; every step has "
-                                         "the same layers",
-                                         outer.size(), list.front().size()));
+    return refuse_list(
+        by_token ? fmt::format("a sequence has {} tokens, the first has {}; save sequences "
+                               "of equal length, or one sequence per file",
+                               outer.size(), list.front().size())
+                 : fmt::format("a step has {} layers, the first has {}; every step must have "
+                               "the same layers",
+                               outer.size(), list.front().size()));
   }
   return {};
 }
@@ -143,7 +145,7 @@ Result<FoundList> find_numbers(const std::string& name, const Json& list,
   const int depth = static_cast<int>(flat.shape().size());
   if (depth < 3) {
     return refuse_list(
-        fmt::format("its lists differ in length; every {} has as many experts",
+        fmt::format("its lists differ in length; every {} must have equally many experts",
                     numbers_by_name(name) == RoutingNumbers::Vllm ? "token" : "step"));
   }
   if (depth == 4) ENGINE_TRY(check_inner_lengths(name, list));

@@ -141,7 +141,7 @@ struct MeantList {
   const RaggedList* ragged = nullptr;
 };
 
-/// Of everything the file holds: tables, then ragged lists, then what could not be read.
+/// Names of everything in the file: tables, then ragged lists, then what could not be read.
 std::vector<std::string_view> names_of(const RoutingFile& file) {
   std::vector<std::string_view> names;
   for (const IntegerTable& one : file.tables) names.push_back(one.name);
@@ -206,7 +206,7 @@ Error choose_one(const std::string& path, const IntegerTable& table,
     all.push_back(fmt::format("{} ({})", name_of(one.numbers), one.words));
   }
   return routing_error(path, fmt::format("{}{} can be read as {}: choose the one that is meant "
-                                         "(*Numbers are* in the window, routing.numbers in a "
+                                         "(*File contains* in the window, routing.numbers in a "
                                          "request)",
                                          table.name.empty() ? "" : "'" + table.name + "', ",
                                          table.words(), fmt::join(all, " or as ")));
@@ -232,8 +232,9 @@ Status check_named(const RoutingSpec& spec, const RaggedList& list) {
   return routing_error(
       spec.path,
       fmt::format(
-          "{}its name says {}, [{}], where every {} has as many layers, but {}; if these are "
-          "the tokens of Megatron's layers, choose megatron (*Numbers are* in the window, "
+          "{}its name says {}, [{}], where every {} must have equally many layers, but {}; if "
+          "these are "
+          "the tokens of Megatron's layers, choose megatron (*File contains* in the window, "
           "routing.numbers in a request)",
           list.name.empty() ? "" : "'" + list.name + "': ",
           counts ? "rows per expert" : "vLLM routed_experts",

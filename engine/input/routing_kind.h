@@ -1,6 +1,6 @@
-// Which list of a routing file is meant, and whether it holds rows per expert or experts of tokens,
-// and in which order: by its name, its dimensions and its values. Where they leave several
-// readings, none is guessed.
+// Finds which list of a routing file is meant, whether it holds rows per expert or experts of
+// tokens, and in which order, from its name, dimensions and values. If several readings are
+// possible, it does not guess.
 #pragma once
 
 #include <array>

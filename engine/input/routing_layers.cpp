@@ -92,7 +92,7 @@ Result<RoutedLayer> cut(const RoutedNumbers& all, const IntegerTable& table, int
   const std::size_t dimensions = shape.size();
   const std::int64_t columns = shape.back();
   const bool layered = dimensions > 2;
-  // Where layers stand among the dimensions, if they do.
+  // Which dimension is that of the layers, if there is one.
   const std::size_t layer_at =
       all.numbers == RoutingNumbers::Megatron ? dimensions - 3 : dimensions - 2;
   const std::int64_t layers = layered ? shape[layer_at] : 1;
@@ -305,14 +305,14 @@ Status check_tokens_of_layers(const std::string& path, const LayerTables& all) {
     if (tokens_of(table) != tokens_of(*of_step)) {
       return routing_error(
           path, fmt::format("step {} has {} tokens in layer {} but {} in layer {}; every token "
-                            "passes every layer: save as many for each",
+                            "passes every layer, so save equally many for each",
                             step, tokens_of(*of_step), first_layer, tokens_of(table), at.second));
     }
     if (tokens_of(table) == 0) continue;  // an empty list does not say how wide it is
     const std::int64_t width = widths.emplace(at.second, width_of(table)).first->second;
     if (width == width_of(table)) continue;
     return routing_error(path, fmt::format("tokens of layer {} choose {} experts each, but {} in "
-                                           "step {}; a router chooses as many in every step",
+                                           "step {}; a router chooses equally many in every step",
                                            at.second, width, width_of(table), step));
   }
   return {};

@@ -18,7 +18,8 @@
 
 namespace engine {
 
-/// Of one layer: 8 million tokens with 8 experts each. No dimension of a table may be above it.
+/// Limit of one layer: 8 million tokens with 8 experts each. No dimension of a table may exceed
+/// it.
 inline constexpr std::int64_t kMaxLayerNumbers = std::int64_t{1} << 26;
 
 /// Rows of numbers that belong to one layer: [rows, columns], rows `stride` numbers apart.
@@ -52,13 +53,13 @@ struct NumberedTables {
   std::string pattern;  // of the names, with {} for numbers
   LayerTables by_layer;
 };
-/// None if the names of the file's tables differ otherwise. Refuses two tables of one step and
-/// layer.
+/// Empty if the names of the file's tables differ in another way. Refuses two tables of the same
+/// step and layer.
 Result<std::optional<NumberedTables>> numbered_tables(const std::string& path,
                                                       const std::vector<IntegerTable>& tables);
 LayerTables tables_of(const RaggedList& list);
-/// Every token passes every layer, so those of one step have as many; and one router chooses as
-/// many experts of each.
+/// Every token passes every layer, so the layers of a step must have equally many tokens; and one
+/// router chooses equally many experts for each.
 Status check_tokens_of_layers(const std::string& path, const LayerTables& all);
 
 /// The numbers of a routing file that are meant, and as what. They refer to the RoutingFile, which

@@ -11,7 +11,7 @@ namespace {
 struct NameWord {
   std::string_view word;
   RoutingNumbers numbers;
-  bool chooses = false;  // whoever writes this means the routing, whatever stands beside it
+  bool chooses = false;  // this name means the routing, whatever other lists the file has
   bool of_files = true;  // also says it in the name of a file
 };
 

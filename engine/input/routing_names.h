@@ -1,5 +1,5 @@
 // What the name of a tensor, or of a list in a JSON object, says about routing. One table, for the
-// reader of a file and for whoever has to know whether it is a recording at all.
+// reader of a file and for code that must know whether the file is a routing file at all.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace engine {
 /// What the numbers under this name are; Detect = the name does not say.
 RoutingNumbers numbers_by_name(std::string_view name);
 
-/// Likewise, by the name of a file whose table has none. Fewer words count there: "layer_3.npy" may
-/// hold anything.
+/// The same by the name of a file whose table has no name. Fewer words count there, because
+/// "layer_3.npy" may hold anything.
 RoutingNumbers numbers_by_file_name(std::string_view path);
 
-/// The one of several lists that its name says is meant, as an index: a program's own name for the
-/// routing it records. None if no name says so, or if two lists have that name.
+/// Index of the list whose name is one that a program uses for the routing it records. Empty if no
+/// list has such a name, or if two lists have the same one.
 std::optional<std::size_t> meant_by_name(std::span<const std::string_view> names);
 
 }  // namespace engine

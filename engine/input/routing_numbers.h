@@ -60,13 +60,13 @@ struct RoutingFile {
   std::shared_ptr<const std::vector<std::int64_t>> values;
 };
 
-/// By the path's extension. Refuses what holds no integers.
+/// Reads the file in the format of its extension. Refuses a file without integers.
 Result<RoutingFile> read_routing_file(const std::string& path);
 
 /// A list of a JSON document, or those that are members of an object. Refuses what holds none.
 Result<RoutingFile> read_json_lists(const std::string& path);
 
-/// "'name': why", to stand behind the path.
+/// "'name': why", to follow the path.
 std::string words_of(const UnreadList& list);
 
 }  // namespace engine

@@ -148,7 +148,7 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
   if (const Status apart = check_ranges(tensors, body); !apart.ok()) {
     return refuse(apart.error().message);
   }
-  // Of what cannot be read no byte is handed out.
+  // No bytes of a tensor that cannot be read are handed out.
   for (StoredTensor& tensor : tensors) {
     if (tensor.type == StoredType::Unusable) tensor.bytes = {};
   }

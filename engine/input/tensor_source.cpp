@@ -37,8 +37,10 @@ bool is_operand(const StoredTensor& tensor) {
 std::string difference(const StoredTensor& first, const StoredTensor& tensor, std::int64_t expert) {
   const auto sentence = [&](const char* attribute, const std::string& found,
                             const std::string& wanted) {
-    return fmt::format("expert {}: {} is {} where expert 0 has {}; save all experts alike", expert,
-                       attribute, found, wanted);
+    return fmt::format(
+        "expert {}: {} is {} where expert 0 has {}; save all experts in the same "
+        "format",
+        expert, attribute, found, wanted);
   };
   if (tensor.type != first.type) return sentence("the element type", tensor.dtype, first.dtype);
   if (tensor.shape != first.shape) {

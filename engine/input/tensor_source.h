@@ -58,7 +58,7 @@ struct TensorEntry {
   std::vector<std::int64_t> shape;
   bool usable = false;
   std::string reason;     // why not usable
-  bool integers = false;  // no operand, but perhaps a recording of routing
+  bool integers = false;  // not an operand, but perhaps a routing file
   template <int = 0>
   static constexpr auto fields() {
     return engine::fields<&TensorEntry::name, &TensorEntry::dtype, &TensorEntry::shape,

@@ -28,15 +28,15 @@ class TokenRouting {
   int top_k() const { return top_k_; }
 
   /// Experts of every token, [tokens, top_k], with exactly these splits: those of recorded step
-  /// `step` if it has them, in the order of replay, else dealt out. Then a token's experts are
-  /// distinct, unless a split exceeds the number of tokens: only that expert is chosen by a token
-  /// more than once. The sum of the splits is at most tokens * top_k; choices beyond it are -1, as
-  /// if dropped.
+  /// `step`, in the order of replay, if the file has choices; otherwise they are dealt out. A
+  /// token's experts are then distinct, unless a split exceeds the number of tokens: only that
+  /// expert is chosen by a token more than once. The sum of the splits is at most tokens * top_k;
+  /// choices beyond it are -1, as if dropped.
   std::vector<std::int32_t> experts_of(std::span<const std::int64_t> splits,
                                        std::size_t step = 0) const;
 
-  /// [tokens, top_k], of the places of a token's experts and whatever these are: the softmax of
-  /// uniform logits in [-2, 2) that depend on (seed, token, place) alone.
+  /// Probabilities [tokens, top_k] of the places of a token's experts, whichever experts these are:
+  /// the softmax of uniform logits in [-2, 2) that depend only on (seed, token, place).
   const std::vector<float>& probabilities() const { return probabilities_; }
 
  private:
@@ -53,10 +53,10 @@ class TokenRouting {
 /// 1 GiB: they are page-locked, so that a replay finds them.
 inline constexpr std::int64_t kMaxRecordedChoices = std::int64_t{1} << 28;
 
-/// Of a request's step; null where it begins at rows. `recording`: with its choices, as read for
-/// the request's splits; null where no file gives the routing. Experts of tokens have to have the
-/// request's top_k, and steps of at most its tokens; all steps together at most
-/// kMaxRecordedChoices, with the room for each.
+/// Token routing of a request's step; null if the step begins at rows. `recording` has the choices
+/// that were read together with the request's splits; it is null if no file gives the routing. The
+/// tokens of a recording must choose top_k experts each, its steps must have at most the request's
+/// tokens, and the room for all its steps together is limited to kMaxRecordedChoices.
 Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest& request,
                                                                RoutingRecording* recording);
 

@@ -344,7 +344,7 @@ std::vector<StepOutput> ExpertLayerStep::all_outputs() const {
   std::vector<StepOutput> outputs;
   for (const GroupedStep* projection : {&*up_, &*down_}) {
     for (StepOutput& output : projection->all_outputs()) {
-      // Of a backward step these are what prepare() has made.
+      // In a backward step, prepare() has made these.
       if (!config_.forward() && output.product == Product::Fprop) continue;
       // The memory of dA is that of every layer: only the first one's, computed last, is there.
       const bool overwritten = projection == &*down_ && output.product == Product::Dgrad &&

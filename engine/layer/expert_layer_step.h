@@ -20,13 +20,13 @@ namespace engine {
 
 /// The effective request of a layer, and its projections as the linear steps that they are.
 struct ExpertLayerConfig {
-  /// Of two requests made by projection_of().
+  /// Both projections come from requests made by projection_of().
   ExpertLayerConfig(RunRequest layer, StepConfig up_projection, StepConfig down_projection);
 
   RunRequest request;
-  StepConfig up;    // its passes may be more than the layer's
-  StepConfig down;  // likewise
-  /// Of the request's top_k, for create().
+  StepConfig up;    // may have more passes than the layer
+  StepConfig down;  // may have more passes than the layer
+  /// Token routing with the request's top_k, for create().
   std::shared_ptr<const TokenRouting> tokens = nullptr;
 
   kernels::Activation activation() const;
@@ -41,8 +41,8 @@ class ExpertLayerStep final : public DeviceStep {
     StepOperands up;    // X, or Xt [tokens, k]; Wup, biases; no gradients
     StepOperands down;  // Wdown; dY, or dYt [tokens, k]; biases; no activations
   };
-  /// Of several micro-batches: the program of all of them, and the first one, whose quantized
-  /// weights, and dW where that is accumulated, the others share. It must outlive them.
+  /// One of several micro-batches: the program of all of them, and the first one. The rest share
+  /// its quantized weights, and its dW if that is accumulated, so it must outlive them.
   struct Part {
     std::shared_ptr<const StepProgram> program;
     int micro_batch = 0;
@@ -69,9 +69,9 @@ class ExpertLayerStep final : public DeviceStep {
   /// products are tried. Of a step with both.
   Result<std::vector<ProductTrial>> try_candidates_by_pass(cudaStream_t stream);
   Status check_splits(cudaStream_t stream) const override;
-  /// Of the up projection H, dX and dWup; of the down projection Y, dA and dWdown.
+  /// H, dX and dWup of the up projection; Y, dA and dWdown of the down projection.
   std::vector<StepOutput> all_outputs() const override;
-  /// Of these what a caller reads: without H and dA, whose memory may be that of other graphs too.
+  /// The outputs that a caller reads: all but H and dA, whose memory other graphs may use too.
   std::vector<StepOutput> caller_outputs() const;
   int num_groups() const override { return config_.up.num_groups(); }
 
@@ -86,7 +86,7 @@ class ExpertLayerStep final : public DeviceStep {
   GroupedStep& up() { return *up_; }
   /// Null where the step begins at rows.
   const TokenPermutation* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
-  /// Whether launches permute and un-permute, as they do unless told otherwise. Without, a launch
+  /// Whether launches permute and un-permute; on by default. Without, a launch
   /// computes from the rows of X and dY that the last one with it made.
   void permute_tokens(bool permutes) { permutes_ = permutes; }
   const void* x_tokens() const { return x_tokens_; }    // Xt

@@ -20,17 +20,18 @@ namespace engine {
 
 class MicroBatches final : public DeviceStep {
  public:
-  /// Of a layer with both passes: as many micro-batches as its request has in flight, with the pool
-  /// that it chooses for graphs. Synchronises the stream.
+  /// Creates as many micro-batches as the request of the layer, which must have both passes, has in
+  /// flight, with the pool that it chooses for graphs. Synchronises the stream.
   static Result<std::unique_ptr<MicroBatches>> create(std::shared_ptr<const CublasLt> library,
                                                       const ExpertLayerConfig& config,
                                                       const ExpertLayerStep::Operands& operands,
                                                       cudaStream_t stream);
 
-  /// Of the first micro-batch; the n-th one after it gets them rotated by n places.
+  /// Writes the splits of the first micro-batch; the n-th after it gets them rotated by n places.
   Status write_step(std::span<const std::int64_t> splits, std::size_t step,
                     cudaStream_t stream) override;
-  /// The same for every micro-batch; with splits of its own each is asked by itself.
+  /// Enqueues the same splits for every micro-batch; a micro-batch with its own splits is addressed
+  /// by itself.
   Status enqueue_splits(const void* splits, cudaStream_t stream) override;
   Status route(std::span<const std::int64_t> splits, std::size_t step,
                cudaStream_t stream) override;

@@ -28,7 +28,7 @@ class TokenPermutation {
   /// Device bytes that create() allocates.
   static std::int64_t bytes(const StepConfig& up, const StepProgram& program);
 
-  // DeviceStep's, of the choices that belong to these splits.
+  // As in DeviceStep, for the choices that belong to these splits.
   Status write_splits(std::span<const std::int64_t> splits, std::size_t step, cudaStream_t stream);
   Status enqueue(const void* experts, cudaStream_t stream);
 
@@ -46,7 +46,7 @@ class TokenPermutation {
   const TokenRouting& routing() const { return *routing_; }
   const void* x() const { return x_.data(); }
   const void* dy() const { return dy_.data(); }
-  // Of a layer: [tokens, k], of the type of Y; [tokens, top_k] in FP32.
+  // Outputs of a layer: [tokens, k] in the type of Y, and [tokens, top_k] in FP32.
   const void* y_tokens(int layer) const;
   const void* dx_tokens(int layer) const;
   const float* probability_gradients(int layer) const;

@@ -37,7 +37,7 @@ struct ProductTrial {
   AlgorithmTrial trial;
 };
 
-/// Where the experts of tokens, int32 [tokens, top_k], begin behind splits of this width.
+/// Alignment of the experts of tokens, int32 [tokens, top_k], which follow splits of this width.
 inline constexpr std::size_t kRoutingAlignment = 16;
 constexpr std::size_t experts_offset(std::size_t num_groups, std::size_t width) {
   return (num_groups * width + kRoutingAlignment - 1) / kRoutingAlignment * kRoutingAlignment;
@@ -89,7 +89,8 @@ class DeviceStep {
   virtual Status launch_graph(int /*graph*/, cudaStream_t stream, StepObserver& observer) const {
     return launch(stream, observer);
   }
-  /// What only the graphs use, with a turn for each of them. Null: none has memory of its own.
+  /// Memory that only the graphs use, with a turn for each graph. Null: no graph has memory of its
+  /// own.
   virtual GraphMemory* graph_memory() const { return nullptr; }
 
  protected:

@@ -25,8 +25,8 @@ namespace engine {
 
 class GroupedStep final : public DeviceStep {
  public:
-  /// Of a projection of an expert layer: what it runs of the layer's program, and the workspaces
-  /// that it shares with a step of the same strategy and passes (null = its own).
+  /// A projection of an expert layer: the part of the layer's program that it runs, and the
+  /// workspaces that it shares with a step of the same strategy and passes (null = its own).
   struct Part {
     ProjectionProgram program;
     std::shared_ptr<const Workspaces> workspaces = nullptr;
@@ -57,14 +57,15 @@ class GroupedStep final : public DeviceStep {
   /// One kind of product of every layer, without biases, on the operands of an earlier launch.
   Status launch_products(Product product, cudaStream_t stream, StepObserver& observer) const;
 
-  /// Of layer 0, one expert of a backend that launches them one by one; Unsupported for others.
+  /// Launches one expert of layer 0; Unsupported for a backend that does not launch experts one by
+  /// one.
   Status launch_expert(Product product, int expert, cudaStream_t stream) const;
-  /// X alone, as launch() does it; with stamps of the tiles where the buffer is not null. Nothing
-  /// for a high-precision recipe.
+  /// Quantizes X alone, as launch() does; the tiles leave stamps if the buffer is not null. Does
+  /// nothing for a high-precision recipe.
   Status quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps = {}) const;
 
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream) override;
-  /// Of these products alone: fprop, or those of the gradients.
+  /// Tries the algorithms of either fprop or the products of the gradients.
   Result<std::vector<ProductTrial>> try_candidates(cudaStream_t stream, bool fprop);
   Status check_splits(cudaStream_t stream) const override;
   std::vector<StepOutput> all_outputs() const override;
@@ -96,7 +97,7 @@ class GroupedStep final : public DeviceStep {
     std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
-  /// Of a step that is this projection alone.
+  /// Program of a step that is this projection alone.
   static ProjectionProgram program_alone(const StepConfig& config);
   /// For launches of this project's kernels.
   kernels::LaunchStream ours(cudaStream_t stream) const {
@@ -131,7 +132,7 @@ class GroupedStep final : public DeviceStep {
   PointerArrays pointers_;
   std::shared_ptr<const Workspaces> workspaces_;
   std::vector<StepOperand> quantized_;                 // X and dY, one per quantize operation
-  std::shared_ptr<const std::vector<StepOperand>> w_;  // likewise, of W; none of high precision
+  std::shared_ptr<const std::vector<StepOperand>> w_;  // W, in the same way; none in BF16
   std::vector<DeviceBuffer> owned_;
   std::vector<LayerOutputs> outputs_;
   DeviceBuffer bias_partials_;

@@ -32,7 +32,8 @@ class IterationClock {
 
  private:
   static constexpr int kInFlight = 8;
-  // Twice as many pairs: the start of the iteration before the one being read is still needed.
+  // Twice as many event pairs, because the start of the iteration before the one being read is
+  // still needed.
   static constexpr int kPairs = 2 * kInFlight;
   struct Pair {
     Event start;

@@ -1,5 +1,4 @@
-// What a step's outputs are compared with, for any splits: a step of its own that quantizes
-// nothing.
+// Reference for a step's outputs, for any splits: a second step that quantizes nothing.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,8 +17,8 @@ namespace engine {
 class OutputReference {
  public:
   virtual ~OutputReference() = default;
-  /// Of layer 0 in the last launch of the step, which had these splits of recorded step `step`, and
-  /// before which an accumulating dW must have been zero. Synchronises.
+  /// Output errors of layer 0 in the last launch of the step. That launch had these splits, of
+  /// recorded step `step`, and an accumulating dW must have been zero before it. Synchronises.
   virtual Result<OutputErrors> errors(std::span<const std::int64_t> splits, std::size_t step) = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// The splits of every step of a recording in page-locked memory, copied to the device between
+// The splits of every step of a routing file in page-locked memory, copied to the device between
 // launches: a captured step follows them without being captured again.
 #pragma once
 
@@ -25,9 +25,9 @@ class RecordedSplits {
 
   std::size_t size() const { return steps_.size(); }
   const std::vector<std::int64_t>& of(std::size_t step) const { return steps_[step]; }
-  /// Of several steps. Between launches, on their stream: the next ones have the splits of this
-  /// step. Only enqueues; every step has memory of its own, so that none is overwritten while a
-  /// copy waits. This object must outlive the copies.
+  /// Gives the next launches the splits of this step, if there are several; to be called between
+  /// launches, on their stream. Only enqueues: every step has its own memory, so that none is
+  /// overwritten while a copy waits. This object must outlive the copies.
   Status enqueue(std::size_t step, DeviceStep& of, cudaStream_t stream) const;
 
  private:

@@ -61,7 +61,7 @@ inline constexpr int kProductArrays = 5;
 
 class PointerArrays {
  public:
-  /// `apart`: the arrays of backward are filled by a head of their own.
+  /// `apart`: a head of their own fills the arrays of backward.
   static Result<PointerArrays> create(const StepConfig& config, const StepArrays& arrays,
                                       bool apart);
 
@@ -70,9 +70,10 @@ class PointerArrays {
   Result<void* const*> add(int product, ProductArray which, const GroupAddresses& addresses,
                            cudaStream_t stream);
 
-  /// At the head of the step: offsets and rows, and with SetupArrays::PerMatmul every array. Where
-  /// the passes are captured apart, the arrays of backward are those of the other head: a graph
-  /// that wrote addresses of memory that is not yet its own would seem to use it.
+  /// Launches the head of the step: it computes offsets and rows and, with SetupArrays::PerMatmul,
+  /// fills every array. If the passes are captured apart, the other head fills the arrays of
+  /// backward: otherwise a graph would write addresses of memory that does not belong to it yet,
+  /// and seem to use it.
   Status launch_head(kernels::LaunchStream stream) const;
   Status launch_backward_head(kernels::LaunchStream stream) const;
   /// Called before a product: does nothing with SetupArrays::PerMatmul.

@@ -24,7 +24,7 @@ struct StepConfig : RunRequest {
   bool scalars_per_group = false;             // Blackwell: alpha and beta are arrays
   bool fp32_outputs = false;                  // of every product: a reference for others
   std::optional<ElementType> bias_type = {};  // of b, where it is not Recipe::high_precision
-  /// Only for backends that launch one product per expert.
+  /// Needed only by backends that launch one product per expert.
   std::vector<std::int64_t> host_splits = {};
   LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
   bool pooled_workspaces = false;  // workspaces may be memory of the graphs' pool
@@ -60,7 +60,7 @@ struct StepConfig : RunRequest {
   std::int64_t padded_capacity() const {
     return capacity_rows() + (row_unit() - 1) * std::int64_t{num_groups()};
   }
-  /// Of Y and dX, and of dW.
+  /// Element type of Y and dX, and of dW.
   ElementType output_type() const {
     return fp32_outputs ? ElementType::Fp32 : recipe.high_precision;
   }

@@ -31,7 +31,7 @@ OperandSource high_precision_source(const StepConfig& config, OperandRole role,
                                     const kernels::GroupedInput& input,
                                     const std::vector<const void*>& listed = {});
 
-/// Of a recipe that quantizes.
+/// Operand of a step whose recipe quantizes.
 class StepOperand {
  public:
   struct Setup {
@@ -46,7 +46,8 @@ class StepOperand {
   static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
                                     cudaStream_t stream);
 
-  /// Enqueues. Stamps: of the launch that writes codes, not of an amax pass before it.
+  /// Enqueues the pass. Stamps come from the launch that writes codes, not from an amax pass before
+  /// it.
   Status quantize(kernels::LaunchStream stream, StepObserver& observer,
                   kernels::StampBuffer stamps = {}) const;
 
@@ -81,7 +82,8 @@ std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& s
 
 class ProductAlphas {
  public:
-  /// Of the product that reads these two operands. Synchronises; addresses never change.
+  /// Creates the alphas of the product that reads these two operands. Synchronises; addresses never
+  /// change.
   static Result<ProductAlphas> create(const StepConfig& config, const OperandSource& a,
                                       const OperandSource& b, cudaStream_t stream);
 

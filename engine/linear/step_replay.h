@@ -16,7 +16,7 @@ namespace engine {
 
 class StepReplay {
  public:
-  /// In the order of their launches.
+  /// Graphs in the order of their launches.
   static Result<StepReplay> create(std::span<const Graph> graphs);
 
   /// Enqueues one replay of the step, which this object must outlive.

@@ -1,5 +1,5 @@
-// The backends and what each can do, the workspace strategies and how each shares memory. Whoever
-// wants to know asks here; nothing compares with an enumerator (tests/unit/layering).
+// The backends and what each can do, and the workspace strategies and how each shares memory. Code
+// asks these traits; nothing compares with an enumerator (tests/unit/layering).
 #pragma once
 
 #include <array>

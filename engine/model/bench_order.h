@@ -1,5 +1,5 @@
-// The requests of the two benchmarks, of the quantize kernels and of whole steps, and their result
-// rows. Plain values, no CUDA.
+// Requests and result rows of the two benchmarks: of the quantize kernels, and of whole steps.
+// Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ inline constexpr std::size_t kMaxStepBenchCases = 64;
 /// A linear step, or an expert layer by its up projection.
 struct StepBenchShape {
   ShapeSpec shape;
-  // Of an expert layer:
+  // The following are settings of an expert layer.
   LayerActivation activation = LayerActivation::SwiGlu;
   bool bias = false;
   int top_k = 0;  // 0 = no parts that begin at tokens
@@ -212,8 +212,9 @@ struct StepBenchRow {
   /// spans its first kernel's start to its last one's end.
   double kernels_us = 0;  // the sum of its kernels' own times
   double replay_us = 0;
-  /// Of a part that keeps weights: from how many micro-batches with one quantization of the weights
-  /// on this recipe takes less time than BF16 (weight_reuse.h); 0 = never, -1 = not known.
+  /// Break-even count of a part that reuses weights: the number of micro-batches per quantization
+  /// of the weights from which this recipe takes less time than BF16 (weight_reuse.h); 0 = never,
+  /// -1 = not known.
   int beats_bf16_from = -1;
   std::string skipped = {};  // not empty: why there are no times
   template <int = 0>

@@ -1,6 +1,6 @@
-// How long a step needs what it makes. Where the forward and the backward pass are graphs of their
-// own, engine/device/graph_memory.h makes memory out of it; engine/program/lives.h derives it for
-// the tensors of a step.
+// How long a step needs the values that it makes. If the forward and the backward pass are separate
+// graphs, engine/device/graph_memory.h places memory accordingly; engine/program/lives.h derives
+// the lives of the tensors of a step.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ enum class BufferLife : std::uint8_t {
           // starts: outputs, quantized weights, splits, amax histories, scales, codes that a
           // native product reads with swizzled scales
   Saved,  // forward leaves it for backward
-  Forward,   // of that pass alone
-  Backward,  // likewise
+  Forward,   // used in the forward pass only
+  Backward,  // used in the backward pass only
 };
 
 }  // namespace engine

@@ -61,7 +61,7 @@ void compare_place(Comparison& compare, const CallerTensor& tensor, int device) 
       .same("address", tensor.values != nullptr, "null", "a tensor",
             "allocate it before the step is made")
       .same("device", tensor.device == device, device_name(tensor.device), device_name(device),
-            "copy the tensor there, or make the step where it lies")
+            "copy the tensor there, or make the step on its device")
       .same("alignment", address % kAlignment == 0,
             fmt::format("{} bytes past a multiple of 16", address % kAlignment),
             "a multiple of 16 bytes", "start the tensor at an aligned address");
@@ -72,7 +72,7 @@ void compare_bytes(Comparison& compare, const CallerTensor& tensor, std::int64_t
   const std::int64_t needed = elements * element_bytes(tensor.type);
   const bool enough = tensor.capacity_bytes == 0 || tensor.capacity_bytes >= needed;
   compare.same("size", enough, fmt::format("{} bytes", tensor.capacity_bytes),
-               fmt::format("at least {} bytes", needed), "allocate what the shape takes");
+               fmt::format("at least {} bytes", needed), "allocate as much as the shape needs");
 }
 
 const char* form_name(ScaleForm form) {
@@ -143,7 +143,7 @@ Status check_weight_list(const WeightDemand& demand, std::span<const ListedWeigh
     compare
         .same("element type", tensor.type == demand.recipe.high_precision,
               element_name(tensor.type), element_name(demand.recipe.high_precision),
-              "convert the tensor, or choose that type under Not quantized")
+              "convert the tensor, or choose that high-precision type")
         .count("rows (n)", tensor.rows, demand.n, "give every expert an [n, k] tensor")
         .count("columns (k)", tensor.columns, demand.k, "give every expert an [n, k] tensor")
         .count("row stride (layout)", tensor.stride(), demand.k,

@@ -72,9 +72,9 @@ const char* element_name(ElementType type);
 // The outputs of a step in memory given by the caller. Plain values: the same checks for the device
 // and the CPU.
 
-/// The caller's memory for the outputs of one layer; the step allocates the others. A tensor may
-/// have more rows than its output; nothing is written past the demanded ones. A tensor that does
-/// not fit, or that the step's passes do not write, is refused by name.
+/// The caller's memory for the outputs of one layer; the step allocates outputs that are not given.
+/// A tensor may have more rows than its output; nothing is written past the output's rows. A tensor
+/// that does not fit, or that the step's passes do not write, is refused by name.
 struct CallerOutputs {
   std::optional<CallerTensor> y;
   std::optional<CallerTensor> dx;

@@ -51,15 +51,16 @@ inline constexpr double kMaxCount = double{std::int64_t{1} << 62};
 
 /// Constraints on a value, and how it is shown. Limits apply to each number of a list.
 struct FieldRules {
-  /// Of numbers. A field with either limit takes no infinity and no NaN; without, it takes all.
+  /// Limits of a number. A field with either limit accepts no infinity and no NaN; a field without
+  /// limits accepts all.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool allow_zero = false;  // 0 is allowed in addition to the range, and means none
   std::size_t most = std::numeric_limits<std::size_t>::max();  // elements of a list
   std::string_view unit = {};
   bool sparse = false;  // left out of a message if equal to its default
-  /// Of a list of records that comes in thousands: it travels as a column for each of their fields,
-  /// which is several times quicker to convert and smaller.
+  /// Set for a list of thousands of records: it is sent as one column per field, which is smaller
+  /// and several times faster to convert.
   bool columns = false;
   std::uint32_t without = 0;  // of an enumerator: those that this field does not take, see bit_of()
   /// What people call it, where that is not the field's own name: another name of its option on the
@@ -70,7 +71,7 @@ struct FieldRules {
   bool path = false;  // of a file: what is passed on to others leaves its folders out
 };
 
-/// Of FieldRules::without.
+/// Bit of an enumerator in FieldRules::without.
 template <class Enum>
 constexpr std::uint32_t bit_of(Enum value) {
   return std::uint32_t{1} << static_cast<unsigned>(value);
@@ -154,7 +155,8 @@ struct Type {
 template <class Variant>
 struct ChoiceNames;
 
-/// By its own fields() or, if its header is below this one, a fields_of() next to it.
+/// Fields of a type: from its own fields() or, if its header is below this one, from a fields_of()
+/// next to it.
 template <class T>
 concept Described = requires { T::fields(); } || requires(const T* type) { fields_of(type); };
 
@@ -405,7 +407,7 @@ constexpr Field field(FieldRules rules = {}) {
   return {detail::name_of_member<kMember>(), &kType<typename Member::Value>, &Member::at, rules,
           limited || kType<typename Member::Value>.checked};
 }
-/// A fields() in which no field has rules of its own.
+/// For a fields() in which no field has rules.
 template <auto... kMembers>
 constexpr std::array<Field, sizeof...(kMembers)> fields() {
   return {field<kMembers>()...};

@@ -18,11 +18,11 @@ struct Leaf {
   const Type& type;   // of the value: what an optional holds
   const void* value;  // null in leaves_of()
 };
-/// In the order of the tables; of a choice only the selected alternative, of an empty optional
-/// none.
+/// Visits leaves in the order of the tables: only the selected alternative of a choice, and nothing
+/// of an empty optional.
 void for_each_leaf(const Type& type, const void* record,
                    const std::function<void(const Leaf&)>& visit);
-/// Of the type itself: every alternative of a choice; nothing inside lists.
+/// Leaves of the type itself: every alternative of a choice, and nothing inside lists.
 std::vector<Leaf> leaves_of(const Type& type);
 
 struct FoundLeaf {

@@ -16,7 +16,7 @@ namespace engine {
 
 // Quantiles of measured times.
 
-/// Of sorted values, at least one, with linear interpolation.
+/// Quantile of sorted values, of which there is at least one, with linear interpolation.
 inline double quantile(const std::vector<double>& sorted, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);
@@ -52,7 +52,7 @@ constexpr auto enum_names(CacheMode) { return std::to_array<std::string_view>({"
 
 /// How timed iterations follow each other.
 enum class Pace {
-  Sustained,  // back to back: the clock settles where power allows
+  Sustained,  // back to back: the clock drops to what the power limit allows
   Burst,      // with kBurstIdle of idle time before each: a cool device at its highest clock
 };
 constexpr auto enum_names(Pace) { return std::to_array<std::string_view>({"sustained", "burst"}); }
@@ -70,8 +70,8 @@ struct MeasureOptions {
   bool stamps = false;    // per-expert time of the quantize launches from stamps of their tiles
   bool isolated = false;  // per-expert time from launches with work for one expert only
   bool ceilings = false;  // this device's copy rate, and a dense product of the step's own size
-  /// Of a routing recorded over several steps: the error of the outputs in the first N steps that
-  /// the run replayed; 0 = of none.
+  /// If a routing file has several steps, the output error is measured in the first N steps that
+  /// the run replayed; 0 = in none.
   int recorded_steps = 16;
   bool operator==(const MeasureOptions&) const = default;
   template <int = 0>

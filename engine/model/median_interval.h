@@ -11,8 +11,8 @@
 
 namespace engine {
 
-/// Between the middle two of an even number; of two infinite ones infinite. NaN without samples.
-/// Reorders them; none may be NaN.
+/// Median; the mean of the middle two if the number is even, infinite if both are. NaN without
+/// samples. Reorders the samples, none of which may be NaN.
 double median_of(std::span<double> samples);
 double median_of(const std::vector<std::int64_t>& samples);
 

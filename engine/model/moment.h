@@ -6,7 +6,7 @@
 
 namespace engine {
 
-/// In the local time zone, in strftime()'s words: "%H:%M:%S". Up to 63 bytes; empty if the year is
+/// Local time in a format of strftime(), such as "%H:%M:%S". Up to 63 bytes; empty if the year is
 /// beyond what the C library can count.
 std::string local_time(std::time_t moment, const char* format);
 /// The same in UTC.

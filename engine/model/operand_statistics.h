@@ -146,7 +146,7 @@ struct OperandStatistics {
   /// median over blocks of kErrorBlock neighbours in a row of a block's own SNR, blocks of
   /// zeros left out. NaN: no such block, or a recording that does not have it.
   double median_block_snr_db = std::numeric_limits<double>::quiet_NaN();
-  /// Of a run, by number; empty in a comparison, whose reports have their own.
+  /// Statistics by number of the expert; empty in a comparison, whose reports have their own.
   std::vector<OperandExpert> experts = {};
   std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
@@ -177,7 +177,7 @@ struct ProductAccuracy {
   /// Elements that overflowed: infinite or NaN although the reference is finite. The numbers above
   /// leave them out.
   std::uint64_t lost = 0;
-  /// Elements whose reference is infinite or NaN, likewise left out.
+  /// Elements whose reference is infinite or NaN; they are left out too.
   std::uint64_t undefined = 0;
   std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>

@@ -9,8 +9,8 @@ namespace engine {
 /// As it is, or its two ends if it has more bytes than any path that people type.
 std::string shown_path(std::string_view path);
 
-/// The system's sentence for `error`, an errno; of a path that is too long also its lengths, their
-/// limits and the remedy.
+/// The system's text for `error`, an errno. If the path is too long, the text also gives its
+/// lengths, their limits and the remedy.
 std::string path_error_text(std::string_view path, int error);
 
 }  // namespace engine

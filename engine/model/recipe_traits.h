@@ -1,6 +1,5 @@
-// The recipes: what each does and what can be chosen about it. Whoever wants to know asks here;
-// nothing compares with an enumerator (tests/unit/layering). Which kernels do it is said in
-// engine/quantize.
+// The recipes: what each does and what can be chosen about it. Code asks these traits; nothing
+// compares with an enumerator (tests/unit/layering). engine/quantize maps them to kernels.
 #pragma once
 
 #include <array>
@@ -57,7 +56,7 @@ struct RecipeTraits {
   bool fuses_activation = false;      // the quantize pass can compute an activation first
 
   constexpr bool quantizes() const { return code_bits < 16; }
-  /// E4M3 or E5M2; else there is one element format.
+  /// Whether the format can be E4M3 or E5M2; otherwise there is only one element format.
   constexpr bool chooses_format() const { return code_bits == 8; }
   /// Rounding scales down to powers of two is a choice.
   constexpr bool chooses_pow2() const { return scale == ScaleNumber::Fp32; }
@@ -74,7 +73,7 @@ struct RecipeTraits {
   constexpr int steps_to_settle() const { return remembers_amax() ? 2 : 1; }
   /// Times a quantize pass reads its operand.
   constexpr int reads() const { return measures_amax() ? 2 : 1; }
-  /// Every expert has an FP32 amax of its own, which products multiply by.
+  /// Whether every expert has its own FP32 amax, by which products multiply.
   constexpr bool expert_amax() const { return scale == ScaleNumber::E4m3; }
   /// Bytes of an element with its share of the scales.
   constexpr double element_bytes(bool square) const {

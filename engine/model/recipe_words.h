@@ -8,7 +8,7 @@
 
 namespace engine {
 
-/// Of a recipe that has both kinds (RecipeTraits::chooses_pow2()).
+/// Label for a recipe that supports both kinds of scales (RecipeTraits::chooses_pow2()).
 constexpr std::string_view scales_label(bool pow2) {
   return pow2 ? "power-of-two scales" : "FP32 scales";
 }

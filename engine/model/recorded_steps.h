@@ -28,8 +28,8 @@ struct RecordedStep {
   double median_ns = std::numeric_limits<double>::quiet_NaN();
   double p5_ns = std::numeric_limits<double>::quiet_NaN();
   double p95_ns = std::numeric_limits<double>::quiet_NaN();
-  /// Of layer 0 over all experts, as ProductAccuracy; NaN where not measured, which
-  /// RecordedRouting::numerics explains. Of an expert layer dW is Wup's.
+  /// SNR of the outputs of layer 0 over all experts, as in ProductAccuracy; NaN where it was not
+  /// measured, which RecordedRouting::numerics explains. In an expert layer dW is that of Wup.
   double y_snr_db = std::numeric_limits<double>::quiet_NaN();
   double dx_snr_db = std::numeric_limits<double>::quiet_NaN();
   double dw_snr_db = std::numeric_limits<double>::quiet_NaN();
@@ -63,8 +63,8 @@ struct RecordedRouting {
   int layers = 1;      // that the file has
   std::int64_t file_steps = 0;
   std::string numerics;  // which steps have an SNR, or why none has
-  /// In the order of replay: iteration i ran steps[i % size], with several micro-batches in flight
-  /// the next so many.
+  /// Steps in the order of replay: iteration i ran steps[i % size]; with several micro-batches in
+  /// flight it ran as many consecutive ones.
   std::vector<RecordedStep> steps;
   template <int = 0>
   static constexpr auto fields() {
@@ -76,11 +76,11 @@ struct RecordedRouting {
   }
 };
 
-/// The largest split over the mean split: 1 = every expert has as many rows. NaN without rows.
+/// Largest split divided by the mean split: 1 = balanced. NaN without rows.
 double imbalance_of(std::span<const std::int64_t> splits);
 
-/// Visits and times of the steps of a run with these iterations, each of as many consecutive steps
-/// as there were micro-batches in flight.
+/// Adds the visits and times of steps from the iterations of a run. With several micro-batches in
+/// flight, each iteration ran as many consecutive steps.
 void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>& steps,
                int in_flight = 1);
 

@@ -83,7 +83,7 @@ enum class RoutingDistribution {
   Heavy,      // share_e proportional to (e+1)^-1.5
   OneHot,     // expert 0 gets every token
   HalfEmpty,  // odd experts get none, even ones equal shares
-  File,       // as a file recorded it, step by step; a list of splits is a recording of one step
+  File,       // from a routing file, step by step; a list of splits is a routing file of one step
 };
 constexpr auto enum_names(RoutingDistribution) {
   return std::to_array<std::string_view>(
@@ -93,7 +93,7 @@ constexpr auto enum_names(RoutingDistribution) {
 /// What the numbers of a routing file are; two choices are named after the programs that write such
 /// files (engine/input/recorded_routing.h).
 enum class RoutingNumbers {
-  Detect,    // by name, type, dimensions and values; the run says what they were taken for
+  Detect,    // by name, type, dimensions and values; the run reports the result
   Counts,    // rows per expert: [experts], [steps, experts] or, as SGLang's logical_count,
              // [steps, layers, experts]
   Vllm,      // experts of every token: [tokens, top_k], [tokens, layers, top_k] or
@@ -114,9 +114,10 @@ struct RoutingSpec {
   std::int64_t alignment = 1;
   std::string tensor = {};  // in the file; empty = the only one, or the one with a usual name
   RoutingNumbers numbers = RoutingNumbers::Detect;
-  int layer = 0;  // of the recording, counted from 0; every layer of the step is routed alike
+  int layer =
+      0;  // of the routing file, counted from 0; every layer of the step uses the same routing
   /// Iteration i of the run has the splits of step first_step + i % steps; the first step of the
-  /// recording follows its last. 0 steps = all.
+  /// file follows its last. 0 steps = all.
   std::int64_t first_step = 0;
   int steps = 0;
   /// Consecutive tokens that form one step, where the file names experts of tokens; 0 = all of a
@@ -139,7 +140,7 @@ struct RoutingSpec {
   Flaw flaw() const;
 };
 
-/// Only for Scaling::PerTensorDelayed. The iterations of a run are its steps.
+/// Used with Scaling::PerTensorDelayed only. The iterations of a run are the steps of its history.
 struct DelayedScaling {
   int history_length = 1024;
   kernels::AmaxAlgorithm algorithm = kernels::AmaxAlgorithm::Max;
@@ -156,7 +157,7 @@ struct DelayedScaling {
 
 struct Recipe {
   Scaling scaling = Scaling::Block;
-  /// Of Y and dX, and of every operand where nothing is quantized: BF16 or FP16.
+  /// Element type of Y and dX, and of every operand that is not quantized: BF16 or FP16.
   ElementType high_precision = ElementType::Bf16;
   Fp8Format activation_format =
       Fp8Format::E4m3;  // weights are always E4M3; ignored when scaling is None
@@ -215,7 +216,7 @@ constexpr auto enum_names(StepGraphs) {
   return std::to_array<std::string_view>({"one", "forward-and-backward"});
 }
 
-/// Where several graphs have the memory that only they use.
+/// Where graphs allocate the memory that only they use, if a step has several.
 enum class PoolSharing {
   Shared,       // what a graph gives back at the end of its capture serves those captured after it
   OnePerGraph,  // no graph uses memory of another, except what forward saves for its backward
@@ -241,13 +242,13 @@ struct LaunchMode {
   /// Replays: a node behind every kernel node says that it was reached, so that a stall names the
   /// last one. Replays then follow each other one at a time.
   bool markers = false;
-  /// Of an expert layer with both passes. Only what graphs of their own are captured as comes from
-  /// a pool (engine/model/buffer_life.h).
+  /// These apply to an expert layer with both passes. Graphs allocate from a pool what only they
+  /// use (engine/model/buffer_life.h).
   StepGraphs graphs = StepGraphs::One;
   PoolSharing graph_pool = PoolSharing::Shared;
   /// Micro-batches of a step: forward 1, forward 2, ..., backward 1, backward 2, ... Each has the
-  /// request's tokens and splits of its own: the next recorded step's or, without a recording, the
-  /// first one's rotated by its number.
+  /// request's tokens and its own splits: those of the next recorded step or, without a routing
+  /// file, the first splits rotated by its number.
   int in_flight = 1;
   bool operator==(const LaunchMode&) const = default;
   template <int = 0>

@@ -12,7 +12,7 @@ namespace engine {
 
 inline constexpr int kMaxExperts = 1024;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
-/// Of a recorded routing that a run replays, and the splits of all of them.
+/// Limits of the steps of a recorded routing that a run replays, and of the splits of all of them.
 inline constexpr int kMaxRecordedSteps = 4096;
 inline constexpr std::int64_t kMaxRecordedSplits = std::int64_t{1} << 20;
 

@@ -11,7 +11,7 @@ inline constexpr int kSnrDecimals = 2;  // of the command line and in files; the
 /// "20.94 dB", "exact", "n/a"; "20.94 dB (12 left out)".
 std::string snr_text(double snr_db, std::uint64_t left_out, int decimals = kSnrDecimals);
 
-/// Of whatever has an SNR and counts what that leaves out.
+/// Text of an SNR, for any type that has one and counts what it leaves out.
 template <class Measured>
 std::string snr_text(const Measured& measured, int decimals = kSnrDecimals)
   requires requires { measured.left_out(); }

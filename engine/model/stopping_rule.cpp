@@ -50,7 +50,7 @@ bool StoppingRule::known(std::span<const Iteration> finished) {
 double StoppingRule::fraction(int finished, std::int64_t elapsed_ns) const {
   const double first = static_cast<double>(finished) / mode_.iterations;
   if (mode_.median_within == 0) return std::min(first, 1.0);
-  // Of the time that it may take: the expected number may rise.
+  // Share of the time limit, because the expected number of iterations may rise.
   return std::min(static_cast<double>(elapsed_ns) / (1e9 * mode_.time_limit_s), 1.0);
 }
 

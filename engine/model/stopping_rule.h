@@ -1,5 +1,5 @@
-// When the timed iterations of a run end: after a number, or once their median is known well
-// enough or the time is up. No clock of its own, so that it is tested without waiting.
+// Decides when the timed iterations of a run end: after a fixed number, once their median is known
+// precisely enough, or at the time limit. It reads no clock, so that it is tested without waiting.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class StoppingRule {
   explicit StoppingRule(const LaunchMode& mode, int cycle = 1)
       : mode_(mode), cycle_(cycle), next_check_(mode.iterations) {}
 
-  /// Whether iteration number `begun` (from 0) is to be run. `finished` are the samples at hand,
-  /// fewer than `begun` while iterations are in flight; `elapsed_ns` is since the first began.
+  /// Whether iteration number `begun` (from 0) should run. `finished` has the samples so far, fewer
+  /// than `begun` while iterations are in flight; `elapsed_ns` is the time since the first began.
   bool goes_on(int begun, std::span<const Iteration> finished, std::int64_t elapsed_ns);
 
   /// How many there will be, as far as the samples tell.

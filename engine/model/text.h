@@ -42,8 +42,8 @@ constexpr std::size_t utf8_sequence_length(std::string_view text) {
 /// Valid UTF-8 without NUL: what a recording may hold.
 bool is_clean_text(std::string_view text);
 
-/// Of a name or a path, which is typed, travels and is kept: the longest path that Linux opens. Its
-/// own limit counts the NUL at the end.
+/// Limit of a name or a path, which is typed, sent and stored: the longest path that Linux opens.
+/// PATH_MAX counts the NUL at the end.
 inline constexpr std::size_t kMaxNameBytes = PATH_MAX - 1;
 static_assert(kMaxNameBytes < kMaxTextBytes, "a name is never cut");
 
@@ -61,7 +61,7 @@ std::string shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBy
 /// Whether shown_text() would change nothing. Allocates no memory.
 bool is_shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);
 
-/// Cut as by shown_text(), whole characters and "…"; nothing else is changed.
+/// Cuts the text like shown_text(), to whole characters and "…"; changes nothing else.
 std::string cut_text(std::string text, std::size_t max_bytes = kMaxTextBytes);
 
 /// A file name derived from a title: letters, digits, '-', '_' and inner dots are kept, all others

@@ -32,7 +32,7 @@ Flaw FileInput::flaw() const {
   }
   if (!path.empty()) return {};
   return {"path",
-          "is empty: a file without a path; choose a .npy or .safetensors file or a synthetic "
+          "is empty, so no file is named; choose a .npy or .safetensors file or a synthetic "
           "distribution"};
 }
 
@@ -54,24 +54,29 @@ Flaw RunRequest::flaw() const {
   const std::int64_t unit = 16 * std::int64_t{activation.halves()};
   if (step == StepKind::ExpertLayer && shape.n % unit != 0) {
     return {"shape.n",
-            fmt::format("is {}; {} takes gate and up from its two halves, each a multiple of 16",
+            fmt::format("is {}; {} reads gate and up from its two halves, each a multiple of 16",
                         shape.n, activation.label),
             fmt::format("use {}", (shape.n + unit - 1) / unit * unit)};
   }
   const int top_k = expert_layer.top_k;
   if (step == StepKind::ExpertLayer && top_k > 0) {
     if (shape.rows % top_k != 0) {
-      return {"shape.rows",
-              fmt::format("is {}; with expert_layer.top_k {} every token has that many rows",
-                          shape.rows, top_k),
-              fmt::format("use {}, or top_k 0 for rows that arrive in the order of their experts",
-                          (shape.rows + top_k - 1) / top_k * top_k)};
+      return {
+          "shape.rows",
+          fmt::format(
+              "is {}; with expert_layer.top_k {} every token has that many rows, so it must be a "
+              "multiple",
+              shape.rows, top_k),
+          fmt::format("use {}, or top_k 0 if the rows arrive already permuted",
+                      (shape.rows + top_k - 1) / top_k * top_k)};
     }
     if (top_k > shape.num_experts) {
-      return {"expert_layer.top_k",
-              fmt::format("is {}, but the shape has {} experts, and a token chooses an expert once",
-                          top_k, shape.num_experts),
-              fmt::format("use at most {}", shape.num_experts)};
+      return {
+          "expert_layer.top_k",
+          fmt::format(
+              "is {}, but the shape has {} experts, and a token chooses each expert at most once",
+              top_k, shape.num_experts),
+          fmt::format("use at most {}", shape.num_experts)};
     }
   }
   return flaw_of_name("cublaslt_library", cublaslt_library);
@@ -91,8 +96,9 @@ Flaw ScaleMap::flaw() const {
   }
   for (const auto* optional : {&minimum, &deviation, &saturated_share, &underflowed_share}) {
     if (optional->empty() || std::ssize(*optional) == cells) continue;
-    return {"rows", fmt::format("is {}; a figure of {} cells is not that times {} columns", rows,
-                                optional->size(), columns)};
+    return {"rows",
+            fmt::format("is {}; a statistic has {} cells, which is not rows times {} columns", rows,
+                        optional->size(), columns)};
   }
   std::int64_t previous = 0;
   for (const std::int64_t row : expert_first_row) {
@@ -129,7 +135,8 @@ std::vector<Recipe> default_comparison(const Recipe& settings) {
 
 Flaw ComparisonRequest::flaw() const {
   if (!weights || !gradients) return {};
-  return {"weights", "and gradients are both chosen; a comparison is of one of them", "order two"};
+  return {"weights", "and gradients are both chosen; a comparison quantizes one of them",
+          "run two comparisons"};
 }
 
 Flaw QuantizationSample::flaw() const {
@@ -175,8 +182,8 @@ Flaw AmaxHistoryRequest::flaw() const {
   if (ring <= kMaxRingFloats) return {};
   return {
       "steps",
-      fmt::format("is {}; with {} experts and {} rows of history that makes {} numbers; at most "
-                  "{} fit",
+      fmt::format("is {}; with {} experts and {} rows of history that makes {} numbers; the limit "
+                  "is {}",
                   steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats),
       "choose fewer steps or a shorter history"};
 }
@@ -218,27 +225,30 @@ Flaw BenchShape::flaw() const {
   }
   if (rows <= kMaxBenchElements / columns) return {};
   return {"rows",
-          fmt::format("is {}; times {} columns that is more than {} elements", rows, columns,
+          fmt::format("is {}; with {} columns that is more than {} elements", rows, columns,
                       kMaxBenchElements),
-          "take fewer rows"};
+          "use fewer rows"};
 }
 
 Flaw BenchOrder::flaw() const {
   if (!(seconds > 0)) return {"seconds", fmt::format("is {}; it must be above 0", seconds)};
   if (!times_steps(suite)) return {};
   if (steps.shapes.empty() || steps.routings.empty()) {
-    return {"steps.shapes",
-            "is empty, or steps.routings; a benchmark of steps needs one of each at least"};
+    return {
+        "steps.shapes",
+        "is empty, or steps.routings is empty; a benchmark of steps needs at least one of each"};
   }
   if (steps.shapes.size() * steps.routings.size() > kMaxStepBenchCases) {
     return {"steps.shapes",
-            fmt::format("has {} entries, each with {} routings; a benchmark takes {} of both",
-                        steps.shapes.size(), steps.routings.size(), kMaxStepBenchCases)};
+            fmt::format(
+                "has {} entries, each with {} routings; a benchmark takes at most {} combinations",
+                steps.shapes.size(), steps.routings.size(), kMaxStepBenchCases)};
   }
   for (const RoutingDistribution routing : steps.routings) {
     if (routing == RoutingDistribution::File) {
-      return {"steps.routings",
-              "names a file; benchmarks route by a rule, splits from a file are for runs only"};
+      return {
+          "steps.routings",
+          "names a file; benchmarks need a synthetic routing, only runs read splits from a file"};
     }
   }
   for (std::size_t i = 0; i < steps.shapes.size(); ++i) {

@@ -10,8 +10,8 @@
 
 namespace engine {
 
-/// Where a value is in a larger one, for messages: "recipe.delayed.margin", "experts[3].rows". Made
-/// on the way down, printed only when something is wrong.
+/// Place of a value in a larger one, for messages: "recipe.delayed.margin", "experts[3].rows". It
+/// is built on the way down and printed only if something is wrong.
 struct FieldPath {
   const FieldPath* above = nullptr;
   std::string_view name = {};
@@ -21,7 +21,7 @@ struct FieldPath {
   std::string text() const;
 };
 
-/// Element `index` of a list, which has it.
+/// Element `index` of a list; it must exist.
 const void* element_at(const Type& list, const void* value, std::size_t index);
 
 /// Field by field; NaN equals NaN.
@@ -45,9 +45,9 @@ bool store(const Type& type, void* value, double number);
 /// "fp8-block", "true", "0.5": numbers in the shortest form that reads back; lists as "[1, 2]".
 /// Records, choices and lists of them are walked, not printed.
 std::string text_of(const Type& type, const void* value);
-/// Enumerators by name in any case, '-', '_' and ' ' alike, also with a word before it that names
-/// the enumeration (ROUTING_ZIPF), or by the first or last words of the name if those of no other
-/// are the same (cpu, block).
+/// Parses an enumerator by its name in any case; '-', '_' and ' ' are equal. The name of the
+/// enumeration may come before it (ROUTING_ZIPF), and the first or last words suffice if they are
+/// unambiguous (cpu, block).
 bool parse(const Type& type, void* value, std::string_view text);
 /// "is 7; it must be between 1 and 3": why the rules refuse a number; empty = they accept it.
 std::string number_flaw(const Type& type, const void* value, const FieldRules& rules);

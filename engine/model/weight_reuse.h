@@ -1,6 +1,7 @@
-// Weights change once per update, and an update has several micro-batches: a step that quantizes
-// them in the first and keeps them in the others. From how many micro-batches on that is faster
-// than a step that quantizes nothing.
+// Reuse of quantized weights. Weights change once per update, and an update has several
+// micro-batches, so a step can quantize them in the first and reuse them in the rest. This computes
+// the break-even count: from how many micro-batches that is faster than a step that quantizes
+// nothing.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +13,21 @@
 
 namespace engine {
 
-/// Whether iteration `i` of a run quantizes the weights; the others keep those of the iteration
-/// before. With recorded routing a whole pass over its steps quantizes or keeps, so that the times
-/// of its steps differ by their routing alone.
+/// Whether iteration `i` of a run quantizes the weights; otherwise it reuses those of the iteration
+/// before. With recorded routing, a whole pass over its steps either quantizes or reuses, so that
+/// the times of its steps differ only by their routing.
 constexpr bool quantizes_weights(int i, int weight_reuse, std::size_t recorded_steps) {
   return i / static_cast<int>(std::max<std::size_t>(recorded_steps, 1)) % weight_reuse == 0;
 }
 
-/// Of one micro-batch each, in one unit.
+/// Times of one micro-batch each, all in the same unit.
 struct ReuseTimes {
   double quantizing = 0;  // a step that quantizes its weights
   double keeping = 0;     // the same step on weights that were quantized before
   double plain = 0;       // a step without quantization
 };
 
-/// The smallest M with (quantizing + (M - 1) keeping) / M < plain, up to kMaxWeightReuse; none if
+/// The smallest M with (quantizing + (M - 1) keeping) / M < plain, up to kMaxWeightReuse; empty if
 /// there is no such M.
 inline std::optional<int> micro_batches_to_win(const ReuseTimes& times) {
   // Keeping saves work: where it measures longer, the difference is noise.

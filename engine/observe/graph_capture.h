@@ -1,4 +1,4 @@
-// A graph of the step, as those who watch a run are told of it.
+// A graph of the step, as it is reported to those who watch a run.
 #pragma once
 
 #include <string>

@@ -26,10 +26,11 @@ struct Launching {
 class ReplayWatch {
  public:
   virtual ~ReplayWatch() = default;
-  /// Each graph of the step before it is instantiated. Returns how many markers were added to it;
-  /// with any, its replays follow each other one at a time. Only a step of one graph has markers.
+  /// Called with each graph of the step before it is instantiated. Returns how many markers were
+  /// added to it; with markers, its replays run one at a time. Only a step of one graph has
+  /// markers.
   virtual Result<int> captured(const GraphCapture& capture) = 0;
-  /// Before each launch of a graph with markers; none of its launches is in progress.
+  /// Called before each launch of a graph with markers, while none of its launches is in progress.
   virtual void replay_begins(int replay) = 0;
   /// Around every launch. A call that never returns is seen by another thread.
   virtual void launch_begins(const Launching& launch) = 0;

@@ -17,7 +17,7 @@ inline constexpr const char* kRangeDomain = "Expertscope";
 std::string range_name(const WorkTag& tag);
 std::string range_name(int iteration);
 
-/// Parses the name of a range; nothing for a name not made by range_name().
+/// Parses the name of a range; empty for a name that range_name() did not make.
 struct RangePlace {
   WorkTag tag;
   int iteration = -1;

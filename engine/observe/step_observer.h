@@ -11,7 +11,7 @@
 
 namespace engine {
 
-/// Where a piece of work belongs.
+/// The place in the step that a piece of work belongs to.
 struct WorkTag {
   Stage stage = Stage::Other;
   int layer = 0;    // of an expert layer its projection: 2 * layer is up, 2 * layer + 1 down

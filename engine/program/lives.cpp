@@ -23,7 +23,7 @@ bool overlap(const LiveRange& a, const LiveRange& b) {
   return a.layer != b.layer && a.first <= b.last && b.first <= a.last;
 }
 
-/// Of one micro-batch, prepared or not: what it prepares comes before its parts.
+/// Visits one micro-batch, prepared or not: the operations that prepare it come before its parts.
 template <class Visit>
 void for_each_operation(const StepProgram& program, Visit visit) {
   for (const Operation& operation : program.prepare) visit(operation, ProgramPass::Forward);

@@ -8,7 +8,8 @@
 
 namespace engine {
 
-/// Of every layer's. Empty: the step only reads it, or has no such value.
+/// Life of the tensor, the same in every layer. Empty: the step only reads it, or has no such
+/// value.
 std::optional<BufferLife> life_of(const StepProgram& program, StepTensor tensor,
                                   ValueForm form = ValueForm::Elements);
 

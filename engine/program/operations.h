@@ -65,8 +65,8 @@ constexpr const OperationTraits& traits_of(OperationKind kind) {
   return kOperations[static_cast<std::size_t>(kind)];
 }
 
-/// What is there of a tensor: its elements, or a copy in codes and scales. Products read rowwise
-/// copies forward; of W and X, and of dY for dW, columnwise ones backward.
+/// The form in which a tensor exists: its elements, or a copy in codes and scales. Products read
+/// rowwise copies in forward; in backward they read columnwise copies of W and X, and of dY for dW.
 enum class ValueForm : std::uint8_t { Elements, Rowwise, Columnwise };
 
 /// A tensor of one layer of a step, in one form.
@@ -82,8 +82,8 @@ struct Operation {
   Projection projection = Projection::Up;  // a linear step is its up projection
   int layer = 0;
   OperandRole role = OperandRole::Activations;  // of Round and Quantize
-  /// Of Quantize: it computes the activation, or its gradient, of what it reads. Of SumBias: the
-  /// quantize kernels have summed dY already, and only their sums are left to add.
+  /// A fused Quantize also computes the activation, or its gradient, of what it reads. For a fused
+  /// SumBias the quantize kernels have summed dY already, and only their sums are left to add.
   bool fused = false;
   /// Backward computes it again, after forward has computed it for itself.
   bool again = false;

@@ -35,15 +35,15 @@ class ProjectionProgram {
 
   const StepProgram& program() const { return *program_; }
   const ProjectionTensors& tensors() const { return tensors_; }
-  /// In the order in which a step makes them first. Micro-batches after the first read its weights
-  /// and make no copies of their own.
+  /// Copies in the order in which a step first makes them. Micro-batches after the first read its
+  /// weights and make no copies of their own.
   std::vector<OperandCopies> copies() const;
   /// Each product of each layer once: those of fprop by layer, then those of the gradients by
   /// layer, dgrad first.
   std::vector<Operation> products() const;
   /// The operations of this kind, each layer's once.
   std::vector<Operation> operations(OperationKind kind) const;
-  /// The layers that have an operand of this role of their own: all, or one that they share.
+  /// Number of layers that have their own operand of this role: all, or one if they share it.
   int operands(OperandRole role) const;
 
  private:

@@ -18,16 +18,16 @@ struct SavedTensor {
   bool operator==(const SavedTensor&) const = default;
 };
 
-/// Of one layer, for these tokens of every expert. In the order of StepTensor: X, Wup, H, A,
-/// Wdown; of a linear step X and W (as WUp); of a layer that begins at tokens Y too; nothing where
-/// the step has no backward pass.
+/// What one layer saves for backward, for these tokens of every expert. In the order of
+/// StepTensor: X, Wup, H, A, Wdown. A linear step saves X and W (as WUp); a layer that begins at
+/// tokens also saves Y. A step without a backward pass saves nothing.
 ///
 /// X and A are kept as the columnwise copies that dW reads, H in high precision, from which the
 /// activation's gradient is computed, and weights as the columnwise copies that dgrad reads.
 /// Something that is there anyway counts as 0: unquantized weights, and A where backward computes
-/// it again. Of tokens nothing is kept: X is, as codes or, unquantized, as rows. The gradient of
-/// the probabilities reads the rows of Y. Row numbers and probabilities of copies, 8 bytes each,
-/// are not counted.
+/// it again. Tokens are not kept, because X is: as codes, or as rows if it is not quantized. The
+/// gradient of the probabilities reads the rows of Y. Row numbers and probabilities of copies, 8
+/// bytes each, are not counted.
 std::vector<SavedTensor> saved_for_backward(const RunRequest& request,
                                             std::span<const std::int64_t> splits);
 

@@ -36,7 +36,7 @@ struct StepProgram {
   int prepare_times = 1;
   std::vector<ProgramPart> parts = {};  // in the order of their launches
 
-  /// In the order of captures and launches.
+  /// Names in the order of captures and launches.
   std::vector<std::string> graph_names() const;
 
   /// Calls `run` with every operation of `prepare`, prepare_times times, until one fails.
@@ -49,7 +49,7 @@ struct StepProgram {
   }
 };
 
-/// Whether the step's passes are captured as graphs of their own.
+/// Whether the forward and the backward pass are captured as separate graphs.
 bool captured_apart(const RunRequest& request);
 
 /// `request`: effective settings.

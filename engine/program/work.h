@@ -1,5 +1,6 @@
-// Bytes and FLOP of the operations of a step for one routing: what must be read and written at
-// least, each value once, scales with the padding of their layout. Sizes only; nothing is measured.
+// Bytes and FLOP of the operations of a step for one routing: the minimum that must be read and
+// written, each value once, scales with the padding of their layout. These follow from sizes;
+// nothing is measured.
 #pragma once
 
 #include <cstdint>

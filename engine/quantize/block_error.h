@@ -20,7 +20,7 @@ class BlockErrors {
   void add(const kernels::GroupedInput& input, const float* decoded);
   /// As kernels::block_errors() counted on a device.
   void add(std::span<const std::uint64_t> counts);
-  /// Of all that was added, to within kBlockErrorStepDb / 2; NaN without any block.
+  /// Median of all blocks that were added, to within kBlockErrorStepDb / 2; NaN without a block.
   double median_db() const;
 
  private:

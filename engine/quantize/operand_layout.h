@@ -45,7 +45,7 @@ struct OperandLayout {
 /// Why this recipe has nothing to quantize, on either side; empty if it has.
 std::string quantize_refusal(const Recipe& recipe);
 
-/// Of FP8 codes; weights are always E4M3.
+/// Format of FP8 codes; weights are always E4M3.
 kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role);
 
 /// The Hadamard transform is for the columnwise copy of activations and gradients; the
@@ -87,8 +87,8 @@ struct ScaleGrid {
   std::int64_t block_rows = 1;  // elements that one entry of the grid covers
   std::int64_t block_columns = 1;
 };
-/// Of a group of `rows` rows. The square blocks of MXFP8 and NVFP4 repeat their scale on the grid
-/// of the plain ones. One scale per tensor covers the whole group.
+/// Grid of the scales of a group of `rows` rows. The square blocks of MXFP8 and NVFP4 repeat their
+/// scale on the grid of the plain ones. One scale per tensor covers the whole group.
 ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns);
 
 /// Scales (floats or bytes) that an array for these splits spans, padding included.
@@ -145,8 +145,8 @@ struct GroupStride {
   std::int64_t unit = 1;
   std::int64_t bytes = 0;
 };
-/// Of the codes and scales of operands whose groups differ in rows; with padding, `rows` are those
-/// of the output. One scale per tensor moves by 4 bytes per group instead: unit 0.
+/// Strides of the codes and scales of operands whose groups differ in rows; with padding, `rows`
+/// are the rows of the output. One scale per tensor moves by 4 bytes per group instead: unit 0.
 GroupStride code_stride(const OperandLayout& layout, std::int64_t columns);
 GroupStride scale_stride(const OperandLayout& layout, std::int64_t columns);
 

@@ -92,7 +92,7 @@ class Measure {
         values_(kernels::code_values(view)),
         grid_(code_grid(view)) {}
 
-  /// Of one group; its losses go to `losses`.
+  /// Errors of one group; its losses go to `losses`.
   GroupErrors all_rows(std::int64_t first_row, std::int64_t rows, const GroupLosses& losses) const {
     GroupErrors all;
     // A fixed number of strips, merged in order: sums do not depend on the number of threads.

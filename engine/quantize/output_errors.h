@@ -7,8 +7,8 @@
 
 namespace engine {
 
-/// Sums against the product of the unquantized operands; of a pass that did not run nothing. Of an
-/// expert layer dW is Wup's.
+/// Error sums against the product of the unquantized operands; zero for a pass that did not run.
+/// In an expert layer dW is that of Wup.
 struct OutputErrors {
   kernels::GroupProductError y = {};
   kernels::GroupProductError dx = {};

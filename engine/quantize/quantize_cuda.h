@@ -53,7 +53,7 @@ class CudaQuantizer {
   const Setup& setup() const { return setup_; }
   /// Null if this direction was not requested.
   const QuantizedForm* form(kernels::Direction direction) const;
-  /// Of a form that exists: FP32 or bytes, as its layout says.
+  /// Scales in a form that exists: FP32 or bytes, as the layout says.
   const DeviceBuffer& scales(kernels::Direction direction) const;
   const DeviceBuffer& amax(kernels::Direction direction) const;
   /// For dequantize: the arrays with their row offsets.
@@ -79,7 +79,7 @@ class CudaQuantizer {
                                    const kernels::LaunchControls& launch) const;
   };
   static Kernels kernels_of(QuantizeKernel kernel);
-  /// From the amax of this operand or, of delayed scaling, from the history.
+  /// Computes the scale from the amax of this operand or, with delayed scaling, from the history.
   Status scale_per_tensor(kernels::LaunchStream stream) const;
   Status quantize_per_tensor(kernels::LaunchStream stream,
                              const kernels::LaunchControls& launch) const;

@@ -51,7 +51,7 @@ constexpr bool is_supported(const Activation& activation) {
 
 inline constexpr float kQuickGeluSlope = 1.702F;
 inline constexpr Activation kSwiglu = {.function = ActivationFunction::Silu, .gated = true};
-/// Of gpt-oss: gate and up clamped at 7, and 1 added to up.
+/// The activation of gpt-oss: gate and up are clamped at 7, and 1 is added to up.
 inline constexpr Activation kClampedSwiglu = {.function = ActivationFunction::Silu,
                                               .gated = true,
                                               .slope = kQuickGeluSlope,

@@ -59,7 +59,7 @@ void cast_run(const ElementRun& run, float scale, Fp8Format format, std::uint8_t
 /// unless gated.
 void activate_run(const Activation& activation, InputType type, const float* up, std::int64_t count,
                   float* gate);
-/// gate[i] = the gradient of gate[i], or of up[i], for the gradient dy[i]; likewise.
+/// gate[i] = the gradient of gate[i], or of up[i], for the gradient dy[i].
 void activation_gradient_run(const Activation& activation, InputType type, const float* up,
                              const float* dy, bool of_up, std::int64_t count, float* gate);
 

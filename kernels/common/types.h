@@ -57,9 +57,10 @@ struct GroupedInput {
   }
 };
 
-/// Where the quantized rows of the groups go: group g fills rows [row_offsets[g], row_offsets[g +
-/// 1]) of the outputs, at least as many as it has. The extra rows are quantized as zeros, so that
-/// the quantize pass directly produces the aligned operand of a product (fused padding).
+/// Destination of the quantized rows of the groups: group g fills rows [row_offsets[g],
+/// row_offsets[g + 1]) of the outputs, at least as many as it has. The extra rows are quantized as
+/// zeros, so that the quantize pass directly produces the aligned operand of a product (fused
+/// padding).
 struct OutputRows {
   const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]; null = the input's
   std::int64_t capacity_rows = 0;             // rows the outputs were allocated for

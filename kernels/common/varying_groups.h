@@ -27,8 +27,9 @@ struct ExtentUnits {
   }
 };
 
-// Codes are as many as elements, NVFP4's rowwise half as many bytes. Scales of quantize_block.h in
-// floats, of quantize_mxfp8.h and quantize_nvfp4.h in bytes; columns are multiples of 16.
+// There are as many codes as elements; NVFP4's rowwise codes take half as many bytes. Scales of
+// quantize_block.h are counted in floats, those of quantize_mxfp8.h and quantize_nvfp4.h in bytes;
+// columns are multiples of 16.
 inline constexpr ExtentUnits kLineRowwiseScales = {4, 128, 4};
 inline constexpr ExtentUnits kLineColumnwiseScales = {128, 4, 4};
 inline constexpr ExtentUnits kSquareRowwiseScales = {128, 512, 4};

@@ -51,7 +51,8 @@ struct RefusedScale {
   float value = 0.0F;
 };
 
-/// Of refused.first, which is not all ones; `view` with its row offsets on the host.
+/// Finds the scale of refused.first, which is not all ones; `view` needs its row offsets on the
+/// host.
 RefusedScale first_refused(const QuantizedView& view, const RefusedScales& refused);
 
 void widen_scales_cpu(const WidenScalesArgs& args);

@@ -36,7 +36,7 @@ struct BlockErrorSums {
   /// Squares of FP32 values are exact in FP64: a fused multiply-add changes nothing.
   KERNELS_HOST_DEVICE void add(float x, float decoded) {
     const float error = x - decoded;
-    // Of an infinite or NaN element too.
+    // This also rejects an infinite or NaN element.
     if (!(error - error == 0.0F)) return;
     signal += static_cast<double>(x) * static_cast<double>(x);
     noise += static_cast<double>(error) * static_cast<double>(error);

@@ -47,7 +47,7 @@ struct Span {
 
 bool is_finite_bits(std::uint32_t bits) { return (bits & 0x7F800000U) != 0x7F800000U; }
 
-/// Of elements that are not quantized.
+/// Statistics of elements that are not quantized.
 KERNELS_VECTOR_CLONES
 SpanSums plain_sums(const float* x, std::int64_t count) {
   double signal = 0.0;

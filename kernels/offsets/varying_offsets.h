@@ -54,7 +54,7 @@ struct VaryingOffsetsArgs {
   std::int64_t* columns = nullptr;      // [num_groups], 0 for an offending group
   std::int64_t* elements = nullptr;     // [num_groups + 1]
   std::int32_t* row_dims = nullptr;     // [num_groups] rows as cuBLASLt dimensions; optional
-  std::int32_t* column_dims = nullptr;  // [num_groups] likewise
+  std::int32_t* column_dims = nullptr;  // [num_groups] columns as cuBLASLt dimensions; optional
   ExtentArray arrays[kMaxExtentArrays] = {};
   int num_arrays = 0;
   ExtentPointers pointers[kMaxExtentPointers] = {};

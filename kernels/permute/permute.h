@@ -12,8 +12,8 @@ struct PermutedRows {
   const std::int32_t* copy_rows = nullptr;  // [tokens, top_k]; negative = no row
   std::int64_t tokens = 0;
   int top_k = 1;
-  /// Of padded groups, else null: rows [padded[g] + m, padded[g + 1]) of the permuted operand are
-  /// zeroed where it is written, m = row_offsets[g + 1] - row_offsets[g].
+  /// Set for padded groups, else null: rows [padded[g] + m, padded[g + 1]) of the permuted operand
+  /// are zeroed where it is written, m = row_offsets[g + 1] - row_offsets[g].
   const std::int64_t* row_offsets = nullptr;         // [num_groups + 1]
   const std::int64_t* padded_row_offsets = nullptr;  // [num_groups + 1]
   int num_groups = 0;

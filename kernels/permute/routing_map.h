@@ -1,6 +1,6 @@
-// From the experts that a router chose to the rows of a grouped operand: where every copy of a
-// token goes, and which token every row is a copy of. Graph-safe: the host never learns the
-// routing; a replay follows its contents at that time.
+// Maps the experts that a router chose to the rows of a grouped operand: where every copy of a
+// token goes, and which token every row is a copy of. Graph-safe: the host never reads the routing,
+// and a replay follows its current contents.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -27,7 +27,8 @@ struct RoutingMapArgs {
   std::int32_t* counts = nullptr;              // routing_map_counts() of them; the device's memory
 };
 
-/// Copies that one thread block places: few blocks, because each sums what the others counted.
+/// Copies that one thread block places. There are few blocks, because each sums the counts of all
+/// earlier blocks.
 constexpr std::int64_t routing_chunk(std::int64_t copies) {
   constexpr std::int64_t kPart = 256;  // the warps of a block take equal parts, 32 at a time
   const std::int64_t even = round_up(ceil_div(copies, 128), kPart);

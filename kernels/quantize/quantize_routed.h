@@ -13,7 +13,7 @@ namespace kernels {
 // `input.row_offsets` and `input.capacity_rows` are the operand's, and row_tokens has an entry for
 // each of its rows; groups are padded as elsewhere (OutputRows). No activation, no stamps.
 
-/// Of the groups' rows: the first pass of current scaling.
+/// Arguments of the amax over the groups' rows: the first pass of current scaling.
 struct RoutedAmaxArgs {
   GroupedInput input;
   float* amax = nullptr;        // [num_groups], as group_amax() leaves it

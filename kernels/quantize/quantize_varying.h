@@ -20,9 +20,9 @@ struct VaryingOperand {
 // padding, no bias partials, stamps or tickets, and for NVFP4 no stochastic rounding, whose numbers
 // are drawn by the place of a code.
 //
-// Current scaling needs no kernel of its own for its amax: a group is as well a row-major matrix of
+// Current scaling needs no kernel of its own for its amax: a group is also a row-major matrix of
 // 16 columns, so group_amax() takes the operand with 16 columns and the offsets of ExtentUnits
-// {1, 16, 1} as row offsets; quantize_per_tensor() likewise, rowwise.
+// {1, 16, 1} as row offsets. Rowwise quantize_per_tensor() does the same.
 
 void quantize_per_tensor_varying_cpu(const QuantizePerTensorArgs& args,
                                      const VaryingOperand& operand);

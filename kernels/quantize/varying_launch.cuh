@@ -17,7 +17,7 @@ inline cudaError_t check_varying_input(const GroupedInput& input, const VaryingO
   return check_operands(sixteen, nullptr);
 }
 
-/// Of formats whose scales have an array of places in each direction.
+/// Whether a format whose scales have an array of places in each direction lacks one.
 inline bool lacks_places(const void* rowwise, const void* columnwise, const VaryingPlaces& places) {
   return (rowwise != nullptr && places.rowwise_scales == nullptr) ||
          (columnwise != nullptr && places.columnwise_scales == nullptr);

@@ -67,9 +67,9 @@ struct RunComparison {
   std::vector<StageRow> stages;
   std::vector<KernelRow> kernels;  // largest sum of both sides first
   std::vector<ExpertRow> experts;
-  /// How experts were timed: all their records of an iteration, if records name experts; else one
-  /// stage by the stamps or isolated launches that both runs measured, of which only medians and
-  /// spreads are kept. Empty if neither.
+  /// How experts were timed: by all their records of an iteration, if records name experts;
+  /// otherwise by one stage, from the stamps or isolated launches that both runs measured, for
+  /// which only medians and spreads are kept. Empty if neither is available.
   std::string expert_method;
   std::string no_expert_time;  // why there is none; empty if both sides have it
   /// Why no row has a verdict: the sides do different work or ran on different devices. Else empty.

@@ -13,7 +13,7 @@
 namespace profiling {
 namespace {
 
-/// Of the effective request, as on the command line.
+/// Fields of the effective request, named as on the command line.
 constexpr std::array<std::string_view, 9> kWork = {
     "step",   "shape.num_experts", "shape.rows",         "shape.n",         "shape.k",
     "layers", "linear.passes",     "expert_layer.top_k", "launch.in_flight"};

@@ -208,7 +208,7 @@ Doubt contains_one(const Interval& interval) {
                                            interval.low, interval.high)};
 }
 
-/// Of two runs that were measured one after the other.
+/// Doubt about two runs that were measured one after the other.
 Doubt run_doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b,
                 std::size_t rows) {
   const double wrong = kFalseVerdicts / static_cast<double>(rows);

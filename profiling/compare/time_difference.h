@@ -59,8 +59,8 @@ enum class TimeVerdict {
   Ambiguous,  // undecided, see `reason`
   OnlyA,      // B has no samples
   OnlyB,
-  DifferentWork,     // of runs that say nothing about a setting: profiling/compare/same_work.h
-  DifferentDevices,  // likewise
+  DifferentWork,     // the runs did different work: profiling/compare/same_work.h
+  DifferentDevices,  // the runs had different devices
 };
 constexpr auto enum_names(TimeVerdict) {
   return std::to_array<std::string_view>({"faster", "slower", "ambiguous", "only in A", "only in B",

@@ -13,7 +13,7 @@
 
 namespace profiling {
 
-/// Where work belongs, packed into the 64 bits of an external correlation id.
+/// Place of a piece of work, packed into the 64 bits of an external correlation id.
 struct WorkPlace {
   engine::WorkTag tag;
   int iteration = -1;

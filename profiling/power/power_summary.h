@@ -26,8 +26,8 @@ struct PowerSample {
   }
 };
 
-/// NVML's bits for a clock below the one that was asked for: power, heat, brake, sync boost. Not:
-/// idle, a clock set by the user or by a display.
+/// NVML's bits for a clock below the requested one: power, heat, brake, sync boost. Idle, and a
+/// clock set by the user or by a display, do not count.
 inline constexpr std::uint64_t kThrottleReasons = 0xFC;
 
 /// "power cap, hardware slowdown"; idle and user-set clocks are named too. Empty for 0.

@@ -7,7 +7,7 @@
 namespace profiling {
 namespace {
 
-/// Of the readings that say what the clock did from `begin_ns` until just before `end_ns`.
+/// Throttle reasons in the readings from `begin_ns` until just before `end_ns`.
 std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
                            std::span<const PowerSample> samples) {
   auto at = std::ranges::lower_bound(samples, begin_ns, {}, &PowerSample::time_ns);

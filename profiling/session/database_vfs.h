@@ -1,7 +1,7 @@
-// How SQLite reaches the two files of a recording: as a file system of its own
-// (sqlite.org/vfs.html) that knows nothing but these two. It opens no name and creates no file, and
-// the index of the log is kept in memory: another program that shortens an index file in shared
-// memory would end this one with SIGBUS.
+// File system through which SQLite reaches the two files of a recording (sqlite.org/vfs.html); it
+// knows only these two. It opens no name and creates no file, and keeps the index of the log in
+// memory: another program that shortens an index file in shared memory would end this one with
+// SIGBUS.
 #pragma once
 
 #include <sqlite3.h>

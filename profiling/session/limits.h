@@ -23,10 +23,10 @@ engine::Status check(const engine::RunResult& result, const Activity& activity,
                      const Snapshot& snapshot, const PowerTrace& power);
 engine::Status check(const engine::RecipeComparison& comparison);
 engine::Status check(const engine::AmaxHistory& history);
-/// Of an experiment, against the graphs that it is said to have been made with.
+/// Checks an experiment against the graphs of the snapshot that it names.
 engine::Status check(const Outcome& outcome, const Snapshot& snapshot);
 
-/// Of notes alone, which may change after their run was written.
+/// Checks notes alone, which may change after their run was written.
 engine::Status check(const std::vector<TimeNote>& notes);
 engine::Status check_run_name(const std::string& name);
 

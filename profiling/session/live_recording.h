@@ -19,7 +19,7 @@ namespace profiling {
 /// One thread at a time.
 class LiveRecording {
  public:
-  /// What is in the file when it gets its name.
+  /// Writes the first contents of the file, before it gets its name.
   using Fill = std::function<engine::Status(sqlite3* empty)>;
   /// `path` must be free.
   static engine::Result<std::unique_ptr<LiveRecording>> create(const std::string& path,
@@ -57,7 +57,7 @@ class LiveRecording {
   /// The same bytes under another name, which must be free; after close(). Where that fails,
   /// nothing has changed.
   engine::Status copy_closed_to(const std::string& path);
-  /// Lets go of the file and of its lock; nothing is noticed any more.
+  /// Releases the file and its lock; changes by other programs are no longer noticed.
   void release();
 
  private:

@@ -29,7 +29,7 @@ struct FileIdentity {
   ino_t inode = 0;
   bool operator==(const FileIdentity&) const = default;
 };
-/// None if there is no such file.
+/// Empty if there is no such file.
 std::optional<FileIdentity> identity_of(const std::string& path);
 std::optional<FileIdentity> identity_of(int descriptor);
 

@@ -35,7 +35,7 @@ class RecordingSource {
   bool has_log() const { return log_.descriptor.valid(); }
   std::int64_t file_bytes() const { return file_.state.bytes; }
   std::int64_t log_bytes() const { return log_.state.bytes; }
-  /// Of both; a log may have grown since open().
+  /// Size of file and log; a log may have grown since open().
   std::int64_t bytes_now() const;
   /// Without links, and so where the log lies.
   const std::string& resolved_path() const { return file_.path; }

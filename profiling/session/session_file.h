@@ -183,7 +183,7 @@ class SessionWriter {
   bool discard_if_empty();
   /// After close(), even if that failed.
   bool closed() const;
-  /// Of what is in the file.
+  /// Counts of what is in the file.
   const Records<CountOf>& counts() const;
   /// Where the recording is now.
   const std::string& path() const;
@@ -206,7 +206,7 @@ class SessionWriter {
   std::unique_ptr<State> state_;
 };
 
-/// In one recording, and as many comparisons, histories and visits.
+/// Limit of runs in one recording, and of comparisons, histories and visits each.
 inline constexpr std::int64_t kMaxRecordedRuns = 10'000;
 
 struct SessionLimits {

@@ -24,7 +24,7 @@ std::int64_t nanoseconds(const timespec& time) {
 constexpr int kRestPerComparison = 20;
 
 /// Whether a later change of the file has a later time.
-bool is_settled(const FileState& state) {
+bool is_stable(const FileState& state) {
   constexpr std::int64_t kClockStep_ns = 20'000'000;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -165,7 +165,7 @@ bool StoredFile::rewrite_mirror() {
 
 void StoredFile::remember_mirror() {
   mirror_.remembered = state_of(mirror());
-  mirror_.settled = false;
+  mirror_.stable = false;
 }
 
 /// Before this program writes: its own change would hide the other one's.
@@ -177,8 +177,7 @@ void StoredFile::notice_change() {
 /// may have the same time. Once the time is old enough, one comparison tells. A large file is
 /// compared seldom, so that this costs little of the time.
 bool StoredFile::due_for_comparison(const FileState& now) const {
-  return !mirror_.settled && is_settled(now) &&
-         std::chrono::steady_clock::now() >= next_comparison_;
+  return !mirror_.stable && is_stable(now) && std::chrono::steady_clock::now() >= next_comparison_;
 }
 
 bool StoredFile::mirror_matches(Check check) {
@@ -187,13 +186,13 @@ bool StoredFile::mirror_matches(Check check) {
   const bool as_left = !mirror_.touched && now == mirror_.remembered;
   if (check == Check::IfTouched && as_left && !due_for_comparison(*now)) return true;
   const auto begun = std::chrono::steady_clock::now();
-  const bool settled = is_settled(*now);
+  const bool stable = is_stable(*now);
   if (!same_bytes()) return false;
   const auto ended = std::chrono::steady_clock::now();
   next_comparison_ = ended + kRestPerComparison * (ended - begun);
   mirror_.remembered = now;
   mirror_.touched = false;
-  mirror_.settled = settled;
+  mirror_.stable = stable;
   mirror_.undo_failed = false;
   return true;
 }

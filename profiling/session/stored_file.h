@@ -59,8 +59,8 @@ class StoredFile {
   /// Writes the content into the mirror again; false if that failed.
   bool rewrite_mirror();
 
-  /// To be called after this program has changed the mirror's names: only other programs' changes
-  /// are to be noticed. write() and truncate() do so themselves.
+  /// Call it after this program has changed the mirror's names, because only changes by other
+  /// programs should be noticed. write() and truncate() call it themselves.
   void remember_mirror();
   enum class Check {
     IfTouched,  // compares bytes only if another program may have touched the mirror
@@ -79,7 +79,7 @@ class StoredFile {
     engine::UniqueFd file;
     std::optional<FileState> remembered = {};  // as this program left it
     bool touched = false;  // another program has changed it since its bytes were compared
-    bool settled = false;  // compared when its time of change was old enough to tell changes apart
+    bool stable = false;   // compared when its time of change was old enough to tell changes apart
     bool undo_failed = false;
   };
   /// Another mirror, or none, in place of this one, which is returned.

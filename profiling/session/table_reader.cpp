@@ -25,7 +25,7 @@ using Form = Column::Form;
 
 char* at(void* record, std::size_t offset) { return static_cast<char*>(record) + offset; }
 
-/// Of a column of integers.
+/// Range of a column of integers.
 struct Range {
   std::int64_t low = RowReader::kAnyLow;
   std::int64_t high = RowReader::kAnyHigh;

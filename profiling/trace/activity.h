@@ -194,7 +194,7 @@ struct MemoryEvent {
   }
 };
 
-/// Of one run; with more it is not recorded.
+/// Limit of one run; a run with more names is not recorded.
 inline constexpr std::size_t kMaxNames = std::size_t{1} << 20;
 /// A run keeps at most this many of each; further ones count as dropped.
 inline constexpr std::size_t kMaxHostEvents = 1'000'000;

@@ -1,4 +1,4 @@
-// Where on the host a record was launched from, as far as the run recorded it.
+// The place on the host from which a record was launched, as far as the run recorded it.
 #pragma once
 
 #include <cstdint>

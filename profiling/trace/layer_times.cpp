@@ -43,7 +43,7 @@ bool permutes_backward(const ActivityRecord& record) {
          (engine::projection_at(record.layer) == engine::Projection::Down);
 }
 
-/// Of a layer, while its records are looked at in order.
+/// State of a layer while its records are visited in order.
 struct Neighbour {
   std::int32_t iteration = -1;
   engine::Stage stage = engine::Stage::Other;

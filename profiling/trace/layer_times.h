@@ -17,11 +17,11 @@ struct LayerTime {
   Distribution time;
 };
 
-/// Of the first `layers` of them, by layer, stage and pass. Records, which are sorted by start, do
-/// not say which pass they are of: what prepares a product, such as quantizing its operands or
-/// computing the activation again, is of that product's pass, so of the next one of its layer; a
-/// bias is added right after fprop; what permutes tokens is known by its projection. Launches of
-/// graphs whose nodes were not traced are no stage's.
+/// Times of the first `layers` layers, by layer, stage and pass. Records, which are sorted by
+/// start, do not name their pass. Work that prepares a product, such as quantizing its operands or
+/// computing the activation again, belongs to the pass of that product, which is the next one of
+/// its layer; a bias is added right after fprop; a permutation is recognised by its projection.
+/// Launches of graphs whose nodes were not traced belong to no stage.
 std::vector<LayerTime> layer_times(const Activity& activity, int layers);
 
 }  // namespace profiling

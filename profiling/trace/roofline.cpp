@@ -157,7 +157,7 @@ struct IterationTime {
   double busy_ns = 0.0;
 };
 
-/// Of the iterations that have records of the stage.
+/// Busy times of the iterations that have records of the stage.
 std::vector<IterationTime> busy_times(const Activity& activity, Stage stage) {
   struct BusyIteration {
     std::int64_t end_ns = 0;
@@ -183,8 +183,9 @@ std::vector<IterationTime> busy_times(const Activity& activity, Stage stage) {
   return times;
 }
 
-/// A rate divides the work of an iteration by the time of iterations with that work. Where weights
-/// are quantized in some iterations and kept in the others, it is about the others, which are most.
+/// A rate divides the work of an iteration by the time of iterations with that work. If weights are
+/// quantized in some iterations and reused in the rest, the rate is that of the rest, which are
+/// most.
 StageTime stage_time(const engine::RunResult& result, const Activity& activity, Stage stage) {
   std::vector<IterationTime> times = busy_times(activity, stage);
   StageTime one{.stage = stage, .time = {}, .work = stage_work(result, stage)};
@@ -237,7 +238,7 @@ std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
 
 std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result) {
   if (result.device.compute_capability != "9.0") return std::nullopt;
-  // Of mixed recipes the faster one: a roof is what no product exceeds.
+  // With mixed recipes this is the faster recipe: a roof is what no product exceeds.
   const bool narrow =
       std::ranges::any_of(engine::step_parts(result.effective), [&](const engine::StepPart& part) {
         return engine::traits_of(part.request.recipe).quantizes() &&

@@ -50,8 +50,8 @@ double permutation_bytes(const engine::RunResult& result, engine::Stage stage,
 /// them ran. Overlapping kernels on several streams count once.
 std::vector<double> stage_busy_ns(const Activity& activity, engine::Stage stage);
 
-/// A stage of a step, with whatever work is counted for it. If it is counted for Stage::Quantize
-/// and some iterations keep their weights, time and work are of those alone.
+/// A stage of a step, with the work that is counted for it, if any. If some iterations reuse their
+/// weights, time and work of Stage::Quantize are those of these iterations only.
 struct StageTime {
   engine::Stage stage = engine::Stage::Other;
   Distribution time;  // as stage_busy_ns(), of these iterations

@@ -31,7 +31,7 @@ struct TimeRange {
   bool contains(const ActivityRecord& record) const {
     return contains(record.start_ns) && record.end_ns <= end_ns;
   }
-  /// Of the record's duration; at least 0.
+  /// Part of the record's duration that lies inside; at least 0.
   std::int64_t inside_ns(const ActivityRecord& record) const {
     return std::max<std::int64_t>(
         std::min(record.end_ns, end_ns) - std::max(record.start_ns, begin_ns), 0);
@@ -148,7 +148,7 @@ struct NodeMatrix {
 inline constexpr std::size_t kMaxMatrixCells = std::size_t{1} << 26;
 /// `step` says what the layers in the labels count.
 NodeMatrix node_matrix(const Activity& activity, engine::StepKind step = engine::StepKind::Linear);
-/// How many cells that matrix has; makes none of them.
+/// Number of cells of that matrix, without building it.
 std::size_t matrix_cells(const Activity& activity);
 
 }  // namespace profiling

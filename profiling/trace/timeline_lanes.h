@@ -49,8 +49,8 @@ std::vector<TimelineLane> lanes_by_replay(std::span<const ActivityRecord> record
 /// Experts in order, then records that name none. Experts without a record have no lane.
 std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records);
 
-/// Events as records, index by index, so that the timeline treats them alike. An instant is a
-/// record of zero length.
+/// Events as records, index by index, so that the timeline treats both in the same way. An instant
+/// is a record of zero length.
 struct EventSpans {
   std::vector<ActivityRecord> host;
   std::vector<ActivityRecord> memory;

@@ -19,7 +19,7 @@ inline void check_recording(const engine::RoutingSpec& spec, const engine::Routi
   require(facts.steps >= 1 && facts.steps <= engine::kMaxRecordedSteps, "steps are within limits");
   engine::RunRequest request;
   request.routing = spec;
-  request = engine::fitted_to_recording(request, facts);
+  request = engine::fitted_to_routing(request, facts);
   const auto routing = engine::resolve_routing(request);
   if (!accepted(routing)) return;
   const auto all = routing.value().splits_of_steps();

@@ -101,7 +101,7 @@ def test_trying_algorithms_reports_the_gain(recording):
     lines = recording.control("engine.algorithm_gains")["value"].splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("fprop: ") and "10.0 % less (number 3 of 8)" in lines[0]
-    assert lines[1].startswith("dgrad: ") and "the first of 4 is the quickest" in lines[1]
+    assert lines[1].startswith("dgrad: ") and "the first of 4 is the fastest" in lines[1]
 
 
 def test_the_observer_cost_is_a_headline_figure(recording):
@@ -125,7 +125,7 @@ def test_device_settings_are_disabled_with_their_reason(open_window):
     window.centre("measure.isolated")
     for name in ("measure.isolated", "measure.stamps", "measure.observer"):
         assert not window.control(name)["enabled"]
-        assert "keeps its spans" in window.control(name)["reason"]
+        assert "always records them" in window.control(name)["reason"]
     assert window.control("measure.ceilings")["enabled"]
 
 

@@ -184,7 +184,7 @@ def test_settings_without_an_effect_say_why(open_window):
     greyed_out(window, "recipe.epsilon", "BF16 quantizes nothing")
     greyed_out(window, "recipe.hadamard", "NVFP4")
     greyed_out(window, "recipe.history", "delayed")
-    reasons = {"recipe.scaling.4": ("recipe.pow2", "power of two already"),
+    reasons = {"recipe.scaling.4": ("recipe.pow2", "always a power of two"),
                "recipe.scaling.5": ("recipe.format.1", "E2M1")}
     for scaling, (name, sentence) in reasons.items():
         control = window.control(scaling)

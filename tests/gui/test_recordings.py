@@ -125,4 +125,4 @@ def test_a_recorded_visit_speaks_of_its_machine_and_of_whose_request_it_shows(op
     assert value(window, "rail.whose").startswith("Your own request")
     assert window.control("shape.rows")["enabled"]
     window.key("ctrl+1")
-    window.wait("why there is no run", lambda m: "holds none" in (value(window, "performance.no_run") or ""))
+    window.wait("why there is no run", lambda m: "has no run" in (value(window, "performance.no_run") or ""))

@@ -40,7 +40,7 @@ CASES = [
     (["export", "@none", "--csv", "@csv"], "none cannot be opened: No such file or directory"),
     (["open", FIFO], "fifo is not a regular file but a FIFO"),
     (["open", "@none.npy"], "none.npy cannot be opened"),
-    (["doctor", "--core-dump", DUMP], "dump.npy is no folder that exists"),
+    (["doctor", "--core-dump", DUMP], "dump.npy is not an existing folder"),
     ([*RUN, "--request", ""], "--request is empty; give it a value or leave it out"),
     (["export", SESSION, "--chrome", ""], "--chrome is empty"),
     # Where output goes.

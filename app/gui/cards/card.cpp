@@ -303,8 +303,9 @@ void draw_batch_progress(const PanelContext& context, const char* page, float bu
                          float width, const std::string& doing) {
   const Theme& theme = context.theme;
   const BatchProgress& progress = context.view.batch.progress;
-  if (controls::button(context, fmt::format("{}.cancel", page).c_str(), "Cancel",
-                       {.tooltip = "What was measured is kept", .width = button_width})) {
+  if (controls::button(
+          context, fmt::format("{}.cancel", page).c_str(), "Cancel",
+          {.tooltip = "Stops; what was measured so far is kept", .width = button_width})) {
     context.commands.push_back(Action::Cancel);
   }
   ImGui::SameLine(0, theme.px(kGap));
@@ -382,7 +383,7 @@ void draw_empty(const PanelContext& context, ImVec2 size, const EmptyState& stat
 NoRun no_run(const SessionView& view) {
   const LinkStatus& link = view.link;
   constexpr const char* kNone = "No run yet";
-  if (view.from_file) return {"No run", "The recording on screen holds none."};
+  if (view.from_file) return {"No run", "The recording on screen has no run."};
   if (link.state == LinkState::Busy) {
     return {"Running",
             fmt::format("The first result is being computed: stage {}, {:.0f} % done.",
@@ -442,10 +443,9 @@ void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, 
   constexpr double kFadeSeconds = 0.12;
   if (now - since_ < kFadeSeconds) return;
   // Said by the headline: a label here would cover what is still readable.
-  const std::string why = working
-                              ? std::string(busy)
-                              : fmt::format("answers request {}; the rail asks for something newer",
-                                            context.view.run->result.id);
+  const std::string why = working ? std::string(busy)
+                                  : fmt::format("outdated: settings changed since request {}",
+                                                context.view.run->result.id);
   controls::record(context, "page.dimmed", "Why the page is dimmed", "text", why, min, max);
   ImGui::GetWindowDrawList()->AddRectFilled(min, max, faded(context.theme.colors.window, 0.35F));
 }

@@ -77,8 +77,8 @@ struct CardSpec {
   std::function<void()> fill_page{};  // or shows all cards again; null = the card cannot
 };
 
-/// As a tour names it: "performance.timeline" of "performance.timeline_card", "memory" of
-/// "memory.card".
+/// Name of the panel in a tour: "performance.timeline" for "performance.timeline_card", "memory"
+/// for "memory.card".
 std::string_view panel_name(std::string_view id);
 
 void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec);

@@ -98,7 +98,7 @@ void CardBoard::draw(const PanelContext& context, const Area& area, const CardPl
     CardSpec spec = cards[index](place);
     if (!context.outlined.empty() && brought_ != context.outlined &&
         panel_name(spec.id) == context.outlined) {
-      // Once: the user may look elsewhere while the caption stands.
+      // Only once: the user may look elsewhere while the caption is shown.
       brought_ = context.outlined;
       ground.show(place);
     }

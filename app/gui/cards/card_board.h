@@ -32,9 +32,9 @@ struct CardPlan {
 /// The height below which a card of the plan would get less than its least.
 float least_height(const CardPlan& plan, float gap);
 
-/// Cuts `room` by the shares, whole pixels, the last part takes the rounding remainder. A part that
-/// would get less than its least gets that, and the others share what is left; if there is not
-/// enough for all, every part gives way in proportion.
+/// Cuts `room` by the shares into whole pixels; the last part takes the rounding remainder. A part
+/// whose share is below its minimum gets the minimum, and the rest share what is left; if there is
+/// not enough for all, every part shrinks in proportion.
 std::vector<float> lengths_of(float room, const std::vector<float>& shares,
                               const std::vector<float>& least);
 
@@ -55,7 +55,7 @@ class CardBoard {
 
  private:
   struct Cut;
-  /// Only the card that is wanted: the others might leave it no room.
+  /// Draws only this card: further cards might leave it no room.
   static void draw_for_picture(const PanelContext& context, const Area& area, const CardPlan& plan,
                                const std::vector<MakeCard>& cards);
   void place(const PanelContext& context, const Cut& cut, std::vector<Area>& places);

@@ -12,7 +12,8 @@ namespace app {
 
 /// Two lines: shape, recipe and settings; then tensors and device.
 std::string request_caption(const engine::RunRequest& request, const engine::DeviceFacts& device);
-/// Of the run on screen, with its number and the recording it is from; empty without a run.
+/// Caption of the run on screen, with its number and the recording it comes from; empty without a
+/// run.
 std::string run_caption(const SessionView& view);
 
 }  // namespace app

@@ -41,7 +41,7 @@ CardSpec ComparePanel::settings_card() {
   const profiling::SettingsDifference& settings = model_.settings();
   return {.id = "compare.settings_card",
           .title = "Settings",
-          .question = "What was set or found differently for A and B?",
+          .question = "Which settings and device properties differ between A and B?",
           .note = fmt::format("{} differ, {} the same", settings.rows.size(), settings.same),
           .measured =
               "Every field of the request, of the effective settings, and of the device. Only "
@@ -108,7 +108,7 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
             return {"Nothing to show",
                     bins.axis == plot::AxisKind::Log2
                         ? "Neither recipe has such numbers: BF16 has no scales and no amax."
-                        : "Neither side has samples of this."};
+                        : "Neither side has such samples."};
           },
           .draw = [this, &context](const Area& room) { draw_overlay(context, room); },
           .read_out = {"compare.histogram", "A and B overlaid", [this] {
@@ -130,7 +130,7 @@ void ComparePanel::draw_overlay_choice(const PanelContext& context, float width)
   ImGui::SameLine(0, theme.px(kGap));
   controls::checkbox(
       context, "compare.normalise", "shares", normalised_,
-      {.tooltip = "Percent of each side's own samples (zeros counted separately) instead of "
+      {.tooltip = "Percent of each side's samples (zeros counted separately) instead of "
                   "counts"});
 }
 

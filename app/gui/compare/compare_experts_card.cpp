@@ -136,7 +136,7 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
     lines.push_back({std::string(engine::name_of(row.time.verdict)), ratio_text(row.time.ratio),
                      verdict_color(row.time.verdict, theme)});
     if (row.time.doubt != profiling::TimeDoubt::None) {
-      lines.push_back({"because", std::string(engine::name_of(row.time.doubt))});
+      lines.push_back({"reason", std::string(engine::name_of(row.time.doubt))});
     }
   }
   plot::read_out(context, fmt::format("expert {}", row.expert), lines);
@@ -161,34 +161,34 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
       experts_view_ = {};
     }
   };
-  return {
-      .id = "compare.experts_card",
-      .title = "Per expert",
-      .question = "How does each expert change from A to B?",
-      .note = snr_    ? "SNR of B less that of A"
-              : timed ? verdicts_note(comparison)
-                      : "",
-      .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
-                  ", medians, B against A; the shaded band is the interval of an expert whose "
-                  "verdict is ambiguous. SNR: of its product against the unquantized one; it does "
-                  "not vary from iteration to iteration, so it has no interval.",
-      .text = [this] { return model_.csv(); },
-      .csv = [this] { return model_.csv(); },
-      .header_widgets = metric + products + theme.px(kGap),
-      .header = choose,
-      .empty = [this, &comparison, timed]() -> EmptyState {
-        if (!snr_ && !timed) {
-          return {"No time per expert", comparison.no_expert_time, "compare.show_snr", "Show SNR",
-                  [this] { snr_ = true; }};
-        }
-        if (!comparison.experts.empty()) return {};
-        return {"No experts", "Neither run has results of experts."};
-      },
-      .draw = [this, &context](const Area& room) { draw_expert_bars(context, room.size); },
-      .read_out = {"compare.experts", "how each expert changes", [this, &comparison, timed] {
-                     return fmt::format("experts={};metric={};timed={}", comparison.experts.size(),
-                                        snr_ ? "snr" : "time", timed ? 1 : 0);
-                   }}};
+  return {.id = "compare.experts_card",
+          .title = "Per expert",
+          .question = "How does each expert change from A to B?",
+          .note = snr_    ? "SNR of B minus SNR of A"
+                  : timed ? verdicts_note(comparison)
+                          : "",
+          .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
+                      ", medians, B against A; the shaded band is the interval of an expert whose "
+                      "verdict is ambiguous. SNR: the expert's product against the unquantized "
+                      "product; it is the same in every iteration, so it has no interval.",
+          .text = [this] { return model_.csv(); },
+          .csv = [this] { return model_.csv(); },
+          .header_widgets = metric + products + theme.px(kGap),
+          .header = choose,
+          .empty = [this, &comparison, timed]() -> EmptyState {
+            if (!snr_ && !timed) {
+              return {"No time per expert", comparison.no_expert_time, "compare.show_snr",
+                      "Show SNR", [this] { snr_ = true; }};
+            }
+            if (!comparison.experts.empty()) return {};
+            return {"No experts", "Neither run has results per expert."};
+          },
+          .draw = [this, &context](const Area& room) { draw_expert_bars(context, room.size); },
+          .read_out = {"compare.experts", "how each expert changes", [this, &comparison, timed] {
+                         return fmt::format("experts={};metric={};timed={}",
+                                            comparison.experts.size(), snr_ ? "snr" : "time",
+                                            timed ? 1 : 0);
+                       }}};
 }
 
 }  // namespace app

@@ -149,7 +149,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
   const profiling::TimeDifference& step = model_.comparison()->step;
-  // Of different work a difference is no effect of a setting.
+  // If the work differs, a difference is not an effect of a setting.
   const bool known = step.comparable() && std::isfinite(step.ratio);
   std::vector<Figure> figures;
   figures.push_back({.id = "compare.verdict",
@@ -198,7 +198,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   if (model_.kept_weights().empty()) return;
   draw_text_line(context, {below.below(line + theme.px(2)).at, ImVec2(area.size.x, line)},
                  {.id = "compare.kept_weights",
-                  .label = "from how many micro-batches on quantized weights pay",
+                  .label = "break-even count of micro-batches",
                   .text = model_.kept_weights(),
                   .color = theme.colors.text});
 }

@@ -177,7 +177,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   {"samples", fmt::format("{}", point.time.n)},
                   {"worst expert", plot::decibels(point.worst_snr_db).text()},
                   {"median expert", plot::decibels(point.median_snr_db).text()},
-                  {"left out by both", plot::count_text(point.left_out)},
+                  {"elements left out", plot::count_text(point.left_out)},
                   {"click", "make it A or B"}});
 }
 

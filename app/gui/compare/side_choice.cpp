@@ -24,7 +24,7 @@ const void* last_of(const profiling::RunList& runs) {
   return runs.empty() ? nullptr : runs.back().get();
 }
 
-/// Of a run that need not be in a list.
+/// Title of a run that need not be in a list.
 std::string title_of(const profiling::RecordedRun& run) {
   const ListedRun alone{&run, run.name};
   const std::string name = run_names(std::span(&alone, 1)).front();

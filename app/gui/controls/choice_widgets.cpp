@@ -95,7 +95,7 @@ std::vector<ListRow> rows_of(const FilteredList& list) {
     return at < list.headings.size() && list.headings[at].before <= item;
   };
   for (std::size_t i = 0; i < list.items.size(); ++i) {
-    // Of two headings without an item between them, only the last counts.
+    // If two headings have no item between them, only the last counts.
     bool due = false;
     while (ends_before(heading, i)) due = ++heading > 0;
     if (due) rows.push_back({heading - 1, true});
@@ -129,7 +129,7 @@ int draw_list(const PanelContext& context, const char* id, int index, const Filt
   const bool entered = typing && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
   const std::vector<ListRow> rows = rows_of(list);
   if (rows.empty()) {
-    show_dimmed("None of them has these words");
+    show_dimmed("No choice matches");
     return -1;
   }
   const auto first = std::ranges::find(rows, false, &ListRow::heading);

@@ -78,7 +78,7 @@ struct NumberEdit {
 struct PicturePass {
   std::string card;  // id of the one that is wanted
   ImVec2 size{};     // that it gets where it is not placed otherwise
-  // Of the card, once it is drawn; the caption is added below.
+  // Corner of the card, once it is drawn; the caption is added below.
   ImVec2 min{};
   ImVec2 max{};
   std::string caption{};

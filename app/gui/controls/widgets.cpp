@@ -168,8 +168,7 @@ void note_if_full(const PanelContext& context, const char* id, const std::string
                   int most_bytes) {
   if (!ImGui::IsItemActive() || !is_full(text, most_bytes)) return;
   const Theme& theme = context.theme;
-  const std::string note =
-      fmt::format("Only the first {} bytes of a text are kept here", most_bytes);
+  const std::string note = fmt::format("This field takes at most {} bytes", most_bytes);
   const ImFont* font = theme.fonts.label;
   const float gap = theme.px(kGapSmall);
   const ImVec2 extent = shown_size(font, note);

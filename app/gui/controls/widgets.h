@@ -47,7 +47,7 @@ bool combo(const PanelContext&, const char* id, const char* label, int& index,
            const std::vector<std::string>& items, const Options& = {},
            const std::vector<Options>& item_options = {});
 /// A combo over a long list: a text field above it keeps the items that contain every word typed,
-/// Enter takes the first of them. `headings` stand before the item of their index. `below` draws
+/// Enter takes the first of them. `headings` come before the item of their index. `below` draws
 /// what else the open list offers.
 struct Heading {
   std::size_t before = 0;

@@ -63,10 +63,10 @@ CardSpec CureView::card(const PanelContext& context, const GraphScene& scene) {
   CardSpec spec{
       .id = "doctor.cure_card",
       .title = "Cure",
-      .question = "What sets the replays right, and how is it written with each library?",
+      .question = "What fixes the replays, and how is the fix written for each library?",
       .note = finding != nullptr ? finding->rule : "",
       .measured =
-          "Words and code belong to the rule. The smallest cure was searched by experiment: with "
+          "Text and code come from the rule. The smallest cure was found by experiment: with "
           "exactly this memory moved, replays were right.",
       .empty = [report, finding, smallest]() -> EmptyState {
         if (finding != nullptr || !smallest.empty()) return {};

@@ -184,9 +184,9 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
   const profiling::GraphSnapshot* graph = fits ? scene.graph() : nullptr;
   std::string state = board_text(graph, progress.replay, progress.board);
   const double still = ImGui::GetTime() - moved_at_;
-  const bool stands = !progress.board.empty() && count.running > 0 && still > kStallNoticeSeconds;
-  if (stands) state += fmt::format("; nothing has finished for {:.0f} s", still);
-  wrapped(state, stands ? theme.colors.warn : theme.colors.dim_text);
+  const bool stalled = !progress.board.empty() && count.running > 0 && still > kStallNoticeSeconds;
+  if (stalled) state += fmt::format("; nothing has finished for {:.0f} s", still);
+  wrapped(state, stalled ? theme.colors.warn : theme.colors.dim_text);
   if (progress.board.empty()) return;
   const int clicked =
       draw_board(context, "##doctor.board", ImGui::GetContentRegionAvail(), progress.board, graph);
@@ -235,9 +235,10 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
 
 void DoctorView::draw_nothing_examined(const PanelContext& context, const std::string& why) {
   wrapped(why.empty() ? "Nothing examined yet." : why, context.theme.colors.dim_text);
-  if (accent_button(context, "doctor.see_recorded", "See a recorded visit",
-                    {.tooltip = "To a program of the gallery, made on a GPU: conclusion, cure, "
-                                "evidence, graph and memory"})) {
+  if (accent_button(
+          context, "doctor.see_recorded", "See a recorded visit",
+          {.tooltip = "A visit to a gallery program, recorded on a GPU: conclusion, cure, "
+                      "evidence, graph and memory"})) {
     show_gallery(context);
   }
 }

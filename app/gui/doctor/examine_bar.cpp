@@ -101,11 +101,12 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   controls::checkbox(context, "doctor.healthy", "healthy twin", healthy_,
                      {.tooltip = "The same program without the mistake"});
   ImGui::SameLine(0, theme.px(kGap));
-  if (controls::button(context, "doctor.show_recorded", "Recorded visit",
-                       {.enabled = !healthy_,
-                        .reason = "Only visits to the faulty programs are recorded",
-                        .tooltip = "The visit to this case that ships with the program, made on a "
-                                   "GPU: needs none"})) {
+  if (controls::button(
+          context, "doctor.show_recorded", "Recorded visit",
+          {.enabled = !healthy_,
+           .reason = "Only visits to the faulty programs are recorded",
+           .tooltip = "Shows the visit to this case that ships with the program; it was made on a "
+                      "GPU, and showing it needs none"})) {
     show_recorded(context);
   }
   if (!narrow) draw_markers(context);
@@ -127,8 +128,8 @@ void ExamineBar::draw_markers(const PanelContext& context) {
   ImGui::SameLine(0, context.theme.px(kGap));
   controls::checkbox(
       context, "doctor.markers", "markers", markers_,
-      {.tooltip = "A word that every node writes when it is done: shows where a replay "
-                  "is. The conclusion reports the measured cost"});
+      {.tooltip = "Every node writes a marker word when it is done, which shows how far a replay "
+                  "got. The conclusion reports the measured cost"});
 }
 
 void ExamineBar::draw_deadline(const PanelContext& context) {
@@ -181,13 +182,14 @@ void ExamineBar::draw_buttons(const PanelContext& context, const GraphScene& sce
   } else {
     starter("doctor.examine", "Examine", "Captures it and applies the rules; takes seconds", false);
     next();
-    starter("doctor.prove", "Prove", "Examines it, then runs the experiments that settle findings",
-            true);
+    starter("doctor.prove", "Prove",
+            "Examines it, then runs the experiments that prove or disprove findings", true);
   }
   next();
-  if (controls::button(context, "doctor.open", "Open graph",
-                       {.tooltip = "A file of cudaGraphDebugDotPrint(), of PyTorch's debug_dump(), "
-                                   "or a recording; the rules run on it"})) {
+  if (controls::button(
+          context, "doctor.open", "Open graph",
+          {.tooltip = "Opens a file of cudaGraphDebugDotPrint() or of PyTorch's debug_dump(), "
+                      "or a recording, and runs the rules on it"})) {
     context.commands.push_back(AskPath{FilePurpose::OpenGraph});
   }
   next();

@@ -25,9 +25,9 @@ class ExamineBar {
   void show_recorded(const PanelContext& context) const;
   /// The subject as currently chosen, with experiments for findings of these rules (empty = all).
   VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
-  /// For findings of one rule in the report on screen, whatever is currently chosen: its own case
-  /// if it is from the gallery, else the request its graph was captured for; where neither is known
-  /// (an opened dot file), the rail's.
+  /// Order that examines findings of one rule in the report on screen, whatever is currently
+  /// chosen: of its own case if it is from the gallery, else of the request that its graph was
+  /// captured for; if neither is known (an opened dot file), of the rail's request.
   VisitOrder order_for(const PanelContext& context, const GraphScene& scene,
                        const std::string& rule) const;
   const profiling::HazardCase* gallery_case() const;
@@ -39,7 +39,7 @@ class ExamineBar {
   void draw_buttons(const PanelContext& context, const GraphScene& scene);
   /// Drawn after the previous control.
   void draw_markers(const PanelContext& context);
-  /// Of the run on screen; computed once per run.
+  /// 99th percentile of the run on screen; computed once per run.
   double p99_seconds(const PanelContext& context) const;
 
   int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery

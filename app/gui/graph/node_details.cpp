@@ -35,7 +35,7 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
   return text.empty() ? "none" : text;
 }
 
-/// Of the chosen node; empty = none, or not known.
+/// Operands of the chosen node; empty = none, or not known.
 std::string operand_of(const GraphScene& scene) {
   const auto index = static_cast<std::size_t>(scene.node());
   return scene.facts() == nullptr ? "" : scene.facts()->operands[index];

@@ -361,7 +361,7 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
   const SessionView& view = context.view;
   if (!can_inspect(model)) {
     draw_empty(context, area.size, "Only inside the layer",
-               fmt::format("The step computes {} and keeps its statistics alone. Choose X, Wup, "
+               fmt::format("The step computes {} but keeps only its statistics. Choose X, Wup, "
                            "Wdown or dY to see single elements.",
                            model.operand_name()));
     return;

@@ -18,7 +18,7 @@ const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
     {"stage", 50, false, "Stage of the step it belongs to"},
-    {"layer", 48, true, "Layer of the step, of an expert layer with its projection"},
+    {"layer", 48, true, "Layer of the step; in an expert layer also the projection"},
     {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {

@@ -55,7 +55,7 @@ class GraphsModel {
 
   bool ready() const { return picture_ != nullptr; }
   bool deriving() const { return task_.running(); }
-  /// Of the run requested last.
+  /// Generation of the run requested last.
   std::uint64_t generation() const { return generation_; }
 
   // All of these require ready().

@@ -14,8 +14,8 @@ namespace {
 
 const char* const kMethod =
     "The CPU twins of quantize and of the delayed-scaling update, in every worker: step s takes "
-    "X with seed + s, casts it with the scale left by earlier steps, and puts its own amax "
-    "into row 0 of the history. An expert without tokens leaves history and scale as they are.";
+    "X with seed + s, quantizes it with the scale from earlier steps, and writes its amax "
+    "to row 0 of the history. An expert without tokens leaves history and scale unchanged.";
 
 /// Range of both series in log2, plus one octave of margin.
 plot::Range range_of(std::vector<double> first, const std::vector<double>& second) {
@@ -132,7 +132,7 @@ std::vector<HistoryView::PointLine> HistoryView::point_lines() const {
 CardSpec HistoryView::point_card(const PanelContext& context) {
   return {.id = "history.point_card",
           .title = "Step",
-          .question = "Everything at the scrubber; drag over a plot, or use the arrow keys.",
+          .question = "All values at the selected step; drag over a plot, or use the arrow keys.",
           .note = fmt::format("step {}, expert {}", step_, expert_),
           .measured = kMethod,
           .list = [this] { return model_.list(); },
@@ -173,8 +173,8 @@ CardSpec HistoryView::ring_card(const PanelContext& context) {
   return {.id = "history.ring_card",
           .title = "Ring",
           .question =
-              "What does the history hold after this step? Row 0 is where the step puts "
-              "its own amax; the last row is the newest of earlier steps.",
+              "What does the history hold after this step? Row 0 holds the amax "
+              "of this step; the last row is the newest of the earlier steps.",
           .note = fmt::format("row 0 and the last {} of {} rows",
                               std::max<std::size_t>(ring.size(), 1) - 1,
                               model_.history()->request.request.recipe.delayed.history_length),

@@ -124,7 +124,7 @@ void HistoryView::draw_choice(const PanelContext& context, controls::Flow& flow)
   }
   flow.next(theme.px(180));
   if (controls::combo(context, "history.which", "", index, names,
-                      {.tooltip = "Histories stepped so far, or those of the recording",
+                      {.tooltip = "Histories computed so far, or those of the recording",
                        .width = theme.px(180)})) {
     chosen_ = histories[static_cast<std::size_t>(index)];
   }
@@ -149,7 +149,7 @@ void HistoryView::draw_settings(const PanelContext& context, controls::Flow& flo
   if (controls::drag_int(
           context, "history.tokens", "tokens", tokens, 1,
           std::max<std::int64_t>(context.view.requested.shape.rows, 1), 4096,
-          {.tooltip = "Tokens per step, at most as many as in the rail", .width = theme.px(64)})) {
+          {.tooltip = "Tokens per step, at most the number in the rail", .width = theme.px(64)})) {
     settings_.tokens = tokens;
   }
   const std::int64_t last = settings_.steps - 1;

@@ -65,8 +65,8 @@ void draw_skip_throttled(const PanelContext& context, const IterationsCard& card
           {.enabled = card.series.times.mixed(),
            .reason = fmt::format("All {} were throttled", card.series.times.throttled_count),
            .tooltip = fmt::format(
-               "Median, spread and rates of the step without the {} of {} {}s during which the "
-               "device was throttled ({}). Times of kernels and experts keep them",
+               "Leaves the {} of {} {}s during which the device was throttled ({}) out of median, "
+               "spread and rates of the step. Times of kernels and experts include them",
                card.series.times.throttled_count, card.series.times.durations_ns.size(),
                iteration_noun(card.replays),
                profiling::clock_reason_names(card.series.times.reasons)),

@@ -9,7 +9,7 @@
 
 namespace app {
 
-/// Of the timed iterations.
+/// Durations of the timed iterations.
 struct IterationSeries {
   plot::FoldedSeries ns;
   profiling::StepTimes times;

@@ -48,9 +48,10 @@ EmptyState LayerView::no_layer(const PanelContext& context) const {
   const SessionView& view = context.view;
   if (engine::is_expert_layer(view.requested)) {
     return {"No expert layer has run yet",
-            view.run == nullptr ? "Run the request to see its layer tensor by tensor."
-                                : "The run on screen is another step. Run the request to see its "
-                                  "layer tensor by tensor."};
+            view.run == nullptr
+                ? "Run the request to see its layer tensor by tensor."
+                : "The run on screen has no expert layer. Run the request to see its "
+                  "layer tensor by tensor."};
   }
   engine::RunRequest wanted = view.requested;
   wanted.step = engine::StepKind::ExpertLayer;

@@ -119,7 +119,7 @@ void NumericsPanel::draw_map_layers(const PanelContext& context) {
     const auto layer = static_cast<MapLayer>(i);
     items.emplace_back(words_of(layer).item);
     options.push_back({.enabled = map.rows == 0 || map_layer(map, layer).rows > 0,
-                       .reason = "This recording predates the figure: run again"});
+                       .reason = "This recording has no such statistic: run again"});
   }
   int layer = static_cast<int>(model_.layer());
   if (controls::combo(context, "numerics.map_layer", "", layer, items,

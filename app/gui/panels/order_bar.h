@@ -1,6 +1,6 @@
 // What the recipes, pow-2 and history views share: the button that requests a computation from the
 // worker, replaced by Cancel meanwhile; the switch that requests it again after every change; the
-// line that says how it stands; and what is shown before there is a result.
+// line that shows its state; and what is shown before there is a result.
 #pragma once
 
 #include <optional>

@@ -31,7 +31,7 @@ class PerformanceModel {
   /// nothing to draw.
   void lay_out(const Theme& theme);
 
-  /// Of the run requested last.
+  /// Generation of the run requested last.
   std::uint64_t generation() const { return generation_; }
   /// There is something to draw. False only until the first run has been derived.
   bool ready() const { return lanes_ != nullptr && range_ != nullptr; }
@@ -61,7 +61,7 @@ class PerformanceModel {
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
   /// Durations of one row of the table; -1 = the row with the largest sum.
   const plot::Bins& row_bins(int row) const;
-  /// Where times of experts come from: first the records of the timed iterations, which follow the
+  /// Source of the times of experts: first the records of the timed iterations, which follow the
   /// range, then separate measurements.
   struct ExpertSource {
     engine::ExpertMethod method = engine::ExpertMethod::Trace;
@@ -98,7 +98,7 @@ class PerformanceModel {
   void lay_out_operations(const Theme& theme);
   void lay_out_experts(const Theme& theme);
   void compare_methods();
-  /// The chosen one if this run has it, else the one whose experts take most time.
+  /// The chosen source if this run has it, else the source whose experts take most time.
   std::size_t source_to_show() const;
   const std::vector<profiling::ExpertTime>& experts_of(std::size_t source) const;
 

@@ -65,7 +65,7 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
   const bool ambiguous = nodes->median_ns >= off->p5_ns && nodes->median_ns <= off->p95_ns;
   figures.push_back(
       {.id = "performance.observer",
-       .label = ambiguous ? "observer, within the spread" : "observer",
+       .label = ambiguous ? "tracing overhead, within the spread" : "tracing overhead",
        .value = {plot::percent_change(nodes->median_ns / off->median_ns), "%"},
        .tooltip = "The same step, blocks of all levels interleaved (median, p5 \u2013 p95):" +
                   row("nothing traced", off) +
@@ -111,7 +111,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   const engine::RunResult& result = model_.run().result;
   const profiling::Distribution& step = model_.iterations().time(context.view.skip_throttled);
   const double seconds = step.median * 1e-9;
-  // Of a recording the mean of its iterations.
+  // With a routing file, these are the mean splits of the iterations.
   const std::vector<std::int64_t> routed = engine::mean_splits(result);
   const auto tokens =
       result.effective.launch.in_flight *
@@ -137,7 +137,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
         {.id = "performance.fprop_share",
          .label = fmt::format("fprop share{}", where),
          .value = {fmt::format("{:.1f}", 100.0 * sum.sum_ns / model_.total_ns()), "%"},
-         .tooltip = "Of the summed time of all records inside the range"});
+         .tooltip = "Share of the summed time of all records inside the range"});
   }
   if (const auto& gaps = model_.gaps()) {
     figures.push_back(

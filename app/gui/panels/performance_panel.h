@@ -68,7 +68,7 @@ class PerformancePanel : public PagePanel {
   void draw_expert_read_out(const PanelContext& context, int expert) const;
   // performance_power_strip.cpp
   float power_strip_height(const Theme& theme) const;
-  /// Of the clock's axis, right of the strip and so of the timeline; 0 = there is none.
+  /// Width of the clock's axis, right of the strip and so of the timeline; 0 = no axis.
   float power_axis_width(const Theme& theme) const;
   void save_power(const PanelContext& context) const;
   void draw_power_strip(const PanelContext& context, ImVec2 size, PixelSpan time_axis);

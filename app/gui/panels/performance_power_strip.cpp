@@ -15,7 +15,7 @@ namespace {
 
 using profiling::PowerSample;
 
-// Of the strip's height over its highest sample.
+// Height of the strip relative to its highest sample.
 constexpr double kHeadroom = 1.08;
 
 struct Curve {

@@ -252,10 +252,11 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
           "device can do?",
       .note = ceilings.products > 0 ? ceilings.product : "",
       .measured =
-          "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
-          "which its records ran, against counted bytes (every operand once, scales included). Of "
-          "quantize, one multiplication per code written, of the operands that a step quantizes: "
-          "if some iterations keep their weights, n and time are of those. "
+          "Each point is a product or a quantize stage. Height: counted work (2 m n k of the "
+          "routed rows; for quantize, one multiplication per code written) divided by the median "
+          "time in which its records ran. Position: that work per counted byte (every operand "
+          "once, scales included). If only some iterations quantize weights, a quantize point "
+          "covers the iterations that reuse them. "
           "Solid roof: this run's own copy (bytes read + written) and dense product" +
           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
           ". Thin roof: " +

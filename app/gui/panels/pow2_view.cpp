@@ -18,7 +18,7 @@ namespace app {
 namespace {
 
 const char* const kPairMethod =
-    "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
+    "One request quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
     "of the scale that a block's amax asks for over the scale that was used. Times are medians of "
     "timed launches of the quantization alone; nothing here is computed from a model.";
 

@@ -20,7 +20,8 @@ namespace {
 using engine::ScaleNumber;
 
 const std::vector<plot::Column> kRecipeColumns = {
-    {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
+    {"recipe", 0, false,
+     "How the operand is scaled and coded; a click adds it to the overlaid plots"},
     {"SNR dB", 52, true,
      "10 log10 of the sum of squares over the sum of squared errors. * leaves out elements that "
      "are or became infinite or NaN"},
@@ -34,7 +35,7 @@ const std::vector<plot::Column> kRecipeColumns = {
     {"bits/elem.", 62, true, "Codes and scales together, per element"},
     {"median", 76, true, "Median time of the timed launches"},
     {"of copy", 56, true,
-     "Bytes per second against a copy timed between the launches of the same order"}};
+     "Bytes per second against a copy timed between the launches of the same comparison"}};
 
 plot::Bins code_bins(const RecipeOverlay& overlay) {
   plot::Bins bins;

@@ -23,7 +23,7 @@ inline constexpr const char* kTypicalError =
 
 inline constexpr std::size_t kMostOverlaid = 3;
 
-/// A recipe that is overlaid on the others.
+/// A recipe that is overlaid on other recipes.
 struct RecipeOverlay {
   int row = 0;  // in the table
   std::string name;
@@ -39,7 +39,7 @@ struct RecipeOverlay {
   std::vector<double> separators;
 };
 
-/// Of one report, ready to read elements from; the rest is the model's.
+/// Overlay of one report, ready for reading elements; the model computes the rest.
 RecipeOverlay overlay_of(const engine::QuantizationReport& report, engine::OperandRole role);
 
 class RecipesModel {
@@ -58,7 +58,7 @@ class RecipesModel {
 
   const std::vector<plot::TableRow>& rows() const { return rows_; }
   const std::vector<const engine::QuantizationReport*>& reports() const { return reports_; }
-  /// The initial choice: the first recipe in blocks for every kind of scale, then the others.
+  /// The initial choice: the first block recipe of every kind of scale, then the remaining recipes.
   std::vector<int> first_choice() const;
   const std::vector<RecipeOverlay>& overlays() const { return overlays_; }
   const plot::Bins& before() const { return before_; }
@@ -98,7 +98,7 @@ struct ElementReading {
   std::string error;     // "error +0.0007 (+0.09 %, 0.31 ulp)"
 };
 ElementReading read_element(const RecipeOverlay& overlay, int row, int column);
-/// grid_steps() of an element of the sample; NaN if the code is of a transformed element.
+/// grid_steps() of an element of the sample; NaN if the code belongs to a transformed element.
 double steps_to_code(const RecipeOverlay& overlay, std::size_t index);
 
 }  // namespace app

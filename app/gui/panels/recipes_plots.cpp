@@ -39,7 +39,7 @@ struct OverlayPlot {
   plot::HistogramSpec histogram{};     // without its size
 };
 
-/// Of all overlaid recipes, with a legend.
+/// Draws all overlaid recipes, with a legend.
 void draw_overlay(const PanelContext& context, const Area& room, const OverlayPlot& overlay,
                   const std::vector<RecipeOverlay>& overlays, plot::PlotView& view) {
   const ImU32 dim = context.theme.colors.dim_text;

@@ -152,8 +152,8 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
            .in_progress = fmt::format("Every recipe quantizes {}, one after the other.", operand),
            .title = "No comparison yet",
            .sentence = sentence,
-           .recorded = fmt::format("This recording holds no comparison of {}. {} It needs a worker "
-                                   "and leaves the recording.",
+           .recorded = fmt::format("This recording holds no comparison of {}. {} This needs a "
+                                   "worker and closes the recording.",
                                    operand, sentence),
            .error = context.view.comparison_error,
            .button_id = "recipes.compare_now",

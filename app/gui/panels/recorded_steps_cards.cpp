@@ -16,18 +16,18 @@ namespace {
 constexpr std::size_t kSlowest = 5;
 
 const std::vector<plot::Column> kStepColumns = {
-    {"step", 0, true, "Of the recording, from 0"},
+    {"step", 0, true, "Number of the step in the routing file, from 0"},
     {"time", 64, true, "Median over the iterations that had this step's splits"},
     {.title = "rows",
      .width = 54,
      .numeric = true,
      .tooltip = "Routed rows: the sum of the splits",
      .optional = true},
-    {"imbalance", 64, true, "The largest split over the mean split; 1 = all alike"},
+    {"imbalance", 64, true, "The largest split over the mean split; 1 = balanced"},
     {.title = "SNR of Y",
      .width = 56,
      .numeric = true,
-     .tooltip = "Over all experts, with this step's splits, after the timed iterations",
+     .tooltip = "SNR over all experts with this step's splits, measured after the timed iterations",
      .optional = true}};
 
 /// A line over the steps covers at least this much, so that noise does not look like a trend.
@@ -54,7 +54,7 @@ std::string snr_text(double snr_db, std::uint64_t left_out) {
 /// What a line of the strip shows of a step.
 using Figure = double engine::RecordedStep::*;
 
-/// Of what is finite; empty if nothing is.
+/// Range of the finite values; empty if there is none.
 plot::Range range_of(const std::vector<engine::RecordedStep>& steps, Figure figure) {
   plot::Range range{INFINITY, -INFINITY};
   for (const engine::RecordedStep& step : steps) {
@@ -181,9 +181,9 @@ std::string RecordedStepsCards::slowest_text(const char* separator) const {
 
 EmptyState RecordedStepsCards::nothing() const {
   if (count() > 1) return {};
-  return {"One step", "This file gave the routing of one step (" + recording_->source +
-                          "). Choose in the rail how many tokens form a step, or open a recording "
-                          "of several steps."};
+  return {"One step", "The file has the routing of one step (" + recording_->source +
+                          "). Choose in the rail how many tokens form a step, or open a routing "
+                          "file of several steps."};
 }
 
 std::string RecordedStepsCards::strip_note() const {
@@ -212,21 +212,21 @@ CardSpec RecordedStepsCards::strip(const PanelContext& context) {
       .id = "performance.steps_card",
       .title = "Recorded steps",
       .question =
-          "Which steps of the recorded routing are slow, and is it their imbalance? "
+          "Which steps of the recorded routing are slow, and does imbalance explain it? "
           "Drag over the strip, or press the arrow keys above it.",
       .note = strip_note(),
       .measured = recording_->source +
-                  ". Iteration i had the splits of step i, and after the last step the first came "
-                  "again; a step's time is the median of its iterations. Imbalance: the largest "
+                  ". Iteration i used the splits of step i, wrapping around after the last step; "
+                  "a step's time is the median of its iterations. Imbalance: the largest "
                   "split over the mean "
                   "split. SNR of Y: " +
                   recording_->numerics +
-                  ". Hatched: not run. A line at the foot: it ran, in flight with other "
-                  "micro-batches, so that it has no time of its own.",
+                  ". Hatched: not run. A line at the foot: the step ran in flight with other "
+                  "micro-batches, so it has no separate time.",
       .list = [this] { return list(); },
       .empty = [this] { return nothing(); },
       .draw = [this, &context](const Area& room) { draw_strip(context, room); },
-      .read_out = {"performance.steps", "steps of the recording", [this] {
+      .read_out = {"performance.steps", "recorded steps", [this] {
                      return fmt::format("steps={};chosen={};slowest={}", count(), chosen().step,
                                         slowest_text(","));
                    }}};
@@ -353,26 +353,26 @@ std::string RecordedStepsCards::step_note() const {
 }
 
 CardSpec RecordedStepsCards::step(const PanelContext& context) {
-  return {
-      .id = "performance.step_card",
-      .title = fmt::format("Step {}", chosen().step),
-      .question = "How are the rows of the chosen step spread over the experts?",
-      .note = step_note(),
-      .measured = "The splits of the recording, as the step had them. A click selects an expert.",
-      .list =
-          [this] {
-            std::string text = "expert\trows\n";
-            for (std::size_t i = 0; i < chosen().splits.size(); ++i) {
-              text += plot::tabbed(i, chosen().splits[i]);
-            }
-            return text;
-          },
-      .draw = [this, &context](const Area& room) { draw_step(context, room); },
-      .read_out = {"performance.step", "the chosen step", [this] {
-                     return fmt::format("step={};rows={};visits={};splits={}", chosen().step,
-                                        chosen().rows, chosen().visits,
-                                        fmt::join(chosen().splits, ","));
-                   }}};
+  return {.id = "performance.step_card",
+          .title = fmt::format("Step {}", chosen().step),
+          .question = "How are the rows of the chosen step spread over the experts?",
+          .note = step_note(),
+          .measured =
+              "The splits from the routing file that this step used. A click selects an expert.",
+          .list =
+              [this] {
+                std::string text = "expert\trows\n";
+                for (std::size_t i = 0; i < chosen().splits.size(); ++i) {
+                  text += plot::tabbed(i, chosen().splits[i]);
+                }
+                return text;
+              },
+          .draw = [this, &context](const Area& room) { draw_step(context, room); },
+          .read_out = {"performance.step", "the chosen step", [this] {
+                         return fmt::format("step={};rows={};visits={};splits={}", chosen().step,
+                                            chosen().rows, chosen().visits,
+                                            fmt::join(chosen().splits, ","));
+                       }}};
 }
 
 void RecordedStepsCards::draw_step(const PanelContext& context, const Area& room) {

@@ -32,7 +32,7 @@ struct CheckStrip {
   plot::Grid grid{};
   std::vector<std::int32_t> check_of{};  // [rows, replays], index into the checks; -1 = none
 };
-/// Of a strip of these: one check of a late replay is enough for very many.
+/// Number of cells in a strip of these: one check of a late replay already makes very many.
 std::size_t strip_cells(const std::vector<engine::ReplayCheck>& checks);
 CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks, engine::StepKind step);
 

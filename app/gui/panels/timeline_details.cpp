@@ -165,10 +165,11 @@ void add_host_launch(const ActivityRecord& record, EventDetails& details, Lines&
   const profiling::HostLaunch& launch = *details.launch;
   const std::string before = time_text(record.start_ns - launch.start_ns);
   lines.add("launched by",
-            launch.call ? fmt::format("{}, begun {} before", launch.name, before)
-                        : fmt::format("somewhere in the host's range '{}', begun {} before; the "
-                                      "call is not in this recording",
-                                      launch.name, before));
+            launch.call
+                ? fmt::format("{}, begun {} before", launch.name, before)
+                : fmt::format("somewhere in the host range '{}', which began {} before; the "
+                              "call is not in this recording",
+                              launch.name, before));
   if (launch.call) lines.add("call took", time_text(launch.end_ns - launch.start_ns));
 }
 
@@ -204,7 +205,7 @@ EventDetails of_record(const RecordedRun& run, const ActivityRecord& record) {
   return details;
 }
 
-/// Of an event that is no record.
+/// Details of an event that is not a record.
 template <class Event>
 void add_place(const RecordedRun& run, const Event& event, Lines& lines) {
   lines.add("stage", stage_text(run, event.stage, event.layer));

@@ -1,5 +1,5 @@
-// What a run recorded about one event of the timeline, line by line, and the panel that shows it.
-// What was not recorded is said, with the reason; it is never a zero.
+// What a run recorded about one event of the timeline, line by line, and the panel that shows it. A
+// value that was not recorded is shown with the reason, never as zero.
 #pragma once
 
 #include <optional>

@@ -96,7 +96,7 @@ class PlotFrame {
     double origin = 0.0;  // the value that labels are relative to
   };
   AxisTitle x_title(const Axis& axis) const;
-  /// The title stands below the labels: it would take the place of more than one of them, and the
+  /// The title is below the labels: it would take the place of more than one of them, and the
   /// plot is high enough.
   bool has_title_line(const FrameSpec& spec, float left_margin) const;
   void lay_out(const FrameSpec& spec);

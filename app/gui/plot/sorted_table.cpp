@@ -72,8 +72,8 @@ void offer_copy(const PanelContext& context, const Column& column, const Cell& c
                         fmt::format("{}, shown as {}", column.title, cell.text));
 }
 
-// Of names, in grid pixels: a few words, below which a table scrolls, and a kernel's short name,
-// below which it leaves out optional columns.
+// Widths of names, in grid pixels: a few words, below which a table scrolls, and a kernel's short
+// name, below which it leaves out optional columns.
 constexpr float kFewWords = 80.0F;
 constexpr float kShortName = 210.0F;
 constexpr float kNumber = 48.0F;  // of a number's column that takes what is left over

@@ -100,7 +100,8 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   }
   const double first = first_of(step);
   const double last = last_of(step);
-  // Of a view so narrow for its place that the multiples of its step are no longer apart.
+  // The view is so narrow for its place that the multiples of its step can no longer be
+  // distinguished.
   if (!(std::max(std::abs(first), std::abs(last)) < kMostWholeNumber)) return result;
   for (double i = first; i <= last; i += 1.0) {
     // Adding zero turns the -0 of ceil() into 0.

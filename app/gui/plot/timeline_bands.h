@@ -28,13 +28,13 @@ struct Bands {
 
 Bands bands_of(const Theme& theme, const PlotFrame& frame, const TimelineLanes& lanes,
                const std::vector<LaneLine>& shown);
-/// Of the line at this height, if its group has a heading.
+/// Group of the line at this height, if it has a heading.
 std::string group_at(float y, const std::vector<LaneLine>& shown, const Bands& bands);
 /// Identifies what is shown, for kept drawings.
 std::uint64_t in_order(const std::vector<LaneLine>& shown);
 
-/// Names of lanes and headings, left of the frame, as many as stay apart: lanes may be lower than a
-/// line of text.
+/// Draws the names of lanes and headings left of the frame, only as many as do not overlap: lanes
+/// may be lower than a line of text.
 std::vector<LaneLabel> draw_lane_labels(const Theme& theme, const PlotFrame& frame, ImVec2 origin,
                                         const TimelineSpec& spec, const TimelineLanes& lanes,
                                         const std::vector<LaneLine>& shown, const Bands& bands);

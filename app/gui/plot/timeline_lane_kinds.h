@@ -29,7 +29,7 @@ struct LaneTraits {
                      const MemoryCurve& curve, const profiling::TimelineSegment& block,
                      const profiling::ActivityRecord& record);
   bool stage_colors = true;  // false = the accent: a block is no stage
-  /// What its blocks are; none = they only sum others.
+  /// Kind of its blocks; empty = they only sum other lanes.
   std::optional<EventList> list = EventList::Records;
   bool records = true;       // its blocks are records of kernels, copies and host spans
   bool sums_others = false;  // its blocks cover those of other lanes
@@ -42,7 +42,7 @@ const LaneTraits& traits_of(profiling::LaneKind kind);
 std::string graph_node_text(const profiling::Activity& activity,
                             const profiling::ActivityRecord& record);
 
-/// Of live memory between two events.
+/// Shows live memory between two events.
 void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time_ns);
 /// The idle time of the row around the mouse: measured between two records, not between two pixels,
 /// and drawn at the height `middle`. Nothing if the row is busy or the gap is open.

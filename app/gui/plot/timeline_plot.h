@@ -70,7 +70,7 @@ struct TimelineEvent {
   bool operator==(const TimelineEvent&) const = default;
 };
 
-/// From the host's launch of the chosen record to its start.
+/// Arrow from the host's launch of the chosen record to its start.
 struct LaunchArrow {
   double launched_ns = 0.0;
   bool exact = true;  // false = somewhere after that time
@@ -99,7 +99,7 @@ struct TimelineResult {
   std::string group;  // the pointer is over one of its lanes; empty = none
 };
 
-/// Of the line with a group's name.
+/// Height of the line with a group's name.
 float heading_height(const Theme& theme);
 
 TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& spec,

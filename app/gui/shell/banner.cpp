@@ -1,4 +1,4 @@
-// What stands in the strip above the status bar while it needs an answer.
+// Banners: the strip above the status bar that shows what needs an answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,8 +47,8 @@ std::optional<Banner> recorder_banner(const PanelContext& context,
   return Banner{
       .id = "banner.recorder",
       .color = context.theme.colors.bad,
-      .text = fmt::format("Not recording: {}. {} wait(s) in memory and is tried again every 2 s.",
-                          progress.error, progress.waiting),
+      .text = fmt::format("Not recording: {}. {} pending; retrying every 2 s.", progress.error,
+                          progress.waiting),
       .width = width,
       .actions = [&context, width](float) {
         if (controls::button(context, "recorder.elsewhere", "Record elsewhere",
@@ -79,9 +79,9 @@ std::optional<Banner> library_banner(const PanelContext& context,
           context.commands.push_back(Action::AllowLibrary);
         }
         ImGui::SameLine(0, context.theme.px(kGapSmall));
-        if (controls::button(context, "library.refuse", "Refuse",
-                             {.tooltip = "Esc; the rail asks for the worker's own library instead",
-                              .width = width})) {
+        if (controls::button(
+                context, "library.refuse", "Refuse",
+                {.tooltip = "Esc; the request then uses the worker's library", .width = width})) {
           context.commands.push_back(Action::RefuseLibrary);
         }
       }};

@@ -20,7 +20,7 @@
 
 namespace app {
 
-/// Names of the runs at hand: made when a run is added, removed or named, not in every frame.
+/// Names of the listed runs: made when a run is added, removed or named, not in every frame.
 class RunNames {
  public:
   /// One for each run, numbered from 1 in this window and in the recording.
@@ -33,7 +33,7 @@ class RunNames {
   std::vector<std::string> names_;
 };
 
-/// Chooses the run on screen from all runs at hand, and names it.
+/// Chooses the run on screen from all listed runs, and names it.
 class RunPicker {
  public:
   void draw(const PanelContext& context, float width);
@@ -61,9 +61,9 @@ struct TopBarState {
 };
 void draw_top_bar(const PanelContext& context, const TopBarState& state, RunPicker& picker_of_runs);
 
-/// Only measured values, each with its method as tooltip. `step_ns`: of the timed iterations of the
-/// run on screen, computed once per run, which may have a hundred thousand of them.
-/// `precision` of the median: "±0.8 %"; empty = unknown.
+/// Draws measured values only, each with its method as tooltip. `step_ns` has the timed iterations
+/// of the run on screen, computed once per run, which may have a hundred thousand of them.
+/// `precision` is that of the median: "±0.8 %"; empty = unknown.
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns,
                    const std::string& precision);
 
@@ -104,9 +104,8 @@ struct Banner {
 };
 
 /// The strip above the status bar. It opens for the first banner, not under a pressed mouse, and
-/// stays open without one until another page is shown: so a banner covers nothing, and what is
-/// being read moves at most once. Of several the most urgent is in front; a button shows the
-/// others.
+/// stays open without a banner until another page is shown, so that a banner covers nothing and the
+/// page moves at most once. It shows the most urgent banner; a button shows the rest.
 class MessageStrip {
  public:
   /// Whether the strip takes its room in this frame. `wanted`: there is a banner.

@@ -203,7 +203,7 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
   if (key_pressed(ImGuiKey_PageUp)) move(-8, count);
   selected_ = std::clamp(selected_, 0, std::max(count - 1, 0));
   const bool entered = key_pressed(ImGuiKey_Enter) || key_pressed(ImGuiKey_KeyPadEnter);
-  controls::record(context, "palette", "Every action", "text",
+  controls::record(context, "palette", "Command palette", "text",
                    fmt::format("typed={};matches={}", typed_, count), at,
                    ImVec2(at.x + size.x, at.y + size.y));
   const ChildScope list("##matches", {0, 0}, theme.colors.panel, {0, 0});

@@ -36,7 +36,7 @@ class CommandPalette {
  private:
   void draw_field(const PanelContext& context);
   void move(int steps, int count);
-  /// Of the entries and what is typed; searched again only where one of them has changed.
+  /// Matches of the typed text among the entries; searched again only if either has changed.
   const std::vector<std::size_t>& matches(const std::vector<PaletteEntry>& entries);
 
   std::string typed_;
@@ -49,10 +49,10 @@ class CommandPalette {
   std::vector<std::size_t> matches_;
 };
 
-/// How well the typed letters match a text: in order, each after the first beginning a word or
-/// following the one before it, ignoring case and spaces. Larger = better: letters that begin words
-/// or follow each other count more, long texts less; nothing typed matches everything with 0.
-/// nullopt = no match.
+/// Score of how well the typed letters match a text: in order, each after the first beginning a
+/// word or following the one before it, ignoring case and spaces. Larger is better: letters that
+/// begin words or follow each other count more, long texts less; an empty input matches everything
+/// with 0. nullopt = no match.
 std::optional<int> subsequence_score(std::string_view typed, std::string_view text);
 
 /// As subsequence_score(), for a text that begins one of these words; one letter is not enough.

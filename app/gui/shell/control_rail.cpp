@@ -89,7 +89,8 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
                              const std::string& last_error) {
   PanelContext settings = context;
   if (context.view.recorded_request) {
-    settings.read_only = "Recorded, and only shown. Use as my request, below, makes it yours";
+    settings.read_only =
+        "This is the recorded request. To change it, press \"Use as my request\" below";
   }
   context_ = &settings;
   link_ = &link;

@@ -44,7 +44,7 @@ class ControlRail {
 
   /// What the worker read from a file that the rail asked about.
   void file_inspected(const FileReport& report);
-  /// Another worker answers from now on: every file is asked about again.
+  /// Another worker answers from now on, so the rail asks about every file again.
   void forget_files();
   /// The request was set elsewhere: the text fields show its paths.
   void follow(const engine::RunRequest& request);
@@ -54,7 +54,7 @@ class ControlRail {
 
  private:
   struct FileField {
-    std::string text;  // as typed, taken over when the field is left
+    std::string text;  // as typed, applied when the field loses focus
     std::string inspected_path;
     std::string error;
     std::vector<engine::TensorEntry> tensors;
@@ -116,8 +116,8 @@ class ControlRail {
   std::vector<controls::Options> preset_options_;
   std::array<FileField, 4> files_;  // by RequestOperand
   struct RoutingField {
-    std::string text;                          // as typed, taken over when the field is left
-    std::string tensor;                        // likewise
+    std::string text;                          // as typed, applied when the field loses focus
+    std::string tensor;                        // as typed
     std::optional<engine::RoutingSpec> asked;  // what the rest answers
     std::optional<engine::RoutingFacts> facts;
     std::string error;
@@ -128,7 +128,7 @@ class ControlRail {
   float footer_height_ = 0;
   float error_height_ = 0;  // the most that an error takes
 
-  // Of the frame being drawn only.
+  // Valid only while a frame is drawn.
   const PanelContext* context_ = nullptr;
   const LinkSupervisor* link_ = nullptr;
   engine::Error problem_;  // no message: the request is valid

@@ -62,7 +62,7 @@ void draw_end_of_path(const std::string& path) {
 std::string gain_text(const engine::AlgorithmChoice& choice) {
   const std::string first = plot::duration_text(1e3 * choice.first_us);
   if (choice.chosen == 0 || choice.first_us <= 0) {
-    return fmt::format("{}: {}, the first of {} is the quickest", engine::name_of(choice.product),
+    return fmt::format("{}: {}, the first of {} is the fastest", engine::name_of(choice.product),
                        first, choice.candidates);
   }
   return fmt::format(
@@ -148,7 +148,7 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
   engine::InputSpec& input = input_of(request, operand);
   auto& file = std::get<engine::FileInput>(input);
   FileField& field = file_field(operand);
-  if (draw_path(prefix, field.text, "A .npy or .safetensors file, as the worker's machine names it",
+  if (draw_path(prefix, field.text, "A .npy or .safetensors file on the worker's machine",
                 text.purpose)) {
     if (field.text.empty()) file = {};
     if (!field.text.empty()) wishes_.tensor = UseTensor{field.text, operand};
@@ -206,11 +206,10 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
 void ControlRail::draw_routing_file(engine::RunRequest& request) {
   engine::RoutingSpec& routing = request.routing;
   if (routing.distribution != engine::RoutingDistribution::File) return;
-  if (draw_path(
-          "routing", routing_.text,
-          "Splits, or a recording: rows per expert by step, or the experts of every token, as "
-          ".json, .npy or .safetensors, as the worker's machine names it",
-          FilePurpose::Routing)) {
+  if (draw_path("routing", routing_.text,
+                "Routing file: rows per expert for one or several steps, or the experts of every "
+                "token; a .json, .npy or .safetensors file on the worker's machine",
+                FilePurpose::Routing)) {
     name_routing_file(routing, routing_.text);
   }
   error_under("routing.path");
@@ -260,7 +259,7 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
   }
   controls::record(*context_, "routing.recording", "what the routing file holds", "text", text,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-  const engine::RunRequest fitted = engine::fitted_to_recording(request, facts);
+  const engine::RunRequest fitted = engine::fitted_to_routing(request, facts);
   if (std::exchange(routing_.chosen, std::nullopt) == question) request = fitted;
   if (fitted == request) return;
   row_label("");
@@ -274,8 +273,8 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
 }
 
 void ControlRail::draw_readings(engine::RunRequest& request) {
-  const std::string text =
-      fmt::format("The file can be read in {} ways. What does it hold?", routing_.readings.size());
+  const std::string text = fmt::format("The file can be read in {} ways. What does it contain?",
+                                       routing_.readings.size());
   {
     const TextColorScope color(context_->theme.colors.bad);
     show_wrapped(text);

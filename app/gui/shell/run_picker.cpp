@@ -78,7 +78,7 @@ void RunPicker::draw_below(const PanelContext& context) {
     named_ = view.run_generation;
     controls::input_text(
         context, "top.run_name", "Name", name_,
-        {.tooltip = "What the run on screen is called; empty = by its data and settings",
+        {.tooltip = "Name of the run on screen; empty = named by its data and settings",
          .hint = "by its data and settings"});
     edited_ = name_ != now;
     if (edited_ && ImGui::IsItemDeactivated()) give_name(context);

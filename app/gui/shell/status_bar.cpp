@@ -296,7 +296,7 @@ void draw_status_bar(const PanelContext& context, const std::string& last_error,
     ImGui::SetCursorPosX(doing);
     if (draw_progress(context, view.link.pulse, line_y)) context.commands.push_back(Action::Cancel);
   } else if (!view.from_file) {
-    // Of the worker here, which has nothing to do with a recording.
+    // This is the device of the worker here, which is not related to a recording.
     const DeviceWords device = device_words(view.link, view.hello);
     draw_piece(context,
                {.id = "status.device",

@@ -69,7 +69,7 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
 void draw_view_menu(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   if (controls::button(context, "top.view", "...",
-                       {.tooltip = "Text size, theme, every action, help", .width = width})) {
+                       {.tooltip = "Text size, theme, command palette, help", .width = width})) {
     ImGui::OpenPopup("##view");
   }
   const PopupScope popup("##view", theme.px(kGap));
@@ -81,7 +81,7 @@ void draw_view_menu(const PanelContext& context, float width) {
   item("top.larger", "Larger text (Ctrl+=)", Action::LargerText);
   item("top.theme", theme.kind == ThemeKind::Dark ? "Light theme" : "Dark theme",
        Action::ToggleTheme);
-  item("top.palette", "Every action, by name (Ctrl+Shift+P)", Action::Palette);
+  item("top.palette", "Command palette (Ctrl+Shift+P)", Action::Palette);
   item("top.help", "Keys and mouse (? or F1)", Action::Help);
 }
 
@@ -219,7 +219,7 @@ void draw_top_bar(const PanelContext& context, const TopBarState& state,
   }
   next();
   if (controls::button(context, "top.palette", ">_",
-                       {.tooltip = "Every action, by name (Ctrl+Shift+P)", .width = small_width})) {
+                       {.tooltip = "Command palette (Ctrl+Shift+P)", .width = small_width})) {
     context.commands.push_back(Action::Palette);
   }
   next();

@@ -34,7 +34,7 @@
 namespace app {
 namespace {
 
-// ImGui settles hover states and sizes over a few frames.
+// ImGui needs a few frames until hover states and sizes are stable.
 constexpr int kFramesAfterEvent = 3;
 // How late a stalled pulse may be seen; checking costs microseconds and draws nothing.
 constexpr double kTickSeconds = 0.1;

@@ -15,7 +15,7 @@
 namespace app {
 
 /// Line breaks where a wrapped text needs them, at spaces only: ImGui also breaks after a dot, and
-/// a version would stand on two lines. A word that is wider than a line is left to ImGui.
+/// a version would break across two lines. A word that is wider than a line is left to ImGui.
 std::string broken_at_spaces(const ImFont* font, std::string_view text, float wrap);
 
 /// In the current font and colour, wrapped if a wrap position is set.

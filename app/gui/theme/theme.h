@@ -1,4 +1,4 @@
-// Look tokens: the one place that names a colour, a size or a gap. Everything else asks a Theme.
+// Look tokens: the only place that names a colour, a size or a gap. Everything else uses a Theme.
 #pragma once
 
 #include <imgui.h>

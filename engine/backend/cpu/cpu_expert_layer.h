@@ -80,13 +80,13 @@ class CpuExpertLayer final : public ProgramStep {
   const std::uint16_t* da_of(int expert) const;
   /// Null where the step begins at rows.
   const TokenRows* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
-  /// Whether steps permute and un-permute, as they do unless told otherwise. Without, a step
+  /// Whether steps permute and un-permute; on by default. Without, a step
   /// computes from the rows of X and dY that the last one with it made.
   void permute_tokens(bool permutes) { permutes_ = permutes; }
 
  private:
-  /// Where the layer's own tensors are, and elements from one layer's to the next; 0 = all layers
-  /// use the same memory.
+  /// Memory of the layer's intermediate tensors, and the elements from one layer's to the next; 0 =
+  /// all layers use the same memory.
   struct Intermediates {
     std::uint16_t* h = nullptr;
     std::uint16_t* a = nullptr;

@@ -126,7 +126,7 @@ class CpuProjection {
                                   : setup_.outputs[static_cast<std::size_t>(layer)];
   }
 
-  /// Of the spans of one operand.
+  /// Names of the spans of one operand.
   struct SpanNames {
     std::string read, amax, quantize, columns, round;
   };

@@ -16,7 +16,7 @@ class ExpertLayerReference {
 
   /// Every tensor of one expert of layer 0; those of backward only if the step has such a pass.
   void compute(int expert);
-  /// Of a step that begins at tokens, after compute() of every expert: Yt, dXt or dp.
+  /// Yt, dXt or dp of a step that begins at tokens; call it after compute() of every expert.
   std::vector<float> of_tokens(StepTensor tensor) const;
   /// FP32, in the shape of the expert's tensor; valid until the next compute().
   const float* of(StepTensor tensor) const { return at(tensor).get(); }

@@ -45,9 +45,10 @@ enum class WeightCast {
 class HostStep {
  public:
   virtual ~HostStep() = default;
-  /// Of the iterations to come: rows of every expert, in all at most those of X. `step`: of a
-  /// recording, in the order of replay, whose choices a step that begins at tokens has; 0 without
-  /// one. A backward-only step needs prepare() after it.
+  /// Sets the splits of the next iterations: rows of every expert, in total at most those of X.
+  /// `step` is the step of a recorded routing, in the order of replay, whose choices a step that
+  /// begins at tokens uses; 0 without a recorded routing. A backward-only step needs prepare()
+  /// after it.
   virtual void set_splits(const std::vector<std::int64_t>& splits, std::size_t step) = 0;
   /// What a backward-only step reads of the preceding forward step; otherwise nothing.
   virtual Status prepare() = 0;

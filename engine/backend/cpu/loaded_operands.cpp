@@ -33,8 +33,8 @@ double intermediate_bytes(const RunRequest& request, const GroupedShape& shape, 
   const double passes = backward(request) ? 2.0 : 1.0;
   // H and A, dA and dH of all tokens.
   const double tensors = request.layers * tokens * (n + columns) * 2.0 * passes;
-  // Of tokens: X and dY, Y and dX of every layer, as rows and as tokens; the reference's sums in
-  // double, and their rounded values.
+  // Memory of the tokens: X and dY, and Y and dX of every layer, as rows and as tokens; the
+  // reference's sums in double, and their rounded values.
   const auto own = static_cast<double>(tokens_of(request));
   const double permuted =
       own == 0 ? 0.0

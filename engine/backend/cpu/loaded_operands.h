@@ -19,7 +19,7 @@ namespace engine {
 struct OperandKey {
   std::optional<InputSpec> activations;  // only where they are loaded
   InputSpec weights;
-  std::optional<InputSpec> gradients;  // likewise
+  std::optional<InputSpec> gradients;  // only where they are loaded
   std::uint64_t seed = 0;
   int num_experts = 0;
   std::int64_t tokens = 0;
@@ -53,11 +53,11 @@ struct MemoryPlan {
   std::int64_t kept_bytes = 0;  // 0 = operands are read expert by expert
 };
 
-/// Of a linear step, or of an expert layer with both its projections.
+/// Memory of a linear step, or of an expert layer with both its projections.
 MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
                        std::int64_t available);
 
-/// Of a linear step, without what another part of a larger step makes.
+/// Loads the operands of a linear step, without those that another part of a larger step makes.
 Result<LoadedOperands> load_operands(const RunRequest& request, bool keep,
                                      const MadeOperands& made = {});
 

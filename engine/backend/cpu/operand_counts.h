@@ -7,7 +7,7 @@
 
 namespace engine {
 
-/// Of all experts so far; counts begin as zero_counts().
+/// Sums over all experts so far; counts begin as zero_counts().
 struct OperandFold {
   OperandCounts counts;
   BlockErrors blocks;

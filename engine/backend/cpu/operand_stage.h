@@ -51,11 +51,11 @@ class OperandStage {
   void set_splits(const std::vector<std::int64_t>& splits);
   const OperandPlan& plan() const { return plan_; }
 
-  /// Only where RecipeTraits::measures_amax().
+  /// Call only if RecipeTraits::measures_amax().
   void measure_amax(const ExpertElements& expert, int layer);
-  /// Codes and scales, after measure_amax if needed; with delayed scaling from the amax of this
-  /// layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws new
-  /// numbers in every call, by layer, expert and element.
+  /// Writes codes and scales. Some recipes need measure_amax first; delayed scaling uses the amax
+  /// of this layer's earlier calls; BF16 and FP16 round wider elements. Stochastic rounding draws
+  /// new numbers in every call, by layer, expert and element.
   void quantize(const ExpertElements& expert, int layer);
   /// What the product reads: dequantized codes, or BF16 or FP16 values, as FP32 [rows, columns].
   /// Only the latter need expert.elements, and not when rounded.
@@ -64,7 +64,8 @@ class OperandStage {
   const std::uint16_t* rounded(int layer, int expert) const;
   kernels::GroupedInput input(const ExpertElements& expert, std::int64_t (&offsets)[2]) const;
   OperandLayout layout(std::int64_t rows) const;
-  /// Of a quantized expert, the last one if codes are not kept; fills `offsets` as input() does.
+  /// View of a quantized expert, which must be the last one if codes are not kept; fills `offsets`
+  /// as input() does.
   kernels::QuantizedView view(int layer, int expert, std::int64_t (&offsets)[2]) const;
   /// Scales and amax of layer 0, of every expert quantized so far; no scales where nothing is
   /// quantized.

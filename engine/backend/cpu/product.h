@@ -10,7 +10,7 @@
 
 namespace engine {
 
-/// Sums over k; without k, zeros.
+/// Sums over k; zeros if k is 0.
 struct ProductArgs {
   const float* x = nullptr;   // [m, k], or [k, m]
   const float* w = nullptr;   // [n, k], or [k, n]

@@ -31,7 +31,7 @@ class TokenRows {
     const RunRequest& request;  // of the layer
     std::shared_ptr<const TokenRouting> routing;
     const TensorSource& x;         // [tokens, k]
-    const TensorSource* gradient;  // dYt, likewise; of a backward pass
+    const TensorSource* gradient;  // dYt [tokens, k], for a backward pass
     TokenBuffers& buffers;
     RunContext context;
   };

@@ -297,11 +297,11 @@ class CudaRun {
       return launch_watched(
           [&] { return step_->launch_graph(graph, resources_.stream, context_.observer); });
     };
-    const auto told = [&](const GraphCapture& captured) {
+    const auto on_captured = [&](const GraphCapture& captured) {
       context_.observer.graph_captured(captured);
       return watch_replays(captured);
     };
-    ENGINE_ASSIGN(StepCapture made, capture_step(*step_, resources_.stream, enqueue, told));
+    ENGINE_ASSIGN(StepCapture made, capture_step(*step_, resources_.stream, enqueue, on_captured));
     result_.graph = made.contents;
     result_.graphs = std::move(made.several);
     return std::move(made.graphs);

@@ -20,7 +20,7 @@ void add(const GraphFacts& one, GraphFacts& all) {
 
 Result<StepCapture> capture_step(const DeviceStep& step, cudaStream_t stream,
                                  const std::function<Status(int)>& enqueue,
-                                 const std::function<Status(const GraphCapture&)>& told) {
+                                 const std::function<Status(const GraphCapture&)>& on_captured) {
   GraphMemory* const memory = step.graph_memory();
   const std::vector<std::string> names = step.graph_names();
   std::vector<GraphPool> pools;
@@ -32,7 +32,7 @@ Result<StepCapture> capture_step(const DeviceStep& step, cudaStream_t stream,
     ENGINE_ASSIGN(Graph graph, capture(stream, [&] { return enqueue(number); }));
     // Before anything is added to it.
     ENGINE_ASSIGN(const GraphFacts contents, count_nodes(graph.get()));
-    ENGINE_TRY(told({.graph = graph.get(), .name = name, .pools = pools}));
+    ENGINE_TRY(on_captured({.graph = graph.get(), .name = name, .pools = pools}));
     add(contents, made.contents);
     if (names.size() > 1) made.several.push_back({.name = name, .contents = contents});
     made.graphs.push_back(std::move(graph));

@@ -1,4 +1,4 @@
-// The captures of a step: one graph, or as many as it is captured as, with what is told of each.
+// The captures of a step: one graph, or several, and the facts that are reported of each.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,10 +20,10 @@ struct StepCapture {
   GraphFacts contents;             // of all of them
 };
 
-/// `enqueue` launches a graph of the step by its number; `told` hears of each while the ledger
-/// still has the memory that was its own during the capture.
+/// `enqueue` launches a graph of the step by its number. `on_captured` is called with each graph
+/// while the ledger still has the memory that belonged to it during the capture.
 Result<StepCapture> capture_step(const DeviceStep& step, cudaStream_t stream,
                                  const std::function<Status(int)>& enqueue,
-                                 const std::function<Status(const GraphCapture&)>& told);
+                                 const std::function<Status(const GraphCapture&)>& on_captured);
 
 }  // namespace engine

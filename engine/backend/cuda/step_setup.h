@@ -27,7 +27,7 @@ inline constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
 Status apply_gates(const RunRequest& request, const DeviceCapability& capability,
                    const std::string& library_path, RunResult& result);
 
-/// Of recorded routing: a captured step that keeps the splits of its capture replays one step.
+/// Reduces a recorded routing to one step if the captured step keeps the splits of its capture.
 void keep_captured_step(RunResult& result);
 
 /// Either kind of step, before anything is allocated.

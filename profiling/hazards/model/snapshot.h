@@ -293,8 +293,8 @@ struct GraphSnapshot {
 /// One launch of a graph within a step.
 struct GraphLaunch {
   int graph = 0;  // index into Snapshot::graphs
-  /// On a stream of its own: it may run at the same time as the launch before it, and waits only
-  /// for what that one waits for. One that does not overlap waits for all before it.
+  /// Launched on a second stream: it may run at the same time as the launch before it, and waits
+  /// only for what that launch waits for. A launch that does not overlap waits for all before it.
   bool overlaps = false;
   bool operator==(const GraphLaunch&) const = default;
   template <int = 0>
@@ -316,7 +316,7 @@ struct Snapshot {
   std::vector<GraphSnapshot> graphs = {};
   std::vector<engine::Allocation> ledger = {};  // ascending by id; includes freed ones
   std::uint64_t ledger_clock = 0;               // when the ledger was read
-  /// In the order of a step; empty = every graph once, as listed, each after the one before.
+  /// Launches in the order of a step; empty = every graph once, as listed, each after the previous.
   std::vector<GraphLaunch> launches = {};
   std::vector<GraphPool> pools = {};
   engine::StepKind step = engine::StepKind::Linear;  // says what SnapshotNode::layer counts

@@ -68,7 +68,7 @@ class ExperimentCaptures {
   engine::Result<CapturedGraph> capture_one(int graph, int number, GraphSnapshot about,
                                             std::vector<GraphSnapshot>& snapshots);
   engine::Status capture_next_launches(std::vector<GraphSnapshot>& snapshots);
-  /// The result of the replays stands, whatever a further capture did.
+  /// The result of the replays remains valid, whatever a further capture did.
   engine::Status keep_outcome(Outcome so_far, std::vector<GraphSnapshot> variants, bool captured);
   engine::Status make_executable(std::size_t index);
   engine::Status check_ref(const NodeRef& ref) const;

@@ -24,7 +24,7 @@ using engine::ErrorCode;
 using engine::Result;
 using engine::Status;
 
-constexpr int kWarmUps = 2;             // delayed scaling needs a step to settle
+constexpr int kWarmUps = 2;             // the first step of delayed scaling has no history
 constexpr int kEagerLaunches = 3;       // which must agree
 constexpr double kDeadlineFactor = 20;  // of the slowest eager launch
 
@@ -147,7 +147,7 @@ class Run {
   Status change_inputs() {
     ENGINE_TRY(state_.subject.set_inputs(true, state_.stream));
     if (state_.experiment.recaptured) ENGINE_TRY(captures_->capture_again());
-    // State that depends on the inputs, such as an amax history, settles as for eager launches.
+    // State that depends on the inputs, such as an amax history, warms up as in eager launches.
     for (int i = 0; i < kWarmUps; ++i) ENGINE_TRY(launcher_->launch_graphs(*captures_, 2, nullptr));
     return {};
   }

@@ -6,7 +6,7 @@
 
 namespace profiling {
 
-/// Only for plain replays: any other change of an experiment has a cost of its own.
+/// Only plain replays measure it: any other change of an experiment has its own cost.
 bool measures_markers(const Experiment& experiment);
 
 /// Before the markers are added. None if CUDA refuses: a graph that allocates cannot be copied.

@@ -120,7 +120,7 @@ Status ReplayLauncher::launch_wave(ExperimentCaptures& captures,
     CapturedGraph& captured = captures.graphs()[static_cast<std::size_t>(planned.captured)];
     if (markers == Markers::Without || !captured.board) continue;
     captured.board->clear();
-    // Of several that run at the same time, the last one's board is the one that is shown.
+    // If several graphs run at the same time, the board of the last one is shown.
     state_.watch.board.attach(replay, captured.board->words(), &captured.board->slots(),
                               &captured.board->dependencies());
   }

@@ -45,7 +45,7 @@ class ReplayLauncher {
                              int replay, Markers markers, double* microseconds);
   engine::Status launch_and_wait(std::span<const Launch> wave, double* microseconds);
   engine::Status start(std::span<const Launch> wave);
-  /// Of a wave that is late.
+  /// The first unfinished launch of a wave that has missed its deadline.
   const Launch& unfinished(std::span<const Launch> wave) const;
   engine::Status stalled(const Launch& launch);
 

@@ -44,8 +44,8 @@ class StepSubject final : public Subject {
   std::string title() const override { return step_title(described_.effective); }
   engine::StepKind step() const override { return described_.effective.step; }
 
-  /// As the request says or, of one layer, as training frameworks capture it: forward and backward
-  /// apart.
+  /// Names of the graphs: those of the request or, for a single layer, forward and backward, which
+  /// training frameworks capture separately.
   std::vector<std::string> graph_names() const override {
     if (!halves()) return built_.step->graph_names();
     return {"forward", "backward"};

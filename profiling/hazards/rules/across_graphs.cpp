@@ -68,8 +68,8 @@ Finding freed_between_finding(const RuleContext& context, int index,
                   text(freed), names(context, before), names(context, after));
   finding.explanation = fmt::format(
       "The graphs pass values to each other through the block at {:#x}, which was freed between "
-      "their captures. Nothing keeps it for them: whatever gets the memory next, between a replay "
-      "of the one and of the other, overwrites what the other is about to read.",
+      "their captures. Nothing reserves it for them: whatever gets the memory next, between the "
+      "replays of the first and the second graph, overwrites what the second is about to read.",
       freed.address);
   finding.evidence.push_back(fmt::format(
       "Ledger: allocated at {}, freed at {}; graph {} was captured before that, graph {} after.",
@@ -260,9 +260,9 @@ Finding replay_order_finding(const RuleContext& context, const Lifetimes& lifeti
   captured.erase(std::unique(captured.begin(), captured.end()), captured.end());
   finding.explanation = fmt::format(
       "During the captures the pool got {} back before it gave out {}, so it used the block at "
-      "{:#x} again. That is right only for replays in an order in which the one is no longer "
-      "needed when the other is written. The step replays {}; graphs {} use the one, graphs {} the "
-      "other.",
+      "{:#x} again. That is right only for replays in an order in which the first is no longer "
+      "needed when the second is written. The step replays {}; graphs {} use the first, graphs {} "
+      "the second.",
       text(first), text(second), std::max(first.address, second.address),
       names(context, lifetimes.order()), names(context, earlier.graphs),
       names(context, later.graphs));

@@ -20,8 +20,9 @@ namespace profiling {
 
 class AllocationIndex {
  public:
-  /// For one graph of the snapshot. Allocations made after its capture are left out, since none of
-  /// its nodes can refer to them; released ones are kept, but a live one of the same size wins.
+  /// Index for one graph of the snapshot. Allocations made after its capture are left out, since
+  /// none of its nodes can refer to them; released ones are kept, but a live one of the same size
+  /// wins.
   AllocationIndex(const Snapshot& snapshot, const GraphSnapshot& graph);
 
   /// Index into Snapshot::ledger; -1 = none contains it.
@@ -35,7 +36,7 @@ class AllocationIndex {
   std::vector<Segment> segments_;  // ascending
 };
 
-/// Of an address in argument bytes, where it is aligned to as many.
+/// Size and alignment of an address in argument bytes.
 inline constexpr std::uint32_t kAddressBytes = 8;
 
 /// Calls found(at, word) for the words of `bytes` at `first`, `first` + 8, ... that end by `end`,
@@ -79,7 +80,7 @@ struct Touch {
 /// skipped if they point to no allocation of the ledger.
 std::vector<Touch> find_touches(const Snapshot& snapshot, const GraphSnapshot& graph);
 
-/// In the form that findings show.
+/// Converts to the form that findings show.
 Access to_access(const Snapshot& snapshot, int graph, const Touch& touch);
 
 /// "parameter byte 1648", "memset target", "copy source", ...

@@ -233,7 +233,7 @@ TEST(CpuRecording, AListOfSplitsIsARecordingOfOneStep) {
   const RecordedRouting& recording = *result.value().recording;
   ASSERT_EQ(recording.steps.size(), 1U);
   EXPECT_EQ(recording.steps[0].visits, 7);
-  EXPECT_THAT(recording.numerics, HasSubstr("those of its one step"));
+  EXPECT_THAT(recording.numerics, HasSubstr("the numerics of the run"));
 }
 
 TEST(CpuRecording, CancellingWhileStepsAreMeasuredEndsTheRun) {

@@ -77,8 +77,8 @@ class FixedTarget final : public StepTarget {
 
 TEST(StepBenchOrder, LimitsAreNamed) {
   EXPECT_EQ(refusal({.shapes = {kSmall}}), "");
-  EXPECT_THAT(refusal({}), HasSubstr("needs one of each"));
-  EXPECT_THAT(refusal({.shapes = {kSmall}, .routings = {}}), HasSubstr("needs one of each"));
+  EXPECT_THAT(refusal({}), HasSubstr("at least one of each"));
+  EXPECT_THAT(refusal({.shapes = {kSmall}, .routings = {}}), HasSubstr("at least one of each"));
   EXPECT_THAT(refusal({.shapes = {kSmall}, .routings = {RoutingDistribution::File}}),
               HasSubstr("from a file"));
   EXPECT_THAT(refusal({.shapes = std::vector<StepBenchShape>(33, kSmall)}), HasSubstr("64"));

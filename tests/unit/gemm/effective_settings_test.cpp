@@ -106,7 +106,7 @@ TEST(EffectiveSettings, Pow2ScalesSayHowTheScalesAreMade) {
   EXPECT_EQ(only_deviation(request).field, "recipe.pow2_scales");
   EXPECT_EQ(only_deviation(request).requested, "off");
   EXPECT_EQ(only_deviation(request).effective, "on");
-  EXPECT_THAT(only_deviation(request).reason, HasSubstr("power of two already"));
+  EXPECT_THAT(only_deviation(request).reason, HasSubstr("always a power of two"));
   // On is the default: nobody has asked for it, so nobody is told.
   request = run_of(Scaling::Nvfp4);
   EXPECT_EQ(only_deviation(request).field, "");
@@ -284,8 +284,9 @@ TEST(Inapplicable, GraphsOfTheirOwnAndMicroBatchesInFlight) {
   EXPECT_TRUE(linear.effective.launch.markers) << "one graph can have them";
 
   request.step = StepKind::ExpertLayer;
-  EXPECT_THAT(inapplicable_reason("launch.graphs", request), HasSubstr("one pass"));
-  EXPECT_THAT(inapplicable_reason("launch.in_flight", request), HasSubstr("both passes"));
+  EXPECT_THAT(inapplicable_reason("launch.graphs", request), HasSubstr("One pass"));
+  EXPECT_THAT(inapplicable_reason("launch.in_flight", request),
+              HasSubstr("the expert layer and Both"));
   request.linear.passes = StepPasses::ForwardBackward;
   for (const char* path : {"launch.graphs", "launch.graph_pool", "launch.in_flight"}) {
     EXPECT_THAT(inapplicable_reason(path, request), IsEmpty()) << path;
@@ -298,12 +299,12 @@ TEST(Inapplicable, GraphsOfTheirOwnAndMicroBatchesInFlight) {
 
   RunRequest changed = request;
   changed.launch.graphs = StepGraphs::One;
-  EXPECT_THAT(inapplicable_reason("launch.graph_pool", changed), HasSubstr("one graph"));
+  EXPECT_THAT(inapplicable_reason("launch.graph_pool", changed), HasSubstr("single graph"));
   EXPECT_THAT(inapplicable_reason("launch.in_flight", changed), IsEmpty());
   EXPECT_THAT(inapplicable_reason("launch.markers", changed), IsEmpty());
   changed = request;
   changed.launch.kind = LaunchKind::Eager;
-  EXPECT_THAT(inapplicable_reason("launch.graphs", changed), HasSubstr("Nothing is captured"));
+  EXPECT_THAT(inapplicable_reason("launch.graphs", changed), HasSubstr("No graph is captured"));
   EXPECT_THAT(inapplicable_reason("launch.in_flight", changed), IsEmpty());
   changed = request;
   changed.backend = GemmBackend::CublasLtPerExpert;

@@ -280,7 +280,7 @@ TEST_F(OutsideFiles, EveryReaderRefusesAFifo) {
   for (const char* name : {"splits.json", "splits.npy", "splits.safetensors", "preset.json"}) {
     ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
     routing.path = path(name);
-    EXPECT_FALSE(read_recording(routing, 0).ok()) << name;
+    EXPECT_FALSE(read_recorded_routing(routing, 0).ok()) << name;
   }
   EXPECT_FALSE(load_presets(path("")).ok());
 }

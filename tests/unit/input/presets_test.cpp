@@ -113,7 +113,7 @@ TEST(Presets, ANameStandsOnlyBesideItsOwnSizesAndStep) {
   RunRequest named;
   apply_preset(find_preset(presets, "Laptop tiny").value(), named);
   const auto settled = [&](RunRequest request) {
-    EXPECT_TRUE(settle_preset_name(presets, request).ok());
+    EXPECT_TRUE(reconcile_preset_name(presets, request).ok());
     return request.shape.preset;
   };
   EXPECT_EQ(settled(named), "Laptop tiny");
@@ -134,7 +134,7 @@ TEST(Presets, ANameStandsOnlyBesideItsOwnSizesAndStep) {
   EXPECT_EQ(settled(RunRequest()), "");
   RunRequest unknown = named;
   unknown.shape.preset = "foo";
-  const Status refused = settle_preset_name(presets, unknown);
+  const Status refused = reconcile_preset_name(presets, unknown);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("there is no preset 'foo'"));
   EXPECT_EQ(refused.error().field, "shape.preset");

@@ -27,7 +27,7 @@ RoutingSpec spec_of(const TemporaryFile& file) {
 }
 
 std::vector<Splits> splits_of(const RoutingSpec& spec, int experts = 0) {
-  const Result<RoutingRecording> read = read_recording(spec, experts);
+  const Result<RoutingRecording> read = read_recorded_routing(spec, experts);
   EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
   std::vector<Splits> all;
   if (!read.ok()) return all;
@@ -36,7 +36,7 @@ std::vector<Splits> splits_of(const RoutingSpec& spec, int experts = 0) {
 }
 
 std::string refusal(const RoutingSpec& spec, int experts = 0) {
-  const Result<RoutingRecording> read = read_recording(spec, experts);
+  const Result<RoutingRecording> read = read_recorded_routing(spec, experts);
   return read.ok() ? "" : read.error().message;
 }
 
@@ -77,7 +77,7 @@ TEST(RecordedRouting, ConsecutiveTokensFormSteps) {
   spec.first_step = 3;
   spec.steps = 2;  // the first follows the last
   EXPECT_THAT(splits_of(spec, 4), ElementsAre(Splits{0, 1, 0, 0}, Splits{1, 1, 0, 0}));
-  const auto recording = read_recording(spec, 4).value();
+  const auto recording = read_recorded_routing(spec, 4).value();
   EXPECT_EQ(recording.steps[0].step, 3);
   EXPECT_EQ(recording.steps[0].dropped, 1);
   EXPECT_EQ(recording.steps[0].rows, 1);
@@ -168,7 +168,7 @@ TEST(RecordedRouting, PlaceholdersAreDroppedAndALayerOfThemIsRefused) {
   EXPECT_THAT(refusal(spec_of(file)), HasSubstr("set routing.layer to 1"));
   RoutingSpec spec = spec_of(file);
   spec.layer = 1;
-  const auto recording = read_recording(spec, 3).value();
+  const auto recording = read_recorded_routing(spec, 3).value();
   EXPECT_THAT(recording.steps.front().splits, ElementsAre(1, 1, 2));
   EXPECT_EQ(recording.dropped(), 2);
 }
@@ -211,7 +211,7 @@ TEST(RecordedRouting, AStepTakesItsSizesFromTheFile) {
   request.shape.preset = "named";
   request.launch.iterations = 1;
   request.routing = spec_of(file);
-  const RunRequest fitted = fitted_to_recording(request, inspect_routing(request.routing).value());
+  const RunRequest fitted = fitted_to_routing(request, inspect_routing(request.routing).value());
   EXPECT_EQ(fitted.shape.num_experts, 3);
   EXPECT_EQ(fitted.shape.rows, 9);
   EXPECT_EQ(fitted.shape.preset, "");
@@ -227,7 +227,7 @@ TEST(RecordedRouting, ALayerOfTokensHasRoomForDroppedChoices) {
   request.linear.weight_reuse = 3;
   request.routing = spec_of(file);
   request.routing.numbers = RoutingNumbers::Vllm;
-  const RunRequest fitted = fitted_to_recording(request, inspect_routing(request.routing).value());
+  const RunRequest fitted = fitted_to_routing(request, inspect_routing(request.routing).value());
   EXPECT_EQ(fitted.shape.rows, 6) << "three tokens with two choices each";
   EXPECT_TRUE(resolve_routing(fitted).ok());
   EXPECT_TRUE(resolve_token_routing(fitted).ok());
@@ -385,7 +385,7 @@ INSTANTIATE_TEST_SUITE_P(
                      ".json",
                      "[[[0, 1], [1]], [[0, 1]]]",
                      nothing,
-                     {"every token chooses as many"}},
+                     {"every token must choose equally many"}},
         BadRecording{"Mixed", ".json", "[[1, 2, 3], [[4], 5, 6]]", nothing, {"a list"}},
         BadRecording{"MixedLater", ".json", "[[1], [[2]]]", nothing, {"a list", "numbers"}},
         BadRecording{"TooDeep", ".json", "[[[[[1]]]]]", nothing, {"4 deep"}},

@@ -33,7 +33,7 @@ struct Outcome {
 };
 
 Outcome outcome_of(const RoutingSpec& spec) {
-  const Result<RoutingRecording> recording = read_recording(spec, 0);
+  const Result<RoutingRecording> recording = read_recorded_routing(spec, 0);
   if (!recording.ok()) return {{}, recording.error().message};
   return {recording.value().steps.front().splits, {}};
 }
@@ -222,7 +222,7 @@ TEST(RoutingChoice, OneRemedySufficesForEveryExpert) {
   const TemporaryFile file("ids.npy", npy_integers("<i4", "3, 2", {0, 4, 7, 1, 2, 3}));
   RoutingSpec spec = choice_of(file);
   spec.numbers = RoutingNumbers::Vllm;
-  const auto refused = read_recording(spec, 4);
+  const auto refused = read_recorded_routing(spec, 4);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message,
               AllOf(HasSubstr("token 0"), HasSubstr("chose expert 4"), HasSubstr("at least 8")));

@@ -82,7 +82,7 @@ TEST(HtmlPage, WhatDoesNotFitIsLeftOutAndSaid) {
   for (int i = 0; i < 1000; ++i) page.paragraph(std::string(5000, 'y'));
   const std::string html = page.finish();
   EXPECT_LE(html.size(), kMaxPageBytes);
-  EXPECT_THAT(html, HasSubstr("parts do not fit into this page"));
+  EXPECT_THAT(html, HasSubstr("sections omitted (size limit)"));
 }
 
 TEST(HtmlPage, PicturesAreBase64) {
