@@ -217,13 +217,13 @@ OperandShape operand_shape(const ShapeSpec& shape, OperandRole role) {
     return {.rows = shape.rows,
             .columns = shape.n,
             .wanted = fmt::format("gradients need [rows = {}, n = {}]", shape.rows, shape.n),
-            .remedy = "set tokens and n to the tensor's"};
+            .remedy = "set rows and n to the tensor's"};
   }
   if (role == OperandRole::Activations) {
     return {.rows = shape.rows,
             .columns = shape.k,
             .wanted = fmt::format("activations need [rows = {}, k = {}]", shape.rows, shape.k),
-            .remedy = "set tokens and k to the tensor's"};
+            .remedy = "set rows and k to the tensor's"};
   }
   return {.rows = shape.num_experts * shape.n,
           .columns = shape.k,
