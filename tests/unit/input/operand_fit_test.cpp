@@ -40,7 +40,7 @@ Followed follow(RunRequest& request) {
   for (; followed.refusals < 10; ++followed.refusals) {
     const Status checked = check_operand_files(request);
     followed.last = checked.ok() ? "" : checked.error().message;
-    static const std::regex kAdvice("(experts|tokens|n|k) to ([0-9]+)");
+    static const std::regex kAdvice("(experts|rows|n|k) to ([0-9]+)");
     const std::size_t set = followed.last.find(": set ");
     if (set == std::string::npos) return followed;
     const std::string advice = followed.last.substr(set);
@@ -93,7 +93,7 @@ TEST(OperandFit, TheSettingsOfAnExpertLayerAreNamed) {
   RunRequest request = request_of(StepKind::ExpertLayer, 2);
   request.linear.gradients = FileInput{dy.path(), {}};
   EXPECT_THAT(check_operand_files(request).error().message,
-              HasSubstr("is [64, 96] but gradients need [tokens / top_k = 32, k = 48]: set tokens "
+              HasSubstr("is [64, 96] but gradients need [rows / top_k = 32, k = 48]: set rows "
                         "to 128 and k to 96, or pick another tensor"));
   const TemporaryFile down("fit_down.npy", zeros({4, 48, 64}));
   request = request_of(StepKind::ExpertLayer, 0);

@@ -195,7 +195,7 @@ TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
   EXPECT_TRUE(resolve(64).ok());
   EXPECT_THAT(resolve(8).error().message,
               testing::AllOf(HasSubstr("step 1 has 9 rows"), HasSubstr("8 tokens"),
-                             HasSubstr("set the tokens to 9")));
+                             HasSubstr("set the rows to 9")));
   RunRequest aligned = request_of(spec_of(file), 3, 9);
   aligned.routing.alignment = 2;
   EXPECT_THAT(resolve_routing(aligned).error().message,
@@ -233,7 +233,7 @@ TEST(RecordedRouting, ALayerOfTokensHasRoomForDroppedChoices) {
   EXPECT_TRUE(resolve_token_routing(fitted).ok());
   RunRequest narrow = fitted;
   narrow.shape.rows = 4;
-  EXPECT_THAT(resolve_routing(narrow).error().message, HasSubstr("set the tokens to 6"));
+  EXPECT_THAT(resolve_routing(narrow).error().message, HasSubstr("set the rows to 6"));
 }
 
 TEST(RecordedRouting, IterationsAreWholeCyclesOfTheSteps) {
