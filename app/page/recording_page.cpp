@@ -263,8 +263,8 @@ class Writer {
     }
     if (rows.empty()) return;
     page_.paragraph("One layer, tensor by tensor:");
-    page_.table({"tensor", "is", "rows x columns", "SNR in the layer", "SNR of quantizing it",
-                 "lost", "memory", "kept for backward"},
+    page_.table({"tensor", "description", "rows x columns", "SNR in the layer",
+                 "SNR of quantizing it", "lost", "memory", "kept for backward"},
                 rows);
     if (!result.expert_layer) return;
     page_.paragraph(
@@ -408,7 +408,7 @@ class Writer {
     for (const engine::Deviation& one : run.result.deviations) {
       rows.push_back({one.field, one.requested, one.effective, one.reason});
     }
-    page_.table({"setting", "requested", "effective", "because"}, rows);
+    page_.table({"setting", "requested", "effective", "reason"}, rows);
   }
 
   HtmlPage& page_;

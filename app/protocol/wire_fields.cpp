@@ -434,7 +434,7 @@ void write_choice(const Type& type, const void* choice, Message& message) {
 engine::Status read_choice(const Type& type, void* choice, const Message& message) {
   const std::optional<Chosen> chosen = chosen_in(type, message);
   if (!chosen) {
-    return engine::Error{engine::ErrorCode::Protocol, "it is of a kind that this version lacks"};
+    return engine::Error{engine::ErrorCode::Protocol, "unknown message type"};
   }
   return read_fields(*type.choice.types[chosen->index], type.choice.choose(choice, chosen->index),
                      message.GetReflection()->GetMessage(message, chosen->wire));

@@ -285,7 +285,7 @@ QuantizationLoss dump_direction(const QuantizeOrder& order, const Operand& opera
                                   .input = operand.input,
                                   .seed = order.request.seed});
   // A history is that of one earlier step over this same operand.
-  for (int step = 0; step < engine::traits_of(recipe).steps_to_settle(); ++step) {
+  for (int step = 0; step < engine::traits_of(recipe).warm_up_steps(); ++step) {
     quantizer.quantize();
   }
 

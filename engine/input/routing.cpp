@@ -182,7 +182,7 @@ StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRou
   if (steps == all) return {steps, fmt::format("measured for all {} steps", all)};
   return {steps, fmt::format("measured for the first {} of {} steps; {}", steps, all,
                              steps == replayed
-                                 ? fmt::format("{} iterations{} replay no more steps", iterations,
+                                 ? fmt::format("{} iterations{} reached no more", iterations,
                                                in_flight == 1
                                                    ? std::string()
                                                    : fmt::format(" of {} micro-batches", in_flight))

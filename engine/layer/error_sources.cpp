@@ -136,7 +136,7 @@ class SourceTrials {
                                          .input = a_input(),
                                          .seed = config_.down.seed},
                                         stream_));
-    for (int cast = 0; cast < traits_of(config_.down.recipe).steps_to_settle(); ++cast) {
+    for (int cast = 0; cast < traits_of(config_.down.recipe).warm_up_steps(); ++cast) {
       ENGINE_TRY(quantizer.quantize(stream_, unobserved_));
     }
     ENGINE_CUDA_TRY(kernels::dequantize(

@@ -1,5 +1,5 @@
-// Where the error of an expert layer's Y comes from, on the device: Y again and again, each time
-// with one operand of forward left unquantized.
+// Error sources of an expert layer's Y, on the device: it computes Y repeatedly, each time with one
+// operand of forward left unquantized.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,10 +21,10 @@ struct ForwardOperand {
   float* read = nullptr;           // the copy that the reference's products read
 };
 
-/// Fills unquantized_y of the tensors, and expert_layer. `reference` computes in FP32; its
-/// operands and outputs of forward are overwritten. `y` is the Y of the lossless layer,
-/// elsewhere. H and Y are rounded to high precision as the step's products do, A is quantized by
-/// the step's own kernels. Synchronises.
+/// Fills unquantized_y of the tensors, and expert_layer. `reference` computes in FP32; its operands
+/// and outputs of forward are overwritten. `y` is the Y of the lossless layer, in other memory. H
+/// and Y are rounded to high precision as by the step's products, and A is quantized by the step's
+/// kernels. Synchronises.
 Status measure_error_sources(const ExpertLayerStep& step, const ExpertLayerStep& reference,
                              const std::vector<ForwardOperand>& operands, const float* y,
                              cudaStream_t stream, RunResult& result);

@@ -321,7 +321,7 @@ class LayerNumerics final : public OutputReference {
                                            .seed = operand.config->seed},
                                           stream_));
       StepObserver unobserved;
-      for (int cast = 0; cast < traits_of(recipe).steps_to_settle(); ++cast) {
+      for (int cast = 0; cast < traits_of(recipe).warm_up_steps(); ++cast) {
         ENGINE_TRY(quantizer.quantize(stream_, unobserved));
       }
       ENGINE_ASSIGN(decoded, DeviceBuffer::allocate(

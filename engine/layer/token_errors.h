@@ -1,4 +1,4 @@
-// The errors of what an expert layer makes of and for its tokens.
+// Errors of the tensors that an expert layer reads and makes for tokens.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -10,9 +10,9 @@
 
 namespace engine {
 
-/// Tensors and experts of the result, after a launch, before which an accumulating dW must have
-/// been zero. Errors of products are NaN, and a deviation says why, where cuBLASLt has no product
-/// with FP32 output for this shape. result.splits are those on the device.
+/// Measures tensors and experts of the result after a launch, before which an accumulating dW must
+/// have been zero. If cuBLASLt has no product with FP32 output for this shape, errors of products
+/// are NaN and a deviation gives the reason. result.splits are those on the device.
 Status measure_linear_numerics(const GroupedStep& step, cudaStream_t stream, RunResult& result);
 
 /// The weights of layer 0 as one tensor: the step's own, or those of its list copied into `copy`.

@@ -1,4 +1,4 @@
-// The two grouped products of an expert layer as the linear steps that they are.
+// The two grouped products of an expert layer, as linear steps.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,7 @@ constexpr bool is_expert_layer(const RunRequest& request) {
   return request.step == StepKind::ExpertLayer;
 }
 
-/// What a linear layer and its tensors are called: tensor_symbol() of those that it reads and
-/// writes.
+/// Symbols of a linear layer's tensors: tensor_symbol() of those that it reads and writes.
 struct LinearSymbols {
   const char* part = "";  // of a projection of an expert layer
   const char* x = "";
@@ -48,10 +47,10 @@ constexpr LinearSymbols symbols_of(StepKind step, Projection projection) {
 /// Columns of A, which the down projection reduces over.
 std::int64_t activated_columns(const RunRequest& request);
 
-/// A linear step. Up has the request's own shape, X and W; down has n = k, k =
-/// activated_columns(), Wdown, its own scaling if recipes are mixed, and a seed of its own, so
-/// that synthetic weights of the two differ. A layer whose step is only the backward pass needs
-/// the forward one's tensors: its projections have both passes.
+/// The projection as a linear step. Up has the request's shape, X and W. Down has n = k, k =
+/// activated_columns(), Wdown, its own scaling if recipes are mixed, and another seed, so that
+/// synthetic weights of the two differ. A layer whose step is only the backward pass needs the
+/// tensors of a forward step, so its projections have both passes.
 RunRequest projection_of(const RunRequest& request, Projection projection);
 
 /// Operands of a linear step that another part of a larger step makes.
@@ -60,12 +59,12 @@ struct MadeOperands {
   bool gradients = false;
 };
 
-/// A step as the linear steps that it consists of: itself, or both projections.
+/// A linear step that a step consists of: the step itself, or one of its two projections.
 struct StepPart {
   RunRequest request;
   MadeOperands made = {};
-  /// Of an expert layer that begins at tokens: so many rows are one row of the X and dY that are
-  /// loaded.
+  /// In an expert layer that begins at tokens, this many rows belong to one row of the X and dY
+  /// that are loaded.
   int rows_per_token = 1;
 
   /// The request as its operands are loaded.
@@ -77,7 +76,7 @@ struct StepPart {
 };
 std::vector<StepPart> step_parts(const RunRequest& request);
 
-/// A tensor of a step, for each expert; of tokens, the whole tensor.
+/// Extent of a tensor of a step, for each expert; for tokens, of the whole tensor.
 struct TensorExtent {
   bool routed = false;    // an expert has the rows that are routed to it ...
   std::int64_t rows = 0;  // ... else these
@@ -85,7 +84,7 @@ struct TensorExtent {
   std::int64_t rows_of(std::int64_t split) const { return routed ? split : rows; }
 };
 TensorExtent extent_of(const RunRequest& request, StepTensor tensor);
-/// Of all experts together.
+/// Rows of all experts together.
 std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
                         std::span<const std::int64_t> splits);
 
@@ -111,8 +110,8 @@ constexpr std::int64_t output_columns(const RunRequest& request) {
   return is_expert_layer(request) ? request.shape.k : request.shape.n;
 }
 
-/// Products in a row in one step: WorkTag::layer, and what is recorded of it, counts these. 2 * i
-/// is the up projection of expert layer i, 2 * i + 1 its down projection.
+/// Number of consecutive products in one step. WorkTag::layer, and what is recorded with it, counts
+/// these: 2 * i is the up projection of expert layer i, 2 * i + 1 its down projection.
 constexpr std::int64_t linear_layers(const RunRequest& request) {
   return std::int64_t{request.layers} * (is_expert_layer(request) ? 2 : 1);
 }
@@ -120,7 +119,7 @@ constexpr Projection projection_at(int linear_layer) {
   return linear_layer % 2 == 0 ? Projection::Up : Projection::Down;
 }
 
-/// Such a count in words: "1"; of an expert layer "0, up".
+/// Text of such a number: "1", or "0, up" in an expert layer.
 std::string layer_number(StepKind step, int linear_layer);
 /// "layer 1", "layer 0, up".
 std::string layer_words(StepKind step, int linear_layer);

@@ -70,7 +70,7 @@ struct RecipeTraits {
   constexpr bool measures_amax() const { return amax == AmaxSource::FirstPass; }
   constexpr bool remembers_amax() const { return amax == AmaxSource::History; }
   /// Calls of quantize after which the scales fit the operand: a history begins empty.
-  constexpr int steps_to_settle() const { return remembers_amax() ? 2 : 1; }
+  constexpr int warm_up_steps() const { return remembers_amax() ? 2 : 1; }
   /// Times a quantize pass reads its operand.
   constexpr int reads() const { return measures_amax() ? 2 : 1; }
   /// Whether every expert has its own FP32 amax, by which products multiply.

@@ -32,7 +32,7 @@ enum class Product : std::uint8_t { Fprop, Dgrad, Wgrad };
 constexpr auto enum_names(Product) {
   return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad"});
 }
-/// What the product makes: "Y", "dX" or "dW".
+/// Symbol of the product's output: "Y", "dX" or "dW".
 constexpr const char* output_name(Product product) {
   switch (product) {
     case Product::Fprop:
@@ -45,8 +45,9 @@ constexpr const char* output_name(Product product) {
   return "dW";
 }
 
-/// Numerics and counts of one expert, product of layer 0 against the product of the unquantized
-/// operands. Of an expert layer: Y, dX and dWup, against the whole layer of the unquantized ones.
+/// Numerics and counts of one expert: the product of layer 0 against the product of the unquantized
+/// operands. In an expert layer: Y, dX and dWup against the whole layer computed from the
+/// unquantized operands.
 struct ExpertResult {
   std::int64_t rows = 0;
   ProductAccuracy fprop = {};   // of Y
@@ -56,7 +57,7 @@ struct ExpertResult {
   /// Largest error of X in units in the last place of its codes: 0.5 is correct rounding. NaN where
   /// nothing was quantized.
   double x_max_ulp = std::numeric_limits<double>::quiet_NaN();
-  /// Of dX and dW, layer 0; only where RunResult::backward says so.
+  /// Accuracy of dX and dW, layer 0; only if RunResult::backward is set.
   ProductAccuracy dgrad = {};
   ProductAccuracy wgrad = {};
 
@@ -81,13 +82,14 @@ struct ExpertResult {
 
 /// What ended the timed iterations (LaunchMode::median_within).
 enum class IterationEnd : std::uint8_t {
-  Number,     // as many as were asked for
-  Known,      // their median is known as well as was asked for
-  TimeLimit,  // it is not, within the time limit
-  Most,       // it is not, after kMaxIterations
+  FixedCount,     // the requested number of iterations has run
+  Converged,      // the median is known as precisely as requested
+  TimeLimit,      // it is not, at the time limit
+  MaxIterations,  // it is not, after kMaxIterations
 };
 constexpr auto enum_names(IterationEnd) {
-  return std::to_array<std::string_view>({"number", "known", "time-limit", "most"});
+  return std::to_array<std::string_view>(
+      {"fixed-count", "converged", "time-limit", "max-iterations"});
 }
 
 /// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
@@ -102,7 +104,7 @@ struct Iteration {
   }
 };
 
-/// Replays against an eager run, bit for bit. A run without a graph has none.
+/// Comparison of replays with an eager run, bit for bit. A run without a graph has no checks.
 struct ReplayCheck {
   int replay = 0;  // 1-based
   int layer = 0;   // counts linear_layers()
@@ -140,7 +142,7 @@ struct GraphFacts {
   }
 };
 
-/// One of the graphs of a step that is captured as several.
+/// One graph of a step that is captured as several.
 struct StepGraph {
   std::string name;          // "forward 2"
   GraphFacts contents = {};  // and the host's cost of this graph's launch
@@ -154,7 +156,7 @@ struct StepGraph {
   }
 };
 
-/// The memory that only graphs use. All 0: none has any of its own.
+/// Memory that only graphs use. All 0: no graph has memory of its own.
 struct GraphMemoryFacts {
   int pools = 0;
   std::int64_t bytes = 0;           // of all pools, as allocated
@@ -245,7 +247,7 @@ struct RunResult {
   Measurements measurements = {};
   std::vector<Iteration> iterations;
   std::vector<ReplayCheck> replay_checks;
-  IterationEnd iteration_end = IterationEnd::Number;
+  IterationEnd iteration_end = IterationEnd::FixedCount;
   std::string
       iteration_method;  // "CUDA events around each graph launch", "steady clock around each step"
   std::string activity_method;  // "CUPTI activity records", "steady clock per expert and stage", or
@@ -286,10 +288,10 @@ struct RunResult {
 
 /// The tensor's row; null if the run has none.
 const TensorResult* find_tensor(const RunResult& result, StepTensor tensor);
-/// The tensor's row, which is made where there is none.
+/// The tensor's row, which is added if it is missing.
 TensorResult& tensor_row(RunResult& result, StepTensor tensor);
 
-/// The tensors of the run that its products read: those of which it has statistics.
+/// The tensors of the run that its products read: those with statistics.
 std::vector<StepTensor> operands_of(const RunResult& result);
 
 /// What quantization did to that tensor; null if the run has no such operand.

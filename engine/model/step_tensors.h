@@ -32,12 +32,12 @@ constexpr auto enum_names(OperandRole) {
   return std::to_array<std::string_view>({"activations", "weights", "gradients"});
 }
 
-/// Which grouped product of an expert layer. A linear step has the first alone.
+/// A grouped product of an expert layer. A linear step has only the first.
 enum class Projection : std::uint8_t { Up, Down };
 
-/// The tensors of an expert layer, in the order in which a step makes or reads them; of a linear
-/// step W and dW are WUp and DWUp. Numbers are on the wire and in recordings: a new tensor goes to
-/// the end.
+/// The tensors of an expert layer, in the order in which a step makes or reads them. In a linear
+/// step, W and dW are WUp and DWUp. The numbers are on the wire and in recordings, so a new tensor
+/// is added at the end.
 enum class StepTensor : std::uint8_t {
   X,
   WUp,
@@ -127,13 +127,13 @@ struct StepTensorTraits {
   TensorPresence present = TensorPresence::Always;
   ElementRule element = ElementRule::HighPrecision;
   bool backward = false;  // exists only in a backward pass
-  /// All layers of a step read the same one, or the last one to write it overwrites the others'.
+  /// All layers of a step read the same tensor, or each overwrites the tensor of the layer before.
   bool shared = false;
   bool output = false;           // the caller reads it after the step
   bool checked = false;          // the checks of a step read every layer's
   bool reported = true;          // has a row in the results of a layer
   std::string_view column = {};  // of an operand: begins the names of its columns in runs.csv
-  // Of a linear step, where it differs:
+  // Names in a linear step, if they differ:
   std::string_view linear_symbol = {};
   std::optional<TensorSide> linear_columns = {};
 
@@ -288,7 +288,7 @@ constexpr const StepTensorTraits& traits_of(StepTensor tensor) {
   return kStepTensors[static_cast<std::size_t>(tensor)];
 }
 
-/// What a tensor is called in such a step: "W", of an expert layer "Wup".
+/// Symbol of a tensor in such a step: "W" in a linear step, "Wup" in an expert layer.
 constexpr std::string_view tensor_symbol(StepKind step, StepTensor tensor) {
   const StepTensorTraits& traits = traits_of(tensor);
   const bool own = step == StepKind::Linear && !traits.linear_symbol.empty();
@@ -323,14 +323,15 @@ constexpr ProjectionTensors tensors_of(StepKind step, Projection projection) {
           .db = StepTensor::DBDown};
 }
 
-/// What a tensor is to the projection whose products read it, quantized if its recipe quantizes.
+/// Role of a tensor for the projection whose products read it; it is quantized if the recipe of the
+/// projection quantizes.
 struct TensorOperand {
   Projection projection = Projection::Up;
   OperandRole role = OperandRole::Activations;
   bool operator==(const TensorOperand&) const = default;
 };
 
-/// Nothing for a tensor that no product reads.
+/// Empty for a tensor that no product reads.
 constexpr std::optional<TensorOperand> operand_of(StepKind step, StepTensor tensor) {
   for (const Projection projection : {Projection::Up, Projection::Down}) {
     if (step == StepKind::Linear && projection == Projection::Down) continue;
@@ -343,7 +344,8 @@ constexpr std::optional<TensorOperand> operand_of(StepKind step, StepTensor tens
   return std::nullopt;
 }
 
-/// Every tensor that products of such a step can read. An expert layer has a linear step's too.
+/// Every tensor that products of such a step can read. Those of an expert layer include those of a
+/// linear step.
 constexpr std::vector<StepTensor> operands_of(StepKind step) {
   std::vector<StepTensor> operands;
   for (std::size_t i = 0; i < kStepTensors.size(); ++i) {

@@ -16,9 +16,9 @@ bool StoppingRule::goes_on(int begun, std::span<const Iteration> finished,
   if (begun % cycle_ != 0 && begun < kMaxIterations && !late) return true;
   if (begun >= kMaxIterations || late) {
     // The samples since the last check may have been enough.
-    end_ = known(finished) ? IterationEnd::Known
+    end_ = known(finished) ? IterationEnd::Converged
            : late          ? IterationEnd::TimeLimit
-                           : IterationEnd::Most;
+                           : IterationEnd::MaxIterations;
     return false;
   }
   if (std::ssize(finished) < next_check_) return true;
@@ -26,7 +26,7 @@ bool StoppingRule::goes_on(int begun, std::span<const Iteration> finished,
   const auto n = static_cast<int>(finished.size());
   next_check_ = n + std::max(1, n / 10);
   if (!known(finished)) return true;
-  end_ = IterationEnd::Known;
+  end_ = IterationEnd::Converged;
   return false;
 }
 

@@ -35,7 +35,7 @@ class StoppingRule {
   int cycle_;
   int next_check_;
   int expected_ = 0;
-  IterationEnd end_ = IterationEnd::Number;
+  IterationEnd end_ = IterationEnd::FixedCount;
 };
 
 }  // namespace engine

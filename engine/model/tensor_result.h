@@ -1,4 +1,4 @@
-// What a run says of the tensors of layer 0, all experts together: one row per tensor.
+// Results of a run for the tensors of layer 0, all experts together: one row per tensor.
 #pragma once
 
 #include <array>
@@ -26,19 +26,19 @@ struct TensorResult {
   StepTensor tensor = StepTensor::X;
   std::int64_t rows = 0;  // of all experts
   std::int64_t columns = 0;
-  /// One copy as it is written: codes and scales of an operand, else elements. 0 with elements: a
-  /// recording that does not have it.
+  /// Bytes of one copy as it is written: codes and scales of an operand, elements of other tensors.
+  /// 0 with elements: the recording does not have this number.
   std::int64_t bytes = 0;
-  /// What forward keeps of it for backward; 0 = nothing.
+  /// Bytes that forward keeps of it for backward; 0 = none.
   std::int64_t saved_bytes = 0;
-  /// Of an operand as its product reads it, of others as written, against the same tensor of a
-  /// layer that computes in FP32 from the unquantized operands: everything before it counts. Of an
-  /// expert layer only.
+  /// Error of an operand as its product reads it, and of other tensors as written, against the same
+  /// tensor of a layer that computes in FP32 from the unquantized operands; it includes everything
+  /// before the tensor. Only in an expert layer.
   ProductAccuracy error = {};
-  /// What quantization did to it, by itself; only of an operand.
+  /// Effect of quantization on the tensor alone; only for an operand.
   std::optional<OperandStatistics> quantization = {};
-  /// Y with this tensor unquantized: what its quantization costs. Only of the operands of an expert
-  /// layer's forward pass that are quantized.
+  /// Y with this tensor unquantized, which shows what its quantization costs. Only for operands of
+  /// an expert layer's forward pass that are quantized.
   std::optional<UnquantizedY> unquantized_y = {};
 
   bool has_bytes() const { return bytes > 0 || rows == 0 || columns == 0; }
@@ -55,7 +55,7 @@ struct TensorResult {
   }
 };
 
-/// What only an expert layer has, beside its tensors.
+/// Results that only an expert layer has, besides its tensors.
 struct LayerResult {
   /// The SNR of Y with all operands unquantized: rounding to high precision is what is left. NaN
   /// without a forward pass.

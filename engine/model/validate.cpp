@@ -84,15 +84,17 @@ Flaw RunRequest::flaw() const {
 
 Flaw MagnitudeHistogram::flaw() const {
   if (first_bin >= 0 && std::ssize(counts) <= std::int64_t{kHistogramBins} - first_bin) return {};
-  return {"first_bin",
-          fmt::format("is {}, with {} bins behind it; bins are 0..1023", first_bin, counts.size())};
+  return {"first_bin", fmt::format("is {}, followed by {} bins; bins are numbered 0 to 1023",
+                                   first_bin, counts.size())};
 }
 
 Flaw ScaleMap::flaw() const {
   const std::int64_t cells = std::int64_t{rows} * columns;
   if (rows < 0 || columns < 0 || std::ssize(mean) != cells || std::ssize(maximum) != cells) {
-    return {"rows", fmt::format("is {}; {} means and {} maxima are not that times {} columns", rows,
-                                mean.size(), maximum.size(), columns)};
+    return {
+        "rows",
+        fmt::format("is {}; there are {} means and {} maxima, which is not rows times {} columns",
+                    rows, mean.size(), maximum.size(), columns)};
   }
   for (const auto* optional : {&minimum, &deviation, &saturated_share, &underflowed_share}) {
     if (optional->empty() || std::ssize(*optional) == cells) continue;
@@ -145,8 +147,10 @@ Flaw QuantizationSample::flaw() const {
       std::ssize(scale_inv) == cells && std::ssize(decoded) == cells) {
     return {};
   }
-  return {"rows", fmt::format("is {}; {} elements with {} codes are not that times {} columns",
-                              rows, original.size(), codes.size(), columns)};
+  return {
+      "rows",
+      fmt::format("is {}; there are {} elements and {} codes, which is not rows times {} columns",
+                  rows, original.size(), codes.size(), columns)};
 }
 
 int kept_ring_rows(const AmaxHistoryRequest& request) {
@@ -195,13 +199,15 @@ Flaw AmaxHistory::flaw() const {
         std::ssize(scale_wanted), std::ssize(saturated), std::ssize(underflowed),
         std::ssize(snr_db), std::ssize(left_out)}) {
     if (size == cells) continue;
-    return {"steps",
-            fmt::format("is {}; {} values are not that times {} experts", steps, size, experts)};
+    return {"steps", fmt::format("is {}; there are {} values, which is not steps times {} experts",
+                                 steps, size, experts)};
   }
   if (std::ssize(ring) == cells * ring_rows) return {};
-  return {"ring_rows",
-          fmt::format("is {}; a ring of {} values is not that times {} steps of {} experts",
-                      ring_rows, ring.size(), steps, experts)};
+  return {
+      "ring_rows",
+      fmt::format(
+          "is {}; the ring has {} values, which is not ring rows times {} steps times {} experts",
+          ring_rows, ring.size(), steps, experts)};
 }
 
 namespace {

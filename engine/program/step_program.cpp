@@ -74,7 +74,7 @@ class ProgramBuilder {
       program.prepare = layer_step_ ? layer_prepare() : linear_prepare();
       for (const PlannedProjection& one : projections_) {
         program.prepare_times =
-            std::max(program.prepare_times, traits_of(one.request.recipe).steps_to_settle());
+            std::max(program.prepare_times, traits_of(one.request.recipe).warm_up_steps());
       }
     }
     const int micro_batches = layer_step_ ? request_.launch.in_flight : 1;

@@ -11,7 +11,7 @@
 
 namespace engine {
 
-/// In the order of StepTensor, of one layer with all its experts; what is measured is empty.
+/// Rows in the order of StepTensor, for one layer with all its experts; measured values are empty.
 std::vector<TensorResult> tensor_results(const RunRequest& request,
                                          std::span<const std::int64_t> splits);
 

@@ -55,7 +55,7 @@ class Comparison {
     if (!report.refused.empty()) return advance(1.0);
     show(Stage::Quantize);
     ENGINE_TRY(side_.make_quantizer(recipe, direction));
-    for (int step = 0; step < traits_of(recipe).steps_to_settle(); ++step) {
+    for (int step = 0; step < traits_of(recipe).warm_up_steps(); ++step) {
       ENGINE_TRY(side_.quantize());
     }
     ENGINE_TRY(measure(report));

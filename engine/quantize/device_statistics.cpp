@@ -158,7 +158,7 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
   ENGINE_ASSIGN(const CudaQuantizer quantizer,
                 CudaQuantizer::create(quantizer_setup(recipe, role, input), stream));
   StepObserver unobserved;
-  for (int step = 0; step < traits.steps_to_settle(); ++step) {
+  for (int step = 0; step < traits.warm_up_steps(); ++step) {
     ENGINE_TRY(quantizer.quantize(stream, unobserved));
   }
   return measure(input, splits, &quantizer, stream);

@@ -1,5 +1,5 @@
-// What a run was in the tables that former_tables.h reads: described as every recorded value is, so
-// that the reader of today's tables reads them too. Nothing writes it.
+// A run as it was in the tables that former_tables.h reads. It is described like every recorded
+// value, so that the reader of today's tables reads it too. Nothing writes it.
 #pragma once
 
 #include <array>

@@ -42,7 +42,7 @@ struct Column {
   std::size_t list = 0;    // index into Table::places, in a table of lists
 };
 
-/// For people who query the file; the reader derives it itself.
+/// Column for people who query the file; the reader derives its value itself.
 struct DerivedColumn {
   std::string_view name;
   double (*value)(const void* owner, std::int64_t position);
@@ -77,11 +77,11 @@ struct Table {
   /// Millions of rows, owned by the recorded value itself: found by their order alone; their number
   /// is in its row.
   bool bulk = false;
-  /// Entries that are 0 have no row; the number of entries is in the owner's row.
+  /// Entries that are 0 have no row; the owner's row has the number of entries.
   bool sparse = false;
   std::size_t number = 0;  // in Layout::tables
 
-  /// From the recorded table to this one.
+  /// Tables from the recorded value to this one.
   std::vector<const Table*> chain() const;
 };
 
@@ -93,7 +93,7 @@ struct Layout {
   std::vector<const Table*> parts_of(const Table& owner) const;
 };
 
-/// A departure from the rules above for one member of one type.
+/// An exception to the rules above for one member of one type.
 struct MemberLayout {
   enum class How : std::uint8_t {
     AsUsual,
@@ -115,7 +115,7 @@ struct MemberLayout {
   std::span<const DerivedColumn> derived = {};
 };
 
-/// All departures.
+/// All exceptions.
 std::span<const MemberLayout> member_layouts();
 
 Layout make_layout(const engine::Type& type, const RecordedKind& kind);
@@ -126,7 +126,7 @@ const Layout& layout_of() {
   return layout;
 }
 
-/// CREATE TABLE.
+/// The CREATE TABLE statement.
 std::string definition_of(const Table& table);
 
 // The identity of a session file, and the tables that a writer creates.

@@ -14,6 +14,7 @@
 #include "engine/input/value_json.h"
 #include "engine/model/path_text.h"
 #include "engine/model/values.h"
+#include "profiling/session/former_names.h"
 #include "profiling/session/row_reader.h"
 
 namespace profiling {
@@ -392,7 +393,10 @@ class TableReader {
       *static_cast<std::string*>(to) = rows.text(cell.index, column.name);
     } else if (type.kind == Kind::Enum) {
       const std::string name = rows.text(cell.index, column.name);
-      const auto known = std::ranges::find(type.names, name, &engine::EnumName::name);
+      auto known = std::ranges::find(type.names, name, &engine::EnumName::name);
+      if (known == type.names.end()) {
+        known = std::ranges::find(type.names, present_name(name), &engine::EnumName::name);
+      }
       if (rows.ok() && known == type.names.end()) {
         rows.refuse(fmt::format("{} is '{}', which is none of the {} known", column.name,
                                 name.substr(0, 40), type.names.size()));

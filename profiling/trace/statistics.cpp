@@ -204,13 +204,13 @@ std::string iteration_end_text(const engine::RunResult& result) {
   const engine::LaunchMode& launch = result.effective.launch;
   const std::string within = fmt::format("known within ±{} %", launch.median_within);
   switch (result.iteration_end) {
-    case engine::IterationEnd::Number:
+    case engine::IterationEnd::FixedCount:
       break;
-    case engine::IterationEnd::Known:
+    case engine::IterationEnd::Converged:
       return within;
     case engine::IterationEnd::TimeLimit:
       return fmt::format("not {} after {} s", within, launch.time_limit_s);
-    case engine::IterationEnd::Most:
+    case engine::IterationEnd::MaxIterations:
       return fmt::format("not {} after {} iterations", within, engine::kMaxIterations);
   }
   return {};

@@ -39,8 +39,9 @@ NOT_EMPTY = {"operands": "WHERE elements > 0",
 OF_TENSORS = ("operands", "histograms", "histogram_bins", "operand_experts", "scale_map_experts", "error_sources")
 OPERANDS = {"activations": "x", "weights": "w-up", "activated": "a", "down_weights": "w-down", "gradients": "dy",
             "inner_gradients": "dh"}
-# Names that were others before the fields were described in one place.
-RENAMED = {"X": "activations", "W": "weights", "dY": "gradients", "host span": "host-span"}
+# Former names of enumerators and columns.
+RENAMED = {"X": "activations", "W": "weights", "dY": "gradients", "host span": "host-span",
+           "number": "fixed-count", "known": "converged", "most": "max-iterations"}
 
 
 def request(recipe="fp8-block", passes="forward", recipe_fields=None, shape=None, **fields):

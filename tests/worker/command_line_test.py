@@ -46,7 +46,7 @@ class Run(CommandLine):
     def test_iterations_go_on_until_the_median_is_known_or_the_time_is_up(self):
         run = ["run", *CPU, *SMALL[:-1], 5]
         result = json.loads(self.ok(*run, "--median_within", 40, "--json"))["result"]
-        self.assertEqual(result["iteration_end"], "known")
+        self.assertEqual(result["iteration_end"], "converged")
         self.assertGreaterEqual(len(result["iterations"]), 6)
         result = json.loads(self.ok(*run, "--median_within", 0.01, "--time_limit_s", 0.3, "--json"))["result"]
         self.assertEqual(result["iteration_end"], "time-limit")

@@ -16,8 +16,8 @@
 namespace app {
 
 /// Forward goes from left to right in row 2, backward from right to left in row 3, below the same
-/// columns; weights stand above their products and their gradients below. Even columns are tensors,
-/// odd ones kernels. Tokens stand in the first and the last row, with the kernels that permute them
+/// columns; weights are above their products and their gradients below. Even columns are tensors,
+/// odd columns kernels. Tokens are in the first and the last row; the kernels that permute them are
 /// between them and their rows.
 struct LayerPlace {
   int column = 0;
@@ -70,7 +70,7 @@ struct ErrorBar {
 class LayerModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  /// Of a run with RunResult::expert_layer.
+  /// Sets a run that has RunResult::expert_layer.
   void set(Run run, std::uint64_t generation);
 
   const profiling::RecordedRun& run() const { return *run_; }
@@ -78,7 +78,7 @@ class LayerModel {
   const std::vector<LayerTensorBox>& tensors() const { return tensors_; }
   const std::vector<LayerKernelBox>& kernels() const { return kernels_; }
   const std::vector<LayerArrow>& arrows() const { return arrows_; }
-  /// Largest gain first.
+  /// Error sources, largest gain first.
   const std::vector<ErrorBar>& errors() const { return errors_; }
   double own_snr_db() const { return own_snr_db_; }  // of Y; NaN without a forward pass
   /// Names the tensor whose quantization costs most, or says why none does.
@@ -110,11 +110,11 @@ struct RecipeMemory {
 
   std::int64_t activations() const { return x + h + a + y; }
 };
-/// Of one layer of the request under every recipe, as if the step had a backward pass; first the
-/// request's own where its projections differ.
+/// Memory of one layer of the request under every recipe, as if the step had a backward pass. If
+/// its projections have different recipes, the request's own combination comes first.
 std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
                                           const std::vector<std::int64_t>& splits);
-/// "FP8 block keeps 1.8x less than BF16 ...": of the request's own recipe.
+/// "FP8 block keeps 1.8x less than BF16 ...", for the recipe of the request.
 std::string memory_sentence(const std::vector<RecipeMemory>& memories);
 
 }  // namespace app

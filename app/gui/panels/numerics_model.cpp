@@ -35,7 +35,8 @@ std::vector<plot::Column> expert_error_columns(engine::Product product, bool los
       {"rows", 0, true, "Tokens routed to it"},
       {titles.snr, 38, true, titles.tooltip},
       {"op. dB", 38, true,
-       "SNR of quantizing the operand in dB: dequantized elements against themselves. * leaves out "
+       "SNR of quantizing the operand in dB: dequantized elements against the original ones. * "
+       "leaves out "
        "elements that are or became infinite or NaN"},
       {"max err.", 50, true, "Largest absolute error of an element of the product"},
       {"op. ulp", 38, true,

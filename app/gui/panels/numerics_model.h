@@ -15,7 +15,7 @@
 
 namespace app {
 
-/// A step reads these; of a linear step W is the Wup of an expert layer.
+/// Whether a linear step reads the tensor; its W is the Wup of an expert layer.
 bool is_linear_operand(engine::StepTensor tensor);
 
 class NumericsModel {
@@ -27,9 +27,9 @@ class NumericsModel {
 
   const profiling::RecordedRun& run() const { return *run_; }
   const engine::OperandStatistics& statistics() const;
-  /// Of the operand on screen; NaN and zeros where the recording has no such numbers.
+  /// Numbers of an expert for the operand on screen; NaN and zeros if the recording has none.
   engine::OperandExpert operand_expert(std::size_t expert) const;
-  /// What the tensors of a layer that are quantized have besides: null for a linear step.
+  /// Additional results of a quantized tensor in an expert layer; null for a linear step.
   const engine::TensorResult* in_layer() const;
   std::uint64_t run_generation() const { return run_generation_; }
   /// Identifies the content: changes with the run and the operand.
@@ -38,7 +38,8 @@ class NumericsModel {
   std::string operand_name() const {
     return std::string(engine::tensor_symbol(run_->result.effective.step, operand_));
   }
-  /// That quantized it: the projections of an expert layer may have different ones.
+  /// The recipe that quantized the operand: the projections of an expert layer may have different
+  /// recipes.
   const engine::Recipe& recipe() const { return recipe_; }
   engine::Product product() const { return product_; }
   bool quantized() const { return quantized_; }
@@ -53,7 +54,7 @@ class NumericsModel {
   std::uint64_t map_generation() const { return map_generation_; }
   plot::Range map_colors() const { return map_colors_; }
   const std::vector<double>& separators() const { return separators_; }
-  /// Row of the operand that a row of scales starts with.
+  /// First row of the operand that a row of scales covers.
   std::int64_t operand_row(double source_row) const;
   const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
   const std::vector<plot::Column>& expert_columns() const { return expert_columns_; }
@@ -97,13 +98,13 @@ struct ValueSelection {
   plot::Range snapped;  // to the edges of magnitude bins: the counts are for this range
   bool scales = false;  // a range of scales; else of magnitudes: values and amax
   std::vector<SelectedSeries> series = {};
-  /// Of a range of scales, one per expert; empty if the scale map is folded, so that single scales
-  /// are not known.
+  /// For a range of scales: their number in each expert; empty if the scale map is folded, because
+  /// single scales are then not known.
   std::vector<std::uint64_t> scales_of_experts = {};
 };
 
-/// Counts whole bins: those whose centre lies in the range. A scale is no magnitude: a range of one
-/// says nothing about the other.
+/// Counts whole bins: those whose centre lies in the range. A scale is not a magnitude, so a range
+/// of scales selects no values, and vice versa.
 ValueSelection select_values(const NumericsModel& model, plot::Range range, bool scales);
 /// Edges of the magnitude bins whose centres lie in the range; empty if there is none.
 plot::Range snapped_to_bins(plot::Range range);

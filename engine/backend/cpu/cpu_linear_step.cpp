@@ -17,7 +17,7 @@ void CpuLinearStep::run_expert(int expert) {
   if (projection_.runs_forward()) return;
   // No product of this step reads these: they are for the operands' statistics.
   const RecipeTraits& traits = traits_of(program().request.recipe);
-  for (int cast = 0; traits.quantizes() && cast < traits.steps_to_settle(); ++cast) {
+  for (int cast = 0; traits.quantizes() && cast < traits.warm_up_steps(); ++cast) {
     for (const OperandRole role : {OperandRole::Weights, OperandRole::Activations}) {
       projection_.quantize(role, kernels::Direction::Rowwise, 0, expert);
     }

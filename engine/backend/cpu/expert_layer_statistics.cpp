@@ -217,7 +217,7 @@ class Statistics {
                                   .rows = layer_.up().rows(expert),
                                   .elements = reinterpret_cast<const std::byte*>(a)};
     trial_.configure(trial_plan_);  // no amax of another trial in its history
-    for (int cast = 0; cast < trial_.plan().traits().steps_to_settle(); ++cast) {
+    for (int cast = 0; cast < trial_.plan().traits().warm_up_steps(); ++cast) {
       if (trial_.plan().traits().measures_amax()) trial_.measure_amax(elements, 0);
       trial_.quantize(elements, 0);
     }

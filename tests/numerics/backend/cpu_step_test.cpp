@@ -181,7 +181,7 @@ TEST(CpuLinearStep, AWholeRunLeavesItsLastExpertsOutputs) {
         ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
         // A backward step alone finds what forward steps have saved.
         const bool saved = passes == StepPasses::Backward;
-        check_expert(bench, 3, saved ? traits_of(scaling).steps_to_settle() : 1);
+        check_expert(bench, 3, saved ? traits_of(scaling).warm_up_steps() : 1);
         if (HasFatalFailure()) return;
       }
     }

@@ -112,7 +112,7 @@ TEST(OperandFit, FilesThatContradictEachOtherAreNotAdvisedInTurn) {
   EXPECT_EQ(followed.refusals, 0);
   EXPECT_THAT(
       followed.last,
-      HasSubstr("pick another tensor; to set k to 96 does not help, because the weights of"));
+      HasSubstr("pick another tensor; setting k to 96 does not help, because the weights of"));
   // Nor a tensor and a routing.
   const TemporaryFile longer("fit_longer.npy", zeros({70, 48}));
   const TemporaryFile splits("fit_splits.json", "[16, 16, 16, 16]");
@@ -130,7 +130,7 @@ TEST(OperandFit, AShapeThatNoStepHasIsNotAdvised) {
   request.activations = FileInput{x.path(), {}};
   EXPECT_THAT(
       check_operand_files(request).error().message,
-      HasSubstr("pick another tensor; to set k to 7 does not help, because shape.k is 7; "));
+      HasSubstr("pick another tensor; setting k to 7 does not help, because shape.k is 7; "));
   EXPECT_THAT(check_operand_files(request).error().message,
               AllOf(HasSubstr("16 bytes at a time)"), Not(HasSubstr("use 16"))))
       << "the remedy is for whoever chose 7";

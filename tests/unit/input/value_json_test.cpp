@@ -220,7 +220,7 @@ TEST(ValueJson, ResultsStateZerosAsNumbers) {
 }
 
 TEST(RequestJson, NamesFromBeforeARenamingAreRead) {
-  const RunRequest read_back = read(R"({"shape": {"tokens": 64}, "linear": {"micro_batches": 3}})");
+  const RunRequest read_back = read(R"({"shape": {"tokens": 64}, "linear": {"weight_reuse": 3}})");
   EXPECT_EQ(read_back.shape.rows, 64);
   EXPECT_EQ(read_back.linear.weight_reuse, 3);
   const nlohmann::ordered_json written = to_json(read_back);

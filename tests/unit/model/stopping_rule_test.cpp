@@ -45,13 +45,13 @@ TEST(StoppingRule, AFixedNumberIsThatNumberWhateverItsSpread) {
   Samples run({.iterations = 17, .time_limit_s = 0.1}, 0.9);
   EXPECT_EQ(run.rule.expected(), 17);
   EXPECT_EQ(run.go(), 17);
-  EXPECT_EQ(run.rule.end(), IterationEnd::Number);
+  EXPECT_EQ(run.rule.end(), IterationEnd::FixedCount);
 }
 
 TEST(StoppingRule, EndsOnceTheMedianIsKnown) {
   Samples run({.iterations = 10, .median_within = 1, .time_limit_s = 3600}, 0.1);
   const int made = run.go();
-  EXPECT_EQ(run.rule.end(), IterationEnd::Known);
+  EXPECT_EQ(run.rule.end(), IterationEnd::Converged);
   std::vector<double> samples;
   for (const Iteration& one : run.done) samples.push_back(static_cast<double>(one.duration_ns));
   const Interval interval = median_interval(samples);
@@ -68,7 +68,7 @@ TEST(StoppingRule, ATighterWishTakesMoreIterationsAndTheFewestAreAlwaysRun) {
   EXPECT_LT(4 * loose.go(), tight.go());
   Samples many({.iterations = 500, .median_within = 50, .time_limit_s = 3600}, 0.1);
   EXPECT_EQ(many.go(), 500);
-  EXPECT_EQ(many.rule.end(), IterationEnd::Known);
+  EXPECT_EQ(many.rule.end(), IterationEnd::Converged);
   // Six samples are the fewest with a 95 % interval.
   Samples few({.iterations = 1, .median_within = 50, .time_limit_s = 3600}, 0);
   EXPECT_EQ(few.go(), 6);
@@ -90,7 +90,7 @@ TEST(StoppingRule, WhatIsKnownWhenTheTimeIsUpCountsAsKnown) {
   Samples run({.iterations = 10, .median_within = 40, .time_limit_s = 0.1}, 0.1);
   EXPECT_EQ(run.go(9), 9);
   EXPECT_FALSE(run.rule.goes_on(10, run.done, 200 * kMs));
-  EXPECT_EQ(run.rule.end(), IterationEnd::Known);
+  EXPECT_EQ(run.rule.end(), IterationEnd::Converged);
   Samples wide({.iterations = 10, .median_within = 0.1, .time_limit_s = 0.1}, 0.5);
   EXPECT_EQ(wide.go(9), 9);
   EXPECT_FALSE(wide.rule.goes_on(10, wide.done, 200 * kMs));
@@ -100,7 +100,7 @@ TEST(StoppingRule, WhatIsKnownWhenTheTimeIsUpCountsAsKnown) {
 TEST(StoppingRule, EndsAtTheMostIterations) {
   Samples run({.iterations = 10, .median_within = 0.01, .time_limit_s = 3600}, 0.99);
   EXPECT_EQ(run.go(), kMaxIterations);
-  EXPECT_EQ(run.rule.end(), IterationEnd::Most);
+  EXPECT_EQ(run.rule.end(), IterationEnd::MaxIterations);
 }
 
 TEST(StoppingRule, ProgressNeverFalls) {

@@ -195,8 +195,8 @@ TEST(Convert, EveryAnswerBelongsToAnOrder) {
 }
 
 TEST(Convert, AnOrderOrAnswerOfAnUnknownKindIsRefused) {
-  EXPECT_THAT(from_wire(wire::Order()).error().message, HasSubstr("of a kind"));
-  EXPECT_THAT(from_wire(wire::Answer()).error().message, HasSubstr("of a kind"));
+  EXPECT_THAT(from_wire(wire::Order()).error().message, HasSubstr("unknown message type"));
+  EXPECT_THAT(from_wire(wire::Answer()).error().message, HasSubstr("unknown message type"));
 }
 
 TEST(Convert, ErrorsOfAnOrderBeginInItsTask) {

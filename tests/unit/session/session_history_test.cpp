@@ -56,7 +56,8 @@ TEST_F(SessionHistory, RefusesIndicesThatTheWindowCannotUse) {
   broken.history.amax.pop_back();
   engine::Status kept = append({broken});
   ASSERT_FALSE(kept.ok());
-  EXPECT_THAT(kept.error().message, HasSubstr("steps is 3; 5 values are not that times 2 experts"));
+  EXPECT_THAT(kept.error().message,
+              HasSubstr("steps is 3; there are 5 values, which is not steps times 2 experts"));
 }
 
 TEST_F(SessionHistory, RefusesARingOfAnotherLength) {
@@ -64,7 +65,7 @@ TEST_F(SessionHistory, RefusesARingOfAnotherLength) {
   broken.history.ring.push_back(1.0F);
   const engine::Status kept = append({broken});
   ASSERT_FALSE(kept.ok());
-  EXPECT_THAT(kept.error().message, HasSubstr("a ring of 13 values"));
+  EXPECT_THAT(kept.error().message, HasSubstr("the ring has 13 values"));
 }
 
 struct HistoryAttack {
@@ -85,20 +86,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         HistoryAttack{"UPDATE amax_histories SET steps = 257", "steps"},
         HistoryAttack{"UPDATE amax_histories SET experts = 1",
-                      "6 values are not that times 1 experts"},
+                      "there are 6 values, which is not steps times 1 experts"},
         HistoryAttack{"UPDATE amax_histories SET ring_rows = 1000000", "ring_rows"},
         HistoryAttack{"UPDATE amax_histories SET ring_rows = 3", "ring"},
         HistoryAttack{"UPDATE amax_histories SET outlier_factor = -1.0", "outlier_factor"},
         HistoryAttack{"UPDATE amax_histories SET history_id = 2", "history_id"},
         HistoryAttack{"DELETE FROM amax_history_steps WHERE cell = 2",
                       "cell is 3 where 2 comes next"},
-        HistoryAttack{"DELETE FROM amax_history_steps WHERE cell > 3",
-                      "4 values are not that times"},
+        HistoryAttack{"DELETE FROM amax_history_steps WHERE cell > 3", "there are 4 values"},
         HistoryAttack{
             "INSERT INTO amax_history_steps SELECT history_id, 6, tokens, amax, history_amax, "
             "scale_used, scale_wanted, saturated, underflowed, snr_db, left_out, 3, 0 FROM "
             "amax_history_steps WHERE cell = 5",
-            "7 values are not that times"},
+            "there are 7 values"},
         HistoryAttack{"UPDATE amax_history_steps SET saturated = -1", "saturated is -1"},
         HistoryAttack{"UPDATE amax_histories SET ring = x'00'", "blob ring is not a zstd frame"},
         HistoryAttack{"UPDATE amax_history_idle SET expert = 300", "expert"},

@@ -47,7 +47,8 @@ TEST(SessionRoundTrip, KeepsComparisonsAlongsideRuns) {
     broken.comparison.reports[0].sample.rows = 2;
     const engine::Status status = writer.value()->append(broken);
     ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().message, HasSubstr("sample.rows is 2; 2 elements with 2 codes"));
+    EXPECT_THAT(status.error().message,
+                HasSubstr("sample.rows is 2; there are 2 elements and 2 codes"));
   }
   const auto session = open_session(path);
   ASSERT_TRUE(session.ok()) << session.error().message;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "engine/model/projections.h"
 #include "tests/unit/session/sample_parts.h"
@@ -85,6 +86,29 @@ TEST(SessionTensors, AShippedLinearStepHasTheNumbersOfItsFormerTables) {
   EXPECT_FALSE(w.has_bytes());
   EXPECT_DOUBLE_EQ(w.quantization->snr_db, 31.487555947616244);
   EXPECT_EQ(counted(w.quantization->before), w.quantization->elements);
+}
+
+/// Recordings store enumerators by name, and these had other names before.
+TEST(SessionTensors, FormerNamesOfTheEndOfTheIterationsOpen) {
+  using engine::IterationEnd;
+  const ScratchFolder folder;
+  const std::string path = folder.file("s");
+  {
+    auto writer = SessionWriter::create(path);
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer.value()->append(sample_run(2)).ok());
+  }
+  const auto end_stored_as = [&path](const std::string& name) {
+    alter(path, "UPDATE runs SET iteration_end = '" + name + "'");
+    const engine::Result<Session> session = open_session(path);
+    return session.ok() ? std::optional(session.value().runs.at(0).result.iteration_end)
+                        : std::nullopt;
+  };
+  EXPECT_EQ(end_stored_as("number"), IterationEnd::FixedCount);
+  EXPECT_EQ(end_stored_as("known"), IterationEnd::Converged);
+  EXPECT_EQ(end_stored_as("most"), IterationEnd::MaxIterations);
+  EXPECT_EQ(end_stored_as("max-iterations"), IterationEnd::MaxIterations);
+  EXPECT_EQ(end_stored_as("other"), std::nullopt);
 }
 
 }  // namespace
