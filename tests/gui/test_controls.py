@@ -162,7 +162,7 @@ def test_a_full_text_field_says_how_much_it_keeps(open_window):
     window.wait("the palette", lambda m: any(c["id"] == "palette.filter" for c in m["controls"]))
 
     def has_note(current):
-        return any(c["id"] == "full.palette.filter" and "first 200 bytes" in c["value"] for c in current["controls"])
+        return any(c["id"] == "full.palette.filter" and "at most 200 bytes" in c["value"] for c in current["controls"])
 
     window.xdotool("type", "--delay", 2, "run " * 49)
     filled = window.wait("196 letters", lambda m: any(

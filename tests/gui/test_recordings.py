@@ -31,7 +31,7 @@ def test_the_rail_shows_the_recorded_request_until_it_is_taken_over(open_window)
     mine = value(window, "shape.rows")
     open_sample(window)
     tokens = window.control("shape.rows")
-    assert tokens["value"] != mine and not tokens["enabled"] and "Recorded" in tokens["reason"]
+    assert tokens["value"] != mine and not tokens["enabled"] and "recorded request" in tokens["reason"]
     assert window.control("run.now") is None and window.control("run.live") is None
     # Neither the mouse nor the keyboard changes it, and nothing leaves the recording.
     window.drag("shape.rows", 60)
