@@ -298,7 +298,7 @@ def test_a_clicked_record_shows_its_details(timeline):
     assert shown["share of it"].split(" %")[0].replace(".", "").isdigit()
     # This recording is older than what records registers and calls: it says so.
     assert shown["registers"] == "not in this recording"
-    assert "the host's range 'iteration'" in shown["launched by"]
+    assert "the host range 'iteration'" in shown["launched by"]
     # Keys go on to the next record, and the details with them.
     start = shown["start"]
     step(timeline, "period", lambda a, b: b["record"] != a["record"])
