@@ -333,7 +333,7 @@ void examine(const std::string& mode, bool bad_library, std::uint64_t id,
   done.snapshot.subject = order.gallery_case();
   if (mode == "captures") {
     done.snapshot =
-        four_kernels(fmt::format("a step of {} tokens", order.request().shape().tokens()));
+        four_kernels(fmt::format("a step of {} tokens", order.request().shape().rows()));
   }
   const char* loading = std::getenv("CUDA_MODULE_LOADING");
   done.snapshot.device = loading == nullptr ? "" : loading;

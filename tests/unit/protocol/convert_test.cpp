@@ -201,7 +201,7 @@ TEST(Convert, AnOrderOrAnswerOfAnUnknownKindIsRefused) {
 
 TEST(Convert, ErrorsOfAnOrderBeginInItsTask) {
   wire::Order order = to_wire({.id = 1, .task = engine::RunRequest()});
-  order.mutable_run()->mutable_shape()->set_tokens(-1);
+  order.mutable_run()->mutable_shape()->set_rows(-1);
   EXPECT_EQ(from_wire(order).error().field, "shape.rows");
 }
 
