@@ -275,8 +275,8 @@ TEST(OperandFile, ShapeByOperand) {
   EXPECT_EQ(of({4, 48, 24}, WDown).value().n, 48);
   // A token has a row for each of its experts: as many rows as the gate in front of a run expects.
   request.expert_layer.top_k = 2;
-  EXPECT_EQ(of({8, 32}, X).value().tokens, 16);
-  EXPECT_EQ(of({8, 32}, DY).value().tokens, 16);
+  EXPECT_EQ(of({8, 32}, X).value().rows, 16);
+  EXPECT_EQ(of({8, 32}, DY).value().rows, 16);
   // Of a list of experts, the first ones are read.
   EXPECT_EQ(shape_of(tensor("layers.0.experts.{}.w", {64, 16, 32}), W, request).value().num_experts,
             4);
