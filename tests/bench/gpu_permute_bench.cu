@@ -26,24 +26,24 @@ struct Shape {
 
 void run(const Shape& shape, int rounds) {
   bench::DeviceMemory memory;
-  const std::int64_t copies = shape.rows * shape.top_k;
+  const std::int64_t copies = shape.tokens * shape.top_k;
   const std::int64_t columns = shape.columns;
   std::printf("%lld tokens, top %d of %d experts, %lld columns\n",
-              static_cast<long long>(shape.rows), shape.top_k, shape.groups,
+              static_cast<long long>(shape.tokens), shape.top_k, shape.groups,
               static_cast<long long>(columns));
   std::mt19937 random(1);
   std::vector<std::int32_t> experts(static_cast<std::size_t>(copies));
   for (std::int32_t& expert : experts) {
     expert = static_cast<std::int32_t>(random() % static_cast<unsigned>(shape.groups));
   }
-  auto* const tokens = memory.zeros<std::uint16_t>(shape.rows * columns);
-  auto* const sums = memory.zeros<std::uint16_t>(shape.rows * columns);
+  auto* const tokens = memory.zeros<std::uint16_t>(shape.tokens * columns);
+  auto* const sums = memory.zeros<std::uint16_t>(shape.tokens * columns);
   auto* const rows = memory.zeros<std::uint16_t>(copies * columns);
   auto* const row_gradients = memory.zeros<std::uint16_t>(copies * columns);
   auto* const spare = memory.zeros<std::uint16_t>(4 * copies * columns);
   auto* const probabilities = memory.zeros<float>(copies);
   auto* const dots = memory.zeros<float>(copies);
-  const std::int64_t padded = permuted_capacity(shape.rows, shape.top_k, shape.groups, kPadding);
+  const std::int64_t padded = permuted_capacity(shape.tokens, shape.top_k, shape.groups, kPadding);
   auto* const codes = memory.zeros<std::uint8_t>(padded * columns);
   auto* const transposed = memory.zeros<std::uint8_t>(padded * columns);
   auto* const scales =
@@ -56,14 +56,14 @@ void run(const Shape& shape, int rounds) {
       micro_columnwise_scale_capacity(copies, shape.groups, columns, kMxBlock));
   auto* const refused = memory.zeros<RefusedScales>(1);
   const RoutingMapArgs map{.experts = memory.copy_of(experts),
-                           .tokens = shape.rows,
+                           .tokens = shape.tokens,
                            .top_k = shape.top_k,
                            .num_groups = shape.groups,
                            .row_offsets = memory.zeros<std::int64_t>(shape.groups + 1),
                            .row_tokens = memory.zeros<std::int32_t>(copies),
                            .copy_rows = memory.zeros<std::int32_t>(copies),
                            .counts = memory.zeros<std::int32_t>(
-                               routing_map_counts(shape.rows, shape.top_k, shape.groups))};
+                               routing_map_counts(shape.tokens, shape.top_k, shape.groups))};
   check(routing_map(map, nullptr));
   RoutingMapArgs padded_map = map;  // its copy_rows count the padded rows
   padded_map.copy_rows = memory.zeros<std::int32_t>(copies);
@@ -71,7 +71,7 @@ void run(const Shape& shape, int rounds) {
   padded_map.padding = kPadding;
   check(routing_map(padded_map, nullptr));
   const PermutedRows permuted{
-      .copy_rows = map.copy_rows, .tokens = shape.rows, .top_k = shape.top_k};
+      .copy_rows = map.copy_rows, .tokens = shape.tokens, .top_k = shape.top_k};
   const PermuteArgs permute_args{
       .rows = permuted, .columns = columns, .input = tokens, .output = rows};
   UnpermuteArgs unpermute_args{.rows = permuted,
@@ -111,7 +111,7 @@ void run(const Shape& shape, int rounds) {
                               .layout = MicroScaleLayout::Swizzled,
                               .scales = bytes,
                               .refused = refused};
-  const auto one = static_cast<double>(shape.rows * columns);
+  const auto one = static_cast<double>(shape.tokens * columns);
   const auto all = static_cast<double>(copies * columns);
   check(quantize_block_lines(plain, nullptr));
   bench::race(

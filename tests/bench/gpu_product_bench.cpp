@@ -121,11 +121,11 @@ class Operands {
  public:
   Operands(const Shape& shape, const Recipe& recipe, Codes codes) {
     const std::int64_t element = recipe.fp8 ? 1 : 2;
-    const std::int64_t rows = shape.rows / shape.experts;
+    const std::int64_t rows = shape.tokens / shape.experts;
     const std::vector<std::uint8_t> pool = code_pool(recipe.fp8, codes, 1);
     w_ = tensor_of(pool, shape.experts * shape.n * shape.k * element);
-    x_ = tensor_of(code_pool(recipe.fp8, codes, 2), shape.rows * shape.k * element);
-    y_ = take(DeviceBuffer::allocate(shape.rows * shape.n * 2, {}));
+    x_ = tensor_of(code_pool(recipe.fp8, codes, 2), shape.tokens * shape.k * element);
+    y_ = take(DeviceBuffer::allocate(shape.tokens * shape.n * 2, {}));
     const auto groups = static_cast<std::size_t>(shape.experts);
     const auto lines = [&](std::int64_t value) {
       return array_of(std::vector<std::int32_t>(groups, static_cast<std::int32_t>(value)));
@@ -315,7 +315,7 @@ void bench(const std::shared_ptr<const engine::CublasLt>& library, const Shape& 
       if (round >= 0) contender.times_us.push_back(1e3 * static_cast<double>(ms) / kLaunches);
     }
   }
-  const double flop = 2.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.n) *
+  const double flop = 2.0 * static_cast<double>(shape.tokens) * static_cast<double>(shape.n) *
                       static_cast<double>(shape.k);
   const double reference = contenders[1].median();
   for (Contender& contender : contenders) {

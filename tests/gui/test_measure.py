@@ -218,7 +218,7 @@ def test_details_show_the_launch_and_say_what_was_not_recorded(recording):
     assert shown["expert"] == "all in one launch"
     shown = chosen_details(recording, "matmul")
     assert shown["grid"] == shown["registers"] == "not in this recording"
-    assert "somewhere in the host's range 'fprop, layer 0'" in shown["launched by"]
+    assert "somewhere in the host range 'fprop, layer 0'" in shown["launched by"]
     assert shown["expert"] == "0"
 
 

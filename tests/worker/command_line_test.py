@@ -427,7 +427,7 @@ class Run(CommandLine):
             file.write('{"shape": {"tokens": -1}}\n')
         refused = self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl"))
         self.assertIn("line 5", refused)
-        self.assertIn("tokens is -1", refused)
+        self.assertIn("rows is -1", refused)
 
     def test_a_remote_name_cannot_be_an_option(self):
         self.assertIn("not a machine name",

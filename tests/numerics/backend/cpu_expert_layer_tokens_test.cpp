@@ -310,7 +310,7 @@ TEST(TokenRouting, SizesThatDoNotFitAreRefusedWithBothValues) {
   request.shape.rows = 76;
   EXPECT_EQ(request.flaw().field, "shape.rows");
   EXPECT_THAT(request.flaw().says, HasSubstr("is 76; with expert_layer.top_k 3"));
-  EXPECT_THAT(request.flaw().says, HasSubstr("use 78"));
+  EXPECT_THAT(request.flaw().message(), HasSubstr("use 78"));
   request.shape.rows = 75;
   request.expert_layer.top_k = 5;
   EXPECT_EQ(request.flaw().field, "expert_layer.top_k");

@@ -194,7 +194,7 @@ TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
                    (8.0 + 9.0 + 8.0) / 3.0);
   EXPECT_TRUE(resolve(64).ok());
   EXPECT_THAT(resolve(8).error().message,
-              testing::AllOf(HasSubstr("step 1 has 9 rows"), HasSubstr("8 tokens"),
+              testing::AllOf(HasSubstr("step 1 has 9 rows"), HasSubstr("the shape has 8,"),
                              HasSubstr("set the rows to 9")));
   RunRequest aligned = request_of(spec_of(file), 3, 9);
   aligned.routing.alignment = 2;
@@ -202,7 +202,7 @@ TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
               HasSubstr("the split of expert 0 is 5 in step 0, not a multiple of the alignment 2"));
   const TemporaryFile one("one_split.json", "[[5, 0, 3]]");
   EXPECT_THAT(resolve_routing(request_of(spec_of(one), 3, 9)).error().message,
-              HasSubstr("sum to 8 but the shape has 9 tokens"));
+              HasSubstr("sum to 8 but the shape has 9 rows"));
 }
 
 TEST(RecordedRouting, AStepTakesItsSizesFromTheFile) {
@@ -275,7 +275,7 @@ TEST(RecordedRouting, AStepWithoutTokensHasRoomForNoChoices) {
   request.routing.numbers = RoutingNumbers::Vllm;
   const auto refused = resolve_token_routing(request);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("step 0 needs 4 rows but the shape has 0 tokens"));
+  EXPECT_THAT(refused.error().message, HasSubstr("step 0 needs 4 rows but the shape has 0,"));
 
   const TemporaryFile zeros("counts.json", "[0, 0]");
   request.routing = spec_of(zeros);

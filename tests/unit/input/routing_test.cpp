@@ -168,7 +168,7 @@ TEST_P(RoutingFileRefusal, NamesBothNumbers) {
 INSTANTIATE_TEST_SUITE_P(
     Files, RoutingFileRefusal,
     testing::Values(BadSplits{"WrongLength", ".json", "[50, 25, 25]", 1, {"3 splits", "2 experts"}},
-                    BadSplits{"WrongSum", ".json", "[50, 51]", 1, {"sum to 101", "100 tokens"}},
+                    BadSplits{"WrongSum", ".json", "[50, 51]", 1, {"sum to 101", "100 rows"}},
                     BadSplits{"Negative", ".json", "[-1, 101]", 1, {"expert 0 is -1", "16777216"}},
                     BadSplits{"TooLarge", ".json", "[99999999999, 1]", 1, {"99999999999"}},
                     BadSplits{"BeyondInt64", ".json", "[18446744073709551615, 1]", 1, {"entry 0"}},

@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"Integers", npy(npy_header("<i4", "(1, 16)"), kRow32), {"integers"}},
         Broken{"WrongShape",
                npy(npy_header("<f4", "(2, 8)"), kRow32),
-               {"[2, 8]", "tokens = 1", "k = 16"}}),
+               {"[2, 8]", "rows = 1", "k = 16"}}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Npy, NoPrefixOfAGoodFileIsReadBeyondItsEnd) {

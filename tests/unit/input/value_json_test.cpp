@@ -130,9 +130,9 @@ TEST(RequestJson, NumbersMayBeWrittenInAnyUsualWay) {
 }
 
 TEST(RequestJson, UnknownNamesAreReportedWithTheNearest) {
-  EXPECT_THAT(refusal(R"({"shape": {"tokns": 5}})"),
-              AllOf(HasSubstr("shape has no field 'tokns' (did you mean 'tokens'?)"),
-                    HasSubstr("num_experts, tokens, n, k")));
+  EXPECT_THAT(refusal(R"({"shape": {"rowz": 5}})"),
+              AllOf(HasSubstr("shape has no field 'rowz' (did you mean 'rows'?)"),
+                    HasSubstr("num_experts, rows, n, k")));
   EXPECT_THAT(refusal(R"({"colour": 5})"), HasSubstr("the document has no field 'colour'; "));
   EXPECT_THAT(refusal(R"({"recipe": {"scaling": "mxfp9"}})"),
               HasSubstr("recipe.scaling is \"mxfp9\" (did you mean 'mxfp8'?); it must be bf16, "));
