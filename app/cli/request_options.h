@@ -1,7 +1,7 @@
 // Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
 // "--shape.rows". The list is generated from the request's own fields(), so that a new field
 // there becomes an option at once. Fields whose last word is unique can also be given by that word
-// alone, "--tokens", and some by what people call them, "--routing" (FieldRules::also).
+// alone, "--rows", and some by what people call them, "--routing" (FieldRules::also).
 #pragma once
 
 #include <CLI/CLI.hpp>
