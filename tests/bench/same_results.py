@@ -180,7 +180,8 @@ def name_tensors(connection):
     chosen["tensors"] = (f"SELECT {rest} FROM main.{source} "
                          "WHERE run_id IN (SELECT run_id FROM main.runs_expert_layer)")
     if not by_tensor:
-        chosen["error_sources"] = "SELECT run_id, tensor, snr_db, left_out FROM main.runs_expert_layer_error_sources"
+        columns = ", ".join(one for one in tables["runs_expert_layer_error_sources"] if one != "position")
+        chosen["error_sources"] = f"SELECT {columns} FROM main.runs_expert_layer_error_sources"
     for name, select in chosen.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
     behind = ("runs_expert_layer_", "tensor_")
