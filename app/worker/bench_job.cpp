@@ -9,8 +9,8 @@
 
 #include "app/worker/handlers.h"
 #include "app/worker/peer_process.h"
-#include "engine/bench/rounds.h"
 #include "engine/bench/quantize_bench.h"
+#include "engine/bench/rounds.h"
 #include "engine/bench/step_bench.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/power/power_sampler.h"
