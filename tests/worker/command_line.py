@@ -26,6 +26,15 @@ class CommandLine(unittest.TestCase):
     def path(self, name):
         return os.path.join(self._folder.name, name)
 
+    def worker_that_writes_its_pid(self):
+        """A worker for --worker that first writes the number of its process to the file "pid". -> its path"""
+        path = self.path("worker")
+        worker = os.path.join(os.path.dirname(PROGRAM), "expertscope-worker")
+        with open(path, "w") as script:
+            script.write(f'#!/bin/sh\necho $$ > "{self.path("pid")}"\nexec "{worker}" "$@"\n')
+        os.chmod(path, 0o700)
+        return path
+
     def ok(self, *arguments, env=None):
         done = call(*arguments, env=env)
         self.assertEqual(done.returncode, 0, done.stderr)

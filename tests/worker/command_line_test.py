@@ -231,14 +231,11 @@ class Run(CommandLine):
                     for count in (2, 2, 100_000)]
         with open(self.path("log.jsonl"), "w") as log:
             log.writelines(json.dumps(request) + "\n" for request in requests)
-        with open(self.path("worker"), "w") as script:
-            worker = os.path.join(os.path.dirname(PROGRAM), "expertscope-worker")
-            script.write(f'#!/bin/sh\necho $$ > "{self.path("pid")}"\nexec "{worker}" "$@"\n')
-        os.chmod(self.path("worker"), 0o700)
+        worker = self.worker_that_writes_its_pid()
         for moved in (False, True):
             session = self.path(f"moved-{moved}.session")
             process = subprocess.Popen(
-                [PROGRAM, "run", *CPU, "--worker", self.path("worker"), "--requests", self.path("log.jsonl"), "--json",
+                [PROGRAM, "run", *CPU, "--worker", worker, "--requests", self.path("log.jsonl"), "--json",
                  "--record", session], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             with process:
                 for _ in range(2):

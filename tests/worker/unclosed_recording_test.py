@@ -61,12 +61,9 @@ class UnclosedRecording(CommandLine):
                     for count in (2, 100_000)]
         with open(self.path("log.jsonl"), "w") as file:
             file.writelines(json.dumps(request) + "\n" for request in requests)
-        with open(self.path("worker"), "w") as script:
-            worker = os.path.join(os.path.dirname(PROGRAM), "expertscope-worker")
-            script.write(f'#!/bin/sh\necho $$ > "{self.path("pid")}"\nexec "{worker}" "$@"\n')
-        os.chmod(self.path("worker"), 0o700)
+        worker = self.worker_that_writes_its_pid()
         process = subprocess.Popen(
-            [PROGRAM, "run", *CPU, "--worker", self.path("worker"), "--requests", self.path("log.jsonl"), "--json",
+            [PROGRAM, "run", *CPU, "--worker", worker, "--requests", self.path("log.jsonl"), "--json",
              "--record", session], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         with process:
             self.assertTrue(process.stdout.readline())

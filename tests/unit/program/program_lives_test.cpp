@@ -2,19 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "engine/program/lives.h"
+#include "tests/unit/program/device_layer.h"
 
 namespace engine {
 namespace {
 
 RunRequest unfused_layer() {
-  RunRequest request;
-  request.backend = GemmBackend::CublasLtGrouped;
-  request.step = StepKind::ExpertLayer;
-  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
-  request.recipe.scaling = Scaling::Block;
-  request.linear.passes = StepPasses::ForwardBackward;
+  RunRequest request = testing::device_layer(3);
   request.expert_layer.fused_activation = false;
-  request.layers = 3;
   return request;
 }
 

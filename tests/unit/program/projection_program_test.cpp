@@ -8,23 +8,14 @@
 #include <vector>
 
 #include "engine/program/projection_program.h"
+#include "tests/unit/program/device_layer.h"
 
 namespace engine {
 namespace {
 
+using testing::device_layer;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-RunRequest layer_request() {
-  RunRequest request;
-  request.step = StepKind::ExpertLayer;
-  request.backend = GemmBackend::CublasLtGrouped;
-  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
-  request.recipe.scaling = Scaling::Block;
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.layers = 2;
-  return request;
-}
 
 ProjectionProgram program_of(const RunRequest& request, Projection projection,
                              int micro_batch = 0) {
@@ -58,16 +49,16 @@ std::vector<std::string> lines(const std::vector<OperandCopies>& copies) {
 }
 
 TEST(ProjectionProgram, EveryLayerHasCopiesOfWhatItDoesNotShare) {
-  EXPECT_THAT(lines(program_of(layer_request(), Projection::Up).copies()),
+  EXPECT_THAT(lines(program_of(device_layer(), Projection::Up).copies()),
               ElementsAre("X#0 forward saved", "Wup#0 step step", "Wup#1 step step",
                           "dH#1 backward backward", "dH#0 backward backward"));
-  EXPECT_THAT(lines(program_of(layer_request(), Projection::Down).copies()),
+  EXPECT_THAT(lines(program_of(device_layer(), Projection::Down).copies()),
               ElementsAre("A#0 forward saved", "Wdown#0 step step", "A#1 forward saved",
                           "Wdown#1 step step", "dY#0 backward backward"));
 }
 
 TEST(ProjectionProgram, WhatBackwardComputesAgainIsACopyOfItsOwn) {
-  RunRequest request = layer_request();
+  RunRequest request = device_layer();
   request.layers = 1;
   request.expert_layer.recompute_activation = true;
   EXPECT_THAT(lines(program_of(request, Projection::Down).copies()),
@@ -76,7 +67,7 @@ TEST(ProjectionProgram, WhatBackwardComputesAgainIsACopyOfItsOwn) {
 }
 
 TEST(ProjectionProgram, LaterMicroBatchesHaveNoWeightsOfTheirOwn) {
-  RunRequest request = layer_request();
+  RunRequest request = device_layer();
   request.layers = 1;
   request.launch.in_flight = 2;
   EXPECT_THAT(lines(program_of(request, Projection::Up, 1).copies()),
@@ -88,7 +79,7 @@ TEST(ProjectionProgram, LaterMicroBatchesHaveNoWeightsOfTheirOwn) {
 }
 
 TEST(ProjectionProgram, NothingIsCopiedInHighPrecision) {
-  RunRequest request = layer_request();
+  RunRequest request = device_layer();
   request.recipe.scaling = Scaling::None;
   const ProjectionProgram down = program_of(request, Projection::Down);
   EXPECT_THAT(lines(down.copies()), IsEmpty());
@@ -99,7 +90,7 @@ TEST(ProjectionProgram, NothingIsCopiedInHighPrecision) {
 
 TEST(ProjectionProgram, ForwardProductsComeFirstThenTheGradientsByLayer) {
   std::vector<std::string> order;
-  for (const Operation& product : program_of(layer_request(), Projection::Down).products()) {
+  for (const Operation& product : program_of(device_layer(), Projection::Down).products()) {
     order.push_back(std::string(product.traits().name) + std::to_string(product.layer));
   }
   EXPECT_THAT(order, ElementsAre("fprop0", "fprop1", "dgrad0", "wgrad0", "dgrad1", "wgrad1"));
@@ -109,7 +100,7 @@ TEST(ProjectionProgram, EveryReadOfAProductIsMadeOrLoaded) {
   for (const bool recompute : {false, true}) {
     for (const StepPasses passes :
          {StepPasses::Forward, StepPasses::Backward, StepPasses::ForwardBackward}) {
-      RunRequest request = layer_request();
+      RunRequest request = device_layer();
       request.linear.passes = passes;
       request.expert_layer.recompute_activation = recompute;
       for (const Projection which : {Projection::Up, Projection::Down}) {
@@ -132,12 +123,12 @@ TEST(ProjectionProgram, EveryReadOfAProductIsMadeOrLoaded) {
 }
 
 TEST(ProjectionProgram, ALinearStepReadsOneXForAllLayers) {
-  RunRequest request = layer_request();
+  RunRequest request = device_layer();
   request.step = StepKind::Linear;
   const ProjectionProgram program = program_of(request, Projection::Up);
   EXPECT_EQ(program.operands(OperandRole::Activations), 1);
   EXPECT_EQ(program.operands(OperandRole::Weights), 2);
-  EXPECT_EQ(program_of(layer_request(), Projection::Down).operands(OperandRole::Activations), 2);
+  EXPECT_EQ(program_of(device_layer(), Projection::Down).operands(OperandRole::Activations), 2);
   for (const Operation& product : program.products()) {
     if (product.kind != OperationKind::Fprop) continue;
     EXPECT_EQ(operand_read(product, program.tensors(), OperandRole::Activations).layer, 0);

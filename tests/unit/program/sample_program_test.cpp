@@ -10,21 +10,12 @@
 #include "engine/program/explain.h"
 #include "engine/program/lives.h"
 #include "engine/program/projection_program.h"
+#include "tests/unit/program/device_layer.h"
 
 namespace engine {
 namespace {
 
-/// A layer without biases, before anything is added to its program.
-RunRequest plain_layer() {
-  RunRequest request;
-  request.step = StepKind::ExpertLayer;
-  request.backend = GemmBackend::CublasLtGrouped;
-  request.shape = {.preset = {}, .num_experts = 2, .rows = 128, .n = 512, .k = 256};
-  request.recipe.scaling = Scaling::Block;
-  request.linear.passes = StepPasses::ForwardBackward;
-  request.layers = 2;
-  return request;
-}
+using testing::device_layer;
 
 constexpr StepTensor kAdded = StepTensor::BUp;
 
@@ -56,8 +47,8 @@ StepProgram with_added_operation(const RunRequest& request) {
 }
 
 TEST(SampleProgram, AnAddedTensorHasItsLifeAndItsPlaces) {
-  const StepProgram plain = program_of(plain_layer());
-  StepProgram program = with_added_operation(plain_layer());
+  const StepProgram plain = program_of(device_layer());
+  StepProgram program = with_added_operation(device_layer());
   // Only read: the caller has it. Written by forward, it is kept for backward, in every layer.
   EXPECT_EQ(life_of(program, kAdded), std::nullopt);
   EXPECT_FALSE(is_saved(plain, {.tensor = kAdded}));
@@ -73,7 +64,7 @@ TEST(SampleProgram, AnAddedTensorHasItsLifeAndItsPlaces) {
 }
 
 TEST(SampleProgram, AnAddedOperationIsCountedAndExplained) {
-  const RunRequest request = plain_layer();
+  const RunRequest request = device_layer();
   const std::vector<std::int64_t> splits = {100, 28};
   const WorkCase routing{.splits = splits};
   const StepProgram program = with_added_operation(request);
@@ -89,7 +80,7 @@ TEST(SampleProgram, AnAddedOperationIsCountedAndExplained) {
 }
 
 TEST(SampleProgram, AGroupedStepFindsItAmongItsOperations) {
-  const auto program = std::make_shared<const StepProgram>(with_added_operation(plain_layer()));
+  const auto program = std::make_shared<const StepProgram>(with_added_operation(device_layer()));
   EXPECT_EQ(ProjectionProgram(program, Projection::Up).operations(OperationKind::AddBias).size(),
             2U);
   EXPECT_TRUE(
