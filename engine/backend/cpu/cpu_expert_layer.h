@@ -108,8 +108,10 @@ class CpuExpertLayer final : public ProgramStep {
   std::vector<LayerOutputs> outputs(Projection which) const;
   void activate(int layer, int expert);           // A
   void activate_gradient(int layer, int expert);  // dH
+  HostSpan activation_span(StepTensor writes, int linear_layer, int expert);
 
   Setup setup_;
+  SpanNames names_{StepKind::ExpertLayer};
   RunRequest up_request_;
   RunRequest down_request_;
   GroupedShape shape_;

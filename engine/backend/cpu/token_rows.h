@@ -75,11 +75,13 @@ class TokenRows {
   ElementType type() const { return setup_.request.recipe.high_precision; }
   void read(const TensorSource& source, Buffer<std::uint16_t>& to) const;
   kernels::PermutedRows rows() const;
-  void sum(int layer, Stage stage, const char* name, const std::uint16_t* from,
+  HostSpan span(Stage stage, StepTensor writes, int linear_layer);
+  void sum(int linear_layer, StepTensor writes, const std::uint16_t* from,
            const float* probabilities, std::uint16_t* to);
   kernels::UnpermuteGradientArgs gradient_args() const;
 
   Setup setup_;
+  SpanNames names_{StepKind::ExpertLayer};
   std::vector<std::int32_t> experts_;      // [tokens, top_k]
   std::vector<std::int32_t> copy_rows_;    // [tokens, top_k]
   std::vector<std::int64_t> row_offsets_;  // [num_experts + 1]
