@@ -227,8 +227,8 @@ Status GroupedStep::add_product(const Operation& operation, cudaStream_t stream)
   ENGINE_ASSIGN(std::unique_ptr<GroupedProduct> matmul,
                 make_product(library_, config_, arrays_, pointers_, sources, stream));
   products_.push_back({.layer = operation.layer,
-                       .writes = written_by(operation),
                        .product = sources.product,
+                       .writes = written_by(operation),
                        .matmul = std::move(matmul),
                        .alphas = std::move(alphas)});
   return {};

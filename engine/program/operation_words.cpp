@@ -88,4 +88,11 @@ std::string operation_title(StepKind step, Stage stage, WrittenValue writes, int
   return fmt::format("{}, layer {}", name, layer);
 }
 
+const std::string& OperationNames::of(Stage stage, WrittenValue writes) {
+  const int key = static_cast<int>(stage) << 8 | static_cast<int>(writes);
+  const auto [name, fresh] = names_.try_emplace(key);
+  if (fresh) name->second = operation_name(step_, stage, writes);
+  return name->second;
+}
+
 }  // namespace engine

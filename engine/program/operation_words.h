@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "engine/model/stage.h"
 #include "engine/model/written_value.h"
@@ -16,5 +17,18 @@ std::string operation_name(StepKind step, Stage stage, WrittenValue writes);
 /// The same with its layer: "fprop up, layer 0". By stage alone where it has no name: "fprop, layer
 /// 0, up". `linear_layer` counts as WorkTag::layer.
 std::string operation_title(StepKind step, Stage stage, WrittenValue writes, int linear_layer);
+
+/// operation_name() of one step's work, each made once: for spans that take microseconds, and
+/// traces of millions of records. One thread.
+class OperationNames {
+ public:
+  explicit OperationNames(StepKind step) : step_(step) {}
+  /// Valid as long as this object.
+  const std::string& of(Stage stage, WrittenValue writes);
+
+ private:
+  StepKind step_;
+  std::unordered_map<int, std::string> names_;
+};
 
 }  // namespace engine

@@ -10,6 +10,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 
 namespace app {
 namespace {
@@ -31,15 +32,17 @@ const std::vector<plot::Column> kWorkColumns = {
 constexpr std::size_t kStageColumn = 2;  // of both
 constexpr std::size_t kAfterColumn = 4;  // of nodes
 
-/// The label of a row with its kernel name shortened; a suffix in brackets is kept.
-std::string short_label(const std::string& label) {
+/// The label of a row, its operation first and its kernel name shortened; a suffix in brackets is
+/// kept.
+std::string short_label(const profiling::NodeMatrix::Row& row) {
+  const std::string& label = row.label;
   for (const char* mark : {" [layer ", " [expert "}) {
     const std::size_t at = label.rfind(mark);
     const std::size_t first = label.find(mark);
     if (at == std::string::npos || first != at) continue;
-    return plot::short_kernel_name(label.substr(0, at)) + label.substr(at);
+    return plot::work_name(row.operation, label.substr(0, at)) + label.substr(at);
   }
-  return plot::short_kernel_name(label);
+  return plot::work_name(row.operation, label);
 }
 
 template <class Scale>
@@ -114,7 +117,7 @@ void GraphsModel::lay_out_rows(const Theme& theme) {
   row_margin_.clear();
   for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix().rows[i];
-    const std::string name = short_label(row.label);
+    const std::string name = short_label(row);
     row_labels_.push_back(has_graph() ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
@@ -162,7 +165,7 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
       const profiling::NodeMatrix::Row& row = matrix().rows[i];
       node_rows_.push_back(
           {.cells = {number(static_cast<double>(i)),
-                     {plot::short_kernel_name(row.label.substr(0, row.label.find(" [")))},
+                     {plot::work_name(row.operation, row.label.substr(0, row.label.find(" [")))},
                      stage_cell(row.stage),
                      {row.expert < 0 ? "all" : std::to_string(row.expert),
                       static_cast<double>(row.expert)},
@@ -183,13 +186,13 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
     const auto time = median.find(node.id);
     const double node_median = time == median.end() ? std::nan("") : time->second;
     node_rows_.push_back(
-        {.cells = {number(static_cast<double>(i)),
-                   {plot::short_kernel_name(node.name)},
-                   stage_cell(node.stage),
-                   {engine::layer_number(step, node.layer), static_cast<double>(node.layer)},
-                   {after.empty() ? "start" : after, 0.0,
-                    after.empty() ? theme.colors.dim_text : 0},
-                   {plot::duration_text(node_median), node_median}},
+        {.cells =
+             {number(static_cast<double>(i)),
+              {plot::work_name(engine::operation_name(step, node.stage, node.writes), node.name)},
+              stage_cell(node.stage),
+              {engine::layer_number(step, node.layer), static_cast<double>(node.layer)},
+              {after.empty() ? "start" : after, 0.0, after.empty() ? theme.colors.dim_text : 0},
+              {plot::duration_text(node_median), node_median}},
          .chip = theme.stage(node.stage),
          .tooltip = node.name});
   }

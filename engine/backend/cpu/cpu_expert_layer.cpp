@@ -165,7 +165,7 @@ HostSpan CpuExpertLayer::activation_span(StepTensor writes, int linear_layer, in
                     .layer = linear_layer,
                     .expert = expert,
                     .writes = written(writes)};
-  return {setup_.context, tag, names_.of(tag.stage, tag.writes)};
+  return {setup_.context, tag, names_.of(tag.stage, tag.writes).c_str()};
 }
 
 void CpuExpertLayer::activate(int layer, int expert) {

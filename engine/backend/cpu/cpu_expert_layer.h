@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/program_step.h"
 #include "engine/backend/cpu/token_rows.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 
 namespace engine {
 
@@ -111,7 +112,7 @@ class CpuExpertLayer final : public ProgramStep {
   HostSpan activation_span(StepTensor writes, int linear_layer, int expert);
 
   Setup setup_;
-  SpanNames names_{StepKind::ExpertLayer};
+  OperationNames names_{StepKind::ExpertLayer};
   RunRequest up_request_;
   RunRequest down_request_;
   GroupedShape shape_;

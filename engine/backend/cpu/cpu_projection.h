@@ -18,6 +18,7 @@
 #include "engine/model/projections.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/operation_words.h"
 #include "engine/program/operations.h"
 
 namespace engine {
@@ -123,7 +124,7 @@ class CpuProjection {
             .writes = writes};
   }
   HostSpan span(Stage stage, WrittenValue writes, int layer, int expert) {
-    return {setup_.context, tag(stage, writes, layer, expert), names_.of(stage, writes)};
+    return {setup_.context, tag(stage, writes, layer, expert), names_.of(stage, writes).c_str()};
   }
   /// Of an operation on one expert.
   HostSpan span(const Operation& operation, int expert) {
@@ -139,7 +140,7 @@ class CpuProjection {
   Setup setup_;
   GroupedShape shape_;
   ProjectionTensors tensors_;
-  SpanNames names_;
+  OperationNames names_;
   std::vector<std::int64_t> row_offsets_;           // [experts + 1]
   std::vector<std::vector<std::uint16_t>> biases_;  // [layers][experts * n], high precision
   std::int64_t reading_ns_ = 0;

@@ -17,7 +17,6 @@
 
 #include "engine/backend/cpu/product.h"
 #include "engine/input/operand_store.h"
-#include "engine/program/operation_words.h"
 
 namespace engine {
 
@@ -31,13 +30,6 @@ HostSpan::HostSpan(RunContext& context, const WorkTag& tag, const char* name)
 HostSpan::~HostSpan() {
   context_.observer.span(tag_, name_, 0, start_ns_, steady_ns());
   context_.observer.end_work();
-}
-
-const char* SpanNames::of(Stage stage, WrittenValue writes) {
-  const int key = static_cast<int>(stage) << 8 | static_cast<int>(writes);
-  const auto [name, fresh] = names_.try_emplace(key);
-  if (fresh) name->second = operation_name(step_, stage, writes);
-  return name->second.c_str();
 }
 
 namespace {

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/model/clock.h"
@@ -30,19 +28,6 @@ class HostSpan {
   WorkTag tag_;
   const char* name_;
   std::int64_t start_ns_;
-};
-
-/// operation_name() of spans, each made once: a span takes well under a microsecond. Engine thread
-/// only.
-class SpanNames {
- public:
-  explicit SpanNames(StepKind step) : step_(step) {}
-  /// Valid as long as this object.
-  const char* of(Stage stage, WrittenValue writes);
-
- private:
-  StepKind step_;
-  std::unordered_map<int, std::string> names_;
 };
 
 DeviceFacts cpu_facts();

@@ -58,7 +58,7 @@ void TokenRows::permute() {
 
 HostSpan TokenRows::span(Stage stage, StepTensor writes, int linear_layer) {
   const WorkTag tag{.stage = stage, .layer = linear_layer, .writes = written(writes)};
-  return {setup_.context, tag, names_.of(tag.stage, tag.writes)};
+  return {setup_.context, tag, names_.of(tag.stage, tag.writes).c_str()};
 }
 
 void TokenRows::sum(int linear_layer, StepTensor writes, const std::uint16_t* from,

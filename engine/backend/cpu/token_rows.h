@@ -11,6 +11,7 @@
 #include "engine/input/token_routing.h"
 #include "engine/model/run_request.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/operation_words.h"
 #include "kernels/permute/permute.h"
 
 namespace engine {
@@ -81,7 +82,7 @@ class TokenRows {
   kernels::UnpermuteGradientArgs gradient_args() const;
 
   Setup setup_;
-  SpanNames names_{StepKind::ExpertLayer};
+  OperationNames names_{StepKind::ExpertLayer};
   std::vector<std::int32_t> experts_;      // [tokens, top_k]
   std::vector<std::int32_t> copy_rows_;    // [tokens, top_k]
   std::vector<std::int64_t> row_offsets_;  // [num_experts + 1]

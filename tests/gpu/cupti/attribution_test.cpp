@@ -151,7 +151,6 @@ TEST(Attribute, ARangesPlaceIsItsNameAndItsIterationTheRangeAroundIt) {
   EXPECT_EQ(iteration.start_ns, 0);
   const HostEvent& quantize = activity.host_events[1];
   EXPECT_EQ(quantize.stage, Stage::Quantize);
-  EXPECT_EQ(quantize.writes, w);
   EXPECT_EQ(quantize.layer, 1);
   EXPECT_EQ(quantize.iteration, 3);
   EXPECT_EQ(quantize.lane, iteration.lane);
