@@ -395,18 +395,21 @@ std::size_t matrix_cells(const Activity& activity) {
 NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   NodeMatrix matrix;
   const bool graph = has_nodes(activity);
-  bool several_layers = false;
+  int last_layer = 0;
   for (const ActivityRecord& record : activity.records) {
-    several_layers = several_layers || record.layer > 0;
+    last_layer = std::max<int>(last_layer, record.layer);
   }
   std::unordered_map<std::uint64_t, const GraphNode*> nodes;
   for (const GraphNode& node : activity.nodes) {
     nodes.emplace(node.id, &node);
-    several_layers = several_layers || node.layer > 0;
+    last_layer = std::max<int>(last_layer, node.layer);
   }
 
-  const auto layer = [&](int index) {
-    return several_layers ? engine::layer_words(step, index) : std::string();
+  // An operation's name says which projection it is of.
+  const int per_layer = step == engine::StepKind::Linear ? 1 : 2;
+  const auto layer = [&](int index, engine::WrittenValue writes) -> std::string {
+    if (!engine::is_known(writes)) return last_layer > 0 ? engine::layer_words(step, index) : "";
+    return last_layer >= per_layer ? fmt::format("layer {}", index / per_layer) : "";
   };
 
   RowNumbers numbers;
@@ -417,7 +420,7 @@ NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
     const auto node = nodes.find(record.node_id);
     matrix.rows.push_back({.label = row_label(node != nodes.end() ? node->second->name
                                                                   : name_of(activity, record.name),
-                                              layer(record.layer), record.expert),
+                                              layer(record.layer, record.writes), record.expert),
                            .operation = engine::operation_name(step, record.stage, record.writes),
                            .stage = record.stage,
                            .node_id = graph ? record.node_id : 0,
@@ -427,7 +430,7 @@ NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   // A node that never left a record is shown too: an empty row is a finding.
   for (const GraphNode& node : activity.nodes) {
     if (numbers.of(node.id) < matrix.rows.size()) continue;
-    matrix.rows.push_back({.label = row_label(node.name, layer(node.layer), -1),
+    matrix.rows.push_back({.label = row_label(node.name, layer(node.layer, node.writes), -1),
                            .operation = engine::operation_name(step, node.stage, node.writes),
                            .stage = node.stage,
                            .node_id = node.id,

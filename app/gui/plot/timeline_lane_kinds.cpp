@@ -36,7 +36,9 @@ std::string operation_of(const PanelContext& context, const ActivityRecord& reco
 
 std::string kernel_name(const PanelContext& context, const Activity& activity, std::uint32_t,
                         const ActivityRecord& record) {
-  return work_name(operation_of(context, record), text_of(activity, record.name));
+  // Bars are narrow: the kernel's own name is in the read-out.
+  std::string operation = operation_of(context, record);
+  return operation.empty() ? short_kernel_name(text_of(activity, record.name)) : operation;
 }
 
 std::string iteration_number(const PanelContext&, const Activity& activity, std::uint32_t,
