@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/rules/diagnosis.h"
 
@@ -38,10 +38,12 @@ std::string graph_title(const profiling::Snapshot& snapshot, int graph) {
                                                       : fmt::format("graph {}", graph);
 }
 
-/// Several nodes of one product have the same stage and layer.
-bool alone_in_stage(const profiling::GraphSnapshot& graph, const profiling::SnapshotNode& node) {
+/// Several nodes can be of one operation.
+bool alone_in_operation(const profiling::GraphSnapshot& graph,
+                        const profiling::SnapshotNode& node) {
   return 1 == std::ranges::count_if(graph.nodes, [&](const profiling::SnapshotNode& other) {
-           return other.type == node.type && other.stage == node.stage && other.layer == node.layer;
+           return other.type == node.type && other.stage == node.stage &&
+                  other.layer == node.layer && other.writes == node.writes;
          });
 }
 
@@ -231,9 +233,8 @@ std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef n
   if (named.stage == engine::Stage::Other) {
     title = fmt::format("{} (node {})", named.name, node.node);
   } else {
-    title = fmt::format("{}, {}", engine::stage_name(named.stage),
-                        engine::layer_words(snapshot.step, named.layer));
-    if (!alone_in_stage(graph, named)) title += fmt::format(" (node {})", node.node);
+    title = engine::operation_title(snapshot.step, named.stage, named.writes, named.layer);
+    if (!alone_in_operation(graph, named)) title += fmt::format(" (node {})", node.node);
   }
   if (graphs_of_step(snapshot) > 1) title += " of " + graph.name;
   return title;

@@ -10,8 +10,9 @@
 
 namespace app {
 
-/// "fprop, layer 0" or, for a node without a stage, "spin_kernel (node 4)"; with the graph's name
-/// if there are several. A node that is not in the snapshot is "node 4".
+/// "fprop up, layer 0", the operation that launched it; "fprop, layer 0, up" if that is not known
+/// and, for a node without a stage, "spin_kernel (node 4)"; with the graph's name if there are
+/// several. A node that is not in the snapshot is "node 4".
 std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef node);
 
 /// "eager, three times", "replayed", "fprop, layer 1 moved", "workspaces filled with 0xff", ...

@@ -23,6 +23,7 @@
 #include "engine/model/recipe_words.h"
 #include "engine/model/snr_words.h"
 #include "engine/model/text.h"
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/roofline.h"
@@ -393,14 +394,16 @@ class Writer {
                                                /*only_iterations=*/true);
     for (const profiling::KernelSummary& kernel : table) {
       if (rows.size() == kKernels) break;
-      rows.push_back({run.activity.names[kernel.name],
-                      std::string(engine::stage_name(kernel.stage)), fmt::to_string(kernel.time.n),
-                      milliseconds(kernel.time.median), milliseconds(kernel.time.sum),
-                      fmt::format("{:.1f} %", 100 * kernel.share)});
+      rows.push_back(
+          {engine::operation_name(run.result.effective.step, kernel.stage, kernel.writes),
+           run.activity.names[kernel.name], std::string(engine::stage_name(kernel.stage)),
+           fmt::to_string(kernel.time.n), milliseconds(kernel.time.median),
+           milliseconds(kernel.time.sum), fmt::format("{:.1f} %", 100 * kernel.share)});
     }
     if (rows.empty()) return;
-    page_.details(fmt::format("Kernels ({} of {})", rows.size(), table.size()),
-                  [&] { page_.table({"kernel", "stage", "n", "median", "sum", "share"}, rows); });
+    page_.details(fmt::format("Kernels ({} of {})", rows.size(), table.size()), [&] {
+      page_.table({"operation", "kernel", "stage", "n", "median", "sum", "share"}, rows);
+    });
   }
 
   void deviations(const RecordedRun& run) {

@@ -91,9 +91,9 @@ class CublasLtPerExpert final : public GroupedProduct {
       const Lane& lane = lanes_[i % lanes_.size()];
       // The first stream uses the caller's workspace, the only one in which the strategies differ.
       void* const space = &lane == &lanes_.front() ? workspace : lane.workspace.data();
-      const WorkScope scope(
-          label.observer,
-          {.stage = label.tag.stage, .layer = label.tag.layer, .expert = experts_[i].expert});
+      WorkTag tag = label.tag;
+      tag.expert = experts_[i].expert;
+      const WorkScope scope(label.observer, tag);
       ENGINE_TRY(launch_matmul(experts_[i], space, lane.stream.get()));
     }
     for (const Lane& lane : lanes_) {

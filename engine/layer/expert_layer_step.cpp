@@ -234,7 +234,9 @@ kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
 }
 
 Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.down.tag(layer)});
+  const WorkScope scope(observer, {.stage = Stage::Activation,
+                                   .layer = config_.down.tag(layer),
+                                   .writes = written(StepTensor::A)});
   return check_cuda(kernels::activate({.input = activation_input(layer), .output = a_.of(layer)},
                                       {stream, config_.up.programmatic_launch}),
                     "Launching the activation kernel");
@@ -242,7 +244,9 @@ Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& o
 
 Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
                                           StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Activation, .layer = config_.up.tag(layer)});
+  const WorkScope scope(observer, {.stage = Stage::Activation,
+                                   .layer = config_.up.tag(layer),
+                                   .writes = written(StepTensor::DH)});
   return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh_.of(layer)},
                                       {stream, config_.up.programmatic_launch}),
                     "Launching the activation kernel");

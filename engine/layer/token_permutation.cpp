@@ -105,7 +105,8 @@ kernels::PermutedRows TokenPermutation::rows() const {
 Status TokenPermutation::permute(const void* tokens, cudaStream_t stream,
                                  StepObserver& observer) const {
   if (copies() == 0) return {};
-  const WorkScope scope(observer, {.stage = Stage::Permute, .layer = up_.tag(0)});
+  const WorkScope scope(
+      observer, {.stage = Stage::Permute, .layer = up_.tag(0), .writes = written(StepTensor::X)});
   ENGINE_CUDA_TRY(kernels::routing_map({.experts = experts_.as<std::int32_t>(),
                                         .tokens = routing_->tokens(),
                                         .top_k = routing_->top_k(),
@@ -127,7 +128,9 @@ Status TokenPermutation::permute(const void* tokens, cudaStream_t stream,
 Status TokenPermutation::unpermute(int layer, const void* rows_of_y, cudaStream_t stream,
                                    StepObserver& observer) const {
   if (copies() == 0) return {};
-  const WorkScope scope(observer, {.stage = Stage::Unpermute, .layer = up_.tag(layer) + 1});
+  const WorkScope scope(observer, {.stage = Stage::Unpermute,
+                                   .layer = up_.tag(layer) + 1,
+                                   .writes = written(StepTensor::YTokens)});
   return check_cuda(kernels::unpermute({.rows = rows(),
                                         .type = up_.output_type(),
                                         .columns = up_.k(),
@@ -141,7 +144,9 @@ Status TokenPermutation::unpermute(int layer, const void* rows_of_y, cudaStream_
 Status TokenPermutation::permute_gradient(int layer, const void* gradient, const void* rows_of_y,
                                           cudaStream_t stream, StepObserver& observer) const {
   if (copies() == 0) return {};
-  const WorkScope scope(observer, {.stage = Stage::Permute, .layer = up_.tag(layer) + 1});
+  const WorkScope scope(
+      observer,
+      {.stage = Stage::Permute, .layer = up_.tag(layer) + 1, .writes = written(StepTensor::DY)});
   return check_cuda(
       kernels::unpermute_gradient(
           {.rows = rows(),
@@ -159,7 +164,9 @@ Status TokenPermutation::permute_gradient(int layer, const void* gradient, const
 Status TokenPermutation::unpermute_gradient(int layer, const void* rows_of_dx, cudaStream_t stream,
                                             StepObserver& observer) const {
   if (copies() == 0) return {};
-  const WorkScope scope(observer, {.stage = Stage::Unpermute, .layer = up_.tag(layer)});
+  const WorkScope scope(observer, {.stage = Stage::Unpermute,
+                                   .layer = up_.tag(layer),
+                                   .writes = written(StepTensor::DXTokens)});
   return check_cuda(kernels::unpermute({.rows = rows(),
                                         .type = up_.output_type(),
                                         .columns = up_.k(),

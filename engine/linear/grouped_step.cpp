@@ -149,11 +149,11 @@ Status GroupedStep::run(const Operation& operation, cudaStream_t stream,
                         StepObserver& observer) const {
   switch (operation.kind) {
     case OperationKind::FillArrays: {
-      const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
+      const WorkScope scope(observer, tag(Stage::Offsets, written(program_.tensors().y), 0));
       return pointers_.launch_head(ours(stream));
     }
     case OperationKind::FillBackwardArrays: {
-      const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(0)});
+      const WorkScope scope(observer, tag(Stage::Offsets, written(program_.tensors().dx), 0));
       return pointers_.launch_backward_head(ours(stream));
     }
     case OperationKind::Quantize: {
@@ -165,7 +165,7 @@ Status GroupedStep::run(const Operation& operation, cudaStream_t stream,
     case OperationKind::Wgrad:
       return launch_product(operation.layer, product_of(operation.kind), stream, observer);
     case OperationKind::AddBias:
-      return add_bias(operation.layer, stream, observer);
+      return add_bias(operation, stream, observer);
     case OperationKind::SumBias:
       return sum_bias(operation, stream, observer);
     default:
@@ -184,9 +184,10 @@ Status GroupedStep::launch_product(int layer, Product product, cudaStream_t stre
                fmt::format("The step has no {} of layer {}", name_of(product), layer)};
 }
 
-Status GroupedStep::add_bias(int layer, cudaStream_t stream, StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(layer)});
-  const auto index = static_cast<std::size_t>(layer);
+Status GroupedStep::add_bias(const Operation& add, cudaStream_t stream,
+                             StepObserver& observer) const {
+  const WorkScope scope(observer, tag(add));
+  const auto index = static_cast<std::size_t>(add.layer);
   return check_cuda(
       kernels::add_bias({.values = outputs_[index].y,
                          .type = config_.output_type(),
@@ -202,7 +203,7 @@ Status GroupedStep::add_bias(int layer, cudaStream_t stream, StepObserver& obser
 
 Status GroupedStep::sum_bias(const Operation& sum, cudaStream_t stream,
                              StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = config_.tag(sum.layer)});
+  const WorkScope scope(observer, tag(sum));
   if (!sum.fused) {
     ENGINE_CUDA_TRY(
         kernels::bias_partials(
@@ -225,17 +226,17 @@ Status GroupedStep::launch_product(std::size_t index, cudaStream_t stream,
   const StepProduct& product = products_[index];
   const int number = static_cast<int>(index);
   if (config_.setup_arrays == SetupArrays::Shared) {
-    const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = config_.tag(product.layer)});
+    const WorkScope scope(observer, tag(Stage::Offsets, product.writes, product.layer));
     ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
   }
   if (product.alphas) {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = config_.tag(product.layer)});
+    const WorkScope scope(observer, tag(Stage::Amax, product.writes, product.layer));
     ENGINE_TRY(product.alphas->launch(ours(stream)));
   }
-  const WorkTag tag{.stage = stage_of(product.product), .layer = config_.tag(product.layer)};
-  const WorkScope scope(observer, tag);
+  const WorkTag work = tag(stage_of(product.product), product.writes, product.layer);
+  const WorkScope scope(observer, work);
   return workspaces_->with(number, product.product, stream, [&](void* workspace) {
-    return product.matmul->launch(workspace, stream, {.observer = observer, .tag = tag});
+    return product.matmul->launch(workspace, stream, {.observer = observer, .tag = work});
   });
 }
 

@@ -93,6 +93,7 @@ class GroupedStep final : public DeviceStep {
   struct StepProduct {
     int layer = 0;
     Product product = Product::Fprop;
+    WrittenValue writes = WrittenValue::Unknown;
     std::unique_ptr<GroupedProduct> matmul;
     std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
@@ -115,7 +116,13 @@ class GroupedStep final : public DeviceStep {
   OperandSource source(const Operation& product, OperandRole role) const;
   kernels::GroupedInput input(OperandRole role, int layer) const;
   std::vector<const void*> listed_weights(int layer) const;
-  Status add_bias(int layer, cudaStream_t stream, StepObserver& observer) const;
+  WorkTag tag(Stage stage, WrittenValue writes, int layer) const {
+    return {.stage = stage, .layer = config_.tag(layer), .writes = writes};
+  }
+  WorkTag tag(const Operation& operation) const {
+    return tag(operation.traits().stage, written_by(operation), operation.layer);
+  }
+  Status add_bias(const Operation& add, cudaStream_t stream, StepObserver& observer) const;
   Status sum_bias(const Operation& sum, cudaStream_t stream, StepObserver& observer) const;
   Status launch_product(int layer, Product product, cudaStream_t stream,
                         StepObserver& observer) const;

@@ -228,6 +228,7 @@ Status GroupedStep::add_product(const Operation& operation, cudaStream_t stream)
                 make_product(library_, config_, arrays_, pointers_, sources, stream));
   products_.push_back({.layer = operation.layer,
                        .product = sources.product,
+                       .writes = written_by(operation),
                        .matmul = std::move(matmul),
                        .alphas = std::move(alphas)});
   return {};

@@ -151,15 +151,22 @@ kernels::GroupedInput StepOperand::part(std::size_t index) const {
 
 Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observer,
                              kernels::StampBuffer stamps) const {
+  const OperandCopies& copies = setup_.copies;
+  const WorkTag work{.stage = Stage::Quantize,
+                     .layer = config_.tag(copies.layer),
+                     .writes = written(copies.tensor, copies.forms())};
   for (const CudaQuantizer& quantizer : quantizers_) {
-    ENGINE_TRY(quantizer.quantize(stream, observer, config_.tag(setup_.copies.layer), stamps));
+    ENGINE_TRY(quantizer.quantize(stream, observer, work, stamps));
   }
   if (!config_.emulated) return {};
-  const WorkScope scope(observer,
-                        {.stage = Stage::Dequantize, .layer = config_.tag(setup_.copies.layer)});
   for (const Direction direction : kDirections) {
     const DeviceBuffer& target = decoded_[static_cast<int>(direction)];
     if (!target) continue;
+    const CopyForms form =
+        direction == Direction::Rowwise ? CopyForms::Rowwise : CopyForms::Columnwise;
+    const WorkScope scope(
+        observer,
+        {.stage = Stage::Dequantize, .layer = work.layer, .writes = written(copies.tensor, form)});
     std::byte* output = target.data();
     for (const CudaQuantizer& quantizer : quantizers_) {
       ENGINE_CUDA_TRY(kernels::dequantize({.quantized = quantizer.view(direction),

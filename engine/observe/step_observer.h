@@ -7,6 +7,7 @@
 
 #include "engine/model/run_request.h"
 #include "engine/model/stage.h"
+#include "engine/model/written_value.h"
 #include "engine/observe/graph_capture.h"
 
 namespace engine {
@@ -16,6 +17,8 @@ struct WorkTag {
   Stage stage = Stage::Other;
   int layer = 0;    // of an expert layer its projection: 2 * layer is up, 2 * layer + 1 down
   int expert = -1;  // -1 = all experts in one launch
+  /// With the stage, the operation of the step's program: operation_name().
+  WrittenValue writes = WrittenValue::Unknown;
 };
 
 /// Notified of the step as it runs; implemented in profiling/ (host spans for the CPU, CUPTI for

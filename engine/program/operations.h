@@ -12,6 +12,7 @@
 
 #include "engine/model/stage.h"
 #include "engine/model/step_tensors.h"
+#include "engine/model/written_value.h"
 
 namespace engine {
 
@@ -88,10 +89,29 @@ struct Operation {
   /// Backward computes it again, after forward has computed it for itself.
   bool again = false;
   std::vector<Value> reads = {};
-  std::vector<Value> writes = {};
+  std::vector<Value> writes = {};  // first the one that it is named by
 
   const OperationTraits& traits() const { return traits_of(kind); }
   bool operator==(const Operation&) const = default;
 };
+
+constexpr CopyForms forms_of(ValueForm form) {
+  return form == ValueForm::Rowwise      ? CopyForms::Rowwise
+         : form == ValueForm::Columnwise ? CopyForms::Columnwise
+                                         : CopyForms::None;
+}
+constexpr WrittenValue written(const Value& value) {
+  return written(value.tensor, forms_of(value.form));
+}
+/// What its work is named by. Unknown for an operation that writes no tensor.
+constexpr WrittenValue written_by(const Operation& operation) {
+  if (operation.writes.empty()) return WrittenValue::Unknown;
+  const StepTensor tensor = operation.writes.front().tensor;
+  CopyForms forms = CopyForms::None;
+  for (const Value& value : operation.writes) {
+    if (value.tensor == tensor) forms = forms | forms_of(value.form);
+  }
+  return written(tensor, forms);
+}
 
 }  // namespace engine

@@ -21,6 +21,10 @@ struct OperandCopies {
   std::optional<BufferLife> rowwise = {};  // empty: there is no such copy
   std::optional<BufferLife> columnwise = {};
 
+  CopyForms forms() const {
+    return (rowwise ? CopyForms::Rowwise : CopyForms::None) |
+           (columnwise ? CopyForms::Columnwise : CopyForms::None);
+  }
   bool has(ValueForm form) const {
     return form == ValueForm::Rowwise ? rowwise.has_value()
                                       : form == ValueForm::Columnwise && columnwise.has_value();

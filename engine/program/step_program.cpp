@@ -336,7 +336,7 @@ class ProgramBuilder {
     if (!tokens_) return;
     add({.kind = OperationKind::Permute,
          .reads = {elements(StepTensor::XTokens, 0), elements(StepTensor::Choices, 0)},
-         .writes = {elements(StepTensor::TokenMap, 0), elements(StepTensor::X, 0)}});
+         .writes = {elements(StepTensor::X, 0), elements(StepTensor::TokenMap, 0)}});
   }
 
   void unpermute(int layer) {

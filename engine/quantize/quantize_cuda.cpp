@@ -197,14 +197,17 @@ kernels::ScaleOptions CudaQuantizer::options() const {
   return {.pow2 = setup_.recipe.pow2_scales, .amax_epsilon = setup_.recipe.amax_epsilon};
 }
 
-Status CudaQuantizer::quantize(kernels::LaunchStream stream, StepObserver& observer, int layer,
-                               kernels::StampBuffer stamps) const {
+Status CudaQuantizer::quantize(kernels::LaunchStream stream, StepObserver& observer,
+                               const WorkTag& work, kernels::StampBuffer stamps) const {
   const Kernels passes = kernels_of(first_form().layout.kernel);
   if (passes.amax != nullptr) {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
+    const WorkScope scope(
+        observer,
+        {.stage = Stage::Amax, .layer = work.layer, .writes = without_forms(work.writes)});
     ENGINE_TRY((this->*passes.amax)(stream));
   }
-  const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
+  const WorkScope scope(observer,
+                        {.stage = Stage::Quantize, .layer = work.layer, .writes = work.writes});
   return (this->*passes.codes)(stream, controls(stamps));
 }
 

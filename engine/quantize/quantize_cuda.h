@@ -45,9 +45,10 @@ class CudaQuantizer {
   /// are written.
   static Result<CudaQuantizer> create(const Setup& setup, cudaStream_t stream);
 
-  /// Launches one step, does not wait for it. Stages: amax, quantize.
+  /// Launches one step, does not wait for it. Stages: amax, quantize; the rest of its tags is as
+  /// in `work`.
   /// Stamps (null = none): of the tiles that write codes; Unsupported for inputs other than BF16.
-  Status quantize(kernels::LaunchStream stream, StepObserver& observer, int layer = 0,
+  Status quantize(kernels::LaunchStream stream, StepObserver& observer, const WorkTag& work = {},
                   kernels::StampBuffer stamps = {}) const;
 
   const Setup& setup() const { return setup_; }

@@ -29,26 +29,27 @@ void write_time(const TimeDifference& time, CsvTable& table) {
 
 std::string comparison_csv(const RunComparison& comparison, const SettingsDifference& settings) {
   CsvTable table(
-      "what,name,stage,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
+      "what,name,stage,operation,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,"
+      "control_ratio,"
       "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,"
       "left_out_b,setting_a,setting_b");
   constexpr int kTimeCells = 12;
   constexpr int kOtherCells = 8;  // tokens_a to setting_b
-  table.cell("step").empty(2);
+  table.cell("step").empty(3);
   write_time(comparison.step, table);
   table.empty(kOtherCells).end_row();
   for (const StageRow& one : comparison.stages) {
-    table.cell("stage").empty().cell(engine::stage_name(one.stage));
+    table.cell("stage").empty().cell(engine::stage_name(one.stage)).empty();
     write_time(one.time, table);
     table.empty(kOtherCells).end_row();
   }
   for (const KernelRow& one : comparison.kernels) {
-    table.cell("kernel").cell(one.name).cell(engine::stage_name(one.stage));
+    table.cell("kernel").cell(one.name).cell(engine::stage_name(one.stage)).cell(one.operation);
     write_time(one.time, table);
     table.empty(kOtherCells).end_row();
   }
   for (const ExpertRow& one : comparison.experts) {
-    table.cell("expert").cell(one.expert).empty();
+    table.cell("expert").cell(one.expert).empty(2);
     if (one.time.n_a + one.time.n_b > 0) {
       write_time(one.time, table);
     } else {
@@ -60,7 +61,7 @@ std::string comparison_csv(const RunComparison& comparison, const SettingsDiffer
     table.cell(one.left_out_a).cell(one.left_out_b).empty(2).end_row();
   }
   for (const SettingsRow& one : settings.rows) {
-    table.cell("setting").cell(one.group + "." + one.field).empty(1 + kTimeCells + 6);
+    table.cell("setting").cell(one.group + "." + one.field).empty(2 + kTimeCells + 6);
     table.cell(one.a).cell(one.b).end_row();
   }
   return table.take();

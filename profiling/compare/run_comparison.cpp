@@ -15,6 +15,7 @@
 
 #include "engine/model/leaves.h"
 #include "engine/model/run_request.h"
+#include "engine/program/operation_words.h"
 #include "profiling/compare/same_work.h"
 #include "profiling/power/power_summary.h"
 #include "profiling/power/step_times.h"
@@ -76,7 +77,7 @@ SettingsDifference settings_difference(const RecordedRun& a, const RecordedRun& 
 
 namespace {
 
-using KernelKey = std::pair<std::string, engine::Stage>;
+using KernelKey = std::tuple<std::string, engine::Stage, engine::WrittenValue>;
 
 /// Samples of one side, grouped by what they belong to.
 struct SideSamples {
@@ -90,7 +91,7 @@ void begin_block(TimeSamples& samples, std::size_t block) {
   while (samples.blocks.size() <= block) samples.blocks.push_back(samples.durations_ns.size());
 }
 
-void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
+void add_run(const RecordedRun& run, std::size_t block, bool by_operation, SideSamples& side) {
   // Key: stage or expert (upper half) and iteration.
   std::unordered_map<std::uint64_t, double> stage_sums;
   std::unordered_map<std::uint64_t, double> expert_sums;
@@ -104,7 +105,8 @@ void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
     if (record.expert >= 0) {
       expert_sums[static_cast<std::uint64_t>(record.expert) << 32 | iteration] += duration;
     }
-    durations[std::uint64_t{record.name} << 8 | stage].push_back(duration);
+    const auto writes = by_operation ? static_cast<std::uint64_t>(record.writes) : std::uint64_t{0};
+    durations[std::uint64_t{record.name} << 16 | writes << 8 | stage].push_back(duration);
   }
   for (const auto& [key, sum] : stage_sums) {
     TimeSamples& samples = side.stages[static_cast<engine::Stage>(key >> 32)];
@@ -118,8 +120,9 @@ void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
   }
   for (const auto& [key, values] : durations) {
     TimeSamples& samples =
-        side.kernels[{name_of(run.activity, static_cast<std::uint32_t>(key >> 8)),
-                      static_cast<engine::Stage>(key & 0xFFU)}];
+        side.kernels[{name_of(run.activity, static_cast<std::uint32_t>(key >> 16)),
+                      static_cast<engine::Stage>(key & 0xFFU),
+                      static_cast<engine::WrittenValue>(key >> 8 & 0xFFU)}];
     begin_block(samples, block);
     samples.durations_ns.insert(samples.durations_ns.end(), values.begin(), values.end());
   }
@@ -145,9 +148,18 @@ bool in_blocks(const RunSide& side) {
   return side.size() > 1 || side.front()->group.kind == GroupKind::Interleaved;
 }
 
-SideSamples samples_of(const RunSide& runs) {
+/// Recordings from before do not know which operation a record is of.
+bool knows_operations(const RunSide& runs) {
+  return std::ranges::any_of(runs, [](const RecordedRun* run) {
+    return std::ranges::any_of(run->activity.records, [](const ActivityRecord& record) {
+      return engine::is_known(record.writes);
+    });
+  });
+}
+
+SideSamples side_samples(const RunSide& runs, bool by_operation) {
   SideSamples side;
-  for (std::size_t i = 0; i < runs.size(); ++i) add_run(*runs[i], i, side);
+  for (std::size_t i = 0; i < runs.size(); ++i) add_run(*runs[i], i, by_operation, side);
   TimeSamples clocks;
   add_clocks(runs, clocks);
   const auto finish = [&](auto& all) {
@@ -304,8 +316,9 @@ engine::ProductAccuracy expert_accuracy(const RecordedRun& run, std::size_t expe
 
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product) {
   RunComparison comparison;
-  SideSamples in_a = samples_of(a);
-  SideSamples in_b = samples_of(b);
+  const bool by_operation = knows_operations(a) && knows_operations(b);
+  SideSamples in_a = side_samples(a, by_operation);
+  SideSamples in_b = side_samples(b, by_operation);
   comparison.step = time_difference(step_samples(a), step_samples(b));
   const std::size_t stages = common_keys(in_a.stages, in_b.stages);
   for (const engine::Stage stage : keys_of(in_a.stages, in_b.stages)) {
@@ -313,9 +326,12 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   }
   const std::size_t kernels = common_keys(in_a.kernels, in_b.kernels);
   for (const KernelKey& key : keys_of(in_a.kernels, in_b.kernels)) {
-    KernelRow row{.name = key.first,
-                  .stage = key.second,
-                  .time = difference_of(in_a.kernels, in_b.kernels, key, kernels)};
+    const auto& [name, stage, writes] = key;
+    KernelRow row{
+        .name = name,
+        .operation = engine::operation_name(a.front()->result.effective.step, stage, writes),
+        .stage = stage,
+        .time = difference_of(in_a.kernels, in_b.kernels, key, kernels)};
     if (const auto found = in_a.kernels.find(key); found != in_a.kernels.end()) {
       row.samples_a = std::move(found->second.durations_ns);
     }

@@ -42,9 +42,10 @@ struct StageRow {
   TimeDifference time;
 };
 
-/// One kernel or span by name and stage; one sample per record. A side without it has n = 0.
+/// One kernel or span by name and operation; one sample per record. A side without it has n = 0.
 struct KernelRow {
   std::string name;
+  std::string operation;  // engine::operation_name(); empty if a side does not know its operations
   engine::Stage stage = engine::Stage::Other;
   TimeDifference time;
   std::vector<double> samples_a = {};  // ns, for histograms

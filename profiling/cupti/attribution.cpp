@@ -6,15 +6,21 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/model/measurement.h"
+#include "engine/model/run_request.h"
 #include "engine/observe/stage_range.h"
 
 namespace profiling {
 namespace {
 
-// iteration + 1 : 32 | expert + 1 : 16 | layer : 8 | stage : 8
-constexpr int kLayerShift = 8;
-constexpr int kExpertShift = 16;
-constexpr int kIterationShift = 32;
+// iteration + 1 : 24 | expert + 1 : 16 | layer : 8 | writes : 8 | stage : 8
+constexpr int kWritesShift = 8;
+constexpr int kLayerShift = 16;
+constexpr int kExpertShift = 24;
+constexpr int kIterationShift = 40;
+static_assert(engine::kMaxIterations < 1 << 24, "Iterations do not fit a correlation id");
+static_assert(engine::kMaxExperts < 1 << 16, "Experts do not fit a correlation id");
+static_assert(2 * engine::kMaxLayers <= 1 << 8, "Layers do not fit a correlation id");
 // Instantiation clones once, updates may clone again; a longer chain would be a cycle.
 constexpr int kLongestCloneChain = 8;
 constexpr std::uint32_t kNoName = ~0U;
@@ -98,13 +104,15 @@ std::uint64_t pack(const WorkPlace& place) {
   return (static_cast<std::uint64_t>(place.iteration + 1) << kIterationShift) |
          (static_cast<std::uint64_t>((place.tag.expert + 1) & 0xFFFF) << kExpertShift) |
          (static_cast<std::uint64_t>(place.tag.layer & 0xFF) << kLayerShift) |
+         (static_cast<std::uint64_t>(place.tag.writes) << kWritesShift) |
          static_cast<std::uint64_t>(place.tag.stage);
 }
 
 WorkPlace unpack(std::uint64_t id) {
   return {.tag = {.stage = static_cast<engine::Stage>(id & 0xFF),
                   .layer = static_cast<int>(id >> kLayerShift & 0xFF),
-                  .expert = static_cast<int>(id >> kExpertShift & 0xFFFF) - 1},
+                  .expert = static_cast<int>(id >> kExpertShift & 0xFFFF) - 1,
+                  .writes = static_cast<engine::WrittenValue>(id >> kWritesShift & 0xFF)},
           .iteration = static_cast<int>(id >> kIterationShift) - 1};
 }
 
@@ -232,6 +240,7 @@ Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t 
                                 .kind = record.kind,
                                 .lane = lane->second,
                                 .stage = place.tag.stage,
+                                .writes = place.tag.writes,
                                 .shape = record.shape,
                                 .call = calls.number_of(record.correlation)});
   }

@@ -24,6 +24,7 @@ engine::Result<GraphSnapshot> read_graph(
     if (const auto tag = tags.find(node.id); tag != tags.end()) {
       node.stage = tag->second.stage;
       node.layer = tag->second.layer;
+      node.writes = tag->second.writes;
     }
   }
   return snapshot;
@@ -36,6 +37,7 @@ std::vector<GraphNode> nodes_of(const GraphSnapshot& graph) {
                      .name = node.name,
                      .stage = node.stage,
                      .layer = static_cast<std::uint8_t>(node.layer),
+                     .writes = node.writes,
                      .dependencies = {}});
   }
   for (const SnapshotEdge& edge : graph.edges) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/program/operation_words.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/export/trace_events.h"
 #include "profiling/trace/live_memory.h"
@@ -262,6 +263,11 @@ class RunTrace {
     const std::string_view stage = category_of(record.stage);
     args_.clear();
     fmt::format_to(std::back_inserter(args_), "\"stage\":\"{}\",\"layer\":{}", stage, record.layer);
+    const std::string& operation = operations_.of(record.stage, record.writes);
+    if (!operation.empty()) {
+      fmt::format_to(std::back_inserter(args_), ",\"operation\":\"{}\",\"name\":{}", operation,
+                     name_of(record.name));
+    }
     if (record.expert >= 0) {
       fmt::format_to(std::back_inserter(args_), ",\"expert\":{}", record.expert);
     }
@@ -272,7 +278,8 @@ class RunTrace {
     if (record.node_id != 0) {
       fmt::format_to(std::back_inserter(args_), ",\"node\":\"{}\"", record.node_id);
     }
-    writer_.slice(process, track, name_of(record.name), stage, shifted(record.start_ns, shift_ns_),
+    title_ = operation.empty() ? std::string(name_of(record.name)) : json_string(operation);
+    writer_.slice(process, track, title_, stage, shifted(record.start_ns, shift_ns_),
                   record.duration_ns(), args_);
   }
 
@@ -283,7 +290,9 @@ class RunTrace {
   TraceWriter& writer_;
   const std::span<const ActivityRecord> records_;
   std::vector<std::string> names_;  // quoted
+  engine::OperationNames operations_{run_.result.effective.step};
   std::string args_;
+  std::string title_;
 };
 
 /// Perfetto drops events before time 0: everything is shifted right by as much as the earliest

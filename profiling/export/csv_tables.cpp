@@ -11,6 +11,7 @@
 
 #include "engine/model/median_interval.h"
 #include "engine/model/path_text.h"
+#include "engine/program/operation_words.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/export/setting_names.h"
@@ -83,7 +84,7 @@ void write_runs(const Session& session, CsvTable& table) {
 }
 
 constexpr std::string_view kRecordColumns =
-    "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id,"
+    "run,start_ns,end_ns,name,kind,stage,operation,layer,lane,expert,iteration,node_id,"
     "grid,block,registers_per_thread,static_shared_bytes,dynamic_shared_bytes,bytes,"
     "host_call,host_call_ns";
 
@@ -110,11 +111,13 @@ void write_records(const Session& session, const TraceChoice& choice, CsvTable& 
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (choice.run && *choice.run != i) continue;
     const Activity& activity = session.runs[i].activity;
+    engine::OperationNames operations(session.runs[i].result.effective.step);
     for (const ActivityRecord& record : records_in(activity, choice.range)) {
       table.cell(i + 1).cell(record.start_ns).cell(record.end_ns);
       table.cell(record.name < activity.names.size() ? std::string_view(activity.names[record.name])
                                                      : "?");
       table.cell(engine::name_of(record.kind)).cell(engine::name_of(record.stage));
+      table.cell(operations.of(record.stage, record.writes));
       table.cell(static_cast<int>(record.layer)).cell(static_cast<int>(record.lane));
       record.expert < 0 ? table.empty() : table.cell(static_cast<int>(record.expert));
       record.iteration < 0 ? table.empty() : table.cell(record.iteration);

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {
@@ -80,7 +81,8 @@ void write_nodes(std::string_view owner, std::size_t number, const Snapshot& sna
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const SnapshotNode& node = graph.nodes[n];
       table.cell(owner).cell(number).cell(g).cell(graph.name).cell(n).cell(name_of(node.type));
-      table.cell(node.name).cell(engine::stage_name(node.stage)).cell(node.layer);
+      table.cell(node.name).cell(engine::stage_name(node.stage));
+      table.cell(engine::operation_name(snapshot.step, node.stage, node.writes)).cell(node.layer);
       node.parent < 0 ? table.empty() : table.cell(node.parent);
       table.cell(waits_for[n]);
       write_parameters(node.parameters, table);
@@ -115,10 +117,11 @@ engine::Status export_doctor_csv(const Session& session, const std::filesystem::
         return !visit.report.snapshot.graphs.empty();
       });
   if (!graphs) return {};
-  return write_csv(folder / "snapshot_nodes.csv",
-                   "owner,number,graph,graph_name,node,type,name,stage,layer,parent,waits_for,"
-                   "function,grid,block,target,source,bytes",
-                   session, write_snapshots);
+  return write_csv(
+      folder / "snapshot_nodes.csv",
+      "owner,number,graph,graph_name,node,type,name,stage,operation,layer,parent,waits_for,"
+      "function,grid,block,target,source,bytes",
+      session, write_snapshots);
 }
 
 }  // namespace profiling

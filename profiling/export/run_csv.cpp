@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/program/operation_words.h"
 #include "profiling/power/step_times.h"
 #include "profiling/trace/roofline.h"
 #include "profiling/trace/statistics.h"
@@ -45,11 +46,13 @@ void write_iterations(const Session& session, CsvTable& table) {
 void write_kernels(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const Activity& activity = session.runs[i].activity;
+    const engine::StepKind step = session.runs[i].result.effective.step;
     for (const KernelSummary& kernel : kernel_table(activity, kAllTime, true)) {
       table.cell(i + 1);
       table.cell(kernel.name < activity.names.size() ? std::string_view(activity.names[kernel.name])
                                                      : "?");
       table.cell(engine::stage_name(kernel.stage));
+      table.cell(engine::operation_name(step, kernel.stage, kernel.writes));
       write_time(kernel.time, table);
       table.cell(kernel.share);
       table.end_row();
@@ -130,7 +133,10 @@ void write_graph_nodes(const Session& session, CsvTable& table) {
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       const std::string after = fmt::format("{}", fmt::join(nodes[k].dependencies, " "));
       table.cell(i + 1).cell(k).cell(nodes[k].id).cell(nodes[k].name);
-      table.cell(engine::stage_name(nodes[k].stage)).cell(static_cast<int>(nodes[k].layer));
+      table.cell(engine::stage_name(nodes[k].stage));
+      table.cell(engine::operation_name(session.runs[i].result.effective.step, nodes[k].stage,
+                                        nodes[k].writes));
+      table.cell(static_cast<int>(nodes[k].layer));
       table.cell(after);
       table.end_row();
     }
@@ -264,13 +270,14 @@ engine::Status export_run_csv(const Session& session, const std::filesystem::pat
   const Table tables[] = {
       {"iterations.csv", "run,iteration," + iteration_columns().header() + ",throttled",
        write_iterations},
-      {"kernels.csv", fmt::format("run,name,stage,{},share", kTime), write_kernels},
+      {"kernels.csv", fmt::format("run,name,stage,operation,{},share", kTime), write_kernels},
       {"stage_times.csv", fmt::format("run,stage,{},flop,bytes", kTime), write_stage_times},
       {"expert_times.csv", fmt::format("run,stage,expert,{}", kTime), write_expert_times},
       {"splits.csv", "run,expert,tokens", write_splits},
       {"recorded_steps.csv", "run," + recorded_step_columns().header(), write_recorded_steps},
       {"recorded_splits.csv", "run,step,expert,tokens", write_recorded_splits},
-      {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
+      {"graph_nodes.csv", "run,position,node_id,name,stage,operation,layer,depends_on",
+       write_graph_nodes},
       {"step_graphs.csv", "run," + step_graph_columns().header(), write_step_graphs},
       {"replay_checks.csv", "run," + replay_check_columns().header(), write_replay_checks},
       {"operands.csv",

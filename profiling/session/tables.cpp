@@ -249,6 +249,9 @@ std::vector<TableDefinition> session_tables() {
                                       {"stages",
                                        "CREATE TABLE stages(\n  stage INTEGER PRIMARY KEY,\n  name "
                                        "TEXT NOT NULL\n) STRICT"},
+                                      {"written_values",
+                                       "CREATE TABLE written_values(\n  writes INTEGER PRIMARY "
+                                       "KEY,\n  name TEXT NOT NULL\n) STRICT"},
                                       {"activity_kinds",
                                        "CREATE TABLE activity_kinds(\n  kind INTEGER PRIMARY "
                                        "KEY,\n  name TEXT NOT NULL\n) STRICT"}};

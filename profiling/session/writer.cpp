@@ -43,6 +43,7 @@ engine::Status create_tables(const Target& to) {
   ENGINE_TRY(run(fmt::format("PRAGMA user_version={}", kFormat)));
   for (const TableDefinition& table : session_tables()) ENGINE_TRY(run(table.sql));
   ENGINE_TRY(write_names(to, "stages", engine::kType<engine::Stage>));
+  ENGINE_TRY(write_names(to, "written_values", engine::kType<engine::WrittenValue>));
   ENGINE_TRY(write_names(to, "activity_kinds", engine::kType<ActivityKind>));
   return run("COMMIT");
 }

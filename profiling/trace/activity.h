@@ -14,6 +14,7 @@
 #include "engine/model/allocation.h"
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
+#include "engine/model/written_value.h"
 
 namespace profiling {
 
@@ -36,6 +37,8 @@ struct ActivityRecord {
   ActivityKind kind = ActivityKind::HostSpan;
   std::uint16_t lane = 0;  // stream (CUDA) or thread (CPU), a small number
   engine::Stage stage = engine::Stage::Other;
+  /// With the stage, the operation that launched it: engine::operation_name().
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;
   std::uint32_t shape = 0;  // number in Activity::shapes, from 1; 0 = not recorded
   std::uint32_t call = 0;   // number in Activity::calls, from 1; 0 = not recorded
 
@@ -53,13 +56,14 @@ struct ActivityRecord {
                       engine::field<&ActivityRecord::lane>(),
                       engine::field<&ActivityRecord::stage>(),
                       engine::field<&ActivityRecord::shape>(),
-                      engine::field<&ActivityRecord::call>()};
+                      engine::field<&ActivityRecord::call>(),
+                      engine::field<&ActivityRecord::writes>()};
   }
   engine::Flaw flaw() const {
     return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
   }
 };
-static_assert(sizeof(ActivityRecord) <= 48);
+static_assert(sizeof(ActivityRecord) == 48);
 
 /// How work was launched and what it moves. Equal ones are kept once.
 struct LaunchShape {
@@ -105,11 +109,12 @@ struct GraphNode {
   std::string name;  // kernel name, "memset", ...
   engine::Stage stage = engine::Stage::Other;
   std::uint8_t layer = 0;
-  std::vector<std::uint64_t> dependencies;  // node ids that must finish first
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;  // as in ActivityRecord
+  std::vector<std::uint64_t> dependencies;                      // node ids that must finish first
   template <int = 0>
   static constexpr auto fields() {
     return engine::fields<&GraphNode::id, &GraphNode::name, &GraphNode::stage, &GraphNode::layer,
-                          &GraphNode::dependencies>();
+                          &GraphNode::dependencies, &GraphNode::writes>();
   }
 };
 

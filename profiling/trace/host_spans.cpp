@@ -57,7 +57,8 @@ class HostSpanCollector final : public ActivityCollector {
                                 .layer = narrow<std::uint8_t>(tag.layer),
                                 .kind = ActivityKind::HostSpan,
                                 .lane = narrow<std::uint16_t>(lane),
-                                .stage = tag.stage});
+                                .stage = tag.stage,
+                                .writes = tag.writes});
   }
 
   void end_run() override {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "engine/program/operation_words.h"
+
 namespace profiling {
 
 namespace {
@@ -29,6 +31,22 @@ int expert_of(std::string_view text) {
   int expert = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), expert);
   return error == std::errc() && end == text.data() + text.size() ? expert : -1;
+}
+
+std::size_t operation_number(engine::Stage stage, engine::WrittenValue writes) {
+  return static_cast<std::size_t>(stage) << 8 | static_cast<std::size_t>(writes);
+}
+
+/// By operation_number(): whether the operation's name contains the text. A trace has millions of
+/// records, and a step few operations.
+std::vector<bool> operations_with(engine::StepKind step, const std::string& wanted) {
+  std::vector<bool> found(engine::kStageNames.size() << 8);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = lower(engine::operation_name(step, static_cast<engine::Stage>(i >> 8),
+                                            static_cast<engine::WrittenValue>(i & 0xFF)))
+                   .find(wanted) != std::string::npos;
+  }
+  return found;
 }
 
 template <class Wanted>
@@ -67,7 +85,8 @@ std::optional<std::uint32_t> best_of(const Activity& activity, std::uint32_t fro
 
 }  // namespace
 
-std::vector<std::uint32_t> find_records(const Activity& activity, const std::string& text) {
+std::vector<std::uint32_t> find_records(const Activity& activity, engine::StepKind step,
+                                        const std::string& text) {
   const std::string wanted = lower(text);
   if (wanted.empty()) return {};
   if (const int expert = expert_of(wanted); expert >= 0) {
@@ -82,9 +101,11 @@ std::vector<std::uint32_t> find_records(const Activity& activity, const std::str
   for (const std::string& name : activity.names) {
     named.push_back(lower(name).find(wanted) != std::string::npos);
   }
-  if (std::ranges::find(named, true) == named.end()) return {};
+  const std::vector<bool> operations = operations_with(step, wanted);
   return where(activity, [&](const ActivityRecord& record) {
-    return record.name < named.size() && named[record.name];
+    const std::size_t operation = operation_number(record.stage, record.writes);
+    return (record.name < named.size() && named[record.name]) ||
+           (operation < operations.size() && operations[operation]);
   });
 }
 

@@ -9,15 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/step_tensors.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/timeline_lanes.h"
 
 namespace profiling {
 
 /// Records that match `text`, by start: "e5" and "expert 5" match an expert, a stage's whole name
-/// the stage, anything else a part of the kernel's name (case-insensitive). An empty text finds
-/// nothing. Scans all records.
-std::vector<std::uint32_t> find_records(const Activity& activity, const std::string& text);
+/// the stage, anything else a part of the kernel's name or of its operation's (case-insensitive).
+/// An empty text finds nothing. Scans all records.
+std::vector<std::uint32_t> find_records(const Activity& activity, engine::StepKind step,
+                                        const std::string& text);
 
 /// The hit after (`direction` 1) or before (-1) `from` in `hits`, wrapping around at the end. None
 /// if there are no hits. `from` is an index, not necessarily of a hit.

@@ -14,20 +14,50 @@
 #include "engine/model/median_interval.h"
 #include "engine/model/projections.h"
 #include "engine/model/run_request.h"
+#include "engine/program/operation_words.h"
 
 namespace profiling {
 
-// A counting sort: kernels are numbered by (name, stage), which is a small dense space.
+// A counting sort: kernels are numbered by name and by the operations that occur, a small dense
+// space.
 namespace {
 
 constexpr std::size_t kStages = engine::kStageNames.size();
+constexpr std::size_t kOperations = kStages * engine::kWrittenValues;
 
-/// A name or stage out of range (only in records that no session file can hold) counts as the last.
-std::size_t slot_of(const ActivityRecord& record, std::size_t names) {
-  const std::size_t name = std::min<std::size_t>(record.name, names);
+/// Stage and written value. One out of range (only in records that no session file can hold) counts
+/// as the last stage, or as unknown.
+std::size_t operation_of(const ActivityRecord& record) {
   const std::size_t stage = std::min(static_cast<std::size_t>(record.stage), kStages - 1);
-  return name * kStages + stage;
+  const auto writes = static_cast<std::size_t>(record.writes);
+  return stage * engine::kWrittenValues + (writes < engine::kWrittenValues ? writes : 0);
 }
+
+/// Numbers of the operations that occur, in the order of operation_of().
+class OperationNumbers {
+ public:
+  void see(const ActivityRecord& record) { numbers_[operation_of(record)] = 0; }
+  void number() {
+    for (std::size_t operation = 0; operation < kOperations; ++operation) {
+      if (numbers_[operation] == kAbsent) continue;
+      numbers_[operation] = seen_.size();
+      seen_.push_back(operation);
+    }
+  }
+  std::size_t of(const ActivityRecord& record) const { return numbers_[operation_of(record)]; }
+  std::size_t size() const { return seen_.size(); }
+  engine::Stage stage(std::size_t number) const {
+    return static_cast<engine::Stage>(seen_[number] / engine::kWrittenValues);
+  }
+  engine::WrittenValue writes(std::size_t number) const {
+    return static_cast<engine::WrittenValue>(seen_[number] % engine::kWrittenValues);
+  }
+
+ private:
+  static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> numbers_ = std::vector<std::size_t>(kOperations, kAbsent);
+  std::vector<std::size_t> seen_;
+};
 
 }  // namespace
 
@@ -78,11 +108,19 @@ KernelDurations::KernelDurations(const Activity& activity, TimeRange range, bool
     std::int64_t inside_ns = 0;
     bool used = false;
   };
-  std::vector<Slot> slots((names + 1) * kStages);
-  const auto for_each = [&](auto visit) {
+  const auto for_each_record = [&](auto visit) {
     for_each_touching(activity, range, longest_ns, [&](const ActivityRecord& record) {
-      if (only_iterations && record.iteration < 0) return;
-      visit(record, slots[slot_of(record, names)]);
+      if (!only_iterations || record.iteration >= 0) visit(record);
+    });
+  };
+  OperationNumbers operations;
+  for_each_record([&](const ActivityRecord& record) { operations.see(record); });
+  operations.number();
+  std::vector<Slot> slots((names + 1) * operations.size());
+  const auto for_each = [&](auto visit) {
+    for_each_record([&](const ActivityRecord& record) {
+      const std::size_t name = std::min<std::size_t>(record.name, names);
+      visit(record, slots[name * operations.size() + operations.of(record)]);
     });
   };
   std::size_t total = 0;
@@ -97,8 +135,10 @@ KernelDurations::KernelDurations(const Activity& activity, TimeRange range, bool
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (!slots[i].used) continue;
     const std::size_t count = std::exchange(slots[i].place, first);
-    kernels_.push_back({.name = static_cast<std::uint32_t>(i / kStages),
-                        .stage = static_cast<engine::Stage>(i % kStages),
+    const std::size_t operation = i % operations.size();
+    kernels_.push_back({.name = static_cast<std::uint32_t>(i / operations.size()),
+                        .stage = operations.stage(operation),
+                        .writes = operations.writes(operation),
                         .first = first,
                         .count = count,
                         .inside_ns = static_cast<double>(slots[i].inside_ns)});
@@ -130,7 +170,7 @@ double selected_quantile(std::span<double> samples, double q) {
                  position - static_cast<double>(low));
 }
 
-/// What a row of the matrix represents: the node, or name, stage, layer and expert packed.
+/// What a row of the matrix represents: the node, or name, operation, layer and expert packed.
 /// The rows of the matrix are nodes of a graph.
 bool has_nodes(const Activity& activity) {
   return !activity.nodes.empty() ||
@@ -144,7 +184,9 @@ bool has_row(const ActivityRecord& record, bool graph) {
 
 std::uint64_t row_key(const ActivityRecord& record, bool graph) {
   if (graph) return record.node_id;
-  return std::uint64_t{record.name} << 32 |
+  static_assert(kMaxNames < 1 << 24);
+  return std::uint64_t{record.name} << 40 |
+         std::uint64_t{static_cast<std::uint8_t>(record.writes)} << 32 |
          std::uint64_t{static_cast<std::uint8_t>(record.stage)} << 24 |
          std::uint64_t{record.layer} << 16 | static_cast<std::uint16_t>(record.expert);
 }
@@ -279,6 +321,7 @@ std::vector<KernelSummary> kernel_table(const KernelDurations& durations) {
     const std::span<const double> samples = durations.samples(i);
     table.push_back({.name = kernel.name,
                      .stage = kernel.stage,
+                     .writes = kernel.writes,
                      .time = summarize({samples.begin(), samples.end()}),
                      .share = 0.0,
                      .kernel = i});
@@ -287,8 +330,9 @@ std::vector<KernelSummary> kernel_table(const KernelDurations& durations) {
   }
   for (KernelSummary& row : table) row.share = total > 0.0 ? row.time.sum / total : 0.0;
   std::sort(table.begin(), table.end(), [](const KernelSummary& a, const KernelSummary& b) {
-    // Ties by name and stage, so that equal rows do not swap from frame to frame.
-    return std::tuple(-a.time.sum, a.name, a.stage) < std::tuple(-b.time.sum, b.name, b.stage);
+    // Ties by name and operation, so that equal rows do not swap from frame to frame.
+    return std::tuple(-a.time.sum, a.name, a.stage, a.writes) <
+           std::tuple(-b.time.sum, b.name, b.stage, b.writes);
   });
   return table;
 }
@@ -351,18 +395,21 @@ std::size_t matrix_cells(const Activity& activity) {
 NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   NodeMatrix matrix;
   const bool graph = has_nodes(activity);
-  bool several_layers = false;
+  int last_layer = 0;
   for (const ActivityRecord& record : activity.records) {
-    several_layers = several_layers || record.layer > 0;
+    last_layer = std::max<int>(last_layer, record.layer);
   }
   std::unordered_map<std::uint64_t, const GraphNode*> nodes;
   for (const GraphNode& node : activity.nodes) {
     nodes.emplace(node.id, &node);
-    several_layers = several_layers || node.layer > 0;
+    last_layer = std::max<int>(last_layer, node.layer);
   }
 
-  const auto layer = [&](int index) {
-    return several_layers ? engine::layer_words(step, index) : std::string();
+  // An operation's name says which projection it is of.
+  const int per_layer = step == engine::StepKind::Linear ? 1 : 2;
+  const auto layer = [&](int index, engine::WrittenValue writes) -> std::string {
+    if (!engine::is_known(writes)) return last_layer > 0 ? engine::layer_words(step, index) : "";
+    return last_layer >= per_layer ? fmt::format("layer {}", index / per_layer) : "";
   };
 
   RowNumbers numbers;
@@ -373,7 +420,8 @@ NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
     const auto node = nodes.find(record.node_id);
     matrix.rows.push_back({.label = row_label(node != nodes.end() ? node->second->name
                                                                   : name_of(activity, record.name),
-                                              layer(record.layer), record.expert),
+                                              layer(record.layer, record.writes), record.expert),
+                           .operation = engine::operation_name(step, record.stage, record.writes),
                            .stage = record.stage,
                            .node_id = graph ? record.node_id : 0,
                            .expert = record.expert,
@@ -382,7 +430,8 @@ NodeMatrix node_matrix(const Activity& activity, engine::StepKind step) {
   // A node that never left a record is shown too: an empty row is a finding.
   for (const GraphNode& node : activity.nodes) {
     if (numbers.of(node.id) < matrix.rows.size()) continue;
-    matrix.rows.push_back({.label = row_label(node.name, layer(node.layer), -1),
+    matrix.rows.push_back({.label = row_label(node.name, layer(node.layer, node.writes), -1),
+                           .operation = engine::operation_name(step, node.stage, node.writes),
                            .stage = node.stage,
                            .node_id = node.id,
                            .expert = -1,

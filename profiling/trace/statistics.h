@@ -45,6 +45,7 @@ class KernelDurations {
   struct Kernel {
     std::uint32_t name = 0;
     engine::Stage stage = engine::Stage::Other;
+    engine::WrittenValue writes = engine::WrittenValue::Unknown;
     std::size_t first = 0;   // first of its samples
     std::size_t count = 0;   // records that lie inside as a whole
     double inside_ns = 0.0;  // time of all its records inside the range
@@ -55,7 +56,7 @@ class KernelDurations {
   KernelDurations(const Activity& activity, TimeRange range, bool only_iterations,
                   std::int64_t longest_ns = kAllTime.end_ns);
 
-  /// Kernels with time in the range, by name and stage.
+  /// Kernels with time in the range, by name, stage and what they write.
   const std::vector<Kernel>& kernels() const { return kernels_; }
   /// Nanoseconds, in order of start.
   std::span<const double> samples(std::size_t kernel) const {
@@ -103,10 +104,11 @@ std::string median_precision(std::span<const double> samples);
 /// within ±1 % after 10 s". Empty for a fixed number of them.
 std::string iteration_end_text(const engine::RunResult& result);
 
-/// One row of the kernel table: all records of one (name, stage).
+/// One row of the kernel table: all records of one kernel in one operation, in all layers.
 struct KernelSummary {
   std::uint32_t name = 0;
   engine::Stage stage = engine::Stage::Other;
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;
   Distribution time;
   double share = 0.0;      // of the summed time of all rows
   std::size_t kernel = 0;  // index of its durations
@@ -130,11 +132,12 @@ std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage sta
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage, TimeRange range,
                                      std::int64_t longest_ns = kAllTime.end_ns);
 
-/// Rows = graph nodes (or, without a graph, distinct (stage, layer, expert, name)), in order of
+/// Rows = graph nodes (or, without a graph, distinct (operation, layer, expert, name)), in order of
 /// first start; columns = iterations.
 struct NodeMatrix {
   struct Row {
     std::string label;
+    std::string operation;  // engine::operation_name()
     engine::Stage stage = engine::Stage::Other;
     std::uint64_t node_id = 0;
     int expert = -1;

@@ -7,6 +7,8 @@
 namespace app {
 namespace {
 
+using engine::StepKind;
+
 using profiling::NodeState;
 
 TEST(GraphWords, BoardNamesTheRunningNode) {
@@ -14,9 +16,10 @@ TEST(GraphWords, BoardNamesTheRunningNode) {
   graph.nodes.resize(3);
   graph.nodes[1].name = "spin_kernel";
   const std::vector<NodeState> board = {NodeState::Done, NodeState::Running, NodeState::NotReached};
-  EXPECT_EQ(board_text(&graph, 2, board), "replay 2: 1 of 3 nodes done, running: 1  spin");
-  EXPECT_EQ(board_text(nullptr, 2, board), "replay 2: 1 of 3 nodes done");
-  EXPECT_EQ(board_text(&graph, 0, {}), "no replay is in progress");
+  EXPECT_EQ(board_text(StepKind::Linear, &graph, 2, board),
+            "replay 2: 1 of 3 nodes done, running: 1  spin");
+  EXPECT_EQ(board_text(StepKind::Linear, nullptr, 2, board), "replay 2: 1 of 3 nodes done");
+  EXPECT_EQ(board_text(StepKind::Linear, &graph, 0, {}), "no replay is in progress");
 }
 
 TEST(GraphWords, StallSaysWhereAndWhy) {
@@ -49,10 +52,26 @@ TEST(GraphWords, ANodeSaysWhichOperandItQuantizes) {
   graph.nodes[1] = {.name = "tile_kernel", .stage = engine::Stage::Quantize};
   GraphFacts facts;
   facts.operands = {"", "dY"};
-  EXPECT_EQ(node_title(graph, 1, &facts), "1  quantize dY  tile");
-  EXPECT_EQ(node_title(graph, 1), "1  tile");
-  EXPECT_EQ(node_title(graph, 0, &facts), "0  unknown");
-  EXPECT_EQ(node_title(graph, 7, &facts), "node 7");
+  EXPECT_EQ(node_title(StepKind::Linear, graph, 1, &facts), "1  quantize dY  tile");
+  EXPECT_EQ(node_title(StepKind::Linear, graph, 1), "1  tile");
+  EXPECT_EQ(node_title(StepKind::Linear, graph, 0, &facts), "0  unknown");
+  EXPECT_EQ(node_title(StepKind::Linear, graph, 7, &facts), "node 7");
+}
+
+TEST(GraphWords, ANodeIsNamedByItsOperation) {
+  profiling::GraphSnapshot graph;
+  graph.nodes = {
+      {.name = "tile_kernel",
+       .stage = engine::Stage::Quantize,
+       .writes = engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise)},
+      {.name = "nvjet_sm90_qqtst",
+       .stage = engine::Stage::Fprop,
+       .writes = engine::written(engine::StepTensor::H)}};
+  GraphFacts facts;
+  facts.operands = {"Wup", ""};  // what old recordings have to do with
+  EXPECT_EQ(node_title(StepKind::ExpertLayer, graph, 0, &facts),
+            "0  quantize Wup, columnwise  tile");
+  EXPECT_EQ(node_title(StepKind::ExpertLayer, graph, 1), "1  fprop up  nvjet_qqtst");
 }
 
 TEST(GraphWords, DeadlineFollowsItsMode) {

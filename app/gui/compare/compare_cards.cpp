@@ -95,7 +95,7 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
   return {.id = "compare.overlay_card",
           .title = "Both",
           .question = "How do the two distributions overlap? Both share one axis.",
-          .note = of_kernel ? plot::short_kernel_name(kernel->name) : "",
+          .note = of_kernel ? plot::work_name(kernel->operation, kernel->name) : "",
           .measured =
               "Times: every sample of both sides in common bins. Values, scales and "
               "amax: magnitudes of layer 0, four bins per power of two.",

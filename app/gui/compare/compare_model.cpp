@@ -201,7 +201,7 @@ CompareModel::Rows CompareModel::rows_of(const Result& result, const Theme& them
     rows.times.back().chip = theme.stage(row.stage);
   }
   for (const profiling::KernelRow& row : result.runs.kernels) {
-    rows.times.push_back(time_row(plot::short_kernel_name(row.name), row.time, theme));
+    rows.times.push_back(time_row(plot::work_name(row.operation, row.name), row.time, theme));
     rows.times.back().chip = theme.stage(row.stage);
     rows.times.back().tooltip = tooltip_of(row.name, row.time);
   }

@@ -62,7 +62,7 @@ void wrapped(const std::string& text, ImU32 color) {
 
 /// Everything that is known of an examined subject; returns its conclusion.
 std::string draw_report(const PanelContext& context, const profiling::DoctorReport& report,
-                        const profiling::GraphSnapshot* graph) {
+                        const GraphScene& scene) {
   const Theme& theme = context.theme;
   const std::string conclusion = report.conclusion;
   wrapped(conclusion, theme.colors.text);
@@ -81,7 +81,7 @@ std::string draw_report(const PanelContext& context, const profiling::DoctorRepo
     controls::record(context, "doctor.stall", "why it stalled", "text", text,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
     draw_board(context, "##doctor.stalled", ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
-               record.outcome.stall.front().nodes, graph);
+               record.outcome.stall.front().nodes, scene.graph() == nullptr ? nullptr : &scene);
     break;
   }
   if (const std::string cost = marker_cost_text(report); !cost.empty()) {
@@ -182,14 +182,14 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
   const bool fits =
       scene.graph() != nullptr && scene.graph()->nodes.size() == progress.board.size();
   const profiling::GraphSnapshot* graph = fits ? scene.graph() : nullptr;
-  std::string state = board_text(graph, progress.replay, progress.board);
+  std::string state = board_text(scene.step(), graph, progress.replay, progress.board);
   const double still = ImGui::GetTime() - moved_at_;
   const bool stalled = !progress.board.empty() && count.running > 0 && still > kStallNoticeSeconds;
   if (stalled) state += fmt::format("; nothing has finished for {:.0f} s", still);
   wrapped(state, stalled ? theme.colors.warn : theme.colors.dim_text);
   if (progress.board.empty()) return;
-  const int clicked =
-      draw_board(context, "##doctor.board", ImGui::GetContentRegionAvail(), progress.board, graph);
+  const int clicked = draw_board(context, "##doctor.board", ImGui::GetContentRegionAvail(),
+                                 progress.board, graph == nullptr ? nullptr : &scene);
   if (clicked >= 0 && graph != nullptr) scene.choose_node(clicked);
 }
 
@@ -223,7 +223,7 @@ void DoctorView::draw_conclusion(const PanelContext& context, ImVec2 room,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string conclusion;
   if (scene.report() != nullptr) {
-    conclusion = draw_report(context, *scene.report(), scene.graph());
+    conclusion = draw_report(context, *scene.report(), scene);
   } else {
     conclusion = visit_refusal(news, context.view.link, context.view.hello);
     draw_nothing_examined(context, conclusion);

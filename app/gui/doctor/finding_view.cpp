@@ -136,7 +136,7 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
     const auto index = static_cast<std::size_t>(node.graph);
     const std::string label =
         node.graph >= 0 && index < snapshot.graphs.size()
-            ? node_title(snapshot.graphs[index], node.node,
+            ? node_title(snapshot.step, snapshot.graphs[index], node.node,
                          node.graph == scene.graph_index() ? scene.facts() : nullptr)
             : fmt::format("node {}", node.node);
     const std::string cut =

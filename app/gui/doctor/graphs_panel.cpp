@@ -255,7 +255,7 @@ void GraphsPanel::draw_replays(const PanelContext& context, const Area& area) {
   Area rest = area;
   if (live_.follow(context.view.link)) {
     const float height = std::min(context.theme.px(150), 0.5F * area.size.y);
-    live_.draw(context, {area.at, ImVec2(area.size.x, height)}, scene_.graph());
+    live_.draw(context, {area.at, ImVec2(area.size.x, height)}, scene_);
     const float taken = height + context.theme.px(kGap);
     rest = {ImVec2(area.at.x, area.at.y + taken), ImVec2(area.size.x, area.size.y - taken)};
   }

@@ -41,8 +41,7 @@ constexpr std::chrono::seconds kBetweenClocks{1};
 }  // namespace
 
 int draw_board(const PanelContext& context, const char* id, ImVec2 size,
-               const std::vector<profiling::NodeState>& board,
-               const profiling::GraphSnapshot* graph) {
+               const std::vector<profiling::NodeState>& board, const GraphScene* scene) {
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(id, ImVec2(std::max(size.x, 1.0F), std::max(size.y, 1.0F)));
@@ -63,8 +62,9 @@ int draw_board(const PanelContext& context, const char* id, ImVec2 size,
     if (!ImGui::IsItemHovered() || !ImGui::IsMouseHoveringRect(low, ImVec2(x + side, y + side))) {
       continue;
     }
-    const std::string name =
-        graph == nullptr ? fmt::format("node {}", i) : node_title(*graph, static_cast<int>(i));
+    const std::string name = scene == nullptr
+                                 ? fmt::format("node {}", i)
+                                 : node_title(scene->step(), *scene->graph(), static_cast<int>(i));
     controls::tooltip(context, fmt::format("{}: {}", name, profiling::name_of(board[i])));
     if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) clicked = static_cast<int>(i);
   }
@@ -144,11 +144,11 @@ bool LiveReplay::tick() {
   return drawn_at_ < moved_at_ || Clock::now() - drawn_at_ >= kBetweenClocks;
 }
 
-void LiveReplay::draw(const PanelContext& context, const Area& area,
-                      const profiling::GraphSnapshot* graph) {
+void LiveReplay::draw(const PanelContext& context, const Area& area, const GraphScene& scene) {
   drawn_at_ = Clock::now();
+  const profiling::GraphSnapshot* graph = scene.graph();
   const bool fits = graph != nullptr && graph->nodes.size() == pulse_.board.size();
-  std::string text = board_text(fits ? graph : nullptr, pulse_.replay, pulse_.board);
+  std::string text = board_text(scene.step(), fits ? graph : nullptr, pulse_.replay, pulse_.board);
   const double still = std::chrono::duration<double>(drawn_at_ - moved_at_).count();
   if (still >= 1.0) text += fmt::format("; nothing has finished for {:.0f} s", still);
   if (!pulse_.device.empty()) text += "; " + pulse_.device;
@@ -168,7 +168,7 @@ void LiveReplay::draw(const PanelContext& context, const Area& area,
                    controls::record(context, "replays.live", "replay in progress", "text", text,
                                     room.at, ImGui::GetItemRectMax());
                    draw_board(context, "##replays.board", ImGui::GetContentRegionAvail(),
-                              pulse_.board, fits ? graph : nullptr);
+                              pulse_.board, fits ? &scene : nullptr);
                  }});
 }
 

@@ -7,15 +7,15 @@
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/panel_context.h"
+#include "app/gui/graph/graph_scene.h"
 #include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 
-/// Returns the clicked node, -1 = none. `graph` names the nodes; null = not known yet.
+/// Returns the clicked node, -1 = none. The scene's graph names the nodes; null = not known yet.
 int draw_board(const PanelContext& context, const char* id, ImVec2 size,
-               const std::vector<profiling::NodeState>& board,
-               const profiling::GraphSnapshot* graph);
+               const std::vector<profiling::NodeState>& board, const GraphScene* scene);
 
 /// Replays across, outputs and their parts down: green where equal to the eager launches, else red.
 void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
@@ -31,7 +31,7 @@ class LiveReplay {
   bool tick();
   /// `graph`: that of an earlier run, for names; used if its number of nodes is the same. Null =
   /// none.
-  void draw(const PanelContext& context, const Area& area, const profiling::GraphSnapshot* graph);
+  void draw(const PanelContext& context, const Area& area, const GraphScene& scene);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -6,22 +6,26 @@
 #include <algorithm>
 
 #include "app/gui/plot/format.h"
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
 
-std::string node_title(const profiling::GraphSnapshot& graph, int node, const GraphFacts* facts) {
+std::string node_title(engine::StepKind step, const profiling::GraphSnapshot& graph, int node,
+                       const GraphFacts* facts) {
   if (node < 0 || static_cast<std::size_t>(node) >= graph.nodes.size()) {
     return fmt::format("node {}", node);
   }
   const profiling::SnapshotNode& one = graph.nodes[static_cast<std::size_t>(node)];
-  const std::string name = one.name.empty() ? std::string(profiling::name_of(one.type))
-                                            : plot::short_kernel_name(one.name);
+  const std::string_view name =
+      one.name.empty() ? profiling::name_of(one.type) : std::string_view(one.name);
   const auto index = static_cast<std::size_t>(node);
-  const bool known = facts != nullptr && index < facts->operands.size();
-  if (!known || facts->operands[index].empty()) return fmt::format("{}  {}", node, name);
-  return fmt::format("{}  {} {}  {}", node, engine::stage_name(one.stage), facts->operands[index],
-                     name);
+  std::string operation = engine::operation_name(step, one.stage, one.writes);
+  if (operation.empty() && facts != nullptr && index < facts->operands.size() &&
+      !facts->operands[index].empty()) {
+    operation = fmt::format("{} {}", engine::stage_name(one.stage), facts->operands[index]);
+  }
+  return fmt::format("{}  {}", node, plot::work_name(operation, name));
 }
 
 std::string place_words(const std::string& place) {
@@ -119,7 +123,7 @@ BoardCount count_board(const std::vector<NodeState>& board) {
   return count;
 }
 
-std::string board_text(const profiling::GraphSnapshot* graph, int replay,
+std::string board_text(engine::StepKind step, const profiling::GraphSnapshot* graph, int replay,
                        const std::vector<NodeState>& board) {
   if (board.empty()) return "no replay is in progress";
   const BoardCount count = count_board(board);
@@ -128,7 +132,7 @@ std::string board_text(const profiling::GraphSnapshot* graph, int replay,
   int named = 0;
   for (std::size_t i = 0; i < board.size() && graph != nullptr && named < 3; ++i) {
     if (board[i] != NodeState::Running) continue;
-    text += (named++ == 0 ? ", running: " : "; ") + node_title(*graph, static_cast<int>(i));
+    text += (named++ == 0 ? ", running: " : "; ") + node_title(step, *graph, static_cast<int>(i));
   }
   if (count.running > named && named > 0)
     text += fmt::format(" and {} more", count.running - named);
@@ -145,11 +149,12 @@ std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Sta
   int named = 0;
   for (std::size_t i = 0; i < stall.nodes.size() && graph != nullptr && named < 3; ++i) {
     if (stall.nodes[i] != NodeState::Running) continue;
-    text += (named++ == 0 ? " Running: " : "; ") + node_title(*graph, static_cast<int>(i));
+    text += (named++ == 0 ? " Running: " : "; ") +
+            node_title(snapshot.step, *graph, static_cast<int>(i));
   }
   if (named > 0) text += ".";
   if (graph != nullptr && stall.last_finished >= 0) {
-    text += " Last finished: " + node_title(*graph, stall.last_finished) + ".";
+    text += " Last finished: " + node_title(snapshot.step, *graph, stall.last_finished) + ".";
   }
   if (!stall.evidence.empty()) text += " Evidence: " + stall.evidence + ".";
   if (!stall.core_dump.empty()) text += " Core dump: " + stall.core_dump + ".";

@@ -13,9 +13,10 @@
 
 namespace app {
 
-/// "4  nvjet_sm90_qqtst": its index and short name; "1  quantize X  tile_kernel" where `facts` know
-/// the operand. Null = not derived yet.
-std::string node_title(const profiling::GraphSnapshot& graph, int node,
+/// "1  quantize X, rowwise  tile_kernel": its index, its operation and its short name. In
+/// recordings without operations "1  quantize X  tile_kernel" where `facts` know the operand (null
+/// = not derived yet), else "4  nvjet_sm90_qqtst".
+std::string node_title(engine::StepKind step, const profiling::GraphSnapshot& graph, int node,
                        const GraphFacts* facts = nullptr);
 /// The numbers in it in groups of three digits: "parameter byte 1 648".
 std::string place_words(const std::string& place);
@@ -42,7 +43,7 @@ struct BoardCount {
 };
 BoardCount count_board(const std::vector<profiling::NodeState>& board);
 /// "replay 2: 3 of 7 nodes done, running: 4  spin_kernel".
-std::string board_text(const profiling::GraphSnapshot* graph, int replay,
+std::string board_text(engine::StepKind step, const profiling::GraphSnapshot* graph, int replay,
                        const std::vector<profiling::NodeState>& board);
 
 /// The triage sentence: which node, after how long, and what kind of stall.

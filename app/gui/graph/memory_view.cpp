@@ -286,7 +286,7 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
   const auto cell = std::find_if(row.cells.begin(), row.cells.end(),
                                  [node](const MemoryCell& one) { return one.node == node; });
   if (cell != row.cells.end()) {
-    lines.push_back({"node", node_title(*scene.graph(), node, scene.facts())});
+    lines.push_back({"node", node_title(scene.step(), *scene.graph(), node, scene.facts())});
     std::size_t places = 0;
     for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node)) {
       if (touch.allocation != row.allocation || ++places > kPlacesInReadOut) continue;
@@ -294,9 +294,10 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
                        fmt::format("at {} B", plot::count_text(touch.word - memory.address))});
     }
     if (cell->unordered_with >= 0) {
-      lines.push_back({"no order with",
-                       node_title(*scene.graph(), cell->unordered_with, scene.facts()),
-                       context.theme.colors.bad});
+      lines.push_back(
+          {"no order with",
+           node_title(scene.step(), *scene.graph(), cell->unordered_with, scene.facts()),
+           context.theme.colors.bad});
     }
   }
   plot::read_out(context, owner_of(memory), lines);

@@ -11,6 +11,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -91,7 +92,7 @@ CardSpec NodeDetails::card(const PanelContext& context, GraphScene& scene) {
   const profiling::GraphSnapshot* graph = scene.graph();
   const bool chosen = graph != nullptr && scene.node() >= 0;
   return {.id = "node.card",
-          .title = chosen ? node_title(*graph, scene.node(), scene.facts()) : "Node",
+          .title = chosen ? node_title(scene.step(), *graph, scene.node(), scene.facts()) : "Node",
           .question = "What does the chosen node do, and which memory does it hold?",
           .measured =
               "Argument bytes of the captured node, matched word by word with the "
@@ -117,10 +118,12 @@ void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene
   const profiling::GraphSnapshot& graph = *scene.graph();
   const std::string operand = operand_of(scene);
   const profiling::SnapshotNode& node = graph.nodes[static_cast<std::size_t>(scene.node())];
-  line(context, "kind",
-       fmt::format("{}, {}{}{}, {}", profiling::name_of(node.type), engine::stage_name(node.stage),
-                   operand.empty() ? "" : " ", operand,
-                   engine::layer_words(scene.step(), node.layer)));
+  const bool guessed = !engine::is_known(node.writes) && !operand.empty();
+  const std::string operation =
+      guessed ? fmt::format("{} {}, {}", engine::stage_name(node.stage), operand,
+                            engine::layer_words(scene.step(), node.layer))
+              : engine::operation_title(scene.step(), node.stage, node.writes, node.layer);
+  line(context, "kind", fmt::format("{}, {}", profiling::name_of(node.type), operation));
   line(context, "launch", launch_text(node));
   line(context, "work", work_text(node));
   if (const double us = scene.node_us(scene.node()); !std::isnan(us)) {

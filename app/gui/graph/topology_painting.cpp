@@ -226,7 +226,7 @@ void TopologyView::draw_nodes(const PanelContext& context, const GraphScene& sce
     draw_scaled(draw, font, text_size_,
                 ImVec2(std::round(low.x + inset), std::round(0.5F * (low.y + high.y - text_size_))),
                 theme.colors.text,
-                fitted_middle(font, node_title(graph, node, scene.facts()), wide));
+                fitted_middle(font, node_title(scene.step(), graph, node, scene.facts()), wide));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -30,27 +31,31 @@ std::string lower(std::string text) {
   return text;
 }
 
-bool matches(const profiling::GraphSnapshot& graph, int node, const std::string& wanted) {
+bool matches(engine::StepKind step, const profiling::GraphSnapshot& graph, int node,
+             const std::string& wanted) {
   const profiling::SnapshotNode& one = graph.nodes[static_cast<std::size_t>(node)];
   return std::to_string(node) == wanted || std::to_string(one.id) == wanted ||
-         lower(one.name).find(wanted) != std::string::npos;
+         lower(one.name).find(wanted) != std::string::npos ||
+         lower(engine::operation_name(step, one.stage, one.writes)).find(wanted) !=
+             std::string::npos;
 }
 
 constexpr std::size_t kLinesInReadOut = 8;
 
 /// Every node with the nodes it waits for.
-std::string node_list(const profiling::GraphSnapshot& graph) {
+std::string node_list(engine::StepKind step, const profiling::GraphSnapshot& graph) {
   std::vector<std::string> waits(graph.nodes.size());
   for (const profiling::SnapshotEdge& edge : graph.edges) {
     std::string& of = waits[static_cast<std::size_t>(edge.to)];
     if (!of.empty()) of += ' ';
     of += std::to_string(edge.from);
   }
-  std::string text = plot::tabbed("node", "id", "name", "stage", "layer", "waits_for");
+  std::string text = plot::tabbed("node", "id", "name", "stage", "operation", "layer", "waits_for");
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const profiling::SnapshotNode& node = graph.nodes[i];
     text +=
-        plot::tabbed(i, node.id, node.name, engine::stage_name(node.stage), node.layer, waits[i]);
+        plot::tabbed(i, node.id, node.name, engine::stage_name(node.stage),
+                     engine::operation_name(step, node.stage, node.writes), node.layer, waits[i]);
   }
   return text;
 }
@@ -80,7 +85,7 @@ void TopologyView::find_next(GraphScene& scene) {
   if (wanted.empty()) return;
   for (int step = 1; step <= n; ++step) {
     const int node = (std::max(scene.node(), -1) + step) % n;
-    if (!matches(graph, node, wanted)) continue;
+    if (!matches(scene.step(), graph, node, wanted)) continue;
     scene.choose_node(node);
     return;
   }
@@ -197,7 +202,8 @@ CardSpec TopologyView::card(const PanelContext& context, const Area& area, Graph
                 },
                 .draw = [this, &context, &scene,
                          &board](const Area& room) { draw_graph(context, room, scene, board); }};
-  if (graph != nullptr) spec.list = [graph] { return node_list(*graph); };
+  if (graph != nullptr)
+    spec.list = [graph, step = scene.step()] { return node_list(step, *graph); };
   if (ready) {
     spec.header = [this, &context, &scene, widgets] {
       draw_header(context, scene, widgets - context.theme.px(kGap));
@@ -262,7 +268,7 @@ void TopologyView::draw_read_out(const PanelContext& context, const GraphScene& 
   if (touches.size() > kLinesInReadOut) {
     lines.push_back({"more", fmt::format("{} addresses", touches.size() - kLinesInReadOut)});
   }
-  plot::read_out(context, node_title(*scene.graph(), node, scene.facts()), lines);
+  plot::read_out(context, node_title(scene.step(), *scene.graph(), node, scene.facts()), lines);
 }
 
 }  // namespace app

@@ -10,6 +10,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 
 namespace app {
 namespace {
@@ -31,15 +32,18 @@ const std::vector<plot::Column> kWorkColumns = {
 constexpr std::size_t kStageColumn = 2;  // of both
 constexpr std::size_t kAfterColumn = 4;  // of nodes
 
-/// The label of a row with its kernel name shortened; a suffix in brackets is kept.
-std::string short_label(const std::string& label) {
+/// The operation of a row, else its kernel's short name; a suffix in brackets is kept.
+std::string short_label(const profiling::NodeMatrix::Row& row) {
+  const std::string& label = row.label;
+  const bool known = !row.operation.empty();
   for (const char* mark : {" [layer ", " [expert "}) {
     const std::size_t at = label.rfind(mark);
     const std::size_t first = label.find(mark);
     if (at == std::string::npos || first != at) continue;
-    return plot::short_kernel_name(label.substr(0, at)) + label.substr(at);
+    return (known ? row.operation : plot::short_kernel_name(label.substr(0, at))) +
+           label.substr(at);
   }
-  return plot::short_kernel_name(label);
+  return known ? row.operation : plot::short_kernel_name(label);
 }
 
 template <class Scale>
@@ -114,7 +118,7 @@ void GraphsModel::lay_out_rows(const Theme& theme) {
   row_margin_.clear();
   for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix().rows[i];
-    const std::string name = short_label(row.label);
+    const std::string name = short_label(row);
     row_labels_.push_back(has_graph() ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
@@ -136,6 +140,9 @@ void GraphsModel::set_scale(CellScale scale) {
 void GraphsModel::lay_out_nodes(const Theme& theme) {
   node_rows_.clear();
   node_columns_ = has_graph() ? kNodeColumns : kWorkColumns;
+  // The colour and the operation say the stage too.
+  node_columns_[kStageColumn].optional =
+      std::ranges::any_of(matrix().rows, [](const auto& row) { return !row.operation.empty(); });
   // As narrow as the stages of this run permit: "quantize" or "activation".
   const bool long_stages = std::ranges::any_of(matrix().rows, [](const auto& row) {
     return engine::stage_name(row.stage).size() >
@@ -162,18 +169,22 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
       const profiling::NodeMatrix::Row& row = matrix().rows[i];
       node_rows_.push_back(
           {.cells = {number(static_cast<double>(i)),
-                     {plot::short_kernel_name(row.label.substr(0, row.label.find(" [")))},
+                     {row.operation.empty()
+                          ? plot::short_kernel_name(row.label.substr(0, row.label.find(" [")))
+                          : row.operation},
                      stage_cell(row.stage),
                      {row.expert < 0 ? "all" : std::to_string(row.expert),
                       static_cast<double>(row.expert)},
                      {plot::duration_text(row.time.median), row.time.median}},
            .chip = theme.stage(row.stage),
-           .tooltip = row.label});
+           .tooltip = row.operation.empty() ? row.label
+                                            : fmt::format("{}  {}", row.operation, row.label)});
     }
     return;
   }
   for (std::size_t i = 0; i < run().activity.nodes.size(); ++i) {
     const profiling::GraphNode& node = run().activity.nodes[i];
+    const std::string operation = engine::operation_name(step, node.stage, node.writes);
     std::string after;
     for (const std::uint64_t id : node.dependencies) {
       const auto found = position.find(id);
@@ -184,14 +195,14 @@ void GraphsModel::lay_out_nodes(const Theme& theme) {
     const double node_median = time == median.end() ? std::nan("") : time->second;
     node_rows_.push_back(
         {.cells = {number(static_cast<double>(i)),
-                   {plot::short_kernel_name(node.name)},
+                   {operation.empty() ? plot::short_kernel_name(node.name) : operation},
                    stage_cell(node.stage),
                    {engine::layer_number(step, node.layer), static_cast<double>(node.layer)},
                    {after.empty() ? "start" : after, 0.0,
                     after.empty() ? theme.colors.dim_text : 0},
                    {plot::duration_text(node_median), node_median}},
          .chip = theme.stage(node.stage),
-         .tooltip = node.name});
+         .tooltip = operation.empty() ? node.name : fmt::format("{}  {}", operation, node.name)});
   }
 }
 

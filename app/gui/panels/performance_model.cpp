@@ -11,6 +11,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/guarded_thread.h"
+#include "engine/program/operation_words.h"
 
 namespace app {
 namespace {
@@ -181,8 +182,12 @@ void PerformanceModel::lay_out_kernels(const Theme& theme) {
   ++table_generation_;
   for (const profiling::KernelSummary& kernel : kernels()) {
     const std::string& name = run().activity.names[kernel.name];
+    const std::string operation =
+        engine::operation_name(run().result.effective.step, kernel.stage, kernel.writes);
+    const bool both = !operation.empty() && operation != name;
+    const std::string full = both ? fmt::format("{}  {}", operation, name) : name;
     kernel_rows_.push_back(
-        {.cells = {{.text = plot::short_kernel_name(name), .full = name},
+        {.cells = {{.text = plot::work_name(operation, name), .full = full},
                    {std::string(engine::stage_name(kernel.stage)), 0.0, theme.colors.dim_text},
                    {plot::count_text(kernel.time.n), static_cast<double>(kernel.time.n)},
                    time_cell(kernel.time.median),
@@ -190,7 +195,7 @@ void PerformanceModel::lay_out_kernels(const Theme& theme) {
                    time_cell(kernel.time.sum),
                    {fmt::format("{:.1f} %", 100.0 * kernel.share), kernel.share}},
          .chip = theme.stage(kernel.stage),
-         .tooltip = name});
+         .tooltip = full});
   }
 }
 

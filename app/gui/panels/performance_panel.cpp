@@ -341,29 +341,29 @@ CardSpec PerformancePanel::operations_card(const PanelContext& context) {
 }
 
 CardSpec PerformancePanel::kernels_card(const PanelContext& context) {
-  return {
-      .id = "performance.kernels_card",
-      .title = "Kernels",
-      .question = "Which kernels or spans take the time? A click on a row shows its durations.",
-      .note = range_note(),
-      .measured =
-          "Records by name and stage. Sum and share count the time inside the range, of records "
-          "that it cuts too; n and the quantiles, which interpolate linearly between samples, "
-          "count records that lie inside as a whole. Records: " +
-          model_.run().result.activity_method,
-      .table = {.id = "##performance.kernels",
-                .columns = kernel_columns(),
-                .rows = &model_.kernel_rows(),
-                .generation = model_.table_generation(),
-                .state = &table_,
-                .chosen = [this](std::optional<std::size_t>) { row_view_ = {}; }},
-      .header_widgets = context.theme.px(kWorkWidth),
-      .header = [this, &context] { choose_work(context); },
-      .empty = [this]() -> EmptyState {
-        if (!model_.kernel_rows().empty()) return {};
-        return {"Nothing runs in this range",
-                "Select a wider range in the timeline, or click into it to see the whole run."};
-      }};
+  return {.id = "performance.kernels_card",
+          .title = "Kernels",
+          .question = "Which kernels or spans take the time? A click on a row shows its durations.",
+          .note = range_note(),
+          .measured =
+              "Records by operation of the step and name of the kernel, of all layers. Sum and "
+              "share count the time inside the range, of records "
+              "that it cuts too; n and the quantiles, which interpolate linearly between samples, "
+              "count records that lie inside as a whole. Records: " +
+              model_.run().result.activity_method,
+          .table = {.id = "##performance.kernels",
+                    .columns = kernel_columns(),
+                    .rows = &model_.kernel_rows(),
+                    .generation = model_.table_generation(),
+                    .state = &table_,
+                    .chosen = [this](std::optional<std::size_t>) { row_view_ = {}; }},
+          .header_widgets = context.theme.px(kWorkWidth),
+          .header = [this, &context] { choose_work(context); },
+          .empty = [this]() -> EmptyState {
+            if (!model_.kernel_rows().empty()) return {};
+            return {"Nothing runs in this range",
+                    "Select a wider range in the timeline, or click into it to see the whole run."};
+          }};
 }
 
 std::string PerformancePanel::durations_list() const {

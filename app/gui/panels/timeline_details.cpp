@@ -12,6 +12,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 #include "profiling/trace/roofline.h"
 
 namespace app {
@@ -186,9 +187,13 @@ std::string stage_text(const RecordedRun& run, engine::Stage stage, int layer) {
 
 EventDetails of_record(const RecordedRun& run, const ActivityRecord& record) {
   const Activity& activity = run.activity;
-  EventDetails details{.title = activity.names[record.name],
+  const std::string& name = activity.names[record.name];
+  const std::string operation =
+      engine::operation_name(run.result.effective.step, record.stage, record.writes);
+  EventDetails details{.title = operation.empty() ? name : operation,
                        .launch = profiling::host_launch(activity, record)};
   Lines lines;
+  if (details.title != name) lines.add("name", name);
   lines.add("kind", kind_text(record.kind));
   lines.add("stage", stage_text(run, record.stage, record.layer));
   lines.add("expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert));

@@ -27,10 +27,11 @@ void TimelineFind::search() {
   if (text_.empty() || run_ == nullptr) return;
   task_.start([run = run_, text = text_] {
     const profiling::Activity& activity = run->run->activity;
+    const engine::StepKind step = run->run->result.effective.step;
     return std::make_shared<const SearchHits>(
         SearchHits{.run = run,
                    .text = text,
-                   .lod = {activity.records, profiling::find_records(activity, text)}});
+                   .lod = {activity.records, profiling::find_records(activity, step, text)}});
   });
 }
 

@@ -254,4 +254,11 @@ std::string short_kernel_name(std::string_view name) {
   return kept.empty() ? flat : fmt::format("{}<{}>", flat, fmt::join(kept, ", "));
 }
 
+std::string work_name(std::string_view operation, std::string_view kernel) {
+  if (operation.empty()) return short_kernel_name(kernel);
+  std::string name(operation);
+  if (!kernel.empty() && kernel != operation) name += "  " + short_kernel_name(kernel);
+  return name;
+}
+
 }  // namespace app::plot

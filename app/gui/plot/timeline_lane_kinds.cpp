@@ -9,6 +9,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 
 namespace app::plot {
 namespace {
@@ -23,16 +24,30 @@ std::string text_of(const Activity& activity, std::uint32_t name) {
   return name < activity.names.size() ? activity.names[name] : std::string();
 }
 
-std::string kernel_name(const Activity& activity, std::uint32_t, const ActivityRecord& record) {
-  return short_kernel_name(text_of(activity, record.name));
+/// The timeline shows the run on screen.
+engine::StepKind step_of(const PanelContext& context) {
+  const auto* run = context.view.run.get();
+  return run == nullptr ? engine::StepKind::Linear : run->result.effective.step;
 }
 
-std::string iteration_number(const Activity& activity, std::uint32_t,
+std::string operation_of(const PanelContext& context, const ActivityRecord& record) {
+  return engine::operation_name(step_of(context), record.stage, record.writes);
+}
+
+std::string kernel_name(const PanelContext& context, const Activity& activity, std::uint32_t,
+                        const ActivityRecord& record) {
+  // Bars are narrow: the kernel's own name is in the read-out.
+  std::string operation = operation_of(context, record);
+  return operation.empty() ? short_kernel_name(text_of(activity, record.name)) : operation;
+}
+
+std::string iteration_number(const PanelContext&, const Activity& activity, std::uint32_t,
                              const ActivityRecord& record) {
   return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
 }
 
-std::string memory_operation(const Activity& activity, std::uint32_t index, const ActivityRecord&) {
+std::string memory_operation(const PanelContext&, const Activity& activity, std::uint32_t index,
+                             const ActivityRecord&) {
   const auto operation = static_cast<std::size_t>(activity.memory_events[index].operation);
   return std::string(profiling::kMemoryOperationNames[operation]);
 }
@@ -106,13 +121,6 @@ void show_iteration(const PanelContext& context, const Activity& activity, const
            lines);
 }
 
-/// The timeline shows the run on screen.
-std::string layer_text(const PanelContext& context, int layer) {
-  const auto* run = context.view.run.get();
-  return engine::layer_number(
-      run == nullptr ? engine::StepKind::Linear : run->result.effective.step, layer);
-}
-
 void show_work(const PanelContext& context, const Activity& activity, const MemoryCurve&,
                const TimelineSegment& block, const ActivityRecord& record) {
   std::vector<ReadOutLine> lines = duration_lines(block, record);
@@ -121,14 +129,17 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
   lines.push_back(
       {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert)});
-  lines.push_back({"layer", layer_text(context, record.layer)});
+  lines.push_back({"layer", engine::layer_number(step_of(context), record.layer)});
   lines.push_back(
       {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
   if (const std::string node = graph_node_text(activity, record); !node.empty()) {
     lines.push_back({"graph node", node});
   }
-  const std::string name = text_of(activity, record.name);
-  read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
+  const std::string operation = operation_of(context, record);
+  std::string name = text_of(activity, record.name);
+  if (name.size() > 160) name = short_kernel_name(name);
+  if (!operation.empty() && name != operation) lines.insert(lines.begin(), {"name", name});
+  read_out(context, operation.empty() ? name : operation, lines);
 }
 
 // Kinds that follow each other in a timeline.
@@ -249,8 +260,8 @@ void show_gap(const PanelContext& context, const PlotFrame& frame,
   read_out(context, "",
            {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
              theme.colors.warn},
-            {"after", lane.block_name(activity, first, before)},
-            {"before", lane.block_name(activity, second, after)}});
+            {"after", lane.block_name(context, activity, first, before)},
+            {"before", lane.block_name(context, activity, second, after)}});
 }
 
 }  // namespace app::plot

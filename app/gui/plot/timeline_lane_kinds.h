@@ -22,8 +22,8 @@ struct LaneTraits {
   const char* group;  // of lanes that collapse together
   std::string (*label)(const profiling::TimelineLane& lane, const profiling::Activity& activity);
   /// The label on a block. `index` is that of `record` in its row.
-  std::string (*block_name)(const profiling::Activity& activity, std::uint32_t index,
-                            const profiling::ActivityRecord& record);
+  std::string (*block_name)(const PanelContext& context, const profiling::Activity& activity,
+                            std::uint32_t index, const profiling::ActivityRecord& record);
   /// Shows the block under the mouse, whose longest record is `record`.
   void (*show_block)(const PanelContext& context, const profiling::Activity& activity,
                      const MemoryCurve& curve, const profiling::TimelineSegment& block,

@@ -71,7 +71,7 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   const float visible_left = std::max(left, frame.min().x);
   const float room = std::min(right, frame.max().x) - visible_left - theme.px(6);
   if (room < theme.px(28) || bottom - top < font->FontSize) return;
-  std::string name = lane.block_name(activity, block.longest, record);
+  std::string name = lane.block_name(context, activity, block.longest, record);
   if (record.expert >= 0) name += " e" + std::to_string(record.expert);
   // Every stage colour is light or mid-toned: dark ink is readable on all of them.
   constexpr ImU32 kInk = IM_COL32(12, 16, 20, 255);

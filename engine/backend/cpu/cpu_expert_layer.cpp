@@ -47,8 +47,8 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
            .outputs = outputs(Projection::Up),
            .activations = token_activations(),
            .gradients = inner_gradient_inputs(),
-           .symbols = symbols_of(StepKind::ExpertLayer, Projection::Up),
-           .tag_stride = 2}),
+           .step = StepKind::ExpertLayer,
+           .projection = Projection::Up}),
       down_({.request = down_request_,
              .shape = down_shape_,
              .operands = setup.down,
@@ -57,9 +57,8 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .outputs = outputs(Projection::Down),
              .activations = activated_inputs(),
              .gradients = token_gradients(),
-             .symbols = symbols_of(StepKind::ExpertLayer, Projection::Down),
-             .tag_stride = 2,
-             .tag_first = 1}) {}
+             .step = StepKind::ExpertLayer,
+             .projection = Projection::Down}) {}
 
 CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
   const std::int64_t rows = setup_.request.shape.rows;  // of any splits
@@ -161,10 +160,18 @@ kernels::GroupedInput CpuExpertLayer::gradient_input(int layer, int expert,
   return input;
 }
 
+HostSpan CpuExpertLayer::activation_span(StepTensor writes, int linear_layer, int expert) {
+  const WorkTag tag{.stage = Stage::Activation,
+                    .layer = linear_layer,
+                    .expert = expert,
+                    .writes = written(writes)};
+  return {setup_.context, tag, names_.of(tag.stage, tag.writes).c_str()};
+}
+
 void CpuExpertLayer::activate(int layer, int expert) {
   const std::int64_t offsets[2] = {0, up_.rows(expert)};
   if (offsets[1] == 0) return;
-  const HostSpan span(setup_.context, {Stage::Activation, 2 * layer + 1, expert}, "A");
+  const HostSpan span = activation_span(StepTensor::A, 2 * layer + 1, expert);
   kernels::activate_cpu({.input = activation_input(layer, expert, offsets),
                          .output = tensors_.a + layer * tensors_.a_stride +
                                    up_.first_row(expert) * activated_columns()});
@@ -173,7 +180,7 @@ void CpuExpertLayer::activate(int layer, int expert) {
 void CpuExpertLayer::activate_gradient(int layer, int expert) {
   const std::int64_t offsets[2] = {0, up_.rows(expert)};
   if (offsets[1] == 0) return;
-  const HostSpan span(setup_.context, {Stage::Activation, 2 * layer, expert}, "dH");
+  const HostSpan span = activation_span(StepTensor::DH, 2 * layer, expert);
   kernels::activate_cpu(
       {.input = gradient_input(layer, expert, offsets),
        .output = tensors_.dh + layer * tensors_.dh_stride + up_.first_row(expert) * shape_.n});

@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/program_step.h"
 #include "engine/backend/cpu/token_rows.h"
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 
 namespace engine {
 
@@ -108,8 +109,10 @@ class CpuExpertLayer final : public ProgramStep {
   std::vector<LayerOutputs> outputs(Projection which) const;
   void activate(int layer, int expert);           // A
   void activate_gradient(int layer, int expert);  // dH
+  HostSpan activation_span(StepTensor writes, int linear_layer, int expert);
 
   Setup setup_;
+  OperationNames names_{StepKind::ExpertLayer};
   RunRequest up_request_;
   RunRequest down_request_;
   GroupedShape shape_;

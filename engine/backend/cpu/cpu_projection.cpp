@@ -2,8 +2,6 @@
 // history are carried from one iteration to the next.
 #include "engine/backend/cpu/cpu_projection.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "engine/backend/cpu/product.h"
@@ -17,7 +15,9 @@ namespace {
 
 using kernels::Direction;
 
-std::size_t index_of(OperandRole role) { return static_cast<std::size_t>(role); }
+CopyForms forms_of(Direction direction) {
+  return direction == Direction::Rowwise ? CopyForms::Rowwise : CopyForms::Columnwise;
+}
 
 }  // namespace
 
@@ -41,18 +41,11 @@ Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
                       outputs);
 }
 
-CpuProjection::CpuProjection(const Setup& setup) : setup_(setup), shape_(setup.shape) {
-  const LinearSymbols& symbols = setup_.symbols;
-  for (const auto& [role, symbol] :
-       {std::pair{OperandRole::Activations, symbols.x}, std::pair{OperandRole::Weights, symbols.w},
-        std::pair{OperandRole::Gradients, symbols.dy}}) {
-    names_[index_of(role)] = {.read = fmt::format("read {}", symbol),
-                              .amax = fmt::format("amax {}", symbol),
-                              .quantize = fmt::format("quantize {}", symbol),
-                              .columns = fmt::format("quantize {} columnwise", symbol),
-                              .round = fmt::format("round {}", symbol)};
-  }
-  sum_name_ = fmt::format("sum {}'s columns", symbols.dy);
+CpuProjection::CpuProjection(const Setup& setup)
+    : setup_(setup),
+      shape_(setup.shape),
+      tensors_(tensors_of(setup.step, setup.projection)),
+      names_(setup.step) {
   find_rows();
   const bool quantizes = traits_of(setup_.request.recipe).quantizes();
   for (const OperandRole role :
@@ -163,8 +156,7 @@ ExpertElements CpuProjection::elements(OperandRole role, int layer, int expert) 
                                                          : *operands.activations;
   if (store.kept()) return {expert, count, store.rows(first, count)};
   const std::int64_t start = steady_ns();
-  const HostSpan span(setup_.context, tag(Stage::Memory, w ? layer : 0, expert),
-                      names_[index_of(role)].read.c_str());
+  const HostSpan read = span(Stage::Memory, written(tensors_.operand(role)), w ? layer : 0, expert);
   const ExpertElements elements{expert, count, store.rows(first, count)};
   reading_ns_ += steady_ns() - start;
   return elements;
@@ -174,16 +166,14 @@ void CpuProjection::quantize(OperandRole role, Direction direction, const Expert
                              int layer) {
   OperandStage& of = stage(role, direction);
   if (elements.rows == 0) return;
-  const SpanNames& name = names_[index_of(role)];
+  const StepTensor tensor = tensors_.operand(role);
   if (of.plan().traits().measures_amax()) {
-    const HostSpan span(setup_.context, tag(Stage::Amax, layer, elements.expert),
-                        name.amax.c_str());
+    const HostSpan amax = span(Stage::Amax, written(tensor), layer, elements.expert);
     of.measure_amax(elements, layer);
   }
   if (!of.plan().quantized() && !of.plan().rounded()) return;
-  const std::string& text = direction == Direction::Rowwise ? name.quantize : name.columns;
-  const HostSpan span(setup_.context, tag(Stage::Quantize, layer, elements.expert),
-                      (of.plan().rounded() ? name.round : text).c_str());
+  const CopyForms forms = of.plan().rounded() ? CopyForms::None : forms_of(direction);
+  const HostSpan copy = span(Stage::Quantize, written(tensor, forms), layer, elements.expert);
   of.quantize(elements, layer);
 }
 
@@ -218,32 +208,36 @@ void CpuProjection::quantize(const Operation& operation, int expert) {
 }
 
 void CpuProjection::run_operation(const Operation& operation, int expert) {
-  const int layer = operation.layer;
   switch (operation.kind) {
     case OperationKind::Round:
     case OperationKind::Quantize:
       return quantize(operation, expert);
     case OperationKind::Fprop:
-      return fprop(layer, expert);
+      return fprop(operation, expert);
     case OperationKind::Dgrad:
-      return dgrad(layer, expert);
+      return dgrad(operation, expert);
     case OperationKind::Wgrad:
-      return wgrad(layer, expert);
+      return wgrad(operation, expert);
     case OperationKind::AddBias:
-      return add_bias(layer, expert);
+      return add_bias(operation, expert);
     case OperationKind::SumBias:
-      return reduce_bias(layer, expert);
+      return reduce_bias(operation, expert);
     default:  // of the layer, or of a device
       return;
   }
 }
 
-void CpuProjection::fprop(int layer, int expert) {
+HostSpan CpuProjection::product_span(const Operation& product, int expert) {
+  const bool quantizes = traits_of(setup_.request.recipe).quantizes();
+  return {setup_.context, tag(product.traits().stage, written_by(product), product.layer, expert),
+          quantizes ? "dequantize + sgemm" : "widen + sgemm"};
+}
+
+void CpuProjection::fprop(const Operation& operation, int expert) {
   const std::int64_t m = rows(expert);
   if (m == 0) return;
-  const HostSpan span(
-      setup_.context, tag(Stage::Fprop, layer, expert),
-      traits_of(setup_.request.recipe).quantizes() ? "dequantize + sgemm" : "widen + sgemm");
+  const int layer = operation.layer;
+  const HostSpan span = product_span(operation, expert);
   product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
            .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
            .m = m,
@@ -254,11 +248,11 @@ void CpuProjection::fprop(int layer, int expert) {
            .cancel = &setup_.context.progress.cancel});
 }
 
-void CpuProjection::add_bias(int layer, int expert) {
+void CpuProjection::add_bias(const Operation& operation, int expert) {
   if (rows(expert) == 0 || is_cancelled()) return;
-  const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), "add b");
-  add_bias(layer, expert, rows(expert), setup_.request.recipe.high_precision,
-           output_of(layer, expert));
+  const HostSpan add = span(operation, expert);
+  add_bias(operation.layer, expert, rows(expert), setup_.request.recipe.high_precision,
+           output_of(operation.layer, expert));
 }
 
 void CpuProjection::add_bias(int layer, int expert, std::int64_t rows, ElementType type,
@@ -275,9 +269,10 @@ void CpuProjection::add_bias(int layer, int expert, std::int64_t rows, ElementTy
                          .columns = n});
 }
 
-void CpuProjection::reduce_bias(int layer, int expert) {
+void CpuProjection::reduce_bias(const Operation& operation, int expert) {
+  const int layer = operation.layer;
   const ExpertElements dy = elements(OperandRole::Gradients, layer, expert);
-  const HostSpan span(setup_.context, tag(Stage::Bias, layer, expert), sum_name_.c_str());
+  const HostSpan sum = span(operation, expert);
   const std::int64_t n = shape_.n;
   const OperandStage& of = stage(OperandRole::Gradients, Direction::Rowwise);
   std::int64_t offsets[2] = {0, dy.rows};
@@ -297,10 +292,11 @@ void CpuProjection::reduce_bias(int layer, int expert) {
                                      .gradient = bias_gradient() + expert * n});
 }
 
-void CpuProjection::dgrad(int layer, int expert) {
+void CpuProjection::dgrad(const Operation& operation, int expert) {
   const std::int64_t m = rows(expert);
   if (m == 0) return;
-  const HostSpan span(setup_.context, tag(Stage::Dgrad, layer, expert), setup_.symbols.dx);
+  const int layer = operation.layer;
+  const HostSpan span = product_span(operation, expert);
   product({.x = widen(OperandRole::Gradients, Direction::Rowwise, layer, expert),
            .w = widen(OperandRole::Weights, Direction::Columnwise, layer, expert),
            .w_transposed = true,
@@ -349,8 +345,9 @@ void CpuProjection::clear_weight_gradient(int layer, int expert) {
   std::fill_n(weight_gradient_of(layer, expert), weight_gradient_bytes(), std::byte{0});
 }
 
-void CpuProjection::wgrad(int layer, int expert) {
-  const HostSpan span(setup_.context, tag(Stage::Wgrad, layer, expert), setup_.symbols.dw);
+void CpuProjection::wgrad(const Operation& operation, int expert) {
+  const int layer = operation.layer;
+  const HostSpan span = product_span(operation, expert);
   const std::int64_t m = rows(expert);
   const bool empty = m == 0;
   product(

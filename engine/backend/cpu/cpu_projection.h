@@ -18,6 +18,7 @@
 #include "engine/model/projections.h"
 #include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/operation_words.h"
 #include "engine/program/operations.h"
 
 namespace engine {
@@ -50,10 +51,8 @@ class CpuProjection {
     /// One per layer, in place of loaded operands; empty = they are loaded.
     std::vector<OperandInput> activations = {};
     std::vector<OperandInput> gradients = {};
-    LinearSymbols symbols = symbols_of(StepKind::Linear, Projection::Up);
-    /// WorkTag::layer is layer * tag_stride + tag_first.
-    int tag_stride = 1;
-    int tag_first = 0;
+    StepKind step = StepKind::Linear;  // that it is a projection of
+    Projection projection = Projection::Up;
   };
   /// An accumulating dW starts as zeros.
   explicit CpuProjection(const Setup& setup);
@@ -111,30 +110,37 @@ class CpuProjection {
   void quantize(OperandRole role, kernels::Direction direction, const ExpertElements& elements,
                 int layer);
   void quantize(const Operation& operation, int expert);
-  void fprop(int layer, int expert);
-  void dgrad(int layer, int expert);
-  void wgrad(int layer, int expert);
-  void add_bias(int layer, int expert);
-  void reduce_bias(int layer, int expert);
+  void fprop(const Operation& operation, int expert);
+  void dgrad(const Operation& operation, int expert);
+  void wgrad(const Operation& operation, int expert);
+  void add_bias(const Operation& operation, int expert);
+  void reduce_bias(const Operation& operation, int expert);
   std::int64_t weight_gradient_bytes() const;
-  WorkTag tag(Stage stage, int layer, int expert) const {
-    return {stage, layer * setup_.tag_stride + setup_.tag_first, expert};
+  WorkTag tag(Stage stage, WrittenValue writes, int layer, int expert) const {
+    const bool linear = setup_.step == StepKind::Linear;
+    return {.stage = stage,
+            .layer = linear ? layer : 2 * layer + static_cast<int>(setup_.projection),
+            .expert = expert,
+            .writes = writes};
   }
+  HostSpan span(Stage stage, WrittenValue writes, int layer, int expert) {
+    return {setup_.context, tag(stage, writes, layer, expert), names_.of(stage, writes).c_str()};
+  }
+  /// Of an operation on one expert.
+  HostSpan span(const Operation& operation, int expert) {
+    return span(operation.traits().stage, written_by(operation), operation.layer, expert);
+  }
+  HostSpan product_span(const Operation& product, int expert);
   const std::vector<OperandInput>& inputs(OperandRole role) const;
   LayerOutputs outputs_of(int layer) const {
     return setup_.outputs.empty() ? LayerOutputs{}
                                   : setup_.outputs[static_cast<std::size_t>(layer)];
   }
 
-  /// Names of the spans of one operand.
-  struct SpanNames {
-    std::string read, amax, quantize, columns, round;
-  };
-
   Setup setup_;
   GroupedShape shape_;
-  std::array<SpanNames, 3> names_;                  // by OperandRole
-  std::string sum_name_;                            // of the span of db
+  ProjectionTensors tensors_;
+  OperationNames names_;
   std::vector<std::int64_t> row_offsets_;           // [experts + 1]
   std::vector<std::vector<std::uint16_t>> biases_;  // [layers][experts * n], high precision
   std::int64_t reading_ns_ = 0;

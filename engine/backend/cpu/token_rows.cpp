@@ -42,7 +42,7 @@ kernels::PermutedRows TokenRows::rows() const {
 }
 
 void TokenRows::permute() {
-  const HostSpan span(setup_.context, {Stage::Permute, 0, -1}, "permute Xt");
+  const HostSpan permutation = span(Stage::Permute, StepTensor::X, 0);
   kernels::routing_map_cpu({.experts = experts_.data(),
                             .tokens = routing().tokens(),
                             .top_k = routing().top_k(),
@@ -56,9 +56,14 @@ void TokenRows::permute() {
                         .output = x()});
 }
 
-void TokenRows::sum(int layer, Stage stage, const char* name, const std::uint16_t* from,
+HostSpan TokenRows::span(Stage stage, StepTensor writes, int linear_layer) {
+  const WorkTag tag{.stage = stage, .layer = linear_layer, .writes = written(writes)};
+  return {setup_.context, tag, names_.of(tag.stage, tag.writes).c_str()};
+}
+
+void TokenRows::sum(int linear_layer, StepTensor writes, const std::uint16_t* from,
                     const float* probabilities, std::uint16_t* to) {
-  const HostSpan span(setup_.context, {stage, layer, -1}, name);
+  const HostSpan sums = span(Stage::Unpermute, writes, linear_layer);
   kernels::unpermute_cpu({.rows = rows(),
                           .type = type(),
                           .columns = columns(),
@@ -68,12 +73,12 @@ void TokenRows::sum(int layer, Stage stage, const char* name, const std::uint16_
 }
 
 void TokenRows::unpermute(int layer) {
-  sum(2 * layer + 1, Stage::Unpermute, "un-permute Y", y(layer), routing().probabilities().data(),
+  sum(2 * layer + 1, StepTensor::YTokens, y(layer), routing().probabilities().data(),
       setup_.buffers.y_tokens.get() + layer * token_elements());
 }
 
 void TokenRows::unpermute_gradient(int layer) {
-  sum(2 * layer, Stage::Unpermute, "un-permute dX", dx(layer), nullptr,
+  sum(2 * layer, StepTensor::DXTokens, dx(layer), nullptr,
       setup_.buffers.dx_tokens.get() + layer * token_elements());
 }
 
@@ -87,7 +92,7 @@ kernels::UnpermuteGradientArgs TokenRows::gradient_args() const {
 }
 
 void TokenRows::permute_gradient(int layer) {
-  const HostSpan span(setup_.context, {Stage::Permute, 2 * layer + 1, -1}, "permute dYt");
+  const HostSpan permutation = span(Stage::Permute, StepTensor::DY, 2 * layer + 1);
   kernels::UnpermuteGradientArgs args = gradient_args();
   args.permuted = y(layer);
   args.probability_gradient = setup_.buffers.probability_gradients.get() + layer * copies();
@@ -95,7 +100,7 @@ void TokenRows::permute_gradient(int layer) {
 }
 
 void TokenRows::permute_gradient() {
-  const HostSpan span(setup_.context, {Stage::Permute, 1, -1}, "permute dYt");
+  const HostSpan permutation = span(Stage::Permute, StepTensor::DY, 1);
   kernels::unpermute_gradient_cpu(gradient_args());
 }
 

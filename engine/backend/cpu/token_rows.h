@@ -11,6 +11,7 @@
 #include "engine/input/token_routing.h"
 #include "engine/model/run_request.h"
 #include "engine/observe/step_observer.h"
+#include "engine/program/operation_words.h"
 #include "kernels/permute/permute.h"
 
 namespace engine {
@@ -75,11 +76,13 @@ class TokenRows {
   ElementType type() const { return setup_.request.recipe.high_precision; }
   void read(const TensorSource& source, Buffer<std::uint16_t>& to) const;
   kernels::PermutedRows rows() const;
-  void sum(int layer, Stage stage, const char* name, const std::uint16_t* from,
+  HostSpan span(Stage stage, StepTensor writes, int linear_layer);
+  void sum(int linear_layer, StepTensor writes, const std::uint16_t* from,
            const float* probabilities, std::uint16_t* to);
   kernels::UnpermuteGradientArgs gradient_args() const;
 
   Setup setup_;
+  OperationNames names_{StepKind::ExpertLayer};
   std::vector<std::int32_t> experts_;      // [tokens, top_k]
   std::vector<std::int32_t> copy_rows_;    // [tokens, top_k]
   std::vector<std::int64_t> row_offsets_;  // [num_experts + 1]

@@ -16,6 +16,7 @@
 #include "engine/model/expert_layer.h"
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
+#include "engine/model/written_value.h"
 
 namespace profiling {
 
@@ -188,6 +189,7 @@ struct SnapshotNode {
   std::string name = {};  // kernel name without parameters, "memset", ...
   engine::Stage stage = engine::Stage::Other;
   int layer = 0;
+  engine::WrittenValue writes = engine::WrittenValue::Unknown;  // as in GraphNode
   int parent = -1;  // index of the child-graph or conditional node that contains it; -1 = top level
   NodeParameters parameters = {};
   bool operator==(const SnapshotNode&) const = default;
@@ -200,7 +202,8 @@ struct SnapshotNode {
         engine::field<&SnapshotNode::stage>(),
         engine::field<&SnapshotNode::layer>({.low = 0, .high = engine::kMaxGraphNodes}),
         engine::field<&SnapshotNode::parent>({.low = -1, .high = engine::kMaxGraphNodes}),
-        engine::field<&SnapshotNode::parameters>()};
+        engine::field<&SnapshotNode::parameters>(),
+        engine::field<&SnapshotNode::writes>()};
   }
 };
 

@@ -38,6 +38,7 @@ void CaptureWatch::label(std::vector<SnapshotNode>& nodes) const {
       labelled[n] = true;
       nodes[n].stage = work.tag.stage;
       nodes[n].layer = work.tag.layer;
+      nodes[n].writes = work.tag.writes;
     }
   }
 }

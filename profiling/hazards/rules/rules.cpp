@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {
@@ -64,8 +65,10 @@ std::string RuleContext::text(NodeRef ref) const {
   const SnapshotNode& at = node(ref);
   std::string words = fmt::format("node {} ({}", ref.node, short_name(at));
   if (at.stage != engine::Stage::Other) {
-    words += fmt::format(", {} of {}", engine::stage_name(at.stage),
-                         engine::layer_words(snapshot.step, at.layer));
+    words += engine::is_known(at.writes)
+                 ? ", " + engine::operation_title(snapshot.step, at.stage, at.writes, at.layer)
+                 : fmt::format(", {} of {}", engine::stage_name(at.stage),
+                               engine::layer_words(snapshot.step, at.layer));
   }
   words += ")";
   if (graphs() > 1) words += fmt::format(" of graph \"{}\"", graph(ref.graph).name);

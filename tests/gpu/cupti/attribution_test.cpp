@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/model/measurement.h"
+#include "engine/model/run_request.h"
 #include "engine/observe/stage_range.h"
 #include "profiling/hazards/model/names.h"
 
@@ -25,9 +27,29 @@ TEST(WorkPlace, SurvivesPacking) {
   }
 }
 
+TEST(WorkPlace, PackingKeepsEveryTensorAndDirectionApart) {
+  for (std::size_t value = 0; value < engine::kWrittenValues; ++value) {
+    const auto writes = static_cast<engine::WrittenValue>(value);
+    for (const int layer : {0, 2 * engine::kMaxLayers - 1}) {
+      const WorkPlace back = unpack(pack({.tag = {.stage = Stage::Unpermute,
+                                                  .layer = layer,
+                                                  .expert = engine::kMaxExperts - 1,
+                                                  .writes = writes},
+                                          .iteration = engine::kMaxIterations}));
+      EXPECT_EQ(back.tag.writes, writes);
+      EXPECT_EQ(back.tag.stage, Stage::Unpermute);
+      EXPECT_EQ(back.tag.layer, layer);
+      EXPECT_EQ(back.tag.expert, engine::kMaxExperts - 1);
+      EXPECT_EQ(back.iteration, engine::kMaxIterations);
+    }
+  }
+}
+
 TEST(Attribute, ANodesStageComesFromItsCaptureAndItsIterationFromTheLaunch) {
   GraphKnowledge graphs;
-  graphs.tags[10] = {.stage = Stage::Quantize, .layer = 0, .expert = -1};
+  const engine::WrittenValue w =
+      engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise);
+  graphs.tags[10] = {.stage = Stage::Quantize, .layer = 0, .expert = -1, .writes = w};
   graphs.tags[11] = {.stage = Stage::Fprop, .layer = 1, .expert = -1};
   graphs.clone_of[20] = 10;
   graphs.clone_of[31] = 21;  // an update cloned the clone
@@ -52,6 +74,7 @@ TEST(Attribute, ANodesStageComesFromItsCaptureAndItsIterationFromTheLaunch) {
   EXPECT_EQ(quantize.start_ns, 200);
   EXPECT_EQ(quantize.node_id, 10U);
   EXPECT_EQ(quantize.stage, Stage::Quantize);
+  EXPECT_EQ(quantize.writes, w);
   EXPECT_EQ(quantize.iteration, 4);
   EXPECT_EQ(quantize.lane, activity.records[1].lane);
   EXPECT_EQ(activity.records[1].node_id, 11U);
@@ -62,7 +85,9 @@ TEST(Attribute, ANodesStageComesFromItsCaptureAndItsIterationFromTheLaunch) {
 TEST(Attribute, EagerRecordsUseTheIdOfTheirLaunchAndUntaggedOnesStayOutside) {
   RawActivity raw;
   raw.names = {"kernel"};
-  raw.places[5] = pack({.tag = {.stage = Stage::Amax, .layer = 2, .expert = 3}, .iteration = 1});
+  const engine::WrittenValue x = engine::written(engine::StepTensor::X);
+  raw.places[5] =
+      pack({.tag = {.stage = Stage::Amax, .layer = 2, .expert = 3, .writes = x}, .iteration = 1});
   raw.records = {{.start_ns = 900, .end_ns = 950, .correlation = 6, .stream = 7},
                  {.start_ns = 1000, .end_ns = 1100, .correlation = 5, .stream = 8}};
   const Activity activity = attribute(raw, {}, 1000);
@@ -70,6 +95,8 @@ TEST(Attribute, EagerRecordsUseTheIdOfTheirLaunchAndUntaggedOnesStayOutside) {
   EXPECT_EQ(activity.records[0].start_ns, -100);
   EXPECT_EQ(activity.records[0].iteration, -1);
   EXPECT_EQ(activity.records[0].stage, Stage::Other);
+  EXPECT_EQ(activity.records[0].writes, engine::WrittenValue::Unknown);
+  EXPECT_EQ(activity.records[1].writes, x);
   EXPECT_EQ(activity.records[1].stage, Stage::Amax);
   EXPECT_EQ(activity.records[1].layer, 2);
   EXPECT_EQ(activity.records[1].expert, 3);

@@ -19,6 +19,8 @@ using engine::Stage;
 
 constexpr int kGroups = 4;
 constexpr int kReplays = 5;
+constexpr engine::WrittenValue kColumnwiseW =
+    engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise);
 
 class CuptiCollectorTest : public ::testing::Test {
  protected:
@@ -61,7 +63,8 @@ class CuptiCollectorTest : public ::testing::Test {
       const engine::WorkScope scope(*collector_, {.stage = Stage::Check});
       ENGINE_CUDA_TRY(cudaMemsetAsync(offsets_.data(), 0, 8, stream_.get()), "Clearing");
     }
-    const engine::WorkScope scope(*collector_, {.stage = Stage::Quantize, .layer = 1});
+    const engine::WorkScope scope(*collector_,
+                                  {.stage = Stage::Quantize, .layer = 1, .writes = kColumnwiseW});
     return launch_offsets();
   }
 
@@ -95,6 +98,7 @@ TEST_F(CuptiCollectorTest, EveryReplayedNodeHasARecordWithItsStageNodeAndIterati
   EXPECT_EQ(activity.nodes[1].name, "memset");
   EXPECT_EQ(activity.nodes[2].stage, Stage::Quantize);
   EXPECT_EQ(activity.nodes[2].layer, 1);
+  EXPECT_EQ(activity.nodes[2].writes, kColumnwiseW);
   EXPECT_THAT(activity.nodes[2].dependencies, ::testing::ElementsAre(activity.nodes[1].id));
   std::set<std::uint64_t> node_ids;
   for (const GraphNode& node : activity.nodes) node_ids.insert(node.id);
@@ -117,6 +121,8 @@ TEST_F(CuptiCollectorTest, EveryReplayedNodeHasARecordWithItsStageNodeAndIterati
     } else {
       EXPECT_EQ(shape->bytes, 8U);
     }
+    EXPECT_EQ(record.writes,
+              record.stage == Stage::Quantize ? kColumnwiseW : engine::WrittenValue::Unknown);
     ++records_of_stage[record.stage];
     if (record.kind == ActivityKind::Kernel) ++kernels_of_iteration[record.iteration];
   }

@@ -136,10 +136,12 @@ TEST(CpuBackendSettings, SpansNameEveryStageOfEveryExpert) {
     Scaling scaling;
     std::set<std::string> names;
   };
-  const Case cases[] = {{Scaling::None, {"widen + sgemm"}},
-                        {Scaling::PerTensorCurrent,
-                         {"amax X", "amax W", "quantize X", "quantize W", "dequantize + sgemm"}},
-                        {Scaling::Block, {"quantize X", "quantize W", "dequantize + sgemm"}}};
+  const Case cases[] = {
+      {Scaling::None, {"widen + sgemm"}},
+      {Scaling::PerTensorCurrent,
+       {"amax of X", "amax of W", "quantize X, rowwise", "quantize W, rowwise",
+        "dequantize + sgemm"}},
+      {Scaling::Block, {"quantize X, rowwise", "quantize W, rowwise", "dequantize + sgemm"}}};
   for (const Case& one : cases) {
     RunRequest request = settings_request();
     request.recipe.scaling = one.scaling;

@@ -104,7 +104,7 @@ TEST(CpuStepOptions, BiasIsAddedToTheRoundedProductAndItsGradientSumsTheRows) {
         ASSERT_NEAR(db, sum, 4e-3 + 1e-2 * std::abs(sum));
       }
     }
-    EXPECT_GT(biased.observer.names["add b"], 0);
+    EXPECT_GT(biased.observer.names["add bias to Y"], 0);
   }
 }
 
@@ -121,7 +121,7 @@ TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
       ASSERT_TRUE(bench.step.run(iteration % 2 == 0 ? WeightCast::Make : WeightCast::Keep).ok());
       const std::uint16_t* y = bench.buffers.product.get();
       products.emplace_back(y, y + bench.projection.rows(2) * bench.shape.n);
-      quantized.push_back(bench.observer.names["quantize W"]);
+      quantized.push_back(bench.observer.names["quantize W, rowwise"]);
     }
     EXPECT_EQ(quantized, (std::vector<int>{8, 8, 16}));
     EXPECT_EQ(products[0], products[1]);
@@ -146,11 +146,11 @@ TEST(CpuStepOptions, BackwardAloneQuantizesTheForwardOperandsBeforeTheIterations
   request.linear.passes = StepPasses::Backward;
   Bench bench(request);
   ASSERT_TRUE(bench.step.prepare().ok());
-  EXPECT_EQ(bench.observer.names["quantize W columnwise"], 4);
-  EXPECT_EQ(bench.observer.names["quantize X columnwise"], 2);
+  EXPECT_EQ(bench.observer.names["quantize W, columnwise"], 4);
+  EXPECT_EQ(bench.observer.names["quantize X, columnwise"], 2);
   ASSERT_TRUE(bench.step.run(WeightCast::Make).ok());
-  EXPECT_EQ(bench.observer.names["quantize W columnwise"], 4);
-  EXPECT_EQ(bench.observer.names["quantize dY"], 2);
+  EXPECT_EQ(bench.observer.names["quantize W, columnwise"], 4);
+  EXPECT_EQ(bench.observer.names["quantize dY, rowwise"], 2);
   EXPECT_EQ(std::count(bench.observer.stages.begin(), bench.observer.stages.end(), Stage::Fprop),
             0);
 }

@@ -137,6 +137,28 @@ TEST(CompareRuns, AKernelOfOneSideIsOnlyThere) {
   EXPECT_TRUE(std::isnan(comparison.experts[0].snr_a_db));
 }
 
+TEST(CompareRuns, OneKernelInTwoOperationsIsTwoRowsIfBothSidesKnowThem) {
+  RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(1.0, true);
+  const std::size_t before = compare_runs({&a}, {&b}, engine::Product::Fprop).kernels.size();
+  bool first = true;
+  for (RecordedRun* run : {&a, &b}) {
+    run->result.effective.step = engine::StepKind::ExpertLayer;
+    for (ActivityRecord& record : run->activity.records) {
+      if (record.stage != engine::Stage::Quantize) continue;
+      record.writes = engine::written(
+          record.iteration % 2 == 0 ? engine::StepTensor::X : engine::StepTensor::WUp,
+          engine::CopyForms::Rowwise);
+    }
+    const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+    EXPECT_EQ(comparison.kernels.size(), first ? before : before + 1);
+    EXPECT_EQ(std::ranges::count(comparison.kernels, "quantize Wup, rowwise",
+                                 &profiling::KernelRow::operation),
+              first ? 0 : 1);
+    first = false;
+  }
+}
+
 TEST(CompareRuns, TheRunsOfASideAreBlocks) {
   const RecordedRun a = run_of(1.0, true);
   const RecordedRun b = run_of(0.5, true);

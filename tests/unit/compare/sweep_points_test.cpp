@@ -86,9 +86,9 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   const profiling::SettingsDifference settings{
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
   const std::string text = profiling::comparison_csv(comparison, settings);
-  EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
+  EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
   EXPECT_THAT(text, HasSubstr("setting,requested.seed"));
-  EXPECT_THAT(text, HasSubstr("step,,,1,1,1000,2000,2,"));
+  EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::sweep_csv(points), HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
 }

@@ -129,6 +129,23 @@ TEST(ExperimentTitle, ProjectionsOfAnExpertLayerAreNamed) {
   EXPECT_EQ(node_title(step, {0, 3}), "fprop, layer 1, down");
 }
 
+TEST(ExperimentTitle, ANodeIsNamedByItsOperation) {
+  profiling::Snapshot step = testing::shared_workspace_step(4);
+  step.step = engine::StepKind::ExpertLayer;
+  profiling::SnapshotNode& quantize = step.graphs[0].nodes[0];
+  quantize.stage = engine::Stage::Quantize;
+  quantize.writes = engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise);
+  profiling::SnapshotNode& second = step.graphs[0].nodes[3];
+  second.writes = engine::written(engine::StepTensor::Y);
+  EXPECT_EQ(node_title(step, {0, 0}), "quantize Wup, columnwise, layer 0");
+  EXPECT_EQ(node_title(step, {0, 3}), "fprop down, layer 1");
+  // Two of a stage and layer are told apart by what they write.
+  step.graphs[0].nodes[2] = second;
+  step.graphs[0].nodes[2].writes = engine::written(engine::StepTensor::H);
+  EXPECT_EQ(node_title(step, {0, 2}), "fprop up, layer 1");
+  EXPECT_EQ(node_title(step, {0, 3}), "fprop down, layer 1");
+}
+
 TEST(ExperimentTitle, NodesWithTheSameStageAndGraphsAreDistinguished) {
   profiling::Snapshot step = testing::shared_workspace_step(2);
   step.graphs[0].nodes[1].layer = 0;

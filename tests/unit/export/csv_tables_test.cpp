@@ -293,6 +293,40 @@ TEST_F(Export, CsvTablesOfTheGraphDoctorWhereThereIsOne) {
   EXPECT_EQ(at(nodes, 3, "parent"), "1");
 }
 
+TEST_F(Export, WorkIsNamedByItsOperation) {
+  const auto w = engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise);
+  Session session = two_runs();
+  RecordedRun& run = session.runs[0];
+  run.result.effective.step = engine::StepKind::ExpertLayer;
+  run.activity.records[1].stage = Stage::Quantize;
+  run.activity.records[1].writes = w;
+  run.activity.nodes = {
+      {.id = 7, .name = "tile", .stage = Stage::Quantize, .writes = w, .dependencies = {}}};
+  profiling::GraphSnapshot& graph = run.snapshot.graphs.emplace_back();
+  graph.nodes = {
+      {.name = "nvjet", .stage = Stage::Fprop, .writes = engine::written(engine::StepTensor::H)}};
+  run.snapshot.step = engine::StepKind::ExpertLayer;
+  ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
+  const auto records = read_csv(folder_ / "records.csv");
+  EXPECT_EQ(at(records, 1, "operation"), "");  // as in recordings from before
+  EXPECT_EQ(at(records, 2, "operation"), "quantize Wup, columnwise");
+  EXPECT_EQ(at(records, 2, "layer"), "1");
+  EXPECT_EQ(at(read_csv(folder_ / "kernels.csv"), 1, "operation"), "quantize Wup, columnwise");
+  EXPECT_EQ(at(read_csv(folder_ / "graph_nodes.csv"), 1, "operation"), "quantize Wup, columnwise");
+  EXPECT_EQ(at(read_csv(folder_ / "snapshot_nodes.csv"), 1, "operation"), "fprop up");
+
+  const fs::path trace = folder_ / "trace.json";
+  ASSERT_TRUE(profiling::export_chrome_trace(session, trace.string()).ok());
+  const nlohmann::json written = nlohmann::json::parse(read_all(trace));
+  int found = 0;
+  for (const nlohmann::json& event : written["traceEvents"]) {
+    if (event["name"] != "quantize Wup, columnwise") continue;
+    ++found;
+    EXPECT_EQ(event["args"]["name"], "gemm \"fp8\"\n");
+  }
+  EXPECT_EQ(found, 2);  // once more by expert
+}
+
 TEST_F(Export, CsvFolderThatCannotBeMadeIsAnError) {
   std::ofstream(folder_ / "file") << "x";
   const engine::Status status =

@@ -29,7 +29,9 @@ TEST(HostSpans, RecordsCarryTagIterationAndTimesSinceTheFirstIteration) {
   // Handed in out of order: a long product ends after a later short one.
   collector->span({.stage = Stage::Fprop, .layer = 1, .expert = 3}, "gemm", 2, begin + 500,
                   begin + 900);
-  collector->span({.stage = Stage::Quantize}, "cast", 1, begin + 100, begin + 200);
+  const engine::WrittenValue w =
+      engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise);
+  collector->span({.stage = Stage::Quantize, .writes = w}, "cast", 1, begin + 100, begin + 200);
   collector->end_iteration();
   collector->begin_iteration(1);
   collector->span({.stage = Stage::Fprop, .expert = 3}, "gemm", 2, begin + 2000, begin + 2300);
@@ -49,6 +51,8 @@ TEST(HostSpans, RecordsCarryTagIterationAndTimesSinceTheFirstIteration) {
   EXPECT_LT(records[1].start_ns, 1'000'000'000);
   EXPECT_EQ(records[1].iteration, 0);
   EXPECT_EQ(records[1].expert, -1);
+  EXPECT_EQ(records[1].writes, w);
+  EXPECT_EQ(records[2].writes, engine::WrittenValue::Unknown);
   EXPECT_EQ(records[2].stage, Stage::Fprop);
   EXPECT_EQ(records[2].layer, 1);
   EXPECT_EQ(records[2].expert, 3);

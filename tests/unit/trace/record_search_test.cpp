@@ -42,14 +42,24 @@ Activity diamond() {
 
 TEST(RecordSearch, ByNameStageAndExpert) {
   const Activity activity = diamond();
-  EXPECT_EQ(profiling::find_records(activity, "quant"), (Hits{0, 4}));
-  EXPECT_EQ(profiling::find_records(activity, "GEMM"), (Hits{1, 2, 5, 6}));
-  EXPECT_EQ(profiling::find_records(activity, "memory"), (Hits{3, 7}));
-  EXPECT_EQ(profiling::find_records(activity, "e5"), (Hits{2, 6}));
-  EXPECT_EQ(profiling::find_records(activity, "Expert 0"), (Hits{1, 5}));
-  EXPECT_TRUE(profiling::find_records(activity, "nothing of the kind").empty());
-  EXPECT_TRUE(profiling::find_records(activity, "").empty());
-  EXPECT_TRUE(profiling::find_records({}, "x").empty());
+  EXPECT_EQ(profiling::find_records(activity, engine::StepKind::ExpertLayer, "quant"),
+            (Hits{0, 4}));
+  EXPECT_EQ(profiling::find_records(activity, engine::StepKind::ExpertLayer, "GEMM"),
+            (Hits{1, 2, 5, 6}));
+  EXPECT_EQ(profiling::find_records(activity, engine::StepKind::ExpertLayer, "memory"),
+            (Hits{3, 7}));
+  EXPECT_EQ(profiling::find_records(activity, engine::StepKind::ExpertLayer, "e5"), (Hits{2, 6}));
+  EXPECT_EQ(profiling::find_records(activity, engine::StepKind::ExpertLayer, "Expert 0"),
+            (Hits{1, 5}));
+  EXPECT_TRUE(
+      profiling::find_records(activity, engine::StepKind::ExpertLayer, "nothing of the kind")
+          .empty());
+  EXPECT_TRUE(profiling::find_records(activity, engine::StepKind::ExpertLayer, "").empty());
+  Activity named = activity;
+  named.records[3].writes = engine::written(engine::StepTensor::WUp);
+  named.records[3].stage = Stage::Quantize;
+  EXPECT_EQ(profiling::find_records(named, engine::StepKind::ExpertLayer, "wup"), (Hits{3}));
+  EXPECT_TRUE(profiling::find_records({}, engine::StepKind::ExpertLayer, "x").empty());
 }
 
 TEST(RecordSearch, StepsThroughHitsAndWrapsAround) {

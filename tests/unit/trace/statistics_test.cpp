@@ -83,6 +83,31 @@ TEST(KernelTable, OneRowPerNameAndStageLargestTotalFirst) {
   EXPECT_EQ(table[2].stage, Stage::Check);
 }
 
+TEST(KernelTable, OneKernelInTwoOperationsIsTwoRows) {
+  Activity activity = two_iterations();
+  const auto x = engine::written(engine::StepTensor::X, engine::CopyForms::Rowwise);
+  const auto w = engine::written(engine::StepTensor::WUp, engine::CopyForms::Columnwise);
+  activity.records[1].writes = x;
+  activity.records[5].writes = w;
+  activity.records[8].writes = static_cast<engine::WrittenValue>(255);  // of no session file
+  const auto table = profiling::kernel_table(activity, kAll, true);
+  ASSERT_EQ(table.size(), 3U);
+  EXPECT_EQ(table[0].stage, Stage::Fprop);
+  EXPECT_EQ(table[0].writes, engine::WrittenValue::Unknown);
+  EXPECT_EQ(table[0].time.n, 5U);
+  EXPECT_EQ(table[1].writes, w);
+  EXPECT_DOUBLE_EQ(table[1].time.sum, 20.0);
+  EXPECT_EQ(table[2].writes, x);
+  EXPECT_DOUBLE_EQ(table[2].time.sum, 10.0);
+  // So are the rows of the matrix.
+  const profiling::NodeMatrix matrix =
+      profiling::node_matrix(activity, engine::StepKind::ExpertLayer);
+  EXPECT_EQ(matrix.rows.at(0).operation, "quantize X, rowwise");
+  EXPECT_EQ(std::ranges::count(matrix.rows, "quantize Wup, columnwise",
+                               &profiling::NodeMatrix::Row::operation),
+            1);
+}
+
 TEST(KernelTable, OmitsUntimedRecordsOnRequest) {
   const auto table = profiling::kernel_table(two_iterations(), kAll, true);
   ASSERT_EQ(table.size(), 2U);
