@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/plot/plot_text.h"
 
@@ -22,7 +23,8 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
   frame_spec.size = spec.size;
   frame_spec.x.kind = AxisKind::Integer;
   frame_spec.x.label = spec.x_label;
-  frame_spec.x.limits = {-0.5, std::max(static_cast<double>(bars.size()), 1.0) - 0.5};
+  const auto items = static_cast<double>(bars.size() / spec.per_item);
+  frame_spec.x.limits = {-0.5, std::max(items, 1.0) - 0.5};
   frame_spec.y = spec.y;
   frame_spec.selectable = false;
   frame_spec.min_span = 4.0;
@@ -33,22 +35,27 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
   ImDrawList* draw = frame.draw();
   const double width = frame.x().pixels_per_unit();
   const double gap = width > 6.0 ? 0.16 : 0.0;
+  const double share = (1.0 - 2.0 * gap) / static_cast<double>(spec.per_item);
   int hovered = -1;
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
-    const double center = static_cast<double>(i);
+    const std::size_t item = i / spec.per_item;
+    const std::size_t beside = i % spec.per_item;
+    const auto center = static_cast<double>(item);
     if (center + 0.5 < frame.x().view.min || center - 0.5 > frame.x().view.max) continue;
-    const float left = frame.x().to_pixel(center - 0.5 + gap);
-    const float right = std::max(frame.x().to_pixel(center + 0.5 - gap), left + 1.0F);
+    const double start = center - 0.5 + gap + share * static_cast<double>(beside);
+    const float left = frame.x().to_pixel(start);
+    const float right = std::max(frame.x().to_pixel(start + share), left + 1.0F);
     const float middle = 0.5F * (left + right);
     const float bottom = frame.max().y;
-    if (frame.hovered() && frame.hover_x() >= center - 0.5 && frame.hover_x() < center + 0.5) {
-      hovered = static_cast<int>(i);
+    if (beside == 0 && frame.hovered() && frame.hover_x() >= center - 0.5 &&
+        frame.hover_x() < center + 0.5) {
+      hovered = static_cast<int>(item);
       draw->AddRectFilled(ImVec2(frame.x().to_pixel(center - 0.5), frame.min().y),
                           ImVec2(frame.x().to_pixel(center + 0.5), bottom),
                           faded(theme.colors.text, 0.07F));
     }
-    if (spec.selected == static_cast<int>(i)) {
+    if (beside == 0 && std::cmp_equal(spec.selected, item)) {
       draw->AddRect(ImVec2(frame.x().to_pixel(center - 0.5), frame.min().y),
                     ImVec2(frame.x().to_pixel(center + 0.5), bottom), theme.colors.accent,
                     theme.px(2), 0, theme.px(1.5F));

@@ -1,7 +1,8 @@
-// One bar per expert or item: a value with whiskers and, on a second scale, a tick for a companion
-// quantity (tokens).
+// One bar per expert or item, or several side by side: a value with whiskers and, on a second
+// scale, a tick for a companion quantity (tokens).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,11 @@ struct BarSpec {
   std::string x_label{};
   std::string companion_label{};  // empty = no companion ticks
   int selected = -1;              // framed; -1 = none
+  std::size_t per_item = 1;       // bars of an item, side by side; they follow each other
 };
 
 struct BarHit {
-  int index = -1;        // under the mouse; -1 = none. The caller writes the read-out.
+  int index = -1;        // of the item under the mouse; -1 = none. The caller writes the read-out.
   bool clicked = false;  // in this frame
 };
 BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
