@@ -219,6 +219,9 @@ TEST_F(RecipesModelTest, ExpertsHaveABarAndARowOfEveryChosenRecipe) {
   EXPECT_EQ(experts.snr[0].color, model_.overlays()[0].color);
   EXPECT_EQ(experts.snr[1].color, model_.overlays()[1].color);
   EXPECT_THAT(experts.snr[2].value, IsNan()) << "an expert without rows has no SNR";
+  EXPECT_EQ(experts.lost[0].value, 0.0);
+  EXPECT_EQ(experts.lost[1].value, 10.0);
+  EXPECT_THAT(experts.lost[3].value, IsNan());
   EXPECT_EQ(experts.waste[0].value, 0.5);
   EXPECT_EQ(experts.waste[0].high, 0.9);
   EXPECT_THAT(experts.waste[4].value, IsNan()) << "no scale counts";

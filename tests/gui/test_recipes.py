@@ -108,9 +108,12 @@ def test_cost_of_power_of_two_scales_per_expert(open_window):
     chosen = [c["label"] for c in rows(window) if c["value"] == "true"]
     assert chosen == ["FP8 block", "FP8 block, power-of-two scales"]
     window.click("recipes.below.1")
-    for name in ("recipes.snr", "recipes.waste"):
-        window.wait(name, lambda m, name=name: any(
-            c["id"] == name and c["value"] == "bars=16" for c in m["controls"]))
+    for name, bars in (("recipes.snr", "bars=16;shown=snr"), ("recipes.waste", "bars=16")):
+        window.wait(name, lambda m, name=name, bars=bars: any(
+            c["id"] == name and c["value"] == bars for c in m["controls"]))
+    window.click("recipes.measure.1")
+    window.wait("the loss", lambda m: any(
+        c["id"] == "recipes.snr" and c["value"] == "bars=16;shown=lost" for c in m["controls"]))
     assert value(window, "recipes.experts") == "16"
     # Any two recipes can be compared, and one alone: a click takes a row out.
     window.click("recipes.table.row.5")

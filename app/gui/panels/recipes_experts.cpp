@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/gui/cards/card.h"
+#include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_view.h"
 #include "engine/model/recipe_words.h"
 #include "engine/model/snr_words.h"
@@ -49,16 +50,29 @@ EmptyState RecipesView::no_experts() const {
 }
 
 CardSpec RecipesView::snr_card(const PanelContext& context) {
+  const float widgets = context.theme.px(110);
+  const auto choose = [this, &context, widgets] {
+    if (controls::either(context, "recipes.measure", lost_, "SNR", "lost",
+                         {.tooltip = "SNR, or what a recipe loses of it against the one chosen "
+                                     "first: below 0 it is better",
+                          .width = widgets})) {
+      snr_view_ = {};
+    }
+  };
   return {.id = "recipes.snr_card",
           .title = "SNR of the operand",
           .question = "What does another recipe cost each expert?",
           .note = "dB per expert",
           .measured = kExpertMethod,
           .table = experts_table(),
+          .header_widgets = widgets,
+          .header = choose,
           .empty = [this] { return no_experts(); },
           .draw = [this, &context](const Area& room) { draw_experts(context, room.size, true); },
-          .read_out = {"recipes.snr", "SNR per expert",
-                       [this] { return fmt::format("bars={}", model_.experts().snr.size()); }}};
+          .read_out = {"recipes.snr", "SNR per expert", [this] {
+                         return fmt::format("bars={};shown={}", model_.experts().snr.size(),
+                                            lost_ ? "lost" : "snr");
+                       }}};
 }
 
 CardSpec RecipesView::waste_card(const PanelContext& context) {
@@ -77,7 +91,7 @@ CardSpec RecipesView::waste_card(const PanelContext& context) {
 void RecipesView::draw_experts(const PanelContext& context, ImVec2 size, bool snr) {
   const std::vector<RecipeOverlay>& overlays = model_.overlays();
   const RecipeExperts& experts = model_.experts();
-  const std::vector<plot::Bar>& bars = snr ? experts.snr : experts.waste;
+  const std::vector<plot::Bar>& bars = snr ? (lost_ ? experts.lost : experts.snr) : experts.waste;
   const plot::BarSpec spec{.id = snr ? "##recipes.snr" : "##recipes.waste",
                            .size = size,
                            .y = snr ? plot::Axis{.kind = plot::AxisKind::Decibel, .label = "dB"}

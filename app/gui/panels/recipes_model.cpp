@@ -295,23 +295,24 @@ void RecipesModel::derive_experts(const Theme& theme) {
       const bool scaled = one.waste.scales > 0;
       experts_.snr.push_back(
           {.value = snr, .color = overlay.color, .outside = std::isinf(snr) && snr > 0.0});
+      const plot::Cell lost =
+          loss_cell(first[expert].rows > 0 ? first[expert].snr_db : profiling::kNaN, snr);
+      experts_.lost.push_back({.value = lost.key, .color = overlay.color});
       experts_.waste.push_back({.value = scaled ? one.waste.mean : profiling::kNaN,
                                 .low = scaled ? one.waste.mean : 0.0,
                                 .high = scaled ? one.waste.max : 0.0,
                                 .color = overlay.color});
-      experts_.rows.push_back(
-          {.cells = {{overlay.name},
-                     {std::to_string(expert), static_cast<double>(expert)},
-                     count_cell(static_cast<std::uint64_t>(one.rows)),
-                     plot::snr_cell(snr, one.left_out(), theme.colors.warn),
-                     loss_cell(first[expert].rows > 0 ? first[expert].snr_db : profiling::kNaN,
-                               snr),
-                     binades_cell(one.waste, one.waste.mean),
-                     binades_cell(one.waste, one.waste.max),
-                     count_cell(one.underflowed),
-                     count_cell(one.saturated),
-                     count_cell(one.lost)},
-           .chip = overlay.color});
+      experts_.rows.push_back({.cells = {{overlay.name},
+                                         {std::to_string(expert), static_cast<double>(expert)},
+                                         count_cell(static_cast<std::uint64_t>(one.rows)),
+                                         plot::snr_cell(snr, one.left_out(), theme.colors.warn),
+                                         lost,
+                                         binades_cell(one.waste, one.waste.mean),
+                                         binades_cell(one.waste, one.waste.max),
+                                         count_cell(one.underflowed),
+                                         count_cell(one.saturated),
+                                         count_cell(one.lost)},
+                               .chip = overlay.color});
     }
   }
 }

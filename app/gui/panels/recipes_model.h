@@ -47,6 +47,7 @@ RecipeOverlay overlay_of(const engine::QuantizationReport& report, engine::Opera
 /// the order of the overlays.
 struct RecipeExperts {
   std::vector<plot::Bar> snr;
+  std::vector<plot::Bar> lost;   // dB of SNR, against the recipe chosen first
   std::vector<plot::Bar> waste;  // binades: bar = mean, whisker = worst scale
   std::vector<plot::TableRow> rows;
 };

@@ -74,6 +74,7 @@ class RecipesView {
   int operand_ = 0;
   int direction_ = 0;
   bool by_expert_ = false;  // what is below the table
+  bool lost_ = false;       // of the SNR, instead of the SNR itself
   bool log_counts_ = true;
   Orders<engine::ComparisonRequest> orders_;
   std::int64_t sample_row_ = 0;

@@ -11,11 +11,12 @@
 namespace app::plot {
 
 struct Bar {
-  double value = 0.0;  // NaN = nothing measured: hatched
+  double value = 0.0;  // NaN = nothing measured: hatched; below 0 it hangs from the line at 0
   double low = 0.0;    // whisker; low == high draws none
   double high = 0.0;
   double companion = 0.0;
   ImU32 color = 0;
+  ImU32 band = 0;        // between the whisker's ends; 0 = none
   bool outside = false;  // beyond any scale (an exact match's SNR): full height, open top
 };
 
