@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/arguments.h"
@@ -15,6 +16,7 @@
 #include "app/cli/worker_session.h"
 #include "engine/input/value_json.h"
 #include "engine/model/median_interval.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/session/session_file.h"
 
@@ -41,6 +43,9 @@ std::string share_of_copy(const engine::RecipeComparison& comparison,
   return copied > 0.0 ? fmt::format("{:.2f}", moved / copied) : "none";
 }
 
+constexpr std::string_view kRow =
+    "{:<42} {:<10} {:>8} {:>11} {:>9} {:>8} {:>12} {:>10} {:>7} {:>7} {:>7} {:>11} {:>7}\n";
+
 void print_report(const engine::RecipeComparison& comparison,
                   const engine::QuantizationReport& report) {
   const char* direction = report.columnwise ? "columnwise" : "rowwise";
@@ -52,13 +57,14 @@ void print_report(const engine::RecipeComparison& comparison,
   const engine::OperandStatistics& statistics = report.statistics;
   const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
                       static_cast<double>(statistics.elements);
-  print("{:<42} {:<10} {:>8} {:>11} {:>9} {:>8} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title,
-        direction, decibels(statistics.snr_db), decibels(statistics.median_block_snr_db),
-        statistics.left_out(), statistics.lost, statistics.underflowed, statistics.saturated, bits,
-        report.times_ns.empty()
-            ? "none"
-            : fmt::format("{:.3f} ms", engine::median_of(report.times_ns) / 1e6),
-        report.times_ns.empty() ? "none" : share_of_copy(comparison, report));
+  print(
+      kRow, title, direction, decibels(statistics.snr_db), decibels(statistics.median_block_snr_db),
+      statistics.left_out(), statistics.lost, statistics.underflowed, statistics.saturated,
+      engine::binades_text(report.waste, report.waste.mean),
+      engine::binades_text(report.waste, report.waste.max), fmt::format("{:.3f}", bits),
+      report.times_ns.empty() ? "none"
+                              : fmt::format("{:.3f} ms", engine::median_of(report.times_ns) / 1e6),
+      report.times_ns.empty() ? "none" : share_of_copy(comparison, report));
 }
 
 void print_table(const engine::RecipeComparison& comparison) {
@@ -69,9 +75,8 @@ void print_table(const engine::RecipeComparison& comparison) {
                         : comparison.request.gradients ? "gradients"
                                                        : "activations";
   print("{:<12}{}, {} elements\n\n", "operand", operand, elements);
-  print("{:<42} {:<10} {:>8} {:>11} {:>9} {:>8} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe",
-        "direction", "SNR dB", "typical dB", "left out", "lost", "underflowed", "saturated", "bits",
-        "median", "of copy");
+  print(kRow, "recipe", "direction", "SNR dB", "typical dB", "left out", "lost", "underflowed",
+        "saturated", "wasted", "worst", "bits", "median", "of copy");
   for (const engine::QuantizationReport& report : comparison.reports) {
     print_report(comparison, report);
   }
@@ -79,7 +84,8 @@ void print_table(const engine::RecipeComparison& comparison) {
       "\ntypical dB: median over blocks of {} neighbours in a row of the SNR of each, which a few "
       "large elements do not decide\n"
       "left out: elements that are, or decode to, infinity or NaN; every SNR ignores them\n"
-      "lost: finite elements among them\n",
+      "lost: finite elements among them\n"
+      "wasted, worst: binades of the code's range that the scales leave unused, mean and largest\n",
       engine::kErrorBlock);
 }
 

@@ -41,9 +41,9 @@ struct ComparisonRequest {
   Flaw flaw() const;
 };
 
-/// Every recipe that quantizes, with the other settings as given: per tensor first, blocks of FP32
-/// scales with and without power-of-two ones.
-std::vector<Recipe> default_comparison(const Recipe& settings = {.pow2_scales = false});
+/// Every recipe that quantizes, with the other settings as given: per tensor first, each with FP32
+/// and with power-of-two scales where it can have both.
+std::vector<Recipe> default_comparison(const Recipe& settings = {});
 
 /// A corner of the operand, element by element: at most 32 x 32.
 struct QuantizationSample {

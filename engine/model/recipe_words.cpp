@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/model/recipe_traits.h"
 
 namespace engine {
@@ -13,6 +15,11 @@ std::string recipe_name(const Recipe& recipe, bool weights) {
   if (traits.chooses_format() && !weights && e5m2) name += " E5M2";
   if (traits.chooses_pow2() && recipe.pow2_scales) name += fmt::format(", {}", scales_label(true));
   return name;
+}
+
+std::string binades_text(const RangeWaste& waste, double binades) {
+  if (waste.scales == 0) return "n/a";
+  return fmt::format("{:.3f}", std::abs(binades) < 0.0005 ? 0.0 : binades);  // never "-0.000"
 }
 
 }  // namespace engine

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -16,5 +17,8 @@ constexpr std::string_view scales_label(bool pow2) {
 /// "FP8 block E5M2, power-of-two scales": only what distinguishes the recipes of one comparison of
 /// an operand.
 std::string recipe_name(const Recipe& recipe, bool weights);
+
+/// "0.512", of the mean or the largest waste; "n/a" where no scale counts.
+std::string binades_text(const RangeWaste& waste, double binades);
 
 }  // namespace engine

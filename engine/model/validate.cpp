@@ -115,21 +115,19 @@ Flaw ScaleMap::flaw() const {
 
 std::vector<Recipe> default_comparison(const Recipe& settings) {
   std::vector<Recipe> recipes;
-  const auto add = [&](Scaling scaling, bool pow2) {
-    Recipe& recipe = recipes.emplace_back(settings);
-    recipe.scaling = scaling;
-    recipe.pow2_scales = traits_of(scaling).pow2_scales(pow2);
-    recipe.split_accumulator = true;
-  };
   for (const bool per_tensor : {true, false}) {
     for (const auto& [value, name] : kType<Scaling>.names) {
       const auto scaling = static_cast<Scaling>(value);
       const RecipeTraits& traits = traits_of(scaling);
       if (!traits.quantizes() || traits.per_tensor() != per_tensor) continue;
-      // Block recipes have the most losses by rounding.
-      const bool both = traits.chooses_pow2() && !per_tensor;
-      add(scaling, both ? false : settings.pow2_scales);
-      if (both) add(scaling, true);
+      for (const bool pow2 : {false, true}) {
+        // Where the recipe decides, one of the two is not what it does.
+        if (traits.pow2_scales(pow2) != pow2) continue;
+        Recipe& recipe = recipes.emplace_back(settings);
+        recipe.scaling = scaling;
+        recipe.pow2_scales = pow2;
+        recipe.split_accumulator = true;
+      }
     }
   }
   return recipes;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "app/gui/panels/scale_maps.h"
+#include "engine/model/recipe_words.h"
 
 namespace {
 
@@ -15,6 +16,7 @@ using app::RecipesModel;
 using engine::Scaling;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsNan;
 
 engine::QuantizationReport report_of(Scaling scaling, bool columnwise, double snr_db) {
   engine::QuantizationReport report;
@@ -48,6 +50,10 @@ engine::QuantizationReport report_of(Scaling scaling, bool columnwise, double sn
   report.scale_bytes = 125;
   report.moved_bytes = 3000;
   report.times_ns = {300, 100, 200};
+  report.waste = {.scales = 8, .mean = 0.5, .max = 0.9};
+  report.experts = {{.rows = 4, .snr_db = snr_db, .waste = report.waste},
+                    {.rows = 0, .snr_db = std::numeric_limits<double>::quiet_NaN()},
+                    {.rows = 2, .snr_db = snr_db - 1.0, .saturated = 3, .lost = 2}};
   return report;
 }
 
@@ -80,13 +86,16 @@ TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
   const app::plot::TableRow& row = model_.rows()[0];
   ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
   EXPECT_EQ(row.cells[1].key, 20.0);
-  EXPECT_EQ(row.cells[2].key, 25.0);
-  EXPECT_EQ(row.cells[4].key, 0.01);
-  EXPECT_EQ(row.cells[7].key, 9.0);
-  EXPECT_EQ(row.cells[8].key, 200.0);
+  EXPECT_THAT(row.cells[2].key, IsNan()) << "nothing is chosen that it could be compared with";
+  EXPECT_EQ(row.cells[3].key, 25.0);
+  EXPECT_EQ(row.cells[5].key, 0.01);
+  EXPECT_EQ(row.cells[8].key, 0.5);
+  EXPECT_EQ(row.cells[9].text, "0.900");
+  EXPECT_EQ(row.cells[10].key, 9.0);
+  EXPECT_EQ(row.cells[11].key, 200.0);
   // 3000 B in 200 ns against 4000 B in 100 ns.
-  EXPECT_DOUBLE_EQ(row.cells[9].key, 0.375);
-  EXPECT_EQ(row.cells[9].text, "38 %");
+  EXPECT_DOUBLE_EQ(row.cells[12].key, 0.375);
+  EXPECT_EQ(row.cells[12].text, "38 %");
   model_.set(model_.recorded(), true, theme_);
   EXPECT_EQ(model_.rows().size(), 1U);
 }
@@ -100,9 +109,9 @@ TEST_F(RecipesModelTest, WhereAllIsLostNothingIsCalledRight) {
   report.max_ulp = 0;
   model_.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme_);
   const app::plot::TableRow& row = model_.rows()[0];
-  EXPECT_EQ(row.cells[3].text, "n/a") << "misrounded";
-  EXPECT_STREQ(app::recipe_columns()[6].title, "lost");
-  EXPECT_GT(row.cells[6].key, 0.9);
+  EXPECT_EQ(row.cells[4].text, "n/a") << "misrounded";
+  EXPECT_STREQ(app::recipe_columns()[7].title, "lost");
+  EXPECT_GT(row.cells[7].key, 0.9);
   EXPECT_THAT(row.tooltip, HasSubstr("largest relative error n/a"));
 }
 
@@ -188,16 +197,88 @@ TEST_F(RecipesModelTest, TransformedCodesShowHowTheElementIsRecovered) {
   EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25");
 }
 
+TEST_F(RecipesModelTest, TheFirstChoiceIsWhatTheOthersLoseAgainst) {
+  model_.choose({1, 0}, theme_);
+  EXPECT_EQ(model_.rows()[1].cells[2].key, 0.0);
+  EXPECT_EQ(model_.rows()[0].cells[2].key, 10.0);
+  EXPECT_EQ(model_.rows()[2].cells[2].key, 1.0) << "of those that are not chosen too";
+  EXPECT_EQ(model_.rows()[4].cells[2].text, "") << "a refused one";
+  model_.choose({}, theme_);
+  EXPECT_EQ(model_.rows()[0].cells[2].text, "n/a");
+}
+
+TEST_F(RecipesModelTest, ExpertsHaveABarAndARowOfEveryChosenRecipe) {
+  EXPECT_TRUE(model_.experts().rows.empty());
+  model_.choose({1, 0}, theme_);
+  const app::RecipeExperts& experts = model_.experts();
+  ASSERT_EQ(experts.rows.size(), 6U);
+  ASSERT_EQ(experts.snr.size(), 6U);
+  ASSERT_EQ(experts.waste.size(), 6U);
+  EXPECT_EQ(experts.snr[0].value, 30.0);
+  EXPECT_EQ(experts.snr[1].value, 20.0);
+  EXPECT_EQ(experts.snr[0].color, model_.overlays()[0].color);
+  EXPECT_EQ(experts.snr[1].color, model_.overlays()[1].color);
+  EXPECT_THAT(experts.snr[2].value, IsNan()) << "an expert without rows has no SNR";
+  EXPECT_EQ(experts.lost[0].value, 0.0);
+  EXPECT_EQ(experts.lost[1].value, 10.0);
+  EXPECT_THAT(experts.lost[3].value, IsNan());
+  EXPECT_EQ(experts.waste[0].value, 0.5);
+  EXPECT_EQ(experts.waste[0].high, 0.9);
+  EXPECT_THAT(experts.waste[4].value, IsNan()) << "no scale counts";
+  const std::vector<app::plot::Cell>& worse = experts.rows[5].cells;
+  ASSERT_EQ(worse.size(), app::recipe_expert_columns().size());
+  EXPECT_EQ(worse[0].text, model_.overlays()[1].name);
+  EXPECT_EQ(worse[1].key, 2.0);
+  EXPECT_EQ(worse[2].key, 2.0);
+  EXPECT_EQ(worse[3].text, "19.0*") << "two elements are left out";
+  EXPECT_EQ(worse[4].text, "10.00");
+  EXPECT_EQ(worse[5].text, "n/a");
+  EXPECT_EQ(worse[8].key, 3.0);
+  EXPECT_EQ(experts.rows[2].cells[4].text, "n/a");
+}
+
+TEST(ScalePairs, AreRowsOfOneScalingWithBothKindsOfScale) {
+  profiling::RecordedComparison recorded;
+  for (const engine::Recipe& recipe : engine::default_comparison()) {
+    engine::QuantizationReport report = report_of(recipe.scaling, false, 30.0);
+    report.recipe = recipe;
+    recorded.comparison.reports.push_back(report);
+  }
+  // Two exact matches do not differ; an exact one and another differ by more than a number.
+  for (const std::size_t exact : {0, 1}) {
+    recorded.comparison.reports[exact].statistics.snr_db = INFINITY;
+  }
+  recorded.comparison.reports[2].refused = "Not here";
+  app::Theme theme;
+  theme.colors = app::palette(app::ThemeKind::Dark);
+  RecipesModel model;
+  model.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme);
+  EXPECT_THAT(model.scale_pairs(), ElementsAre(app::ScalePair{"FP8 tensor", {0, 1}},
+                                               app::ScalePair{"FP8 block", {4, 5}}));
+  model.choose(model.scale_pairs()[0].rows, theme);
+  EXPECT_EQ(model.rows()[1].cells[2].key, 0.0);
+  EXPECT_EQ(model.rows()[4].cells[2].text, "n/a");
+}
+
+TEST(BinadesText, NeverShowsAMinusZero) {
+  const engine::RangeWaste waste{.scales = 1};
+  EXPECT_EQ(engine::binades_text(waste, -5e-9), "0.000");
+  EXPECT_EQ(engine::binades_text(waste, -0.25), "-0.250");
+  EXPECT_EQ(engine::binades_text({}, 0.25), "n/a");
+}
+
 TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
   const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
   EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));
-  EXPECT_THAT(csv, HasSubstr("\"FP8 block, power-of-two scales\",30,35,1,0.01,0,0,9,200,0.375"));
+  EXPECT_THAT(
+      csv,
+      HasSubstr("\"FP8 block, power-of-two scales\",30,nan,35,1,0.01,0,0,0.5,0.9,9,200,0.375"));
 }
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {
   engine::RunRequest request;
   const engine::ComparisonRequest order = app::comparison_order(request, false, 0, 0);
-  EXPECT_EQ(order.recipes.size(), 6U);
+  EXPECT_EQ(order.recipes.size(), 8U);
   EXPECT_TRUE(engine::validate(order).ok());
   request.launch.iterations = 77;
   request.recipe.scaling = Scaling::None;

@@ -61,6 +61,11 @@ TEST_F(SettingsFile, ALinkStaysALink) {
   EXPECT_EQ(load_settings(kept).settings, settings);
 }
 
+TEST_F(SettingsFile, TheFormerViewOfPowerOfTwoScalesIsRecipes) {
+  write(R"({"page": "numerics", "view": "pow2"})");
+  EXPECT_EQ(load_settings(path()).settings.view, "recipes");
+}
+
 TEST_F(SettingsFile, AFailedSaveLeavesNothingBehind) {
   fs::create_directory(path());  // cannot be replaced by a file
   EXPECT_THAT(save_settings(path(), {}), HasSubstr(path()));

@@ -107,31 +107,9 @@ def test_the_plot_of_amax_says_what_it_counts(open_window):
     assert int(value(window, "numerics.scale_histogram")) > 8
 
 
-def test_cost_of_power_of_two_scales(open_window):
-    window = numerics(open_window)
-    window.click("numerics.part.2")
-    window.click("pow2.compare_now")
-    wait_for(window, "pow2.waste", lambda c: c["value"] == "experts=8")
-    window.settle()
-    wasted = float(value(window, "pow2.wasted").split()[0])
-    worst = float(value(window, "pow2.worst").split()[0])
-    assert 0 < wasted < worst < 1
-    assert "not timed" not in value(window, "pow2.free_time")
-    assert fields(window.control("pow2.snr"))["variant"] == "pow2"
-    window.click("pow2.variant.0")
-    wait_for(window, "pow2.snr", lambda c: fields(c)["variant"] == "fp32")
-    # MXFP8 has no other scales: the switch goes back and says so.
-    window.click("pow2.scaling.3")
-    wait_for(window, "pow2.free_snr", lambda c: c["value"].startswith("n/a"))
-    assert fields(window.control("pow2.snr"))["variant"] == "pow2"
-    window.click("pow2.in_run")
-    window.wait("the rail", lambda m: any(
-        c["id"] == "pow2.in_run" and c["value"] == "false" for c in m["controls"]))
-
-
 def test_scrubber_follows_mouse_keys_and_play(open_window):
     window = numerics(open_window)
-    window.click("numerics.part.3")
+    window.click("numerics.part.2")
     window.click("history.step_now")
     window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
     wait_for(window, "history.amax", lambda c: fields(c)["step"] == "8")
@@ -163,7 +141,7 @@ def test_scrubber_follows_mouse_keys_and_play(open_window):
 
 def test_an_expert_without_tokens_keeps_its_scale(open_window):
     window = numerics(open_window)
-    window.click("numerics.part.3")
+    window.click("numerics.part.2")
     window.type_number("history.idle_expert", "0")
     window.click("history.step_now")
     window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
@@ -184,7 +162,7 @@ def test_histories_travel_with_the_session(open_window, program):
     from test_window import save_session
     from window_driver import Window
     window = numerics(open_window)
-    window.click("numerics.part.3")
+    window.click("numerics.part.2")
     window.click("history.step_now")
     window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
     assert window.control("history.which") is None, "one history leaves nothing to choose"
@@ -200,7 +178,7 @@ def test_histories_travel_with_the_session(open_window, program):
         state = again.wait("recording", lambda m: m["state"]["from_file"])["state"]
         assert state["histories"] == 2
         again.key("ctrl+2")
-        again.click("numerics.part.3")
+        again.click("numerics.part.2")
         # The newest, at its outlier, with the settings it was requested with.
         wait_for(again, "history.amax", lambda c: fields(c)["step"] == "20")
         assert value(again, "history.outlier_step") == "20"

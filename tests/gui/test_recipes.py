@@ -1,5 +1,8 @@
 """All recipes side by side: live on the CPU worker, and from a recording without one."""
+import contextlib
+import csv
 import pathlib
+import sqlite3
 
 
 def fields(control):
@@ -55,11 +58,11 @@ def test_key_and_switch_show_the_view(open_window):
 def test_comparison_of_both_operands_and_directions(open_window):
     window = open_window()
     compare(window)
-    assert value(window, "recipes.table") == "6"
+    assert value(window, "recipes.table") == "8"
     assert "1 024 x 512, 8 experts" in value(window, "recipes.status")
     window.click("recipes.direction.1")
     window.settle()
-    assert value(window, "recipes.table") == "6"
+    assert value(window, "recipes.table") == "8"
     # Nothing is known about W yet: the view says so and offers the button.
     window.click("recipes.operand.1")
     window.click("recipes.compare_now")
@@ -85,6 +88,44 @@ def test_rows_are_overlaid_and_sorted(open_window):
     window.settle()
     after = [c["label"] for c in rows(window)]
     assert sorted(before) == sorted(after)
+    # It is saved in the order on screen.
+    window.click("recipes.table_card.menu")
+    window.wait("the menu", lambda m: any(c["id"] == "recipes.table_card.menu.save_csv" for c in m["controls"]))
+    window.settle()
+    window.click("recipes.table_card.menu.save_csv")
+    notice = window.wait("the file", lambda m: any("Table saved: " in c["value"] for c in m["controls"]))
+    path = next(c["value"] for c in notice["controls"] if "Table saved: " in c["value"])
+    with open(path.removeprefix("Table saved: "), newline="") as file:
+        saved = [row[0] for row in csv.reader(file)][1:]
+    assert after != before and saved == after
+
+
+def test_cost_of_power_of_two_scales_per_expert(open_window):
+    window = open_window()
+    compare(window)
+    window.click("recipes.pair.2")
+    window.settle()
+    chosen = [c["label"] for c in rows(window) if c["value"] == "true"]
+    assert chosen == ["FP8 block", "FP8 block, power-of-two scales"]
+    window.click("recipes.below.1")
+    for name, bars in (("recipes.snr", "bars=16;shown=snr"), ("recipes.waste", "bars=16")):
+        window.wait(name, lambda m, name=name, bars=bars: any(
+            c["id"] == name and c["value"] == bars for c in m["controls"]))
+    window.click("recipes.measure.1")
+    window.wait("the loss", lambda m: any(
+        c["id"] == "recipes.snr" and c["value"] == "bars=16;shown=lost" for c in m["controls"]))
+    assert value(window, "recipes.experts") == "16"
+    # Any two recipes can be compared, and one alone: a click takes a row out.
+    window.click("recipes.table.row.5")
+    window.wait("one bar per expert", lambda m: any(
+        c["id"] == "recipes.waste" and c["value"] == "bars=8" for c in m["controls"]))
+    window.click("recipes.table.row.6")
+    window.wait("two again", lambda m: any(
+        c["id"] == "recipes.waste" and c["value"] == "bars=16" for c in m["controls"]))
+    assert not any(c["value"] == "true" for c in window.map()["controls"]
+                   if c["id"].startswith("recipes.pair."))
+    window.click("recipes.below.0")
+    window.wait("the elements", lambda m: any(c["id"] == "recipes.cells" for c in m["controls"]))
 
 
 def test_elements_with_their_arithmetic(open_window):
@@ -168,6 +209,39 @@ def test_recording_shows_its_comparison_without_a_worker(open_window):
     for name in ("recipes.compare", "recipes.live", "recipes.row"):
         control = window.control(name)
         assert not control["enabled"] and control["reason"]
+
+
+def test_a_recording_of_several_comparisons_shows_each(open_window):
+    """Among them what the former view of power-of-two scales recorded: seven recipes, without NVFP4."""
+    live = open_window()
+    compare(live)
+    live.click("top.save")
+    live.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+    path = pathlib.Path(live.folder) / value(live, "file.path")
+    live.click("file.accept")
+    live.wait("notice", lambda m: any("1 comparison" in c["value"] for c in m["controls"]))
+    live.close()
+    with contextlib.closing(sqlite3.connect(path)) as session, session:
+        for (table,) in session.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND "
+                                        "name LIKE 'comparison%'").fetchall():
+            columns = [row[1] for row in session.execute(f"PRAGMA table_info({table})")]
+            rest = ", ".join(columns[1:])
+            seven = {"comparison_recipes": "AND scaling != 'nvfp4'"}.get(table, "")
+            if "report" in columns:
+                seven = "AND report NOT IN (SELECT report FROM comparison_reports WHERE scaling = 'nvfp4')"
+            session.execute(f"INSERT INTO {table} (comparison_id, {rest}) SELECT 2, {rest} FROM {table} "
+                            f"WHERE comparison_id = 1 {seven}")
+    window = open_window(str(path), "--no-worker")
+    window.wait("recording", lambda m: m["state"]["from_file"])
+    window.key("ctrl+shift+2")
+    window.wait("the newest", lambda m: any(
+        c["id"] == "recipes.table" and c["value"] == "7" for c in m["controls"]))
+    window.click("recipes.below.1")
+    window.wait("its experts", lambda m: any(c["id"] == "recipes.snr" for c in m["controls"]))
+    window.choose("recipes.which", "1 of 2, 8 recipes")
+    window.wait("the other", lambda m: any(
+        c["id"] == "recipes.table" and c["value"] == "8" for c in m["controls"]))
+    assert any(c["value"] == "true" for c in rows(window))
 
 
 def greyed_out(window, name, sentence):

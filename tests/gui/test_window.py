@@ -159,7 +159,7 @@ def test_no_controls_overlap(open_window, width, height, scale):
         pairs = overlapping(window.map()["controls"])
         if pairs:
             found[name] = pairs
-    for part in (2, 3, 4):
+    for part in (2, 3):
         window.key("ctrl+2")
         window.settle()
         window.click(f"numerics.part.{part}")

@@ -1,5 +1,5 @@
-// What views derive: lanes in order, whole bins of a selection, series of an amax history, pairs of
-// scales with and without powers of two. Expected figures are computed by hand.
+// What views derive: lanes in order, whole bins of a selection, series of an amax history. Expected
+// figures are computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,14 +8,12 @@
 
 #include "app/gui/panels/history_model.h"
 #include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/lane_order.h"
 #include "app/gui/plot/sorted_table.h"
 
 namespace {
 
-using engine::Scaling;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -159,51 +157,6 @@ TEST(HistoryModel, AsksAgainOnlyForRelevantChanges) {
   EXPECT_EQ(app::history_order(settings, rail), before);
   rail.seed += 1;
   EXPECT_NE(app::history_order(settings, rail), before);
-}
-
-engine::QuantizationReport report_of(bool pow2, double snr_db) {
-  engine::QuantizationReport report;
-  report.recipe.scaling = Scaling::Block;
-  report.recipe.pow2_scales = pow2;
-  report.statistics.elements = 1000;
-  report.statistics.snr_db = snr_db;
-  report.waste = {.scales = 8, .mean = pow2 ? 0.5 : 0.0, .max = pow2 ? 0.9 : 0.0};
-  report.experts = {{.rows = 4, .snr_db = snr_db, .waste = report.waste},
-                    {.rows = 0, .snr_db = std::numeric_limits<double>::quiet_NaN()}};
-  report.times_ns = {300, 100, 200};
-  return report;
-}
-
-TEST(Pow2Model, PairsBothKindsAndReportsTheLoss) {
-  auto recorded = std::make_shared<profiling::RecordedComparison>();
-  recorded->comparison.splits = {4, 0};
-  recorded->comparison.reports = {report_of(false, 31.5), report_of(true, 29.0)};
-  app::Theme theme;
-  theme.colors = app::palette(app::ThemeKind::Dark);
-  app::Pow2Model model;
-  model.set(recorded, Scaling::Block, theme);
-  ASSERT_NE(model.pair().free, nullptr);
-  ASSERT_NE(model.pair().pow2, nullptr);
-  EXPECT_THAT(model.lost_db(), DoubleNear(2.5, 1e-9));
-  EXPECT_EQ(app::Pow2Model::median_ns(model.pair().pow2), 200.0);
-  ASSERT_EQ(model.snr(true).size(), 2U);
-  EXPECT_EQ(model.snr(true)[0].value, 29.0);
-  EXPECT_THAT(model.snr(true)[1].value, IsNan()) << "an expert without rows has no SNR";
-  ASSERT_EQ(model.waste().size(), 2U);
-  EXPECT_THAT(model.waste()[0].value, DoubleNear(0.5, 1e-9));
-  // The comparison holds nothing for another scaling.
-  model.set(recorded, Scaling::PerTensorCurrent, theme);
-  EXPECT_EQ(model.pair().free, nullptr);
-  EXPECT_THAT(model.lost_db(), IsNan());
-}
-
-TEST(Pow2Model, OrdersEveryScalingTwiceAndMxfp8Once) {
-  const std::vector<engine::Recipe> recipes = app::pow2_recipes({});
-  EXPECT_EQ(recipes.size(), 7U);
-  for (const engine::Recipe& recipe : recipes) {
-    EXPECT_TRUE(recipe.pow2_scales || recipe.scaling != Scaling::Mxfp8);
-  }
-  EXPECT_TRUE(app::is_pow2_order(app::pow2_order({}, true)));
 }
 
 }  // namespace

@@ -345,9 +345,18 @@ class Compare(CommandLine):
         table = self.ok(*arguments, "--output", self.path("c.session"))
         for word in ("SNR dB", "of copy", "fp8-block e4m3 pow2", "rowwise", "columnwise", "nvfp4"):
             self.assertIn(word, table)
+        # FP32 scales waste no range and powers of two some, wherever a recipe has both.
+        title = next(line for line in table.splitlines() if line.startswith("recipe"))
+        end = title.index("wasted") + len("wasted")
+        for recipe in ("fp8-per-tensor", "fp8-delayed", "fp8-block"):
+            rows = [line for line in table.splitlines() if line.startswith(recipe + " ") and "rowwise" in line]
+            self.assertEqual(len(rows), 2)
+            wasted = {"pow2" in row: float(row[:end].split()[-1]) for row in rows}
+            self.assertEqual(wasted[False], 0)
+            self.assertGreater(wasted[True], 0)
         self.ok("export", self.path("c.session"), "--csv", self.path("csv"))
         with open(self.path("csv/comparisons.csv")) as file:
-            self.assertEqual(len(file.readlines()), 1 + 2 * 6)
+            self.assertEqual(len(file.readlines()), 1 + 2 * 8)
         self.assertIn("c.session", self.refused(1, *arguments, "--output", self.path("c.session")))
 
     def test_elements_that_no_snr_counts_are_in_the_table(self):

@@ -37,12 +37,22 @@ std::string file_stem(std::string_view card) {
   return id;
 }
 
+/// In the order that the user has chosen.
+std::vector<plot::TableRow> ordered_rows(const CardTable& table) {
+  const std::vector<int>& order = table.state->order;
+  if (order.size() != table.rows->size()) return *table.rows;
+  std::vector<plot::TableRow> rows;
+  rows.reserve(order.size());
+  for (const int row : order) rows.push_back((*table.rows)[static_cast<std::size_t>(row)]);
+  return rows;
+}
+
 /// What the menu copies as text; null = nothing.
 std::function<std::string()> text_of(const CardSpec& spec) {
   if (spec.text) return spec.text;
   if (spec.list) return spec.list;
   if (spec.table.id != nullptr) {
-    return [&table = spec.table] { return plot::table_text(table.columns, *table.rows); };
+    return [&table = spec.table] { return plot::table_text(table.columns, ordered_rows(table)); };
   }
   return nullptr;
 }
@@ -51,7 +61,7 @@ std::function<std::string()> csv_of(const CardSpec& spec) {
   if (spec.csv) return spec.csv;
   if (spec.list) return [&spec] { return plot::csv_of_tabbed(spec.list()); };
   if (spec.table.id != nullptr) {
-    return [&table = spec.table] { return plot::table_csv(table.columns, *table.rows); };
+    return [&table = spec.table] { return plot::table_csv(table.columns, ordered_rows(table)); };
   }
   return nullptr;
 }

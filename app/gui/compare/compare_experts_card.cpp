@@ -7,6 +7,7 @@
 
 #include "app/gui/compare/compare_panel.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/snr_words.h"
@@ -48,38 +49,16 @@ Delta delta_of(const ExpertRow& row, bool snr) {
           .ambiguous = !row.time.decided()};
 }
 
-void draw_bar(const plot::PlotFrame& frame, const Theme& theme, double center, const Delta& delta,
-              bool better) {
-  ImDrawList* draw = frame.draw();
-  const double gap = frame.x().pixels_per_unit() > 6.0 ? 0.16 : 0.0;
-  const float left = frame.x().to_pixel(center - 0.5 + gap);
-  const float right = std::max(frame.x().to_pixel(center + 0.5 - gap), left + 1.0F);
-  if (std::isnan(delta.value)) {
-    plot::draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, frame.max().y),
-                     theme.colors.line, theme.px(5));
-    return;
+plot::Bar bar_of(const Delta& delta, bool better, const Palette& colors) {
+  // An exact and an inexact product differ by more than any scale can show.
+  plot::Bar bar{.value = std::clamp(delta.value, -1e9, 1e9), .low = delta.low, .high = delta.high};
+  bar.color = better ? colors.good : colors.bad;
+  if (delta.ambiguous) {
+    // The true difference may be anywhere in the band, including zero.
+    bar.color = plot::faded(colors.dim_text, 0.6F);
+    bar.band = plot::faded(colors.warn, 0.22F);
   }
-  const auto clamp = [&](double value) {
-    return std::clamp(frame.y().to_pixel(std::clamp(value, -1e9, 1e9)), frame.min().y,
-                      frame.max().y);
-  };
-  const float zero = clamp(0.0);
-  const float top = clamp(delta.value);
-  const ImU32 color = delta.ambiguous ? theme.colors.dim_text
-                      : better        ? theme.colors.good
-                                      : theme.colors.bad;
-  if (delta.ambiguous && delta.high > delta.low) {
-    // The band: the true difference may be anywhere in it, including zero.
-    draw->AddRectFilled(ImVec2(left, clamp(delta.high)), ImVec2(right, clamp(delta.low)),
-                        plot::faded(theme.colors.warn, 0.22F));
-  }
-  draw->AddRectFilled(ImVec2(left, std::min(top, zero - 1.0F)), ImVec2(right, std::max(top, zero)),
-                      plot::faded(color, delta.ambiguous ? 0.5F : 0.85F));
-  if (delta.high > delta.low) {
-    const float middle = 0.5F * (left + right);
-    draw->AddLine(ImVec2(middle, clamp(delta.high)), ImVec2(middle, clamp(delta.low)),
-                  theme.colors.text);
-  }
+  return bar;
 }
 
 }  // namespace
@@ -89,6 +68,7 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   const std::vector<ExpertRow>& experts = model_.comparison()->experts;
   double up = snr_ ? 0.2 : 0.5;
   double down = -up;
+  std::vector<plot::Bar> bars;
   for (const ExpertRow& row : experts) {
     const Delta delta = delta_of(row, snr_);
     for (const double end : {delta.value, delta.low, delta.high}) {
@@ -96,30 +76,17 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
       up = std::max(up, end);
       down = std::min(down, end);
     }
+    bars.push_back(bar_of(delta, snr_ ? delta.value > 0.0 : delta.value < 0.0, theme.colors));
   }
-  plot::FrameSpec spec;
-  spec.id = "##compare.experts";
-  spec.size = size;
-  spec.x = {.kind = plot::AxisKind::Integer,
-            .label = "expert",
-            .limits = {-0.5, static_cast<double>(experts.size()) - 0.5}};
-  spec.y = {.kind = plot::AxisKind::Number,
-            .label = snr_ ? "dB" : "% time",
-            .limits = plot::padded({down, up}, 0.08)};
-  spec.selectable = false;
-  spec.min_span = 4.0;
-  plot::PlotFrame frame(context, spec, experts_view_);
-  int hovered = -1;
-  for (std::size_t i = 0; i < experts.size(); ++i) {
-    const auto center = static_cast<double>(i);
-    if (center + 0.5 < frame.x().view.min || center - 0.5 > frame.x().view.max) continue;
-    const Delta delta = delta_of(experts[i], snr_);
-    draw_bar(frame, theme, center, delta, snr_ ? delta.value > 0.0 : delta.value < 0.0);
-    if (frame.hovered() && std::abs(frame.hover_x() - center) < 0.5) hovered = static_cast<int>(i);
-  }
-  const float zero = frame.y().to_pixel(0.0);
-  frame.draw()->AddLine(ImVec2(frame.min().x, zero), ImVec2(frame.max().x, zero),
-                        plot::faded(theme.colors.text, 0.6F));
+  const int hovered = plot::draw_bars(context,
+                                      {.id = "##compare.experts",
+                                       .size = size,
+                                       .y = {.kind = plot::AxisKind::Number,
+                                             .label = snr_ ? "dB" : "% time",
+                                             .limits = plot::padded({down, up}, 0.08)},
+                                       .x_label = "expert"},
+                                      bars, experts_view_)
+                          .index;
   if (hovered < 0) return;
   const ExpertRow& row = experts[static_cast<std::size_t>(hovered)];
   const auto tokens = [](std::int64_t count) {

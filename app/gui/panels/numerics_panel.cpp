@@ -17,10 +17,9 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 380;
+constexpr float kPartWidth = 310;
 // Names of its views, in their order on screen; the run itself needs none.
-constexpr std::array<std::string_view, 5> kNumericsViews = {"", "recipes", "pow2", "history",
-                                                            "layer"};
+constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "history", "layer"};
 
 }  // namespace
 
@@ -184,10 +183,10 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Area area{ImGui::GetCursorScreenPos(), size};
   const float width = std::min(theme.px(kPartWidth), size.x);
   controls::segmented(context, "numerics.part", view_,
-                      {"This run", "Recipes", "Scales", "Amax history", "Layer"}, {.width = width},
+                      {"This run", "Recipes", "Amax history", "Layer"}, {.width = width},
                       {{.tooltip = "The run on screen"},
-                       {.tooltip = "Every recipe on the same operand (Ctrl+Shift+2)"},
-                       {.tooltip = "What power-of-two scales cost"},
+                       {.tooltip = "Every recipe on the same operand, and what one costs each "
+                                   "expert against another (Ctrl+Shift+2)"},
                        {.tooltip = "Delayed scaling, step by step"},
                        {.tooltip = "An expert layer, tensor by tensor"}});
   const float taken = width + theme.px(kGapLarge);
@@ -196,12 +195,9 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
       recipes_.draw(context, area, taken);
       return;
     case 2:
-      pow2_.draw(context, area, taken);
-      return;
-    case 3:
       history_.draw(context, area, taken);
       return;
-    case 4:
+    case 3:
       if (const auto clicked = layer_.draw(context, area, operand_)) {
         operand_ = *clicked;
         view_ = 0;
@@ -286,10 +282,8 @@ bool NumericsPanel::close_front() {
     case 1:
       return recipes_.close_front();
     case 2:
-      return pow2_.close_front();
-    case 3:
       return history_.close_front();
-    case 4:
+    case 3:
       return layer_.close_front();
     default:
       return board_.restore();

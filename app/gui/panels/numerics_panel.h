@@ -14,7 +14,6 @@
 #include "app/gui/panels/history_view.h"
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/histogram_plot.h"
@@ -25,7 +24,7 @@ class NumericsPanel : public PagePanel {
  public:
   NumericsPanel();
   void draw(const PanelContext& context, ImVec2 size) override;
-  bool tick() override { return view_ == 3 && history_.tick(); }
+  bool tick() override { return view_ == 2 && history_.tick(); }
   void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
   Selection selected() const override;
   bool close_front() override;
@@ -66,7 +65,6 @@ class NumericsPanel : public PagePanel {
   CardSpec errors_card(const PanelContext& context);
 
   RecipesView recipes_;
-  Pow2View pow2_;
   HistoryView history_;
   LayerView layer_;
   NumericsModel model_;

@@ -1,4 +1,4 @@
-// What the recipes, pow-2 and history views share: the button that requests a computation from the
+// What the recipes and history views share: the button that requests a computation from the
 // worker, replaced by Cancel meanwhile; the switch that requests it again after every change; the
 // line that shows its state; and what is shown before there is a result.
 #pragma once

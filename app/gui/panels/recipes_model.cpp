@@ -19,12 +19,21 @@ namespace {
 
 using engine::ScaleNumber;
 
+constexpr std::size_t kLostColumn = 2;
+const char* const kSnrLost =
+    "SNR of the recipe chosen first minus the SNR of this one, in dB. Below 0: this one is better";
+const char* const kWasted =
+    "Part of the code's range that the scales leave unused, in binades: mean of log2 of the scale "
+    "that a block's amax asks for over the one used";
+const char* const kWorst = "The same of the scale that wastes most";
+
 const std::vector<plot::Column> kRecipeColumns = {
     {"recipe", 0, false,
      "How the operand is scaled and coded; a click adds it to the overlaid plots"},
     {"SNR dB", 52, true,
      "10 log10 of the sum of squares over the sum of squared errors. * leaves out elements that "
      "are or became infinite or NaN"},
+    {"SNR lost", 60, true, kSnrLost},
     {"typical dB", 62, true, kTypicalError},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
@@ -32,10 +41,41 @@ const std::vector<plot::Column> kRecipeColumns = {
     {"underflow", 66, true, "Elements that were not zero and became zero"},
     {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
     {"lost", 56, true, "Finite elements whose code decodes to infinity or NaN"},
+    {"wasted", 52, true, kWasted},
+    {"worst", 46, true, kWorst},
     {"bits/elem.", 62, true, "Codes and scales together, per element"},
     {"median", 76, true, "Median time of the timed launches"},
     {"of copy", 56, true,
      "Bytes per second against a copy timed between the launches of the same comparison"}};
+
+const std::vector<plot::Column> kExpertColumns = {
+    {"recipe", 0, false, "Those that are chosen in the table of recipes"},
+    {"exp.", 40, true, "Number of the expert"},
+    {"rows", 62, true, "Rows of the operand"},
+    {"SNR dB", 52, true, "Of this expert's rows. * leaves out elements as in the table of recipes"},
+    {"SNR lost", 60, true, kSnrLost},
+    {"wasted", 52, true, kWasted},
+    {"worst", 46, true, kWorst},
+    {"underflow", 66, true, "Elements that were not zero and became zero"},
+    {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
+    {"lost", 56, true, "Finite elements whose code decodes to infinity or NaN"}};
+
+/// Of two SNRs; two exact matches differ by 0.
+plot::Cell loss_cell(double reference, double snr_db) {
+  double lost = profiling::kNaN;
+  if (std::isinf(reference) && reference == snr_db) lost = 0.0;
+  if (std::isfinite(reference) && std::isfinite(snr_db)) lost = reference - snr_db;
+  if (std::isnan(lost)) return {"n/a", lost};
+  return {fmt::format("{:.2f}", std::abs(lost) < 0.005 ? 0.0 : lost), lost};  // never "-0.00"
+}
+
+plot::Cell binades_cell(const engine::RangeWaste& waste, double binades) {
+  return {engine::binades_text(waste, binades), waste.scales == 0 ? profiling::kNaN : binades};
+}
+
+plot::Cell count_cell(std::uint64_t count) {
+  return {plot::count_text(count), static_cast<double>(count)};
+}
 
 plot::Bins code_bins(const RecipeOverlay& overlay) {
   plot::Bins bins;
@@ -52,6 +92,7 @@ plot::Bins code_bins(const RecipeOverlay& overlay) {
 }  // namespace
 
 const std::vector<plot::Column>& recipe_columns() { return kRecipeColumns; }
+const std::vector<plot::Column>& recipe_expert_columns() { return kExpertColumns; }
 
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
                                            std::int64_t sample_row, std::int64_t sample_column) {
@@ -84,7 +125,9 @@ void RecipesModel::set(Comparison comparison, bool columnwise, const Theme& them
   const auto ran = std::ranges::find_if(
       reports_, [](const engine::QuantizationReport* report) { return report->refused.empty(); });
   before_ = ran == reports_.end() ? plot::Bins{} : plot::magnitude_bins((*ran)->statistics.before);
+  experts_ = {};
   derive_rows(theme);
+  derive_pairs();
   ++generation_;
 }
 
@@ -122,6 +165,7 @@ void RecipesModel::derive_rows(const Theme& theme) {
     const bool timed = std::isfinite(of_copy);
     row.cells.push_back(
         plot::snr_cell(statistics.snr_db, statistics.left_out(), theme.colors.warn));
+    row.cells.push_back(loss_cell(profiling::kNaN, statistics.snr_db));
     row.cells.push_back(
         {plot::decibel_text(statistics.median_block_snr_db), statistics.median_block_snr_db});
     const bool compared = statistics.left_out() < statistics.elements;
@@ -131,17 +175,22 @@ void RecipesModel::derive_rows(const Theme& theme) {
     row.cells.push_back(share(statistics.underflowed));
     row.cells.push_back(share(statistics.saturated));
     row.cells.push_back(share(statistics.lost));
+    row.cells.push_back(binades_cell(report->waste, report->waste.mean));
+    row.cells.push_back(binades_cell(report->waste, report->waste.max));
     row.cells.push_back(
         {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element});
     row.cells.push_back({plot::duration_text(median), median});
     row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy});
     row.tooltip = fmt::format(
-        "{}\nSNR {}\n{} codes and {} bytes of scales for {} elements\nlargest relative error "
-        "{}\n{}",
+        "{}\nSNR {}\n{} codes and {} bytes of scales for {} elements\nrange wasted by {} scales: "
+        "mean {}, worst {} binades\nlargest relative error {}\n{}",
         name, engine::snr_text(statistics, plot::kSnrDecimals),
         plot::count_text(static_cast<std::uint64_t>(report->code_bytes)),
         plot::count_text(static_cast<std::uint64_t>(report->scale_bytes)),
-        plot::count_text(statistics.elements), plot::number_text(report->max_relative_error),
+        plot::count_text(statistics.elements), plot::count_text(report->waste.scales),
+        engine::binades_text(report->waste, report->waste.mean),
+        engine::binades_text(report->waste, report->waste.max),
+        plot::number_text(report->max_relative_error),
         report->times_ns.empty()
             ? "not timed"
             : fmt::format("n {}, {}", report->times_ns.size(), report->time_method));
@@ -166,6 +215,24 @@ std::vector<int> RecipesModel::first_choice() const {
     }
   }
   return chosen;
+}
+
+void RecipesModel::derive_pairs() {
+  pairs_.clear();
+  const auto row_of = [this](engine::Scaling scaling, bool pow2) {
+    const auto found = std::ranges::find_if(reports_, [&](const auto* report) {
+      return report->recipe.scaling == scaling && report->recipe.pow2_scales == pow2 &&
+             report->refused.empty();
+    });
+    return found == reports_.end() ? -1 : static_cast<int>(found - reports_.begin());
+  };
+  for (const engine::QuantizationReport* report : reports_) {
+    const engine::RecipeTraits& traits = engine::traits_of(report->recipe);
+    if (!traits.chooses_pow2() || report->recipe.pow2_scales) continue;
+    ScalePair pair{std::string(traits.label),
+                   {row_of(report->recipe.scaling, false), row_of(report->recipe.scaling, true)}};
+    if (pair.rows[0] >= 0 && pair.rows[1] >= 0) pairs_.push_back(std::move(pair));
+  }
 }
 
 void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
@@ -201,7 +268,53 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
     overlays_.push_back(std::move(overlay));
   }
   if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
+  derive_losses();
+  derive_experts(theme);
   ++generation_;
+}
+
+void RecipesModel::derive_losses() {
+  const double reference =
+      overlays_.empty() ? profiling::kNaN : overlays_.front().report->statistics.snr_db;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (!reports_[i]->refused.empty()) continue;
+    rows_[i].cells[kLostColumn] = loss_cell(reference, reports_[i]->statistics.snr_db);
+  }
+}
+
+void RecipesModel::derive_experts(const Theme& theme) {
+  experts_ = {};
+  if (overlays_.empty()) return;
+  const std::vector<engine::ExpertQuantization>& first = overlays_.front().report->experts;
+  for (std::size_t expert = 0; expert < first.size(); ++expert) {
+    for (const RecipeOverlay& overlay : overlays_) {
+      const engine::ExpertQuantization one = expert < overlay.report->experts.size()
+                                                 ? overlay.report->experts[expert]
+                                                 : engine::ExpertQuantization{};
+      const double snr = one.rows > 0 ? one.snr_db : profiling::kNaN;
+      const bool scaled = one.waste.scales > 0;
+      experts_.snr.push_back(
+          {.value = snr, .color = overlay.color, .outside = std::isinf(snr) && snr > 0.0});
+      const plot::Cell lost =
+          loss_cell(first[expert].rows > 0 ? first[expert].snr_db : profiling::kNaN, snr);
+      experts_.lost.push_back({.value = lost.key, .color = overlay.color});
+      experts_.waste.push_back({.value = scaled ? one.waste.mean : profiling::kNaN,
+                                .low = scaled ? one.waste.mean : 0.0,
+                                .high = scaled ? one.waste.max : 0.0,
+                                .color = overlay.color});
+      experts_.rows.push_back({.cells = {{overlay.name},
+                                         {std::to_string(expert), static_cast<double>(expert)},
+                                         count_cell(static_cast<std::uint64_t>(one.rows)),
+                                         plot::snr_cell(snr, one.left_out(), theme.colors.warn),
+                                         lost,
+                                         binades_cell(one.waste, one.waste.mean),
+                                         binades_cell(one.waste, one.waste.max),
+                                         count_cell(one.underflowed),
+                                         count_cell(one.saturated),
+                                         count_cell(one.lost)},
+                               .chip = overlay.color});
+    }
+  }
 }
 
 std::int64_t RecipesModel::operand_rows() const {

@@ -1,5 +1,5 @@
 // What the Recipes view derives from a comparison: one table row per recipe, and the overlaid plots
-// of the recipes. Built once per comparison, direction and choice. No ImGui calls.
+// and experts of the chosen ones. Built once per comparison, direction and choice. No ImGui calls.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "app/gui/panels/code_bits.h"
 #include "app/gui/panels/scale_maps.h"
+#include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/sorted_table.h"
 #include "profiling/session/session_file.h"
@@ -42,12 +43,29 @@ struct RecipeOverlay {
 /// Overlay of one report, ready for reading elements; the model computes the rest.
 RecipeOverlay overlay_of(const engine::QuantizationReport& report, engine::OperandRole role);
 
+/// The overlaid recipes expert by expert: of every expert one bar and one row for each of them, in
+/// the order of the overlays.
+struct RecipeExperts {
+  std::vector<plot::Bar> snr;
+  std::vector<plot::Bar> lost;   // dB of SNR, against the recipe chosen first
+  std::vector<plot::Bar> waste;  // binades: bar = mean, whisker = worst scale
+  std::vector<plot::TableRow> rows;
+};
+
+/// Rows of a scaling that the comparison has with both kinds of scale.
+struct ScalePair {
+  std::string name;       // "FP8 block"
+  std::vector<int> rows;  // FP32 scales first
+  bool operator==(const ScalePair&) const = default;
+};
+
 class RecipesModel {
  public:
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
 
   void set(Comparison comparison, bool columnwise, const Theme& theme);
-  /// Rows to overlay, at most kMostOverlaid; refused ones are left out.
+  /// Rows to overlay, at most kMostOverlaid; refused ones are left out. The first is what the SNR
+  /// of the others is compared with.
   void choose(const std::vector<int>& rows, const Theme& theme);
 
   const Comparison& recorded() const { return recorded_; }
@@ -60,7 +78,9 @@ class RecipesModel {
   const std::vector<const engine::QuantizationReport*>& reports() const { return reports_; }
   /// The initial choice: the first block recipe of every kind of scale, then the remaining recipes.
   std::vector<int> first_choice() const;
+  const std::vector<ScalePair>& scale_pairs() const { return pairs_; }
   const std::vector<RecipeOverlay>& overlays() const { return overlays_; }
+  const RecipeExperts& experts() const { return experts_; }
   const plot::Bins& before() const { return before_; }
   plot::Range map_colors() const { return map_colors_; }
 
@@ -70,6 +90,9 @@ class RecipesModel {
 
  private:
   void derive_rows(const Theme& theme);
+  void derive_pairs();
+  void derive_losses();
+  void derive_experts(const Theme& theme);
 
   Comparison recorded_;
   bool columnwise_ = false;
@@ -77,11 +100,14 @@ class RecipesModel {
   std::vector<const engine::QuantizationReport*> reports_;  // of the current direction
   std::vector<plot::TableRow> rows_;
   std::vector<RecipeOverlay> overlays_;
+  RecipeExperts experts_;
+  std::vector<ScalePair> pairs_;
   plot::Bins before_;
   plot::Range map_colors_;
 };
 
 const std::vector<plot::Column>& recipe_columns();
+const std::vector<plot::Column>& recipe_expert_columns();
 /// The order that results from the rail's request. Settings that a comparison does not use (launch,
 /// layers, chosen recipe) are at their defaults, so that changing them triggers nothing.
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,

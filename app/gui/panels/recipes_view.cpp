@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/controllers/background.h"
 #include "app/gui/cards/card.h"
@@ -11,7 +12,6 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/element_inspector.h"
 #include "app/gui/panels/order_bar.h"
-#include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -42,16 +42,17 @@ engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const
 void RecipesView::follow(const PanelContext& context) {
   const SessionView& view = context.view;
   orders_.follow(context, wanted(context), engine::validate(view.requested));
-  RecipesModel::Comparison found;
+  recorded_.clear();
   for (const RecipesModel::Comparison& one : view.comparisons) {
     const engine::ComparisonRequest& request = one->comparison.request;
-    if (request.weights == (operand_ == 1) && !request.gradients && !is_inspection(request) &&
-        !is_pow2_order(request)) {
-      found = one;
+    if (request.weights == (operand_ == 1) && !request.gradients && !is_inspection(request)) {
+      recorded_.push_back(one);
     }
   }
-  shown_ = found != nullptr;
+  shown_ = !recorded_.empty();
   if (!shown_) return;
+  const bool picked = view.from_file && std::ranges::find(recorded_, picked_) != recorded_.end();
+  RecipesModel::Comparison found = picked ? picked_ : recorded_.back();
   const bool columnwise = direction_ == 1;
   const Followed wanted{found, columnwise, context.theme.kind};
   const bool other = followed_.comparison != found;
@@ -66,8 +67,10 @@ void RecipesView::follow(const PanelContext& context) {
   followed_ = wanted;
   shown_ = changed_at_once(model_, [&](RecipesModel& model) {
     model.set(std::move(found), columnwise, context.theme);
-    if (!chosen_once_) table_.chosen = model.first_choice();
-    chosen_once_ = true;
+    // A recording may compare other recipes.
+    if (std::exchange(chosen_of_, model.rows().size()) != model.rows().size()) {
+      table_.chosen = model.first_choice();
+    }
     model.choose(table_.chosen, context.theme);
   });
 }
@@ -76,7 +79,7 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   follow(context);
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight);
-  const float controls_width = theme.px(430);
+  const float controls_width = theme.px(recorded_.size() > 1 && context.view.from_file ? 770 : 590);
   Area bar = control_row(theme, area, taken_left, controls_width);
   bar.size.y = draw_controls(context, bar) - bar.at.y - theme.px(kGapSmall);
   const auto below = [&](const Area& other) {
@@ -115,6 +118,28 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
   const SessionView& view = context.view;
   orders_.draw_bar(context, kWords, {view.comparing, engine::validate(view.requested)}, flow,
                    wanted(context));
+  flow.next(theme.px(150));
+  if (controls::either(context, "recipes.below", by_expert_, "Elements", "Experts",
+                       {.tooltip = "What is shown of the chosen recipes: values, scales, codes and "
+                                   "single elements, or what each costs every expert",
+                        .width = theme.px(150)})) {
+    board_.restore();
+  }
+  if (view.from_file && recorded_.size() > 1) {
+    flow.next(theme.px(170));
+    std::vector<std::string> names;
+    for (const RecipesModel::Comparison& one : recorded_) {
+      names.push_back(fmt::format("{} of {}, {} recipes", names.size() + 1, recorded_.size(),
+                                  one->comparison.request.recipes.size()));
+    }
+    int index =
+        static_cast<int>(std::ranges::find(recorded_, followed_.comparison) - recorded_.begin());
+    if (controls::combo(context, "recipes.which", "##which", index, names,
+                        {.tooltip = "Which of the recording's comparisons of this operand is shown",
+                         .width = theme.px(170)})) {
+      picked_ = recorded_[static_cast<std::size_t>(index)];
+    }
+  }
   return flow.bottom();
 }
 
@@ -178,7 +203,12 @@ void RecipesView::draw_content(const PanelContext& context, const Area& area) {
                           {plots, plots},
                           {below, below},
                           {below, below}}};
-  if (wide) {
+  if (by_expert_) {
+    plan = {.id = "recipes.experts",
+            .parts = {{table, table},
+                      {0.5F * rest, plots, {{1.0F, width}, {1.0F, width}}},
+                      {0.5F * rest, plots}}};
+  } else if (wide) {
     plan = {
         .id = "recipes.cards",
         .parts = {
@@ -191,23 +221,24 @@ void RecipesView::draw_content(const PanelContext& context, const Area& area) {
     return "Recipes on one operand: " +
            request_caption(comparison.request.request, comparison.device);
   };
+  board_.draw(context, area, plan, cards(context));
+}
+
+std::vector<CardBoard::MakeCard> RecipesView::cards(const PanelContext& context) {
   const auto card = [&](CardSpec (RecipesView::*make)(const PanelContext&)) {
     return [this, &context, make](const Area&) { return (this->*make)(context); };
   };
-  board_.draw(context, area, plan,
-              {card(&RecipesView::table_card), card(&RecipesView::values_card),
-               card(&RecipesView::scales_card), card(&RecipesView::codes_card),
-               card(&RecipesView::maps_card), card(&RecipesView::elements_card)});
+  if (by_expert_) {
+    return {card(&RecipesView::table_card), card(&RecipesView::snr_card),
+            card(&RecipesView::waste_card), card(&RecipesView::experts_card)};
+  }
+  return {card(&RecipesView::table_card),  card(&RecipesView::values_card),
+          card(&RecipesView::scales_card), card(&RecipesView::codes_card),
+          card(&RecipesView::maps_card),   card(&RecipesView::elements_card)};
 }
 
 CardSpec RecipesView::table_card(const PanelContext& context) {
   const engine::RecipeComparison& comparison = model_.comparison();
-  const auto shown_rows = [this] {
-    std::vector<plot::TableRow> rows;
-    for (const int index : table_.order)
-      rows.push_back(model_.rows()[static_cast<std::size_t>(index)]);
-    return rows.size() == model_.rows().size() ? rows : model_.rows();
-  };
   return {.id = "recipes.table_card",
           .title = "Recipes",
           .question = "What does each recipe do to the same numbers, and what does it cost?",
@@ -215,22 +246,34 @@ CardSpec RecipesView::table_card(const PanelContext& context) {
                               direction_ == 0 ? "rows" : "columns", operand_ == 0 ? "X" : "W",
                               comparison.request.timed_launches),
           .measured = kTableMethod,
-          .text = [shown_rows] { return plot::table_text(recipe_columns(), shown_rows()); },
-          .csv = [shown_rows] { return plot::table_csv(recipe_columns(), shown_rows()); },
-          .draw = [this, &context](const Area& room) { draw_table(context, room.size); }};
+          .table = {.id = "##recipes.table",
+                    .columns = recipe_columns(),
+                    .rows = &model_.rows(),
+                    .generation = model_.generation(),
+                    .state = &table_,
+                    .chosen = [this, &context](auto) { take_choice(context); }},
+          .header_widgets = context.theme.px(84) * static_cast<float>(model_.scale_pairs().size()),
+          .header = [this, &context] { draw_pairs(context); }};
 }
 
-void RecipesView::draw_table(const PanelContext& context, ImVec2 size) {
-  // If it is narrower than this the columns would overlap: the table scrolls sideways instead.
-  const float width = std::max(size.x, context.theme.px(640));
-  const bool sideways = width > size.x;
-  ImGui::BeginChild("##recipes.sideways", size, false,
-                    sideways ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar);
-  const float bar = sideways ? ImGui::GetStyle().ScrollbarSize : 0.0F;
-  const bool changed = plot::draw_table(context, "##recipes.table", recipe_columns(), model_.rows(),
-                                        model_.generation(), ImVec2(width, size.y - bar), table_);
-  ImGui::EndChild();
-  if (!changed) return;
+void RecipesView::draw_pairs(const PanelContext& context) {
+  const std::vector<ScalePair>& pairs = model_.scale_pairs();
+  std::vector<std::string> names;
+  int index = -1;
+  for (const ScalePair& pair : pairs) {
+    if (pair.rows == table_.chosen) index = static_cast<int>(names.size());
+    names.push_back(pair.name);
+  }
+  if (controls::segmented(context, "recipes.pair", index, names,
+                          {.tooltip = "Choose both rows of a recipe, first its FP32 and then its "
+                                      "power-of-two scales: what rounding the scales costs",
+                           .width = context.theme.px(80) * static_cast<float>(pairs.size())})) {
+    table_.chosen = pairs[static_cast<std::size_t>(index)].rows;
+    take_choice(context);
+  }
+}
+
+void RecipesView::take_choice(const PanelContext& context) {
   // A refused recipe has nothing to overlay.
   std::erase_if(table_.chosen, [this](int row) {
     return !model_.reports()[static_cast<std::size_t>(row)]->refused.empty();

@@ -1,9 +1,11 @@
 // The Recipes view of the Numerics page: every recipe on the same operand, side by side. A table
-// with one row per recipe; below it up to three of them are overlaid.
+// with one row per recipe; below it up to three of them are overlaid, element by element or expert
+// by expert.
 #pragma once
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "app/gui/cards/card_board.h"
 #include "app/gui/panels/element_inspector.h"
@@ -31,7 +33,9 @@ class RecipesView {
   void draw_nothing(const PanelContext& context, const Area& area);
   void draw_content(const PanelContext& context, const Area& area);
   CardSpec table_card(const PanelContext& context);
-  void draw_table(const PanelContext& context, ImVec2 size);
+  void take_choice(const PanelContext& context);
+  std::vector<CardBoard::MakeCard> cards(const PanelContext& context);
+  void draw_pairs(const PanelContext& context);
   // recipes_plots.cpp
   CardSpec values_card(const PanelContext& context);
   CardSpec scales_card(const PanelContext& context);
@@ -44,6 +48,13 @@ class RecipesView {
   void draw_elements(const PanelContext& context);
   void draw_sample_controls(const PanelContext& context);
   void draw_arithmetic(const PanelContext& context, const Area& area);
+  // recipes_experts.cpp
+  CardSpec snr_card(const PanelContext& context);
+  CardSpec waste_card(const PanelContext& context);
+  CardSpec experts_card(const PanelContext& context);
+  CardTable experts_table();
+  EmptyState no_experts() const;
+  void draw_experts(const PanelContext& context, ImVec2 size, bool snr);
   void go_to(const PanelContext& context, std::int64_t row, std::int64_t column);
 
   RecipesModel model_;
@@ -57,14 +68,22 @@ class RecipesView {
     bool operator==(const Followed&) const = default;
   };
   Followed followed_;
+  /// Those of the operand, oldest first, and which of them a recording shows.
+  std::vector<RecipesModel::Comparison> recorded_;
+  RecipesModel::Comparison picked_;
   int operand_ = 0;
   int direction_ = 0;
+  bool by_expert_ = false;  // what is below the table
+  bool lost_ = false;       // of the SNR, instead of the SNR itself
   bool log_counts_ = true;
   Orders<engine::ComparisonRequest> orders_;
   std::int64_t sample_row_ = 0;
   std::int64_t sample_column_ = 0;
   plot::TableState table_{.most_chosen = kMostOverlaid};
-  bool chosen_once_ = false;
+  std::size_t chosen_of_ = 0;  // rows that the choice was made of
+  plot::TableState experts_table_;
+  plot::PlotView snr_view_;
+  plot::PlotView waste_view_;
   plot::PlotView value_view_;
   plot::PlotView scale_view_;
   plot::PlotView code_view_;

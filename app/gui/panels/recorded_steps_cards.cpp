@@ -52,10 +52,10 @@ std::string snr_text(double snr_db, std::uint64_t left_out) {
 }
 
 /// What a line of the strip shows of a step.
-using Figure = double engine::RecordedStep::*;
+using StepFigure = double engine::RecordedStep::*;
 
 /// Range of the finite values; empty if there is none.
-plot::Range range_of(const std::vector<engine::RecordedStep>& steps, Figure figure) {
+plot::Range range_of(const std::vector<engine::RecordedStep>& steps, StepFigure figure) {
   plot::Range range{INFINITY, -INFINITY};
   for (const engine::RecordedStep& step : steps) {
     if (!std::isfinite(step.*figure)) continue;
@@ -68,7 +68,7 @@ plot::Range range_of(const std::vector<engine::RecordedStep>& steps, Figure figu
 /// A line over the steps on a scale of its own that fills the plot's height; the legend has its
 /// ends.
 void draw_line(const PanelContext& context, const plot::PlotFrame& frame,
-               const std::vector<engine::RecordedStep>& steps, Figure figure, double least_span,
+               const std::vector<engine::RecordedStep>& steps, StepFigure figure, double least_span,
                ImU32 color) {
   plot::Range range = range_of(steps, figure);
   if (!(range.min <= range.max)) return;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/plot/plot_text.h"
 
@@ -12,9 +13,13 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
                  PlotView& view) {
   const Theme& theme = context.theme;
   double highest = 0.0;
+  double lowest = 0.0;
   double companion_peak = 0.0;
   for (const Bar& bar : bars) {
-    if (std::isfinite(bar.value)) highest = std::max({highest, bar.value, bar.high});
+    if (std::isfinite(bar.value)) {
+      highest = std::max({highest, bar.value, bar.high});
+      lowest = std::min({lowest, bar.value, bar.low});
+    }
     companion_peak = std::max(companion_peak, bar.companion);
   }
   FrameSpec frame_spec;
@@ -22,33 +27,42 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
   frame_spec.size = spec.size;
   frame_spec.x.kind = AxisKind::Integer;
   frame_spec.x.label = spec.x_label;
-  frame_spec.x.limits = {-0.5, std::max(static_cast<double>(bars.size()), 1.0) - 0.5};
+  const auto items = static_cast<double>(bars.size() / spec.per_item);
+  frame_spec.x.limits = {-0.5, std::max(items, 1.0) - 0.5};
   frame_spec.y = spec.y;
   frame_spec.selectable = false;
   frame_spec.min_span = 4.0;
   if (frame_spec.y.limits.empty()) {
-    frame_spec.y.limits = {0.0, highest > 0.0 ? highest * 1.1 : 1.0};
+    frame_spec.y.limits = {lowest * 1.1, highest > 0.0 || lowest < 0.0 ? highest * 1.1 : 1.0};
   }
   PlotFrame frame(context, frame_spec, view);
   ImDrawList* draw = frame.draw();
   const double width = frame.x().pixels_per_unit();
   const double gap = width > 6.0 ? 0.16 : 0.0;
+  const double share = (1.0 - 2.0 * gap) / static_cast<double>(spec.per_item);
+  // Bars that hang down need the line from which they do.
+  const bool signed_bars = frame_spec.y.limits.min < 0.0;
+  const float zero = signed_bars ? frame.y().to_pixel(0.0) : frame.max().y;
   int hovered = -1;
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
-    const double center = static_cast<double>(i);
+    const std::size_t item = i / spec.per_item;
+    const std::size_t beside = i % spec.per_item;
+    const auto center = static_cast<double>(item);
     if (center + 0.5 < frame.x().view.min || center - 0.5 > frame.x().view.max) continue;
-    const float left = frame.x().to_pixel(center - 0.5 + gap);
-    const float right = std::max(frame.x().to_pixel(center + 0.5 - gap), left + 1.0F);
+    const double start = center - 0.5 + gap + share * static_cast<double>(beside);
+    const float left = frame.x().to_pixel(start);
+    const float right = std::max(frame.x().to_pixel(start + share), left + 1.0F);
     const float middle = 0.5F * (left + right);
     const float bottom = frame.max().y;
-    if (frame.hovered() && frame.hover_x() >= center - 0.5 && frame.hover_x() < center + 0.5) {
-      hovered = static_cast<int>(i);
+    if (beside == 0 && frame.hovered() && frame.hover_x() >= center - 0.5 &&
+        frame.hover_x() < center + 0.5) {
+      hovered = static_cast<int>(item);
       draw->AddRectFilled(ImVec2(frame.x().to_pixel(center - 0.5), frame.min().y),
                           ImVec2(frame.x().to_pixel(center + 0.5), bottom),
                           faded(theme.colors.text, 0.07F));
     }
-    if (spec.selected == static_cast<int>(i)) {
+    if (beside == 0 && std::cmp_equal(spec.selected, item)) {
       draw->AddRect(ImVec2(frame.x().to_pixel(center - 0.5), frame.min().y),
                     ImVec2(frame.x().to_pixel(center + 0.5), bottom), theme.colors.accent,
                     theme.px(2), 0, theme.px(1.5F));
@@ -61,8 +75,13 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
       draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, bottom), theme.colors.line,
                  theme.px(5));
     } else {
-      const float top = std::min(frame.y().to_pixel(bar.value), bottom - 1.0F);
-      draw->AddRectFilled(ImVec2(left, top), ImVec2(right, bottom), faded(bar.color, 0.85F));
+      const float end = std::clamp(frame.y().to_pixel(bar.value), frame.min().y, bottom);
+      if (bar.band != 0 && bar.high > bar.low) {
+        draw->AddRectFilled(ImVec2(left, frame.y().to_pixel(bar.high)),
+                            ImVec2(right, frame.y().to_pixel(bar.low)), bar.band);
+      }
+      draw->AddRectFilled(ImVec2(left, std::min(end, zero - 1.0F)),
+                          ImVec2(right, std::max(end, zero)), faded(bar.color, 0.85F));
       if (bar.high > bar.low) {
         const float high = frame.y().to_pixel(bar.high);
         const float low = frame.y().to_pixel(bar.low);
@@ -78,6 +97,10 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
       const ImU32 color = theme.colors.warn;
       draw->AddRectFilled(ImVec2(left, y - theme.px(1)), ImVec2(right, y + theme.px(1)), color);
     }
+  }
+  if (signed_bars) {
+    draw->AddLine(ImVec2(frame.min().x, zero), ImVec2(frame.max().x, zero),
+                  faded(theme.colors.text, 0.6F));
   }
   if (!spec.companion_label.empty()) {
     const float width_of_label = text_size(theme.fonts.label, spec.companion_label).x;

@@ -194,7 +194,7 @@ const std::vector<ActionRow> kActions = {
      "Numerics: all recipes side by side, and back to the run",
      "Ctrl+Shift+2",
      {{GLFW_KEY_2, kCtrlShift}},
-     "formats fp8 mxfp8 nvfp4"},
+     "formats fp8 mxfp8 nvfp4 pow2 power of two scales cost experts"},
     {Action::ToggleRail,
      "view.rail",
      "View",

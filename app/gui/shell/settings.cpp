@@ -55,6 +55,8 @@ engine::Result<Settings> from_json(const json& document) {
   settings.live = document.value("live", fallback.live);
   settings.page = page_named(document.value("page", std::string())).value_or(Page::Performance);
   settings.view = document.value("view", std::string());
+  // What this view of Numerics showed is on Recipes.
+  if (settings.view == "pow2") settings.view = "recipes";
   return settings;
 }
 

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
 #include "engine/model/recipe_comparison.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -131,6 +133,22 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& r) { r.routing.distribution = RoutingDistribution::File; },
                 {"routing.path is empty"}}),
     [](const auto& test) { return test.param.name; });
+
+TEST(DefaultComparison, HasBothKindsOfScaleWhereARecipeCanHaveBoth) {
+  const std::vector<Recipe> recipes = default_comparison({.activation_format = Fp8Format::E5m2});
+  for (const auto& [value, name] : kType<Scaling>.names) {
+    const auto scaling = static_cast<Scaling>(value);
+    const RecipeTraits& traits = traits_of(scaling);
+    for (const bool pow2 : {false, true}) {
+      const auto count = std::ranges::count_if(recipes, [&](const Recipe& recipe) {
+        return recipe.scaling == scaling && recipe.pow2_scales == pow2;
+      });
+      const bool possible = traits.quantizes() && traits.pow2_scales(pow2) == pow2;
+      EXPECT_EQ(count, possible ? 1 : 0) << name << pow2;
+    }
+  }
+  for (const Recipe& recipe : recipes) EXPECT_EQ(recipe.activation_format, Fp8Format::E5m2);
+}
 
 TEST(ValidateComparison, ChecksRequestRecipesAndSample) {
   EXPECT_TRUE(validate(ComparisonRequest()).ok());
