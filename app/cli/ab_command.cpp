@@ -14,7 +14,8 @@
 #include "app/protocol/request_files.h"
 #include "app/sweep/plan.h"
 #include "engine/model/path_text.h"
-#include "profiling/compare/comparison_csv.h"
+#include "profiling/compare/comparison_tables.h"
+#include "profiling/export/csv.h"
 
 namespace app::cli {
 namespace {
@@ -136,7 +137,7 @@ int measure_both(const AbOptions& options) {
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
   const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
   if (options.csv) {
-    print("{}", comparison_csv(comparison, settings));
+    print("{}", csv_text(comparison_table(comparison, settings)));
   } else if (options.json) {
     print_json(batch, comparison, settings);
   } else {

@@ -1,11 +1,9 @@
 // `expertscope compare`: one operand quantized with every recipe, as a table.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <vector>
 
 #include "app/cli/arguments.h"
@@ -15,9 +13,7 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/value_json.h"
-#include "engine/model/median_interval.h"
-#include "engine/model/recipe_words.h"
-#include "profiling/export/setting_names.h"
+#include "profiling/document/run_document.h"
 #include "profiling/session/session_file.h"
 
 namespace app::cli {
@@ -32,62 +28,6 @@ struct CompareOptions {
   std::string output;
   bool json = false;
 };
-
-/// Bytes per second of a recipe's launches relative to those of the interleaved copies.
-std::string share_of_copy(const engine::RecipeComparison& comparison,
-                          const engine::QuantizationReport& report) {
-  const double time = engine::median_of(report.times_ns);
-  const double copy_time = engine::median_of(comparison.copy_times_ns);
-  const double moved = static_cast<double>(report.moved_bytes) * copy_time;
-  const double copied = static_cast<double>(comparison.copy_bytes) * time;
-  return copied > 0.0 ? fmt::format("{:.2f}", moved / copied) : "none";
-}
-
-constexpr std::string_view kRow =
-    "{:<42} {:<10} {:>8} {:>11} {:>9} {:>8} {:>12} {:>10} {:>7} {:>7} {:>7} {:>11} {:>7}\n";
-
-void print_report(const engine::RecipeComparison& comparison,
-                  const engine::QuantizationReport& report) {
-  const char* direction = report.columnwise ? "columnwise" : "rowwise";
-  const std::string title = profiling::recipe_title(report.recipe);
-  if (!report.refused.empty()) {
-    print("{:<42} {:<10} refused: {}\n", title, direction, report.refused);
-    return;
-  }
-  const engine::OperandStatistics& statistics = report.statistics;
-  const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
-                      static_cast<double>(statistics.elements);
-  print(
-      kRow, title, direction, decibels(statistics.snr_db), decibels(statistics.median_block_snr_db),
-      statistics.left_out(), statistics.lost, statistics.underflowed, statistics.saturated,
-      engine::binades_text(report.waste, report.waste.mean),
-      engine::binades_text(report.waste, report.waste.max), fmt::format("{:.3f}", bits),
-      report.times_ns.empty() ? "none"
-                              : fmt::format("{:.3f} ms", engine::median_of(report.times_ns) / 1e6),
-      report.times_ns.empty() ? "none" : share_of_copy(comparison, report));
-}
-
-void print_table(const engine::RecipeComparison& comparison) {
-  print("{:<12}{}\n", "device", comparison.device.name);
-  const std::uint64_t elements =
-      comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
-  const char* operand = comparison.request.weights     ? "weights of layer 0"
-                        : comparison.request.gradients ? "gradients"
-                                                       : "activations";
-  print("{:<12}{}, {} elements\n\n", "operand", operand, elements);
-  print(kRow, "recipe", "direction", "SNR dB", "typical dB", "left out", "lost", "underflowed",
-        "saturated", "wasted", "worst", "bits", "median", "of copy");
-  for (const engine::QuantizationReport& report : comparison.reports) {
-    print_report(comparison, report);
-  }
-  print(
-      "\ntypical dB: median over blocks of {} neighbours in a row of the SNR of each, which a few "
-      "large elements do not decide\n"
-      "left out: elements that are, or decode to, infinity or NaN; every SNR ignores them\n"
-      "lost: finite elements among them\n"
-      "wasted, worst: binades of the code's range that the scales leave unused, mean and largest\n",
-      engine::kErrorBlock);
-}
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
   engine::Result<engine::RunRequest> request =
@@ -126,7 +66,7 @@ int compare(const CompareOptions& options) {
   if (options.json) {
     print("{}\n", engine::to_json_text(recorded.comparison, /*indented=*/true));
   } else {
-    print_table(recorded.comparison);
+    print_document(profiling::comparison_document(recorded));
   }
   if (!kept.ok()) return report(kept.error());
   return kExitOk;

@@ -18,6 +18,7 @@
 #include "app/cli/terminal.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/opened_report.h"
+#include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
 #include "engine/gemm/library_file.h"
@@ -99,7 +100,7 @@ struct DoctorOptions {
 
 engine::Status write_markdown(const std::string& path, const profiling::DoctorReport& report) {
   std::ofstream file(path, std::ios::trunc);
-  file << profiling::to_markdown(report);
+  file << report_markdown(report);
   if (file.flush()) return {};
   return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
 }

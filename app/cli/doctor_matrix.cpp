@@ -19,7 +19,7 @@
 #include "app/doctor/report_words.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/backend_traits.h"
-#include "profiling/export/setting_names.h"
+#include "profiling/document/setting_names.h"
 
 namespace app::cli {
 namespace {

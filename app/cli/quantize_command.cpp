@@ -8,12 +8,12 @@
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
-#include "app/cli/run_summary.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
+#include "profiling/document/run_document.h"
 
 namespace app::cli {
 namespace {
@@ -154,7 +154,7 @@ int quantize(const QuantizeOptions& options) {
   for (const std::string& file : done.value().files) print("{}\n", file);
   for (const QuantizationLoss& loss : done.value().losses) {
     print("{:<12}{} (finite values that decode to inf or NaN)\n",
-          loss.columnwise ? "columnwise" : "rowwise", loss_text(loss));
+          loss.columnwise ? "columnwise" : "rowwise", profiling::loss_text(loss));
   }
   return kExitOk;
 }

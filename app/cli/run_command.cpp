@@ -17,9 +17,9 @@
 #include "app/cli/doctor.h"
 #include "app/cli/explained_step.h"
 #include "app/cli/request_options.h"
-#include "app/cli/run_summary.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
+#include "app/controllers/request_actions.h"
 #include "app/doctor/core_dump.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/visit.h"
@@ -28,6 +28,7 @@
 #include "engine/input/json_text.h"
 #include "engine/input/recorded_routing.h"
 #include "engine/input/value_json.h"
+#include "profiling/document/run_document.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"
 
@@ -264,7 +265,8 @@ int run(const RunOptions& options) {
         recorded_run(std::get<RunDone>(std::move(end).value()), request);
     const engine::Status kept = keep(writer, run);
     // Printed in any case: what could not be recorded is at least reported.
-    options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
+    options.json ? print_json(run, requests.value().size() > 1)
+                 : print_document(profiling::run_document(run, summary_of(run.request)));
     std::fflush(stdout);  // a file or another program has it before the next run begins
     if (!kept.ok()) return report(kept.error());
   }

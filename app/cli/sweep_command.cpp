@@ -16,6 +16,7 @@
 #include "app/sweep/plan.h"
 #include "engine/input/json_text.h"
 #include "engine/input/value_json.h"
+#include "profiling/compare/comparison_tables.h"
 
 namespace app::cli {
 namespace {
@@ -92,24 +93,19 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
 
 void print_table(const Batch& batch, const std::vector<std::string>& varied,
                  const std::vector<SweepPoint>& points) {
-  print("{:<12}{}\n\n", "varied", fmt::format("{}", fmt::join(varied, ", ")));
-  print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9} {:>9}\n", "settings", "median ms", "p5",
-        "p95", "n", "worst dB", "median dB", "left out");
-  for (const SweepPoint& point : points) {
-    print("{:<44} {:>11.4f} {:>10.4f} {:>10.4f} {:>4} {:>9} {:>9} {:>9}{}\n", point.label,
-          point.time.median / 1e6, point.time.p5 / 1e6, point.time.p95 / 1e6, point.time.n,
-          decibels(point.worst_snr_db), decibels(point.median_snr_db), point.left_out,
-          point.on_frontier ? "  frontier" : "");
-  }
+  profiling::Document document;
+  document.fact("varied", fmt::format("{}", fmt::join(varied, ", ")));
   for (const BatchRow& row : batch.rows()) {
     if (row.outcome == Outcome::Refused) {
-      print("{:<44} refused: {}\n", row.planned.label, row.planned.refused);
+      document.fact("refused", row.planned.label + ": " + row.planned.refused);
     } else if (row.outcome == Outcome::Failed) {
-      print("{:<44} failed: {}\n", row.planned.label, row.error);
+      document.fact("failed", row.planned.label + ": " + row.error);
     } else if (row.outcome == Outcome::Waiting) {
-      print("{:<44} not measured\n", row.planned.label);
+      document.fact("unmeasured", row.planned.label);
     }
   }
+  document.table(profiling::sweep_table(points));
+  print_document(document);
 }
 
 void print_json(const Batch& batch, const std::vector<std::string>& varied,

@@ -1,5 +1,6 @@
 #include "app/cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "app/protocol/terminal_text.h"
 #include "engine/model/moment.h"
+#include "profiling/document/text.h"
 
 namespace app::cli {
 namespace {
@@ -29,6 +31,17 @@ void write_text(std::FILE* stream, std::string_view text) {
   if (written < safe.size() && stream == stdout) {
     throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
   }
+}
+
+std::size_t columns_of_terminal(std::FILE* stream) {
+  struct winsize size = {};
+  const bool known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0U;
+}
+
+void print_document(const profiling::Document& document) {
+  write_text(stdout, profiling::text_of(document, {.columns = columns_of_terminal(stdout),
+                                                   .rest = "--json prints all"}));
 }
 
 void show_line(std::string_view text) {

@@ -17,6 +17,7 @@
 
 #include "app/protocol/worker_link.h"
 #include "app/sweep/batch.h"
+#include "profiling/document/document.h"
 
 namespace app::cli {
 
@@ -32,6 +33,12 @@ template <class... Values>
 void print(fmt::format_string<Values...> format, Values&&... values) {
   write_text(stdout, fmt::format(format, std::forward<Values>(values)...));
 }
+
+/// Of the terminal behind the stream; 0 where it is none.
+std::size_t columns_of_terminal(std::FILE* stream);
+
+/// With as many rows of each table as a screen holds, and as many columns.
+void print_document(const profiling::Document& document);
 
 /// Replaces the terminal line that the cursor is in; empty = erases it.
 void show_line(std::string_view text);

@@ -11,6 +11,7 @@
 
 #include "app/controllers/run_names.h"
 #include "app/controllers/tour_script.h"
+#include "app/doctor/report_document.h"
 #include "app/protocol/paths.h"
 #include "engine/model/moment.h"
 #include "engine/model/path_text.h"
@@ -210,7 +211,7 @@ void FilesController::save_report(DoctorState::Report report, const std::string&
   writes_.put([report = std::move(report), json,
                path = json ? path : with_suffix(path, ".md")]() -> Written {
     const engine::Status status =
-        write_file(path, json ? profiling::to_json(*report) : profiling::to_markdown(*report));
+        write_file(path, json ? profiling::to_json(*report) : report_markdown(*report));
     if (!status.ok()) return refused("Not written: ", status.error());
     return Done{"Report written: " + engine::shown_path(path)};
   });

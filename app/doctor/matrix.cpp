@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "engine/input/json_text.h"
-#include "profiling/export/setting_names.h"
+#include "profiling/document/setting_names.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {

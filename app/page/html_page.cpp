@@ -30,6 +30,9 @@ h1, h2, h3, h4 { line-height: 1.25; margin: 1.6em 0 0.5em; }
 table { border-collapse: collapse; margin: 0.8em 0; font-size: 13px; display: block; overflow-x: auto; }
 th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; font-size: 13px; }
+dt { opacity: 0.7; }
+dd { margin: 0; overflow-wrap: anywhere; }
 pre { overflow-x: auto; padding: 8px 12px; border: 1px solid #8888; border-radius: 4px; font-size: 13px; }
 .warning { padding: 8px 12px; border: 2px solid #d08020; border-radius: 4px; }
 figure { margin: 1em 0; }
@@ -175,6 +178,15 @@ void HtmlPage::list(std::span<const std::string> items) {
   std::string list = "<ul>\n";
   for (const std::string& item : items) list += "<li>" + text(item) + "</li>\n";
   append(list + "</ul>\n");
+}
+
+void HtmlPage::facts(const std::vector<Row>& facts) {
+  if (facts.empty()) return;
+  std::string list = "<dl>\n";
+  for (const Row& fact : facts) {
+    list += fmt::format("<dt>{}</dt><dd>{}</dd>\n", text(fact[0]), text(fact[1]));
+  }
+  append(list + "</dl>\n");
 }
 
 void HtmlPage::table(const Row& header, const std::vector<Row>& rows) {

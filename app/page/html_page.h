@@ -10,10 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "profiling/document/document.h"
+
 namespace app {
 
 /// The largest page that is made; what would exceed it is left out, and the page says so.
 inline constexpr std::size_t kMaxPageBytes = 5 * 1000 * 1000;
+
+/// Rows of a table that are shown.
+inline constexpr std::size_t kMaxPageRows = 64;
 
 /// Something that is known to be private, because it comes from a field that says so.
 struct PrivateValue {
@@ -40,8 +45,15 @@ class HtmlPage {
   /// To be copied: nothing in it is replaced.
   void code(std::string_view text);
   void list(std::span<const std::string> items);
+  /// Labels and their texts, one below the other.
+  void facts(const std::vector<Row>& facts);
   /// Left-aligns the first column; the rest are numbers.
   void table(const Row& header, const std::vector<Row>& rows);
+  /// With its title before it and its note behind; a folded one is in details(). At most
+  /// kMaxPageRows rows: charts have all.
+  void table(const profiling::Table& table);
+  /// All that there is to say; `deeper`: added to the levels of its headings.
+  void document(const profiling::Document& document, int deeper = 0);
   /// Folded until it is clicked.
   void details(std::string_view summary, const std::function<void()>& content);
   /// An SVG element made by svg_chart.h.

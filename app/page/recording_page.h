@@ -5,17 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "profiling/document/run_tables.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
 
 /// Only referred to, since a run may hold millions of records.
 struct PageContent {
-  struct NamedRun {
-    const profiling::RecordedRun* run;
-    std::string name;  // "3. as shipped"
-  };
-  std::vector<NamedRun> runs{};
+  std::vector<profiling::NamedRun> runs{};
   std::vector<const profiling::RecordedComparison*> comparisons{};
   std::vector<const profiling::RecordedVisit*> visits{};
   std::string doubt{};  // profiling::Session::doubt

@@ -11,7 +11,7 @@
 #include "engine/model/backend_traits.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
-#include "profiling/export/setting_names.h"
+#include "profiling/document/setting_names.h"
 
 namespace app {
 namespace {

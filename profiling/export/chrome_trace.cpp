@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/program/operation_words.h"
-#include "profiling/export/setting_names.h"
+#include "profiling/document/setting_names.h"
 #include "profiling/export/trace_events.h"
 #include "profiling/trace/live_memory.h"
 #include "profiling/trace/timeline_lanes.h"

@@ -30,7 +30,7 @@ engine::Status export_records_csv(const Session& session, const std::string& pat
 /// InvalidArgument: no such run, or a session without runs.
 engine::Status export_chrome_trace(const Session& session, const std::string& path,
                                    const TraceChoice& choice = {});
-/// One CSV per table: runs.csv, records.csv, experts.csv and those of csv_table.h in `folder`
+/// One CSV per table of profiling/document (run_tables(), and those of visits) in `folder`
 /// (created if missing); if non-empty, comparisons.csv, memory.csv, findings.csv,
 /// snapshot_nodes.csv.
 engine::Status export_csv(const Session& session, const std::string& folder);

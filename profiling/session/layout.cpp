@@ -31,19 +31,19 @@ bool is_packed(const Type& element) {
 class Builder {
  public:
   Builder(const Type& type, const RecordedKind& kind) {
-    Table& root = add({.name = std::string(kind.table),
-                       .rows = Table::Rows::Recorded,
-                       .key = fmt::format("{}_id", kind.name),
-                       .prefix = kind.prefix,
-                       .record = &type});
+    StoredTable& root = add({.name = std::string(kind.table),
+                             .rows = StoredTable::Rows::Recorded,
+                             .key = fmt::format("{}_id", kind.name),
+                             .prefix = kind.prefix,
+                             .record = &type});
     add_members(root, type, 0, "");
   }
   Layout take() { return std::move(layout_); }
 
  private:
-  Table& add(Table table) {
+  StoredTable& add(StoredTable table) {
     table.number = layout_.tables.size();
-    return *layout_.tables.emplace_back(std::make_unique<Table>(std::move(table)));
+    return *layout_.tables.emplace_back(std::make_unique<StoredTable>(std::move(table)));
   }
 
   const MemberLayout& layout_of(const Type& record, const Field& field) const {
@@ -55,22 +55,22 @@ class Builder {
     return found == members.end() ? kUsual : *found;
   }
 
-  std::string name_of(const Table& owner, const MemberLayout& layout,
+  std::string name_of(const StoredTable& owner, const MemberLayout& layout,
                       const std::string& member) const {
     return layout.table.empty() ? fmt::format("{}_{}", owner.name, member)
                                 : fmt::format("{}{}", owner.prefix, layout.table);
   }
 
   /// For the entries of a list: "position", unless an owning table has that key already.
-  static std::string free_key(const Table& owner, std::string_view member) {
-    const auto taken = [](const Table* level) { return level->key == "position"; };
+  static std::string free_key(const StoredTable& owner, std::string_view member) {
+    const auto taken = [](const StoredTable* level) { return level->key == "position"; };
     return std::ranges::any_of(owner.chain(), taken) ? fmt::format("{}_position", member)
                                                      : "position";
   }
 
   /// The owner's table of this name, if another member has created it, else a new one.
-  std::pair<Table&, bool> part_of(const Table& owner, Table::Rows rows, std::string name,
-                                  std::string_view key) {
+  std::pair<StoredTable&, bool> part_of(const StoredTable& owner, StoredTable::Rows rows,
+                                        std::string name, std::string_view key) {
     for (const auto& table : layout_.tables) {
       if (table->owner == &owner && table->name == name) return {*table, false};
     }
@@ -82,7 +82,7 @@ class Builder {
             true};
   }
 
-  void add_members(Table& table, const Type& record, std::size_t offset,
+  void add_members(StoredTable& table, const Type& record, std::size_t offset,
                    const std::string& prefix) {
     const auto* defaults = static_cast<const char*>(record.defaults());
     for (const Field& field : record.fields) {
@@ -93,7 +93,7 @@ class Builder {
   }
 
   /// `declared` is where the record that declares the field is in the table's record.
-  void add_member(Table& table, const Type& record, const Field& field, std::size_t declared,
+  void add_member(StoredTable& table, const Type& record, const Field& field, std::size_t declared,
                   std::size_t offset, const std::string& prefix) {
     const MemberLayout& layout = layout_of(record, field);
     const Type& type = *field.type;
@@ -118,27 +118,27 @@ class Builder {
                                {.member = field.name, .offset = offset, .type = &type});
       default:
         add_column(table, field, layout, prefix,
-                   {.form = layout.how == How::Exact                ? Column::Form::ExactText
-                            : table.bulk && type.kind == Kind::Enum ? Column::Form::Number
-                                                                    : Column::Form::Value,
+                   {.form = layout.how == How::Exact                ? StoredColumn::Form::ExactText
+                            : table.bulk && type.kind == Kind::Enum ? StoredColumn::Form::Number
+                                                                    : StoredColumn::Form::Value,
                     .type = &type,
                     .rules = field.rules,
                     .offset = offset});
     }
   }
 
-  static void add_column(Table& table, const Field& field, const MemberLayout& layout,
-                         const std::string& prefix, Column column) {
+  static void add_column(StoredTable& table, const Field& field, const MemberLayout& layout,
+                         const std::string& prefix, StoredColumn column) {
     column.name =
         layout.column.empty() ? prefix + std::string(field.name) : std::string(layout.column);
     table.columns.push_back(std::move(column));
   }
 
-  void add_record(Table& table, const Field& field, const MemberLayout& layout, std::size_t offset,
-                  const std::string& prefix) {
+  void add_record(StoredTable& table, const Field& field, const MemberLayout& layout,
+                  std::size_t offset, const std::string& prefix) {
     if (field.type == &engine::kType<engine::RunRequest>) {
       add_column(table, field, layout, prefix,
-                 {.form = Column::Form::Document, .type = field.type, .offset = offset});
+                 {.form = StoredColumn::Form::Document, .type = field.type, .offset = offset});
       if (layout.column.empty()) table.columns.back().name += "_json";
       return;
     }
@@ -148,7 +148,7 @@ class Builder {
                          flat ? prefix : prefix + std::string(field.name) + "_");
     }
     const auto [rows, fresh] =
-        part_of(table, Table::Rows::Members,
+        part_of(table, StoredTable::Rows::Members,
                 name_of(table, layout, prefix + std::string(field.name)), layout.key);
     rows.places.push_back({.member = field.name, .offset = offset, .type = field.type});
     if (!fresh) return;
@@ -156,27 +156,27 @@ class Builder {
     add_members(rows, *field.type, 0, "");
   }
 
-  void add_alternative(Table& table, const Type& type, std::size_t alternative, std::string name,
-                       const Table::Place& place) {
-    Table& rows = part_of(table, Table::Rows::Alternative, std::move(name), "").first;
+  void add_alternative(StoredTable& table, const Type& type, std::size_t alternative,
+                       std::string name, const StoredTable::Place& place) {
+    StoredTable& rows = part_of(table, StoredTable::Rows::Alternative, std::move(name), "").first;
     rows.record = &type;
     rows.alternative = alternative;
     rows.places.push_back(place);
     add_members(rows, type, 0, "");
   }
 
-  void add_list(Table& table, const Field& field, const MemberLayout& layout, std::size_t declared,
-                std::size_t offset, const std::string& prefix) {
+  void add_list(StoredTable& table, const Field& field, const MemberLayout& layout,
+                std::size_t declared, std::size_t offset, const std::string& prefix) {
     const Type& element = *field.type->element;
     if (layout.how == How::Packed || (layout.table.empty() && is_packed(element))) {
       return add_column(table, field, layout, prefix,
-                        {.form = Column::Form::Packed,
+                        {.form = StoredColumn::Form::Packed,
                          .type = field.type,
                          .rules = {.most = limit_of(field.rules)},
                          .offset = offset});
     }
-    Table& rows =
-        part_of(table, Table::Rows::Entries,
+    StoredTable& rows =
+        part_of(table, StoredTable::Rows::Entries,
                 name_of(table, layout, prefix + std::string(field.name)),
                 layout.key.empty() ? free_key(table, field.name) : std::string(layout.key))
             .first;
@@ -188,11 +188,12 @@ class Builder {
     rows.derived.assign(layout.derived.begin(), layout.derived.end());
     rows.derived_from = declared;
     if (rows.bulk || rows.sparse) {
-      table.columns.push_back({.name = prefix + std::string(field.name) + "_size",
-                               .form = rows.bulk ? Column::Form::BulkSize : Column::Form::Size,
-                               .type = field.type,
-                               .rules = {.low = 0, .high = static_cast<double>(rows.most)},
-                               .offset = offset});
+      table.columns.push_back(
+          {.name = prefix + std::string(field.name) + "_size",
+           .form = rows.bulk ? StoredColumn::Form::BulkSize : StoredColumn::Form::Size,
+           .type = field.type,
+           .rules = {.low = 0, .high = static_cast<double>(rows.most)},
+           .offset = offset});
     }
     if (element.kind == Kind::Record) {
       rows.record = &element;
@@ -207,8 +208,8 @@ class Builder {
   Layout layout_;
 };
 
-std::string column_definition(const Column& column) {
-  using Form = Column::Form;
+std::string column_definition(const StoredColumn& column) {
+  using Form = StoredColumn::Form;
   const engine::FieldRules any;
   switch (column.form) {
     case Form::Packed:
@@ -238,15 +239,16 @@ std::string column_definition(const Column& column) {
 
 }  // namespace
 
-std::vector<const Table*> Table::chain() const {
-  std::vector<const Table*> tables;
-  for (const Table* table = this; table != nullptr; table = table->owner) tables.push_back(table);
+std::vector<const StoredTable*> StoredTable::chain() const {
+  std::vector<const StoredTable*> tables;
+  for (const StoredTable* table = this; table != nullptr; table = table->owner)
+    tables.push_back(table);
   std::ranges::reverse(tables);
   return tables;
 }
 
-std::vector<const Table*> Layout::parts_of(const Table& owner) const {
-  std::vector<const Table*> parts;
+std::vector<const StoredTable*> Layout::parts_of(const StoredTable& owner) const {
+  std::vector<const StoredTable*> parts;
   for (const auto& table : tables) {
     if (table->owner == &owner) parts.push_back(table.get());
   }
@@ -257,21 +259,21 @@ Layout make_layout(const Type& type, const RecordedKind& kind) {
   return Builder(type, kind).take();
 }
 
-std::string definition_of(const Table& table) {
+std::string definition_of(const StoredTable& table) {
   std::vector<std::string> lines;
   std::vector<std::string> keys;
   const bool has_rowid = table.owner == nullptr || table.bulk;
   if (table.bulk) lines.emplace_back("\"record_id\" INTEGER PRIMARY KEY");
-  for (const Table* level : table.chain()) {
+  for (const StoredTable* level : table.chain()) {
     if (level->key.empty() || (level == &table && table.bulk)) continue;
-    const bool is_text = level->rows == Table::Rows::Members;
+    const bool is_text = level->rows == StoredTable::Rows::Members;
     const char* type = table.owner == nullptr ? "INTEGER PRIMARY KEY"
                        : is_text              ? "TEXT NOT NULL"
                                               : "INTEGER NOT NULL";
     lines.push_back(fmt::format("\"{}\" {}", level->key, type));
     keys.push_back(fmt::format("\"{}\"", level->key));
   }
-  for (const Column& column : table.columns) lines.push_back(column_definition(column));
+  for (const StoredColumn& column : table.columns) lines.push_back(column_definition(column));
   for (const DerivedColumn& column : table.derived) {
     lines.push_back(
         fmt::format("\"{}\" {} NOT NULL", column.name, column.integer ? "INTEGER" : "REAL"));

@@ -24,7 +24,7 @@
 
 namespace profiling {
 
-struct Column {
+struct StoredColumn {
   enum class Form : std::uint8_t {
     Value,      // a number, an enumerator's name, or a text that is made safe for display
     ExactText,  // a text that is read unchanged
@@ -32,24 +32,24 @@ struct Column {
     Packed,     // all numbers of a list
     Document,   // a RunRequest
     Size,       // number of entries of a list that its rows do not tell
-    BulkSize,   // the same for Table::bulk, bounded by SessionLimits only
+    BulkSize,   // the same for StoredTable::bulk, bounded by SessionLimits only
   };
   std::string name = {};
   Form form = Form::Value;
   const engine::Type* type = nullptr;
   engine::FieldRules rules = {};
   std::size_t offset = 0;  // in the row's record; in a table of lists: in the entry
-  std::size_t list = 0;    // index into Table::places, in a table of lists
+  std::size_t list = 0;    // index into StoredTable::places, in a table of lists
 };
 
-/// Column for people who query the file; the reader derives its value itself.
+/// A column for people who query the file; the reader derives its value itself.
 struct DerivedColumn {
   std::string_view name;
   double (*value)(const void* owner, std::int64_t position);
   bool integer = true;
 };
 
-struct Table {
+struct StoredTable {
   enum class Rows : std::uint8_t {
     Recorded,     // one per recorded run, comparison, ...; numbers from 1
     Entries,      // one per entry of a list, or of several lists of one length; numbers from 0
@@ -66,11 +66,11 @@ struct Table {
   Rows rows = Rows::Recorded;
   std::string key;               // column that tells the rows of one owner apart
   std::string_view prefix = {};  // of the names of the tables of its members
-  const Table* owner = nullptr;
+  const StoredTable* owner = nullptr;
   const engine::Type* record = nullptr;  // of a row; of Entries that are no records: none
   std::vector<Place> places = {};
   std::size_t alternative = 0;
-  std::vector<Column> columns = {};
+  std::vector<StoredColumn> columns = {};
   std::vector<DerivedColumn> derived = {};
   std::size_t derived_from = 0;  // offset of what DerivedColumn::value gets in the owner's record
   std::size_t most = 0;          // rows of one owner
@@ -82,15 +82,15 @@ struct Table {
   std::size_t number = 0;  // in Layout::tables
 
   /// Tables from the recorded value to this one.
-  std::vector<const Table*> chain() const;
+  std::vector<const StoredTable*> chain() const;
 };
 
 /// All tables of one kind of recorded value; an owner comes before what it owns.
 struct Layout {
-  std::vector<std::unique_ptr<Table>> tables;
+  std::vector<std::unique_ptr<StoredTable>> tables;
 
-  const Table& root() const { return *tables.front(); }
-  std::vector<const Table*> parts_of(const Table& owner) const;
+  const StoredTable& root() const { return *tables.front(); }
+  std::vector<const StoredTable*> parts_of(const StoredTable& owner) const;
 };
 
 /// An exception to the rules above for one member of one type.
@@ -100,16 +100,16 @@ struct MemberLayout {
     Flat,    // the columns of this record without the member's name in front
     Rows,    // this record as a row of `table`, beside the owner's other members that are
     Packed,  // a list of records of numbers in one cell
-    Bulk,    // Table::bulk
-    Sparse,  // Table::sparse
-    Exact,   // Column::Form::ExactText
+    Bulk,    // StoredTable::bulk
+    Sparse,  // StoredTable::sparse
+    Exact,   // StoredColumn::Form::ExactText
     Apart,   // not stored here: recorded separately
   };
   const engine::Type* type = nullptr;
   std::string_view member = {};
   How how = How::AsUsual;
   std::string_view table = {};   // without the owner's prefix; else "OWNER_MEMBER"
-  std::string_view prefix = {};  // Table::prefix, if it is not that of the owner
+  std::string_view prefix = {};  // StoredTable::prefix, if it is not that of the owner
   std::string_view key = {};     // else "position", or "MEMBER_position"
   std::string_view column = {};  // of a number, a text, or a list of them; else the member's name
   std::span<const DerivedColumn> derived = {};
@@ -127,7 +127,7 @@ const Layout& layout_of() {
 }
 
 /// The CREATE TABLE statement.
-std::string definition_of(const Table& table);
+std::string definition_of(const StoredTable& table);
 
 // The identity of a session file, and the tables that a writer creates.
 

@@ -22,7 +22,7 @@ namespace {
 
 using engine::Kind;
 using engine::Type;
-using Form = Column::Form;
+using Form = StoredColumn::Form;
 
 char* at(void* record, std::size_t offset) { return static_cast<char*>(record) + offset; }
 
@@ -32,7 +32,7 @@ struct Range {
   std::int64_t high = RowReader::kAnyHigh;
 };
 
-Range range_of(const Column& column) {
+Range range_of(const StoredColumn& column) {
   const Type& type = *column.type;
   if (column.form == Form::Number) {
     const auto [low, high] = std::ranges::minmax(type.names, {}, &engine::EnumName::value);
@@ -80,14 +80,14 @@ void put_integer(std::size_t size, void* to, std::int64_t value) {
 
 /// One column of the file: where in a row it is and where its values go.
 struct Cell {
-  const Column* column;
+  const StoredColumn* column;
   int index;
   Range range;
-  std::size_t offset;   // as in Column
+  std::size_t offset;   // as in StoredColumn
   std::size_t integer;  // bytes of one; 0 = another kind of value
 };
 
-bool is_integer(const Column& column) {
+bool is_integer(const StoredColumn& column) {
   const Kind kind = column.type->kind;
   return column.form == Form::Number ||
          (column.form == Form::Value &&
@@ -96,7 +96,8 @@ bool is_integer(const Column& column) {
 
 class TableReader {
  public:
-  TableReader(const TableSource& source, const Table& table, const Type& list_type, void* list)
+  TableReader(const TableSource& source, const StoredTable& table, const Type& list_type,
+              void* list)
       : source_(source), table_(table), chain_(table.chain()), list_type_(list_type), list_(list) {}
 
   engine::Status read() {
@@ -152,7 +153,7 @@ class TableReader {
       return {};
     };
     int index = 0;
-    for (const Table* level : chain_) {
+    for (const StoredTable* level : chain_) {
       if (level->key.empty() || (level->bulk && level == &table_)) continue;
       ENGINE_TRY(add_key(level->key, !table_.bulk));
       select += fmt::format("{}\"{}\"", select.empty() ? "" : ", ", level->key);
@@ -161,7 +162,7 @@ class TableReader {
     if (table_.bulk) {
       ENGINE_TRY(add_key("record_id", true));
     }
-    for (const Column& column : table_.columns) {
+    for (const StoredColumn& column : table_.columns) {
       const auto known = found.find(column.name);
       if (known == found.end()) continue;
       if (known->second.computed) {
@@ -179,34 +180,34 @@ class TableReader {
   }
 
   std::size_t bytes_per_row() const {
-    if (table_.rows == Table::Rows::Recorded) return list_type_.element->size;
-    if (table_.rows != Table::Rows::Entries || table_.bulk || table_.sparse) return 0;
+    if (table_.rows == StoredTable::Rows::Recorded) return list_type_.element->size;
+    if (table_.rows != StoredTable::Rows::Entries || table_.bulk || table_.sparse) return 0;
     std::size_t bytes = 0;
-    for (const Table::Place& place : table_.places) bytes += place.type->element->size;
+    for (const StoredTable::Place& place : table_.places) bytes += place.type->element->size;
     return bytes;
   }
 
   /// The record that owns the row: along the keys, from the list of what is recorded.
   void* owner_of(RowReader& rows) {
     void* record = list_;
-    for (const Table* level : chain_) {
+    for (const StoredTable* level : chain_) {
       if (level == &table_ || !rows.ok()) return record;
       record = step_into(rows, *level, record);
     }
     return record;
   }
 
-  void* step_into(RowReader& rows, const Table& level, void* owner) {
+  void* step_into(RowReader& rows, const StoredTable& level, void* owner) {
     switch (level.rows) {
-      case Table::Rows::Recorded: {
+      case StoredTable::Rows::Recorded: {
         const auto size = static_cast<std::int64_t>(list_type_.list.size(list_));
         const std::int64_t id = rows.integer(index_++, level.key, 1, size);
         if (!rows.ok()) return nullptr;
         return at(list_type_.list.data(list_),
                   static_cast<std::size_t>(id - 1) * list_type_.element->size);
       }
-      case Table::Rows::Entries: {
-        const Table::Place& place = level.places.front();
+      case StoredTable::Rows::Entries: {
+        const StoredTable::Place& place = level.places.front();
         void* list = at(owner, place.offset);
         const auto size = static_cast<std::int64_t>(place.type->list.size(list));
         const std::int64_t entry = rows.integer(index_++, level.key, 0, size - 1);
@@ -214,17 +215,17 @@ class TableReader {
         return at(place.type->list.data(list),
                   static_cast<std::size_t>(entry) * place.type->element->size);
       }
-      case Table::Rows::Members:
+      case StoredTable::Rows::Members:
         return member_of(rows, level, owner);
-      case Table::Rows::Alternative:
+      case StoredTable::Rows::Alternative:
         return held_by(rows, level, owner);
     }
     return nullptr;
   }
 
-  void* member_of(RowReader& rows, const Table& level, void* owner) {
+  void* member_of(RowReader& rows, const StoredTable& level, void* owner) {
     const std::string name = rows.text(index_++, level.key);
-    for (const Table::Place& place : level.places) {
+    for (const StoredTable::Place& place : level.places) {
       if (place.member == name) return at(owner, place.offset);
     }
     rows.refuse(fmt::format("{} is '{}', which is none of the {} known", level.key,
@@ -233,8 +234,8 @@ class TableReader {
   }
 
   /// The value of an alternative whose row has been read before.
-  static void* held_by(RowReader& rows, const Table& level, void* owner) {
-    const Table::Place& place = level.places.front();
+  static void* held_by(RowReader& rows, const StoredTable& level, void* owner) {
+    const StoredTable::Place& place = level.places.front();
     void* choice = at(owner, place.offset);
     if (place.type->kind == Kind::Optional) {
       if (const void* held = place.type->maybe.value(choice)) return const_cast<void*>(held);
@@ -247,7 +248,7 @@ class TableReader {
 
   /// Millions of rows, in the order of the recorded values.
   engine::Status read_bulk(RowReader& rows) {
-    const Table::Place& place = table_.places.front();
+    const StoredTable::Place& place = table_.places.front();
     const std::size_t stride = place.type->element->size;
     const auto owners = static_cast<std::int64_t>(list_type_.list.size(list_));
     std::vector<std::size_t> filled(static_cast<std::size_t>(owners));
@@ -285,17 +286,17 @@ class TableReader {
   /// Appends an entry for the row and fills it.
   void read_row(RowReader& rows, void* owner) {
     switch (table_.rows) {
-      case Table::Rows::Recorded:
+      case StoredTable::Rows::Recorded:
         return read_recorded_row(rows);
-      case Table::Rows::Entries:
+      case StoredTable::Rows::Entries:
         return read_entry(rows, owner);
-      case Table::Rows::Members: {
+      case StoredTable::Rows::Members: {
         void* record = member_of(rows, table_, owner);
         if (rows.ok()) read_cells(rows, record);
         return;
       }
-      case Table::Rows::Alternative: {
-        const Table::Place& place = table_.places.front();
+      case StoredTable::Rows::Alternative: {
+        const StoredTable::Place& place = table_.places.front();
         void* choice = at(owner, place.offset);
         if (place.type->kind == Kind::Optional)
           return read_cells(rows, place.type->maybe.make(choice));
@@ -330,7 +331,7 @@ class TableReader {
   }
 
   void read_entry(RowReader& rows, void* owner) {
-    const Table::Place& first = table_.places.front();
+    const StoredTable::Place& first = table_.places.front();
     const std::size_t size = first.type->list.size(at(owner, first.offset));
     std::size_t entry = size;
     if (table_.sparse) {
@@ -340,7 +341,7 @@ class TableReader {
     } else if (!is_next(rows, size, 0, static_cast<std::int64_t>(table_.most) - 1)) {
       return;
     } else {
-      for (const Table::Place& place : table_.places) {
+      for (const StoredTable::Place& place : table_.places) {
         if (!place.type->list.resize(at(owner, place.offset), size + 1)) {
           return rows.refuse(fmt::format("{} takes {} entries", place.member, size));
         }
@@ -351,7 +352,7 @@ class TableReader {
                                  entry * first.type->element->size));
     }
     for (const Cell& cell : cells_) {
-      const Table::Place& place = table_.places[cell.column->list];
+      const StoredTable::Place& place = table_.places[cell.column->list];
       read_cell(
           rows, cell,
           at(place.type->list.data(at(owner, place.offset)), entry * place.type->element->size));
@@ -363,7 +364,7 @@ class TableReader {
   }
 
   void read_cell(RowReader& rows, const Cell& cell, void* to) {
-    const Column& column = *cell.column;
+    const StoredColumn& column = *cell.column;
     if (cell.integer != 0) {  // most cells of a large file
       return put_integer(cell.integer, to,
                          rows.integer(cell.index, column.name, cell.range.low, cell.range.high));
@@ -387,7 +388,7 @@ class TableReader {
   }
 
   static void read_value(RowReader& rows, const Cell& cell, void* to) {
-    const Column& column = *cell.column;
+    const StoredColumn& column = *cell.column;
     const Type& type = *column.type;
     if (type.kind == Kind::Text) {
       *static_cast<std::string*>(to) = rows.text(cell.index, column.name);
@@ -410,7 +411,7 @@ class TableReader {
   }
 
   static void read_packed(RowReader& rows, const Cell& cell, void* list) {
-    const Column& column = *cell.column;
+    const StoredColumn& column = *cell.column;
     const std::span<const std::byte> blob = rows.blob(cell.index, column.name);
     if (!rows.ok()) return;
     const std::size_t element = column.type->element->size;
@@ -449,7 +450,7 @@ class TableReader {
 
   /// A row takes more than one byte, so the file's size bounds the allocation.
   void read_size(RowReader& rows, const Cell& cell, void* list) {
-    const Column& column = *cell.column;
+    const StoredColumn& column = *cell.column;
     const bool bulk = column.form == Form::BulkSize;
     const std::int64_t limit =
         bulk ? std::min(source_.limits.max_records - bulk_rows_, source_.file_bytes)
@@ -462,8 +463,8 @@ class TableReader {
   }
 
   const TableSource& source_;
-  const Table& table_;
-  const std::vector<const Table*> chain_;
+  const StoredTable& table_;
+  const std::vector<const StoredTable*> chain_;
   const Type& list_type_;
   void* list_;
   std::vector<Cell> cells_;

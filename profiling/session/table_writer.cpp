@@ -16,7 +16,7 @@ namespace {
 
 using engine::Kind;
 using engine::Type;
-using Form = Column::Form;
+using Form = StoredColumn::Form;
 
 static_assert(std::endian::native == std::endian::little, "packed lists are little-endian");
 
@@ -47,7 +47,7 @@ engine::Status RecordWriter::write(std::int64_t id, const void* record) {
 }
 
 engine::Status RecordWriter::replace(std::string_view table, std::int64_t id, const void* record) {
-  for (const Table* part : parts_.front()) {
+  for (const StoredTable* part : parts_.front()) {
     if (part->name != table) continue;
     auto old = Statement::prepare(
         to_.database, to_.path,
@@ -60,28 +60,28 @@ engine::Status RecordWriter::replace(std::string_view table, std::int64_t id, co
   return std::move(status_);
 }
 
-void RecordWriter::write_parts(const Table& table, const void* record) {
-  for (const Table* part : parts_[table.number]) {
+void RecordWriter::write_parts(const StoredTable& table, const void* record) {
+  for (const StoredTable* part : parts_[table.number]) {
     if (status_.ok()) write_table(*part, record);
   }
 }
 
 /// All rows of an owner.
-void RecordWriter::write_table(const Table& table, const void* owner) {
-  const Table::Place& place = table.places.front();
+void RecordWriter::write_table(const StoredTable& table, const void* owner) {
+  const StoredTable::Place& place = table.places.front();
   switch (table.rows) {
-    case Table::Rows::Recorded:
+    case StoredTable::Rows::Recorded:
       return;
-    case Table::Rows::Entries:
+    case StoredTable::Rows::Entries:
       return write_entries(table, owner);
-    case Table::Rows::Members:
-      for (const Table::Place& member : table.places) {
+    case StoredTable::Rows::Members:
+      for (const StoredTable::Place& member : table.places) {
         keys_.emplace_back(member.member);
         write_row(table, keys_.back(), owner, at(owner, member.offset));
         keys_.pop_back();
       }
       return;
-    case Table::Rows::Alternative: {
+    case StoredTable::Rows::Alternative: {
       const void* value = at(owner, place.offset);
       const void* held = nullptr;
       if (place.type->kind == Kind::Optional) {
@@ -96,21 +96,21 @@ void RecordWriter::write_table(const Table& table, const void* owner) {
 }
 
 /// A row that is a record, and what the record owns.
-void RecordWriter::write_row(const Table& table, const Key& key, const void* owner,
+void RecordWriter::write_row(const StoredTable& table, const Key& key, const void* owner,
                              const void* record) {
   Statement* statement = statement_of(table);
   if (statement == nullptr) return;
   bind_keys(table);
-  for (const Column& column : table.columns) bind(table, column, at(record, column.offset));
+  for (const StoredColumn& column : table.columns) bind(table, column, at(record, column.offset));
   if (!table.derived.empty()) write_derived(table, owner, std::get<std::int64_t>(key));
   finish(table);
   write_parts(table, record);
 }
 
-void RecordWriter::write_entries(const Table& table, const void* owner) {
-  const Table::Place& first = table.places.front();
+void RecordWriter::write_entries(const StoredTable& table, const void* owner) {
+  const StoredTable::Place& first = table.places.front();
   const std::size_t size = first.type->list.size(at(owner, first.offset));
-  for (const Table::Place& place : table.places) {
+  for (const StoredTable::Place& place : table.places) {
     if (place.type->list.size(at(owner, place.offset)) == size) continue;
     status_ = engine::Error{engine::ErrorCode::InvalidArgument,
                             fmt::format("table {}: {} and {} differ in length", table.name,
@@ -131,11 +131,11 @@ void RecordWriter::write_entries(const Table& table, const void* owner) {
 }
 
 /// A row whose columns are entries of lists.
-void RecordWriter::write_entry(const Table& table, const void* owner, std::size_t entry) {
+void RecordWriter::write_entry(const StoredTable& table, const void* owner, std::size_t entry) {
   if (statement_of(table) == nullptr) return;
   bind_keys(table);
-  for (const Column& column : table.columns) {
-    const Table::Place& place = table.places[column.list];
+  for (const StoredColumn& column : table.columns) {
+    const StoredTable::Place& place = table.places[column.list];
     bind(table, column,
          at(data_of(*place.type, at(owner, place.offset)), entry * place.type->element->size));
   }
@@ -143,7 +143,8 @@ void RecordWriter::write_entry(const Table& table, const void* owner, std::size_
   finish(table);
 }
 
-void RecordWriter::write_derived(const Table& table, const void* owner, std::int64_t position) {
+void RecordWriter::write_derived(const StoredTable& table, const void* owner,
+                                 std::int64_t position) {
   Statement& row = statements_[table.number];
   for (const DerivedColumn& column : table.derived) {
     const double value = column.value(at(owner, table.derived_from), position);
@@ -155,7 +156,7 @@ void RecordWriter::write_derived(const Table& table, const void* owner, std::int
   }
 }
 
-void RecordWriter::bind_keys(const Table& table) {
+void RecordWriter::bind_keys(const StoredTable& table) {
   Statement& row = statements_[table.number];
   const std::size_t count = table.bulk ? 1 : keys_.size();  // found by order: without its own
   for (std::size_t i = 0; i < count; ++i) {
@@ -167,7 +168,7 @@ void RecordWriter::bind_keys(const Table& table) {
   }
 }
 
-void RecordWriter::bind(const Table& table, const Column& column, const void* value) {
+void RecordWriter::bind(const StoredTable& table, const StoredColumn& column, const void* value) {
   Statement& row = statements_[table.number];
   switch (column.form) {
     case Form::Value:
@@ -190,7 +191,8 @@ void RecordWriter::bind(const Table& table, const Column& column, const void* va
   }
 }
 
-void RecordWriter::bind_value(const Table& table, const Column& column, const void* value) {
+void RecordWriter::bind_value(const StoredTable& table, const StoredColumn& column,
+                              const void* value) {
   Statement& row = statements_[table.number];
   const Type& type = *column.type;
   switch (type.kind) {
@@ -227,7 +229,7 @@ void RecordWriter::bind_value(const Table& table, const Column& column, const vo
   }
 }
 
-Statement* RecordWriter::statement_of(const Table& table) {
+Statement* RecordWriter::statement_of(const StoredTable& table) {
   Statement& statement = statements_[table.number];
   if (!status_.ok()) return nullptr;
   if (statement.get() != nullptr) return &statement;
@@ -237,11 +239,11 @@ Statement* RecordWriter::statement_of(const Table& table) {
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
     places += places.empty() ? "?" : ", ?";
   };
-  for (const Table* level : table.chain()) {
+  for (const StoredTable* level : table.chain()) {
     const bool own_of_bulk = table.bulk && level == &table;
     if (!level->key.empty() && !own_of_bulk) add(level->key);
   }
-  for (const Column& column : table.columns) add(column.name);
+  for (const StoredColumn& column : table.columns) add(column.name);
   for (const DerivedColumn& column : table.derived) add(column.name);
   auto prepared = Statement::prepare(
       to_.database, to_.path,
@@ -254,11 +256,12 @@ Statement* RecordWriter::statement_of(const Table& table) {
   return &statement;
 }
 
-void RecordWriter::finish(const Table& table) {
+void RecordWriter::finish(const StoredTable& table) {
   if (status_.ok()) status_ = statements_[table.number].execute();
 }
 
-void RecordWriter::refuse(const Table& table, const Column& column, std::string_view why) {
+void RecordWriter::refuse(const StoredTable& table, const StoredColumn& column,
+                          std::string_view why) {
   if (!status_.ok()) return;
   status_ = engine::Error{engine::ErrorCode::InvalidArgument,
                           fmt::format("table {}: {} {}", table.name, column.name, why)};

@@ -33,24 +33,24 @@ class RecordWriter {
  private:
   using Key = std::variant<std::int64_t, std::string_view>;
 
-  void write_table(const Table& table, const void* owner);
-  void write_row(const Table& table, const Key& key, const void* owner, const void* record);
-  void write_entries(const Table& table, const void* owner);
-  void write_entry(const Table& table, const void* owner, std::size_t entry);
-  void write_parts(const Table& table, const void* record);
-  void write_derived(const Table& table, const void* owner, std::int64_t position);
-  void bind_keys(const Table& table);
-  void bind(const Table& table, const Column& column, const void* value);
-  void bind_value(const Table& table, const Column& column, const void* value);
-  Statement* statement_of(const Table& table);
-  void finish(const Table& table);
-  void refuse(const Table& table, const Column& column, std::string_view why);
+  void write_table(const StoredTable& table, const void* owner);
+  void write_row(const StoredTable& table, const Key& key, const void* owner, const void* record);
+  void write_entries(const StoredTable& table, const void* owner);
+  void write_entry(const StoredTable& table, const void* owner, std::size_t entry);
+  void write_parts(const StoredTable& table, const void* record);
+  void write_derived(const StoredTable& table, const void* owner, std::int64_t position);
+  void bind_keys(const StoredTable& table);
+  void bind(const StoredTable& table, const StoredColumn& column, const void* value);
+  void bind_value(const StoredTable& table, const StoredColumn& column, const void* value);
+  Statement* statement_of(const StoredTable& table);
+  void finish(const StoredTable& table);
+  void refuse(const StoredTable& table, const StoredColumn& column, std::string_view why);
 
   const Target& to_;
   const Layout& layout_;
-  std::vector<std::vector<const Table*>> parts_;  // of each table
-  std::vector<Statement> statements_;             // of each table, prepared for its first row
-  std::vector<Key> keys_;                         // of the row that is being written
+  std::vector<std::vector<const StoredTable*>> parts_;  // of each table
+  std::vector<Statement> statements_;                   // of each table, prepared for its first row
+  std::vector<Key> keys_;                               // of the row that is being written
   engine::Status status_;
 };
 

@@ -15,10 +15,14 @@
 #include <memory>
 #include <set>
 
-#include "profiling/compare/comparison_csv.h"
+#include "app/doctor/report_document.h"
+#include "profiling/compare/comparison_tables.h"
 #include "profiling/compare/run_comparison.h"
 #include "profiling/compare/sweep_points.h"
+#include "profiling/document/run_document.h"
+#include "profiling/document/text.h"
 #include "profiling/export/chrome_trace.h"
+#include "profiling/export/csv.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/session/layout.h"
@@ -223,19 +227,19 @@ std::string spoiled_file(std::string_view script) {
 
 // Mutations.
 
-struct Table {
+struct FileTable {
   std::string name;
   std::vector<std::string> columns;
 };
 
-const std::vector<Table>& tables() {
-  static const std::vector<Table> all = [] {
-    std::vector<Table> found;
+const std::vector<FileTable>& tables() {
+  static const std::vector<FileTable> all = [] {
+    std::vector<FileTable> found;
     const Database database = in_memory(sound_recording());
     for (const profiling::TableDefinition& table : profiling::session_tables()) {
       found.push_back({table.name, {}});
       const auto keep = [](void* to, int, char** cells, char**) {
-        static_cast<Table*>(to)->columns.push_back(fmt::format("\"{}\"", cells[1]));
+        static_cast<FileTable*>(to)->columns.push_back(fmt::format("\"{}\"", cells[1]));
         return 0;
       };
       sqlite3_exec(database.get(), fmt::format("PRAGMA table_info({})", table.name).c_str(), keep,
@@ -293,7 +297,7 @@ constexpr std::string_view kValues[] = {"-1",
                                         "char(0x202e, 27, 7)"};
 
 std::string random_statement(Dice& dice) {
-  const Table& table = dice.pick(tables());
+  const FileTable& table = dice.pick(tables());
   const std::string& column = dice.pick(table.columns);
   const std::string& other = dice.pick(table.columns);
   const std::string_view value = dice.pick(kValues);
@@ -359,7 +363,7 @@ std::vector<std::string> dictionary() {
   std::vector<std::string> words = {
       "UPDATE ", "DELETE FROM ", "INSERT INTO ",  " SET ", " = ", " WHERE ", "SELECT ", "PRAGMA ",
       "@",       "cut ",         "sqlite_schema", "sql",   "\n"};
-  for (const Table& table : tables()) words.push_back(table.name);
+  for (const FileTable& table : tables()) words.push_back(table.name);
   for (const std::string_view value : kValues) words.emplace_back(value);
   return words;
 }
@@ -380,14 +384,15 @@ void use(const profiling::Session& session) {
   for (const profiling::RecordedRun& run : session.runs) {
     static_cast<void>(profiling::diagnose(run.snapshot, {}));
     const profiling::RecordedRun& first = session.runs.front();
-    static_cast<void>(
-        profiling::comparison_csv(profiling::compare_runs({&first}, {&run}, engine::Product::Fprop),
-                                  profiling::settings_difference(first, run)));
+    static_cast<void>(profiling::csv_text(profiling::comparison_table(
+        profiling::compare_runs({&first}, {&run}, engine::Product::Fprop),
+        profiling::settings_difference(first, run))));
+    static_cast<void>(profiling::text_of(profiling::run_document(run, "a run")));
     static_cast<void>(profiling::sweep_point(run, engine::Product::Wgrad));
   }
   for (const profiling::RecordedVisit& visit : session.visits) {
     static_cast<void>(profiling::diagnose(visit.report.snapshot, {}));
-    static_cast<void>(profiling::to_markdown(visit.report));
+    static_cast<void>(app::report_markdown(visit.report));
     static_cast<void>(profiling::to_json(visit.report));
   }
 }

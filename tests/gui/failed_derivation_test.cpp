@@ -88,12 +88,13 @@ TEST(FailedDerivation, ComparedRunsWithoutRowsStayComparable) {
   const Theme theme;
   EXPECT_GT(failures_of([&] { model.make_rows(theme); },
                         [&] {
-                          EXPECT_TRUE(model.time_rows().empty()) << "only some of the rows";
-                          EXPECT_TRUE(model.settings_rows().empty()) << "only some of the rows";
+                          EXPECT_TRUE(model.times_table().rows.empty()) << "only some of the rows";
+                          EXPECT_TRUE(model.settings_table().rows.empty())
+                              << "only some of the rows";
                           EXPECT_NE(model.comparison(), nullptr);
                         }),
             0);
-  EXPECT_FALSE(model.time_rows().empty());
+  EXPECT_FALSE(model.times_table().rows.empty());
   bool normalised = false;  // another question each time, which is derived anew
   EXPECT_GT(failures_of([&] { model.bins(Overlay::Steps, -1, normalised = !normalised); }, [] {}),
             0);

@@ -110,7 +110,7 @@ TEST_F(RecipesModelTest, WhereAllIsLostNothingIsCalledRight) {
   model_.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme_);
   const app::plot::TableRow& row = model_.rows()[0];
   EXPECT_EQ(row.cells[4].text, "n/a") << "misrounded";
-  EXPECT_STREQ(app::recipe_columns()[7].title, "lost");
+  EXPECT_EQ(app::recipe_columns()[7].title, "lost");
   EXPECT_GT(row.cells[7].key, 0.9);
   EXPECT_THAT(row.tooltip, HasSubstr("largest relative error n/a"));
 }

@@ -382,18 +382,18 @@ def test_tables_are_saved_with_their_commas_quoted(open_window, recording):
         ["rule", "hazard", "confidence", "title"],
         ["shared-workspace", "1", "proved", "Nodes 2 and 4 share the workspace of fprop"]]
     experiments = saved_csv(window, "doctor.experiments_card")
-    assert [row[1] for row in experiments] == ["experiment", "replayed", "fprop, layer 1 moved"]
+    rows = [dict(zip(experiments[0], row)) for row in experiments[1:]]
+    assert [row["experiment"] for row in rows] == ["replayed", "fprop, layer 1 moved"]
     # Replays of 42.5, 43.5, ... us: the median lies between the two in the middle.
-    replays = int(experiments[1][4])
-    assert float(experiments[1][5]) == 42 + replays / 2
+    assert float(rows[0]["median_ns"]) == 1000 * (42 + int(rows[0]["replays"]) / 2)
     checks = saved_csv(window, "doctor.proof_card")
     assert checks[0] == ["experiment", "replay", "output", "parts", "wrong_parts"]
     assert checks[2] == ["replayed", "2", "Y, layer 0", "8", "1 5"]
-    assert checks[-1] == ["fprop, layer 1 moved", str(replays), "Y, layer 0", "8", ""]
+    assert checks[-1] == ["fprop, layer 1 moved", rows[0]["replays"], "Y, layer 0", "8", ""]
     show(window, 1)
     window.wait("the graph", lambda m: any(c["id"] == "graphs.topology" for c in m["controls"]))
     nodes = saved_csv(window, "topology.card")
-    assert len(nodes) == 25 and {len(row) for row in nodes} == {6}
+    assert len(nodes) == 25 and {len(row) for row in nodes} == {7}
     show(window, 2)
     window.wait("the map", lambda m: any(c["id"] == "graphs.memory" for c in m["controls"]))
     memory = {row[0]: row for row in saved_csv(window, "memory.card")}

@@ -72,11 +72,11 @@ class Export(CommandLine):
         self.ok("run", *CPU, *SMALL[:-1], 8, "--recipe", "fp8-block", "--routing.distribution", "zipf",
                 "--record", session)
         page = self.page_of(session)
-        for word in ("Expertscope: secret.session", "1 run, 0 comparisons", "FP8 block", "TFLOP/s", "Tokens per expert",
+        for word in ("Expertscope: secret.session", "1 run, 0 comparisons", "FP8 block", "TFLOP/s", "Rows per expert",
                      "X: magnitudes before", '"scaling": "fp8-block"', "SNR of Y, worst expert"):
             self.assertIn(word, page.text)
         self.assertGreaterEqual(page.tags.count("svg"), 5)
-        self.assertRegex(page.text, r"[0-9.]+ ms ±[0-9.]+ % 8 ")
+        self.assertRegex(page.text, r"[0-9.]+ [mµ]s ±[0-9.]+ % 8 ")
 
     def test_paths_are_left_out_unless_asked_for(self):
         import numpy as np

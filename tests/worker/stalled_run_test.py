@@ -43,7 +43,7 @@ class StalledRun(unittest.TestCase):
         self.assertIn("deadline 0.5 s; 99 % of the previous replays took 12.5 us or less", output)
         self.assertIn("a kernel spins", output)
         self.assertIn("last finished: offsets", output)
-        self.assertIn("running: grouped_gemm", output)
+        self.assertIn("running grouped_gemm", output)
 
     def test_as_json_and_recorded(self):
         session = self.path("stalled.session")

@@ -13,6 +13,7 @@
 
 #include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/sorted_table.h"
 
@@ -38,10 +39,18 @@ struct CardTable {
   const char* id = nullptr;  // "##performance.kernels"; null = the card is not a table
   std::vector<plot::Column> columns{};
   const std::vector<plot::TableRow>* rows = nullptr;
-  std::uint64_t generation = 0;  // identifies the rows
+  const plot::DrawnTable* drawn = nullptr;  // instead of both
+  std::uint64_t generation = 0;             // identifies the rows
   plot::TableState* state = nullptr;
   /// The user has selected another row, or, by a click on the selected one, none.
   std::function<void(std::optional<std::size_t> row)> chosen{};
+
+  const std::vector<plot::Column>& shown_columns() const {
+    return drawn == nullptr ? columns : drawn->columns;
+  }
+  const std::vector<plot::TableRow>& shown_rows() const {
+    return drawn == nullptr ? *rows : drawn->rows;
+  }
 };
 
 /// The card's entry in the control map.

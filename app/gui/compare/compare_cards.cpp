@@ -47,8 +47,7 @@ CardSpec ComparePanel::settings_card() {
               "Every field of the request, of the effective settings, and of the device. Only "
               "those that differ are listed.",
           .table = {.id = "##compare.settings",
-                    .columns = CompareModel::settings_columns(),
-                    .rows = &model_.settings_rows(),
+                    .drawn = &model_.settings_table(),
                     .generation = model_.generation(),
                     .state = &settings_table_},
           .csv = [this] { return model_.csv(); },
@@ -59,28 +58,26 @@ CardSpec ComparePanel::settings_card() {
           }};
 }
 
-CardSpec ComparePanel::times_card(const PanelContext& context) {
-  return {
-      .id = "compare.times_card",
-      .title = "Times",
-      .question =
-          "Which stage or kernel makes the difference? A click on a kernel shows its "
-          "durations on the left.",
-      .note = "step, stages, kernels by name",
-      .measured = kMeasured,
-      .text = [this] { return plot::table_text(CompareModel::time_columns(), model_.time_rows()); },
-      .csv = [this] { return model_.csv(); },
-      .draw = [this, &context](const Area& room) { draw_times(context, room.size); }};
+CardSpec ComparePanel::times_card() {
+  return {.id = "compare.times_card",
+          .title = "Times",
+          .question =
+              "Which stage or kernel makes the difference? A click on a kernel shows its "
+              "durations on the left.",
+          .note = "step, stages, kernels by name",
+          .measured = kMeasured,
+          .table = {.id = "##compare.times",
+                    .drawn = &model_.times_table(),
+                    .generation = model_.generation(),
+                    .state = &times_table_,
+                    .chosen = [this](std::optional<std::size_t>) { show_durations_of_row(); }},
+          .csv = [this] { return model_.csv(); }};
 }
 
-void ComparePanel::draw_times(const PanelContext& context, ImVec2 size) {
-  const bool narrow = size.x < context.theme.px(440);
-  if (plot::draw_table(context, "##compare.times", CompareModel::time_columns(narrow),
-                       model_.time_rows(), model_.generation(), size, times_table_)) {
-    const bool kernel = model_.kernel_of(times_table_.selected) != nullptr;
-    overlay_ = static_cast<int>(kernel ? Overlay::Kernel : Overlay::Steps);
-    overlay_view_ = {};
-  }
+void ComparePanel::show_durations_of_row() {
+  const bool kernel = model_.kernel_of(times_table_.selected) != nullptr;
+  overlay_ = static_cast<int>(kernel ? Overlay::Kernel : Overlay::Steps);
+  overlay_view_ = {};
 }
 
 const OverlaidBins& ComparePanel::overlaid() {

@@ -9,8 +9,9 @@
 #include "app/controllers/request_controls.h"
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
-#include "profiling/compare/comparison_csv.h"
+#include "profiling/compare/comparison_tables.h"
 #include "profiling/compare/kept_weights.h"
+#include "profiling/export/csv.h"
 
 namespace app {
 namespace {
@@ -18,57 +19,21 @@ namespace {
 using profiling::TimeDifference;
 using profiling::TimeVerdict;
 
-const std::vector<plot::Column> kSettingsColumns = {
-    {.title = "setting", .width = 0, .numeric = false},
-    {.title = "A", .width = 92, .numeric = false},
-    {.title = "B", .width = 92, .numeric = false},
-    {.title = "of",
-     .width = 66,
-     .numeric = false,
-     .tooltip = "requested; effective = what was used instead; device or library"}};
-const std::vector<plot::Column> kTimeColumns = {
-    {.title = "what", .width = 0, .numeric = false},
-    {.title = "A", .width = 60, .tooltip = "median of A"},
-    {.title = "B", .width = 60, .tooltip = "median of B"},
-    {.title = "B / A", .width = 42, .tooltip = "ratio of the medians: below 1, B is faster"},
-    {.title = "B is",
-     .width = 62,
-     .numeric = false,
-     .tooltip = "the reason is in the row's tooltip"},
-    {.title = "interval",
-     .width = 92,
-     .tooltip = "contains the ratio with 95 %, from order statistics of both sides"},
-    {.title = "n A / B", .width = 56, .tooltip = "samples"}};
-
-// Without room for all columns, the interval and n are in the tooltip and in the copied text.
-const std::vector<plot::Column> kNarrowTimeColumns(kTimeColumns.begin(), kTimeColumns.begin() + 5);
-
-std::string tooltip_of(const std::string& name, const TimeDifference& time) {
-  return fmt::format("{}\n{}\nn {} in A, {} in B", name, time.reason, time.n_a, time.n_b);
-}
-
-plot::TableRow time_row(const std::string& name, const TimeDifference& time, const Theme& theme) {
-  const auto duration = [](double ns, std::size_t n) {
-    return plot::Cell{.text = n == 0 ? "none" : plot::duration_text(ns), .key = n == 0 ? 0.0 : ns};
-  };
-  plot::TableRow row;
-  row.tooltip = tooltip_of(name, time);
-  row.cells.push_back({.text = name});
-  row.cells.push_back(duration(time.median_a, time.n_a));
-  row.cells.push_back(duration(time.median_b, time.n_b));
-  row.cells.push_back({.text = ratio_text(time.ratio), .key = time.ratio});
-  // Why not is too long for the column; it is in the tooltip and above the cards.
-  row.cells.push_back({.text = time.comparable() ? std::string(engine::name_of(time.verdict))
-                                                 : std::string("no verdict"),
-                       .color = verdict_color(time.verdict, theme)});
-  row.cells.push_back(
-      {.text = std::isnan(time.interval.low)
-                   ? "n/a"
-                   : fmt::format("{:.3f} \u2013 {:.3f}", time.interval.low, time.interval.high),
-       .key = time.interval.low});
-  row.cells.push_back({.text = fmt::format("{}/{}", time.n_a, time.n_b),
-                       .key = static_cast<double>(time.n_a + time.n_b)});
-  return row;
+/// With the labels of the rail instead of the names of fields.
+profiling::Table labelled_settings(const profiling::SettingsDifference& settings) {
+  profiling::Table table = profiling::settings_table(settings);
+  std::vector<profiling::Row> rows = profiling::all_rows(table);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const profiling::SettingsRow& row = settings.rows[i];
+    const std::string a = setting_value(row.field, row.a);
+    const std::string b = setting_value(row.field, row.b);
+    rows[i].cells[0].words = setting_label(row.field);
+    rows[i].cells[1].words = a;
+    rows[i].cells[2].words = b;
+    rows[i].full_name = fmt::format("{} ({} {})\nA: {}\nB: {}", setting_label(row.field), row.group,
+                                    row.field, a, b);
+  }
+  return profiling::table_of(table.name, table.columns, std::move(rows));
 }
 
 std::string recipe_title(const CompareSide& side) {
@@ -172,7 +137,7 @@ bool CompareModel::tick() {
 }
 
 std::string CompareModel::csv() const {
-  return result_ ? comparison_csv(result_->runs, result_->settings) : std::string();
+  return result_ ? csv_text(comparison_table(result_->runs, result_->settings)) : std::string();
 }
 
 void CompareModel::make_rows(const Theme& theme) {
@@ -181,31 +146,8 @@ void CompareModel::make_rows(const Theme& theme) {
 }
 
 CompareModel::Rows CompareModel::rows_of(const Result& result, const Theme& theme) {
-  Rows rows;
-  for (const profiling::SettingsRow& row : result.settings.rows) {
-    plot::TableRow made;
-    const std::string a = setting_value(row.field, row.a);
-    const std::string b = setting_value(row.field, row.b);
-    made.tooltip = fmt::format("{} ({} {})\nA: {}\nB: {}", setting_label(row.field), row.group,
-                               row.field, a, b);
-    made.cells = {
-        {.text = setting_label(row.field)}, {.text = a}, {.text = b}, {.text = row.group}};
-    rows.settings.push_back(std::move(made));
-  }
-  rows.times.push_back(time_row("step", result.runs.step, theme));
-  for (const profiling::StageRow& row : result.runs.stages) {
-    const auto index = static_cast<std::size_t>(row.stage);
-    const bool known = index < engine::kStageNames.size();
-    rows.times.push_back(time_row(
-        fmt::format("all of {}", known ? engine::kStageNames[index] : "unknown"), row.time, theme));
-    rows.times.back().chip = theme.stage(row.stage);
-  }
-  for (const profiling::KernelRow& row : result.runs.kernels) {
-    rows.times.push_back(time_row(plot::work_name(row.operation, row.name), row.time, theme));
-    rows.times.back().chip = theme.stage(row.stage);
-    rows.times.back().tooltip = tooltip_of(row.name, row.time);
-  }
-  return rows;
+  return {.settings = plot::drawn(labelled_settings(result.settings), theme),
+          .times = plot::drawn(profiling::time_differences_table(result.runs), theme)};
 }
 
 const profiling::KernelRow* CompareModel::kernel_of(int row) const {
@@ -259,12 +201,6 @@ const OverlaidBins& CompareModel::bins(Overlay overlay, int row, bool normalised
     normalise(bins.b);
   });
   return bins_;
-}
-
-const std::vector<plot::Column>& CompareModel::settings_columns() { return kSettingsColumns; }
-
-const std::vector<plot::Column>& CompareModel::time_columns(bool narrow) {
-  return narrow ? kNarrowTimeColumns : kTimeColumns;
 }
 
 }  // namespace app

@@ -12,7 +12,7 @@
 #include "app/controllers/background.h"
 #include "app/gui/compare/side_choice.h"
 #include "app/gui/plot/bins.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/ticks.h"
 #include "profiling/compare/run_comparison.h"
 
@@ -49,15 +49,13 @@ class CompareModel {
 
   /// No rows, and a failure that is shown, where they cannot be made.
   void make_rows(const Theme& theme);
-  const std::vector<plot::TableRow>& settings_rows() const { return rows_.settings; }
+  const plot::DrawnTable& settings_table() const { return rows_.settings; }
   /// The step, then stages, then kernels.
-  const std::vector<plot::TableRow>& time_rows() const { return rows_.times; }
-  /// For `row` of time_rows(): which kernel, or null for the step and the stages.
+  const plot::DrawnTable& times_table() const { return rows_.times; }
+  /// For `row` of times_table(): which kernel, or null for the step and the stages.
   const profiling::KernelRow* kernel_of(int row) const;
   /// Bins on common edges, rebuilt when the arguments change. `normalised`: shares in percent.
   const OverlaidBins& bins(Overlay overlay, int row, bool normalised);
-  static const std::vector<plot::Column>& settings_columns();
-  static const std::vector<plot::Column>& time_columns(bool narrow = false);
 
  private:
   struct Result {
@@ -68,8 +66,8 @@ class CompareModel {
     std::string kept_weights;
   };
   struct Rows {
-    std::vector<plot::TableRow> settings;
-    std::vector<plot::TableRow> times;
+    plot::DrawnTable settings;
+    plot::DrawnTable times;
   };
   struct Asked {
     Overlay overlay;

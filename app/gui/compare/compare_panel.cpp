@@ -247,13 +247,13 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
               {[&](const Area&) { return settings_card(); },
                [&](const Area& room) { return overlay_card(context, room); },
                [&](const Area&) { return experts_card(context); },
-               [&](const Area&) { return times_card(context); }});
+               [&](const Area&) { return times_card(); }});
 }
 
 void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
   switch (page_) {
     case 0:
-      return draw_card(context, area, times_card(context));
+      return draw_card(context, area, times_card());
     case 1:
       return draw_card(context, area, overlay_card(context, area));
     case 2:

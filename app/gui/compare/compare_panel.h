@@ -28,8 +28,8 @@ class ComparePanel : public PagePanel {
   void draw_figures(const PanelContext& context, const Area& area);
   // compare_cards.cpp
   CardSpec settings_card();
-  CardSpec times_card(const PanelContext& context);
-  void draw_times(const PanelContext& context, ImVec2 size);
+  CardSpec times_card();
+  void show_durations_of_row();
   CardSpec overlay_card(const PanelContext& context, const Area& area);
   const OverlaidBins& overlaid();
   void draw_overlay_choice(const PanelContext& context, float width);

@@ -14,7 +14,6 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
-#include "profiling/compare/comparison_csv.h"
 
 namespace app {
 namespace {
@@ -23,15 +22,6 @@ using profiling::SnrChoice;
 using profiling::SweepPoint;
 
 constexpr const char* kMenu = "frontier.menu";
-const std::vector<plot::Column> kFrontierColumns = {
-    {.title = "settings", .width = 0, .numeric = false},
-    {.title = "median", .width = 74, .tooltip = "of a step"},
-    {.title = "p5", .width = 74},
-    {.title = "p95", .width = 74},
-    {.title = "worst dB", .width = 66, .tooltip = "lowest SNR of any expert's Y"},
-    {.title = "median dB", .width = 72, .tooltip = "median SNR over experts"},
-    {.title = "", .width = 58, .numeric = false, .tooltip = "no other point is better in both"}};
-
 /// The extent of the points. Exact products are placed above all others.
 struct Extent {
   plot::Range time;     // including whiskers
@@ -182,11 +172,8 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
 }
 
 CardTable FrontierView::table() {
-  return {.id = "##frontier.table",
-          .columns = kFrontierColumns,
-          .rows = &made_.rows,
-          .generation = generation_,
-          .state = &table_};
+  return {
+      .id = "##frontier.table", .drawn = &made_.table, .generation = generation_, .state = &table_};
 }
 
 CardSpec FrontierView::points_card(const PanelContext& context) {
@@ -204,7 +191,6 @@ CardSpec FrontierView::points_card(const PanelContext& context) {
               "Points were measured one after another, not interleaved: a small "
               "difference between two of them may be drift; measure the two again.",
           .table = table(),
-          .csv = [this] { return profiling::sweep_csv(made_.points); },
           .header_widgets = snr + sweeps,
           .header = [this, &context, sweeps, snr] { draw_choices(context, sweeps, snr); },
           .draw = [this, &context](const Area& room) { draw_scatter(context, room.size); },
@@ -237,8 +223,7 @@ CardSpec FrontierView::table_card() {
           .title = "Points",
           .question = "The same points as numbers; a click marks the point above.",
           .measured = "As the plot above.",
-          .table = table(),
-          .csv = [this] { return profiling::sweep_csv(made_.points); }};
+          .table = table()};
 }
 
 std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {

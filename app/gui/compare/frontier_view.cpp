@@ -13,6 +13,7 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/moment.h"
+#include "profiling/compare/comparison_tables.h"
 
 namespace app {
 namespace {
@@ -116,23 +117,15 @@ FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& s
   made.names = sweep_names(requests);
   profiling::mark_frontier(
       made.points, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
-  for (std::size_t i = 0; i < made.points.size(); ++i) {
-    const SweepPoint& point = made.points[i];
-    const auto duration = [&](double ns) {
-      return plot::Cell{.text = point.time.n == 0 ? "none" : plot::duration_text(ns), .key = ns};
-    };
-    plot::TableRow row;
-    row.tooltip = made.names[i];
-    row.cells = {{.text = made.names[i]},
-                 duration(point.time.median),
-                 duration(point.time.p5),
-                 duration(point.time.p95),
-                 {.text = plot::decibel_text(point.worst_snr_db), .key = point.worst_snr_db},
-                 {.text = plot::decibel_text(point.median_snr_db), .key = point.median_snr_db},
-                 {.text = point.on_frontier ? "frontier" : ""}};
-    row.chip = point.on_frontier ? context.theme.colors.good : 0;
-    made.rows.push_back(std::move(row));
+  // The names leave out what all points share; files have the whole label.
+  std::vector<profiling::Row> rows = profiling::all_rows(profiling::sweep_table(made.points));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].cells.front().words = made.names[i];
+    rows[i].full_name = made.names[i];
   }
+  made.table = plot::drawn(
+      profiling::table_of("sweep", profiling::sweep_table(made.points).columns, std::move(rows)),
+      context.theme);
   return made;
 }
 

@@ -9,7 +9,7 @@
 
 #include "app/gui/cards/card_board.h"
 #include "app/gui/plot/plot_frame.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace app {
@@ -41,7 +41,7 @@ class FrontierView {
     std::vector<profiling::SweepPoint> points;
     std::vector<std::shared_ptr<const profiling::RecordedRun>> runs;
     std::vector<std::string> names;
-    std::vector<plot::TableRow> rows;
+    plot::DrawnTable table;
   };
   Points points_of(const profiling::RunGroupMembers& sweep, const PanelContext& context) const;
   SweepAxes axes(const WorkerHello& hello) const;

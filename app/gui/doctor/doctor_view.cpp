@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/doctor/proof_records.h"
+#include "app/doctor/report_document.h"
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
@@ -22,15 +23,6 @@ namespace {
 
 constexpr float kNarrow = 620;               // grid pixels
 constexpr double kStallNoticeSeconds = 1.0;  // without a node finishing
-
-const std::vector<plot::Column> kExperimentColumns = {
-    {"#", 24, true, "In the order they were run"},
-    {"experiment", 0, false, "What was changed about the captured graph"},
-    {"finding", 46, true, "Number of the finding it was made for; none = for the visit as a whole"},
-    {"outcome", 150, false, "Against the outputs of eager launches, bit for bit"},
-    {"replays", 46, true, "Number of requested replays", true},
-    {"median", 66, true, "Median duration of a replay, by CUDA events"},
-    {"took", 48, true, "Wall time of its process, including its start", true}};
 
 ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   switch (verdict) {
@@ -126,29 +118,10 @@ void draw_proofs(const PanelContext& context, const Area& room,
 void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   if (shown_ == scene.report_generation()) return;
   shown_ = scene.report_generation();
-  rows_.clear();
   table_.selected = -1;
-  if (scene.report() == nullptr) return;
-  for (std::size_t i = 0; i < scene.report()->experiments.size(); ++i) {
-    const profiling::ExperimentRecord& record = scene.report()->experiments[i];
-    const double median = profiling::quantile(record.outcome.replay_us, 0.5);
-    const std::string outcome = verdict_text(record.outcome);
-    rows_.push_back(
-        {.cells = {{.text = std::to_string(i + 1), .key = static_cast<double>(i)},
-                   {.text = record.title},
-                   {.text = record.finding < 0 ? "" : std::to_string(record.finding + 1),
-                    .key = static_cast<double>(record.finding)},
-                   {.text = outcome, .color = verdict_color(context.theme, record.outcome.verdict)},
-                   {.text = std::to_string(record.experiment.replays),
-                    .key = static_cast<double>(record.experiment.replays)},
-                   {.text = std::isnan(median) ? "" : plot::duration_text(1e3 * median),
-                    .key = median},
-                   {.text = fmt::format("{:.1f} s", record.outcome.seconds),
-                    .key = record.outcome.seconds}},
-         .chip = verdict_color(context.theme, record.outcome.verdict),
-         .tooltip = record.outcome.message.empty() ? record.title
-                                                   : record.title + ": " + record.outcome.message});
-  }
+  experiments_ = scene.report() == nullptr
+                     ? plot::DrawnTable()
+                     : plot::drawn(experiments_table(*scene.report()), context.theme);
 }
 
 void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene) {
@@ -248,27 +221,28 @@ CardSpec DoctorView::experiments_card(const PanelContext& context, const GraphSc
   return {.id = "doctor.experiments_card",
           .title = "Experiments",
           .question = "What was tried, and what was the outcome?",
-          .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
+          .note = experiments_.rows.empty() ? "" : fmt::format("n {}", experiments_.rows.size()),
           .measured =
               "Outputs of every replay against three eager launches, as checksums of "
               "their bits, output by output and expert by expert.",
           .table = {.id = "##doctor.experiments",
-                    .columns = kExperimentColumns,
-                    .rows = &rows_,
+                    .drawn = &experiments_,
                     .generation = shown_,
                     .state = &table_},
           .empty = [this, examined = scene.report() != nullptr]() -> EmptyState {
-            if (!rows_.empty()) return {};
+            if (!experiments_.rows.empty()) return {};
             if (!examined) return {"Not examined", "What was tried on a subject is listed here."};
             return {"Rules only",
                     "Prove runs the experiments that show a fault and remove it again."};
           },
-          .read_out = {
-              .id = "doctor.experiments_made",
-              .label = "experiments made",
-              .value =
-                  [this] { return fmt::format("n={};selected={}", rows_.size(), table_.selected); },
-              .kind = "text"}};
+          .read_out = {.id = "doctor.experiments_made",
+                       .label = "experiments made",
+                       .value =
+                           [this] {
+                             return fmt::format("n={};selected={}", experiments_.rows.size(),
+                                                table_.selected);
+                           },
+                       .kind = "text"}};
 }
 
 CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& scene) {

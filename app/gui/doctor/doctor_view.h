@@ -12,7 +12,7 @@
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 
 namespace app {
 
@@ -42,7 +42,7 @@ class DoctorView {
   CardBoard case_board_;  // where a case of the gallery is explained, instead of cure and evidence
   bool case_drawn_ = false;  // the board on screen is `case_board_`
   plot::TableState table_;
-  std::vector<plot::TableRow> rows_;
+  plot::DrawnTable experiments_;
   std::uint64_t shown_ = 0;
   // When a node last finished, to measure how long a replay has stalled.
   int done_ = -1;

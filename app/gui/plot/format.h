@@ -1,63 +1,30 @@
-// Numbers for people: a figure of about four digits and its unit, never one without the other. No
-// ImGui calls.
+// The words for quantities, under the names by which plots and cards use them.
 #pragma once
 
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <string_view>
+#include "profiling/document/kernel_name.h"
+#include "profiling/document/quantity.h"
 
 namespace app::plot {
 
-struct TimeUnit {
-  double nanoseconds = 1.0;
-  const char* name = "ns";
-};
-/// The unit in which a time of this size has one to three digits before the decimal point.
-TimeUnit time_unit(double nanoseconds);
-
-/// Figure and unit separately, so that the unit can be dimmed. NaN gives "n/a" and no unit.
-struct Quantity {
-  std::string figure;
-  std::string unit;
-  double exact = std::numeric_limits<double>::quiet_NaN();  // unrounded, in `exact_unit`
-  std::string exact_unit{};
-  std::string text() const { return unit.empty() ? figure : figure + " " + unit; }
-};
-
-Quantity duration(double nanoseconds);
-std::string duration_text(double nanoseconds);
-/// Rate in FLOP/s with the prefix that fits.
-Quantity flop_rate(double flop_per_second);
-/// Four significant digits; infinities as words.
-std::string number_text(double value);
-/// 1234567 -> "1.23M".
-std::string si_text(double value);
-/// 1234567 -> "1 234 567".
-std::string count_text(std::uint64_t value);
-/// 3221225472 -> "3.0 GiB".
-std::string bytes_text(std::uint64_t bytes);
-/// "132", "132 x 2", "132 x 2 x 4": a grid of blocks, or a block of threads.
-std::string extent_text(std::uint32_t x, std::uint32_t y, std::uint32_t z);
-inline constexpr int kSnrDecimals = 1;  // for engine::snr_text()
-/// A ratio of powers: "41.2" and "dB"; without the unit where decibel_text() is a word.
-Quantity decibels(double decibel);
-/// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.
-std::string decibel_text(double decibel);
-/// "+1.5" or "-0.3" of a ratio of 1.015 or 0.997, in percent; "0.0" where it rounds to that.
-std::string percent_change(double ratio, int digits = 1);
-/// "2^-7.4"; "2^0.0", never "2^-0.0".
-std::string power_text(double exponent, int digits = 1);
-/// "2^-7.42 (0.00583)".
-std::string log2_text(double exponent);
-/// "0.13 %"; "0 %" only for exactly none, "< 0.01 %" for a trace.
-std::string share_text(double part, double whole);
-
-/// The name of a kernel without return type, namespaces, parameters, "_kernel" and architecture. Of
-/// the template arguments those that tell instances apart: "tile<BlockWorker, E4M3>".
-std::string short_kernel_name(std::string_view name);
-/// "fprop up  nvjet_qqtst": what the step does, then the kernel's short name. One alone where the
-/// other is empty or says the same.
-std::string work_name(std::string_view operation, std::string_view kernel);
+using profiling::bytes_text;
+using profiling::count_text;
+using profiling::decibel_text;
+using profiling::decibels;
+using profiling::duration;
+using profiling::duration_text;
+using profiling::extent_text;
+using profiling::flop_rate;
+using profiling::kSnrDecimals;
+using profiling::log2_text;
+using profiling::number_text;
+using profiling::percent_change;
+using profiling::power_text;
+using profiling::Quantity;
+using profiling::share_text;
+using profiling::short_kernel_name;
+using profiling::si_text;
+using profiling::time_unit;
+using profiling::TimeUnit;
+using profiling::work_name;
 
 }  // namespace app::plot

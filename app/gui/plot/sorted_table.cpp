@@ -139,7 +139,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
     for (const Column& column : columns) {
       const bool stretch = column.width <= 0.0F;
       ImGui::TableSetupColumn(
-          column.title,
+          column.title.c_str(),
           (stretch ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed) |
               (column.optional && !optional ? ImGuiTableColumnFlags_Disabled : 0) |
               (column.numeric ? ImGuiTableColumnFlags_PreferSortDescending : 0),
@@ -161,13 +161,13 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                         ImVec2(right - (sorted ? theme.px(14) : 0.0F), at.y), theme.colors.dim_text,
                         column.title);
       } else {
-        ImGui::TableHeader(column.title);
+        ImGui::TableHeader(column.title.c_str());
       }
       ImGui::PopID();
       const ImVec2 low = ImGui::GetItemRectMin();
       const ImVec2 high = ImGui::GetItemRectMax();
-      controls::record(context, fmt::format("{}.column.{}", id + 2, i).c_str(), column.title,
-                       "option", "", low, high);
+      controls::record(context, fmt::format("{}.column.{}", id + 2, i).c_str(),
+                       column.title.c_str(), "option", "", low, high);
       if (column.tooltip[0] != '\0' && ImGui::IsItemHovered()) {
         ImGui::BeginTooltip();
         show_text(column.tooltip);

@@ -19,7 +19,7 @@
 namespace app::plot {
 
 struct Column {
-  const char* title = "";
+  std::string title{};
   float width = 0.0F;  // grid pixels; 0 = takes the rest
   bool numeric = true;
   const char* tooltip = "";

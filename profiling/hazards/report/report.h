@@ -1,5 +1,4 @@
-// A visit to the doctor as a document: Markdown for people, JSON for scripts. Equal reports give
-// equal text.
+// A visit to the doctor as JSON, for scripts. Equal reports give equal text.
 #pragma once
 
 #include <string>
@@ -7,10 +6,6 @@
 #include "profiling/hazards/model/doctor_report.h"
 
 namespace profiling {
-
-/// Conclusion, what was examined, findings with evidence and fixes, and the experiments: a table of
-/// replays, what is known about a stall, and the wrong parts (experts) of every output.
-std::string to_markdown(const DoctorReport& report);
 
 /// {"schema": "expertscope.doctor.1", "conclusion", "snapshot": {"subject", "cublaslt_version",
 /// "device", "compute_capability", "driver", "allocations", "graphs": [{"name", "nodes", "edges",

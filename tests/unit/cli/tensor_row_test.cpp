@@ -7,9 +7,10 @@
 #include <iterator>
 #include <string>
 
-#include "app/cli/run_summary.h"
 #include "app/page/recording_page.h"
 #include "engine/model/projections.h"
+#include "profiling/document/run_document.h"
+#include "profiling/document/text.h"
 #include "profiling/export/chrome_trace.h"
 #include "tests/unit/session/sample_parts.h"
 #include "tests/unit/session/sample_recording.h"
@@ -42,18 +43,16 @@ TEST_F(TensorRow, IsUnusual) {
 }
 
 TEST_F(TensorRow, IsInTheSummary) {
-  testing::internal::CaptureStdout();
-  cli::print_summary(run_);
-  const std::string text = testing::internal::GetCapturedStdout();
+  const std::string text = profiling::text_of(profiling::run_document(run_, "a run"));
   EXPECT_THAT(text, ContainsRegex("quantizing  b SNR 12.75 dB, 0 of 1536 saturated"));
-  EXPECT_THAT(text, ContainsRegex("\n +b +3 +512 +12.75 dB +4.2 KiB +none\n"));
+  EXPECT_THAT(text, ContainsRegex("\nb +bias of the [a-z ]+3 +512 +4.2 KiB +none +.* 12.75 dB\n"));
 }
 
 TEST_F(TensorRow, IsOnThePage) {
   const std::string page = recording_page({.runs = {{&run_, "run"}}}, "a recording", false);
   EXPECT_THAT(page, HasSubstr("<td>b</td>"));
   EXPECT_THAT(page, HasSubstr(">b: magnitudes before"));
-  EXPECT_THAT(page, HasSubstr("<td>3 x 512</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>3</td><td>512</td><td>4.2 KiB</td>"));
 }
 
 TEST_F(TensorRow, IsInTheTables) {

@@ -13,8 +13,9 @@
 
 #include "engine/model/leaves.h"
 #include "engine/model/projections.h"
-#include "profiling/compare/comparison_csv.h"
+#include "profiling/compare/comparison_tables.h"
 #include "profiling/compare/run_comparison.h"
+#include "profiling/export/csv.h"
 
 namespace profiling {
 namespace {
@@ -162,8 +163,9 @@ TEST(SameWork, NoRowOfDifferentWorkHasAVerdict) {
     EXPECT_THAT(time.reason, HasSubstr("do different work: shape.rows"));
   }
   EXPECT_THAT(expert_verdicts(comparison), HasSubstr("do different work"));
-  EXPECT_THAT(comparison_csv(comparison, {}), HasSubstr("different work"));
-  EXPECT_THAT(comparison_csv(comparison, {}), testing::Not(HasSubstr("slower")));
+  const SettingsDifference none;
+  EXPECT_THAT(csv_text(comparison_table(comparison, none)), HasSubstr("different work"));
+  EXPECT_THAT(csv_text(comparison_table(comparison, none)), testing::Not(HasSubstr("slower")));
   b.result.effective = a.result.effective;
   b.result.device.name = "NVIDIA H100";
   comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);

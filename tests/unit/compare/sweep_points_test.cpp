@@ -7,7 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "profiling/compare/comparison_csv.h"
+#include "profiling/compare/comparison_tables.h"
+#include "profiling/export/csv.h"
 
 namespace {
 
@@ -85,12 +86,13 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
   const profiling::SettingsDifference settings{
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
-  const std::string text = profiling::comparison_csv(comparison, settings);
+  const std::string text = profiling::csv_text(profiling::comparison_table(comparison, settings));
   EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
   EXPECT_THAT(text, HasSubstr("setting,requested.seed"));
   EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
-  EXPECT_THAT(profiling::sweep_csv(points), HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
+  EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
+              HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
 }
 
 }  // namespace

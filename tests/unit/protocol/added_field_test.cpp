@@ -10,7 +10,7 @@
 #include "app/protocol/protocol_version.h"
 #include "app/protocol/wire_fields.h"
 #include "engine/model/leaves.h"
-#include "profiling/export/csv_table.h"
+#include "profiling/export/csv.h"
 #include "tests/unit/protocol/sample_schema.h"
 
 namespace app {
@@ -87,9 +87,13 @@ TEST(AddedField, HasItsLimitItsTextAndItsColumn) {
   EXPECT_TRUE(engine::set_leaf(kSample, &sample, "added", "quick"));
   EXPECT_NE(engine::leaf_texts(sample).at("added"), engine::leaf_texts(Sample()).at("added"));
   EXPECT_FALSE(engine::equal_fields(sample, Sample()));
-  const profiling::CsvColumns columns(kSample);
-  EXPECT_EQ(columns.header(), "rounds,added,margin");
-  EXPECT_THAT(columns.cells(&sample), ::testing::ElementsAre("3", "quick", "0"));
+  const profiling::FieldColumns fields(kSample);
+  std::vector<profiling::Column> columns;
+  fields.add_columns(columns);
+  profiling::Row row;
+  fields.add_cells(row.cells, &sample);
+  EXPECT_EQ(profiling::csv_text(profiling::table_of("t", columns, {row})),
+            "rounds,added,margin\r\n3,quick,0\r\n");
 }
 
 }  // namespace

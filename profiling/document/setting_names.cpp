@@ -1,4 +1,4 @@
-#include "profiling/export/setting_names.h"
+#include "profiling/document/setting_names.h"
 
 #include <fmt/format.h>
 

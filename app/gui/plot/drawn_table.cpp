@@ -1,0 +1,109 @@
+#include "app/gui/plot/drawn_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/gui/plot/format.h"
+#include "profiling/document/document.h"
+#include "profiling/export/csv.h"
+
+namespace app::plot {
+namespace {
+
+// Grid pixels.
+constexpr float kDigit = 7.2F;   // of the mono font
+constexpr float kLetter = 6.4F;  // of the body font, on average
+constexpr std::size_t kMostLetters = 24;
+
+std::size_t letters_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool first,
+                const Theme& theme) {
+  if (cell.left_out > 0 && cell.words.empty()) {
+    return snr_cell(cell.number(), cell.left_out, theme.colors.warn);
+  }
+  const bool decibels =
+      column.measure == profiling::Measure::Decibels && cell.words.empty() && !cell.empty();
+  // The unit is in the heading.
+  Cell made{decibels ? decibel_text(cell.number()) : profiling::shown(column, cell, kSnrDecimals),
+            cell.number(), color_of(cell.tone, theme.colors)};
+  if (made.color == 0 && !first && !column.numeric()) made.color = theme.colors.dim_text;
+  if (const auto* text = std::get_if<std::string>(&cell.value);
+      text != nullptr && *text != made.text) {
+    made.full = *text;
+  }
+  return made;
+}
+
+std::string heading_of(const profiling::Column& column) {
+  return column.measure == profiling::Measure::Decibels ? column.heading() + ", dB"
+                                                        : column.heading();
+}
+
+}  // namespace
+
+ImU32 color_of(profiling::Tone tone, const Palette& colors) {
+  switch (tone) {
+    case profiling::Tone::Plain:
+      return 0;
+    case profiling::Tone::Good:
+      return colors.good;
+    case profiling::Tone::Warning:
+      return colors.warn;
+    case profiling::Tone::Bad:
+      return colors.bad;
+    case profiling::Tone::Dim:
+      return colors.dim_text;
+  }
+  return 0;
+}
+
+std::string DrawnTable::csv(const std::vector<int>& order) const {
+  std::vector<profiling::Row> all = profiling::all_rows(source);
+  if (order.size() == all.size()) {
+    std::vector<profiling::Row> ordered;
+    for (const int row : order) ordered.push_back(std::move(all[static_cast<std::size_t>(row)]));
+    all = std::move(ordered);
+  }
+  return profiling::csv_text(profiling::table_of(source.name, source.columns, std::move(all)));
+}
+
+DrawnTable drawn(profiling::Table table, const Theme& theme) {
+  DrawnTable made;
+  made.source = std::move(table);
+  const std::vector<profiling::Row> source_rows = profiling::all_rows(made.source);
+  const std::vector<std::size_t> shown = profiling::shown_columns(made.source, source_rows);
+  for (const std::size_t i : shown) {
+    const profiling::Column& column = made.source.columns[i];
+    made.columns.push_back({.title = heading_of(column),
+                            .width = 0.0F,
+                            .numeric = column.numeric(),
+                            .tooltip = column.tooltip,
+                            .optional = column.optional()});
+  }
+  std::vector<std::size_t> letters;
+  for (const Column& column : made.columns) letters.push_back(letters_of(column.title));
+  for (const profiling::Row& row : source_rows) {
+    TableRow& drawn_row = made.rows.emplace_back();
+    drawn_row.chip = row.stage ? theme.stage(*row.stage) : color_of(row.tone, theme.colors);
+    drawn_row.tooltip = row.full_name;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      drawn_row.cells.push_back(
+          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == 0, theme));
+      letters[i] = std::max(letters[i], letters_of(drawn_row.cells.back().text));
+    }
+  }
+  // The first column has the names and takes what is left.
+  for (std::size_t i = 1; i < made.columns.size(); ++i) {
+    Column& column = made.columns[i];
+    column.width = static_cast<float>(std::min(letters[i], kMostLetters)) *
+                   (column.numeric ? kDigit : kLetter);
+  }
+  return made;
+}
+
+}  // namespace app::plot

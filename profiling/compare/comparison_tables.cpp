@@ -1,0 +1,178 @@
+#include "profiling/compare/comparison_tables.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "profiling/document/columns.h"
+#include "profiling/document/kernel_name.h"
+
+namespace profiling {
+namespace {
+
+Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }
+
+std::vector<Column> difference_columns() {
+  return {for_files("what"),
+          for_files("name"),
+          for_people("what"),
+          for_files("stage"),
+          for_files("operation"),
+          for_files("n_a", Measure::Count),
+          for_files("n_b", Measure::Count),
+          column("median_a_ns", Measure::Time, "A", "Median of A"),
+          column("median_b_ns", Measure::Time, "B", "Median of B"),
+          column("ratio", Measure::Factor, "B / A", "Ratio of the medians: below 1, B is faster"),
+          for_files("ratio_low", Measure::Factor),
+          for_files("ratio_high", Measure::Factor),
+          for_files("control_ratio", Measure::Factor),
+          for_files("block_p", Measure::Number),
+          for_files("clock_ratio", Measure::Factor),
+          column("verdict", Measure::Words, "B is", "The reason is in the row's tooltip"),
+          column({}, Measure::Factor, "interval",
+                 "Contains the ratio with 95 %, from order statistics of both sides",
+                 ColumnUse::WidePeople),
+          column({}, Measure::Count, "n A / B", "Samples", ColumnUse::WidePeople),
+          for_files("reason"),
+          for_files("tokens_a", Measure::Count),
+          for_files("tokens_b", Measure::Count),
+          for_files("snr_a_db", Measure::Decibels),
+          for_files("snr_b_db", Measure::Decibels),
+          for_files("left_out_a", Measure::Count),
+          for_files("left_out_b", Measure::Count),
+          for_files("setting_a"),
+          for_files("setting_b")};
+}
+
+Tone tone_of(const TimeDifference& time) {
+  return time.verdict == TimeVerdict::Faster   ? Tone::Good
+         : time.verdict == TimeVerdict::Slower ? Tone::Bad
+                                               : Tone::Dim;
+}
+
+/// `what` to `reason`.
+Row time_row(std::string what, std::string name, std::string shown, std::string_view stage,
+             std::string_view operation, const TimeDifference& time) {
+  Row row;
+  row.full_name = fmt::format("{}\n{}\nn {} in A, {} in B", name.empty() ? shown : name,
+                              time.reason, time.n_a, time.n_b);
+  row.cells = {std::move(what), std::move(name), std::move(shown),
+               stage.empty() ? Cell() : Cell(stage), operation.empty() ? Cell() : Cell(operation)};
+  if (time.n_a + time.n_b == 0) {
+    row.cells.resize(19);
+    return row;
+  }
+  for (Cell cell :
+       {Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
+        known(time.ratio), known(time.interval.low), known(time.interval.high),
+        known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
+        // Why there is none is too long for a column.
+        toned(worded(engine::name_of(time.verdict), time.comparable() ? "" : "no verdict"),
+              tone_of(time)),
+        std::isnan(time.interval.low)
+            ? Cell()
+            : worded(Cell(time.interval.low),
+                     fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
+        worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
+        Cell(time.reason)}) {
+    row.cells.push_back(std::move(cell));
+  }
+  return row;
+}
+
+void visit_times(const RunComparison& comparison, const RowSink& sink) {
+  const auto finish = [&sink](Row row) {
+    row.cells.resize(27);
+    sink(std::move(row));
+  };
+  finish(time_row("step", "", "step", "", "", comparison.step));
+  for (const StageRow& one : comparison.stages) {
+    const std::string_view stage = engine::stage_name(one.stage);
+    Row row = time_row("stage", "", fmt::format("all of {}", stage), stage, "", one.time);
+    row.stage = one.stage;
+    finish(std::move(row));
+  }
+  for (const KernelRow& one : comparison.kernels) {
+    Row row = time_row("kernel", one.name, work_name(one.operation, one.name),
+                       engine::stage_name(one.stage), one.operation, one.time);
+    row.stage = one.stage;
+    finish(std::move(row));
+  }
+}
+
+}  // namespace
+
+Table time_differences_table(const RunComparison& comparison) {
+  return {.name = "time_differences",
+          .columns = difference_columns(),
+          .rows = [&comparison](const RowSink& sink) { visit_times(comparison, sink); }};
+}
+
+Table settings_table(const SettingsDifference& settings) {
+  return {.name = "settings",
+          .columns = {column("setting"), column("a", Measure::Words, "A"),
+                      column("b", Measure::Words, "B"),
+                      column("group", Measure::Words, "of",
+                             "requested; effective = what was used instead; device or library")},
+          .rows = [&settings](const RowSink& sink) {
+            for (const SettingsRow& row : settings.rows) {
+              sink({.cells = {row.field, row.a, row.b, row.group}});
+            }
+          }};
+}
+
+Table comparison_table(const RunComparison& comparison, const SettingsDifference& settings) {
+  return {.name = "comparison",
+          .columns = difference_columns(),
+          .rows = [&comparison, &settings](const RowSink& sink) {
+            visit_times(comparison, sink);
+            for (const ExpertRow& one : comparison.experts) {
+              const std::string number = fmt::to_string(one.expert);
+              Row row = time_row("expert", number, "expert " + number, "", "", one.time);
+              for (Cell cell : {Cell(one.tokens_a), Cell(one.tokens_b), known(one.snr_a_db),
+                                known(one.snr_b_db), Cell(one.left_out_a), Cell(one.left_out_b),
+                                Cell(), Cell()}) {
+                row.cells.push_back(std::move(cell));
+              }
+              sink(std::move(row));
+            }
+            for (const SettingsRow& one : settings.rows) {
+              Row row{.cells = {"setting", one.group + "." + one.field, one.field}};
+              row.cells.resize(25);
+              row.cells.emplace_back(one.a);
+              row.cells.emplace_back(one.b);
+              sink(std::move(row));
+            }
+          }};
+}
+
+Table sweep_table(const std::vector<SweepPoint>& points) {
+  return {
+      .name = "sweep",
+      .columns = {column("label", Measure::Words, "settings"), for_files("n", Measure::Count),
+                  column("median_ns", Measure::Time, "median", "Of a step"),
+                  column("p5_ns", Measure::Time, "p5"), column("p95_ns", Measure::Time, "p95"),
+                  for_people("n", Measure::Count),
+                  column("worst_snr_db", Measure::Decibels, "worst SNR",
+                         "Lowest SNR of any expert's Y"),
+                  column("median_snr_db", Measure::Decibels, "median SNR", "Median over experts"),
+                  column("left_out", Measure::Count, "left out"), for_files("on_frontier"),
+                  column({}, Measure::Words, "frontier", "No other point is better in both",
+                         ColumnUse::People)},
+      .rows = [&points](const RowSink& sink) {
+        for (const SweepPoint& point : points) {
+          const bool timed = point.time.n > 0;
+          const auto time = [timed](double ns) { return timed ? known(ns) : Cell(); };
+          sink({.cells = {point.label, point.time.n, time(point.time.median), time(point.time.p5),
+                          time(point.time.p95), point.time.n, known(point.worst_snr_db),
+                          known(point.median_snr_db), point.left_out, point.on_frontier ? 1 : 0,
+                          point.on_frontier ? toned("frontier", Tone::Good) : Cell()},
+                .tone = point.on_frontier ? Tone::Good : Tone::Plain,
+                .full_name = point.label});
+        }
+      }};
+}
+
+}  // namespace profiling

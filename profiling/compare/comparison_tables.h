@@ -1,0 +1,26 @@
+// Tables of comparisons and sweeps.
+#pragma once
+
+#include <vector>
+
+#include "profiling/compare/run_comparison.h"
+#include "profiling/compare/sweep_points.h"
+#include "profiling/document/table.h"
+
+namespace profiling {
+
+/// The step, its stages and its kernels, in this order. Times in ns, `ratio` is B / A. The
+/// comparison must outlive the table.
+Table time_differences_table(const RunComparison& comparison);
+
+/// The settings that differ.
+Table settings_table(const SettingsDifference& settings);
+
+/// All of a comparison in one table for files: its times, one row per expert, and one per setting
+/// that differs, with its values in `setting_a` and `setting_b`.
+Table comparison_table(const RunComparison& comparison, const SettingsDifference& settings);
+
+/// One row per point, by their labels.
+Table sweep_table(const std::vector<SweepPoint>& points);
+
+}  // namespace profiling

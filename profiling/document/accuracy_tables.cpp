@@ -1,0 +1,296 @@
+// Tables of what quantization and products did to the numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+#include "engine/model/median_interval.h"
+#include "engine/model/projections.h"
+#include "engine/model/recipe_words.h"
+#include "engine/model/snr_words.h"
+#include "profiling/document/columns.h"
+#include "profiling/document/run_tables.h"
+#include "profiling/document/setting_names.h"
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+namespace {
+
+/// An SNR and how many elements it leaves out; missing where neither is known.
+Cell known_snr(double snr_db, std::uint64_t left_out) {
+  if (std::isnan(snr_db) && left_out == 0) return {};
+  Cell cell(snr_db);
+  cell.left_out = left_out;
+  return cell;
+}
+
+Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }
+
+/// A recording from before the bytes were counted does not have them.
+Cell bytes_of(const engine::TensorResult& tensor, std::int64_t bytes) {
+  if (!tensor.has_bytes()) return {};
+  return bytes == 0 ? worded(Cell(bytes), "none") : Cell(bytes);
+}
+
+/// What quantization did to the tensor; null where it was not quantized.
+const engine::OperandStatistics* quantized(const engine::TensorResult& tensor) {
+  return tensor.quantization && tensor.quantization->elements > 0 ? &*tensor.quantization : nullptr;
+}
+
+constexpr engine::Product kProducts[] = {engine::Product::Fprop, engine::Product::Dgrad,
+                                         engine::Product::Wgrad};
+
+}  // namespace
+
+std::vector<engine::Product> products_of(const engine::RunResult& result) {
+  std::vector<engine::Product> products;
+  if (result.effective.linear.passes != engine::StepPasses::Backward) {
+    products.push_back(engine::Product::Fprop);
+  }
+  if (result.backward) {
+    products.insert(products.end(), {engine::Product::Dgrad, engine::Product::Wgrad});
+  }
+  return products;
+}
+
+Table experts_table(const RecordedRun& run) {
+  std::vector<Column> columns = {column("expert", Measure::Count),
+                                 for_people("rows", Measure::Count),
+                                 for_people("fprop", Measure::Time)};
+  for (const engine::Product product : kProducts) {
+    const char* const output = engine::output_name(product);
+    columns.push_back(for_people(fmt::format("SNR of {}", output), Measure::Decibels));
+    columns.push_back(if_wide(fmt::format("largest error of {}", output), Measure::Number));
+    columns.push_back(if_wide(fmt::format("{} lost", output), Measure::Count));
+  }
+  columns.push_back(if_wide("X saturated", Measure::Count));
+  columns.push_back(if_wide("X underflowed", Measure::Count));
+  const FieldColumns fields(engine::kType<engine::ExpertResult>);
+  fields.add_columns(columns);
+  return {.name = "experts",
+          .title = "Experts",
+          .columns = std::move(columns),
+          .rows = [&run, fields](const RowSink& sink) {
+            const std::vector<engine::ExpertResult>& experts = run.result.experts;
+            const std::vector<engine::Product> made = products_of(run.result);
+            std::vector<double> fprop_ns(experts.size(), kNaN);
+            for (const ExpertTime& one : expert_times(run.activity, engine::Stage::Fprop)) {
+              const auto expert = static_cast<std::size_t>(one.expert);
+              if (expert < fprop_ns.size()) fprop_ns[expert] = one.time.median;
+            }
+            for (std::size_t e = 0; e < experts.size(); ++e) {
+              const engine::ExpertResult& expert = experts[e];
+              Row row{.cells = {e, expert.rows, known(fprop_ns[e])}};
+              for (const engine::Product product : kProducts) {
+                if (std::ranges::find(made, product) == made.end()) {
+                  row.cells.resize(row.cells.size() + 3);
+                  continue;
+                }
+                const engine::ProductAccuracy& accuracy = expert.of(product);
+                row.cells.push_back(
+                    expert.rows > 0 ? known_snr(accuracy.snr_db, accuracy.left_out()) : Cell());
+                row.cells.push_back(expert.rows > 0 ? known(accuracy.max_abs_error) : Cell());
+                row.cells.emplace_back(accuracy.lost);
+              }
+              row.cells.emplace_back(expert.saturated);
+              row.cells.emplace_back(expert.underflowed);
+              fields.add_cells(row.cells, &expert);
+              sink(std::move(row));
+            }
+          }};
+}
+
+Table tensors_table(const engine::RunResult& result) {
+  std::vector<Column> columns = {
+      for_files("tensor"),
+      for_people("tensor"),
+      if_wide("description"),
+      column("rows", Measure::Count),
+      column("columns", Measure::Count),
+      column("bytes", Measure::Bytes, "memory", "Of one copy as it is written"),
+      column("saved_bytes", Measure::Bytes, "kept for backward"),
+      for_people("SNR in the layer", Measure::Decibels),
+      if_wide("lost", Measure::Count),
+      column("quantization.snr_db", Measure::Decibels, "SNR of quantizing it")};
+  const FieldColumns error(engine::kType<engine::ProductAccuracy>, "error.");
+  error.add_columns(columns);
+  return {
+      .name = "tensors",
+      .title = "One layer, tensor by tensor:",
+      .columns = std::move(columns),
+      .rows =
+          [&result, error](const RowSink& sink) {
+            const bool layer = result.expert_layer.has_value();
+            for (const engine::TensorResult& one : result.tensors) {
+              const engine::OperandStatistics* const statistics = quantized(one);
+              Row row{.cells = {engine::name_of(one.tensor),
+                                engine::tensor_symbol(result.effective.step, one.tensor),
+                                engine::traits_of(one.tensor).meaning, one.rows, one.columns,
+                                bytes_of(one, one.bytes), bytes_of(one, one.saved_bytes),
+                                layer ? known_snr(one.error.snr_db, one.error.left_out()) : Cell(),
+                                layer ? Cell(one.error.lost) : Cell(),
+                                statistics == nullptr
+                                    ? Cell()
+                                    : known_snr(statistics->snr_db, statistics->left_out())}};
+              error.add_cells(row.cells, &one.error);
+              sink(std::move(row));
+            }
+          },
+      .note = result.expert_layer
+                  ? "SNR in the layer: against the same tensor of a layer that computes in FP32 "
+                    "from the unquantized operands, so everything before it counts. SNR of "
+                    "quantizing it: against the tensor that this step quantized."
+                  : ""};
+}
+
+Table error_sources_table(const engine::RunResult& result) {
+  const engine::TensorResult* const y = engine::find_tensor(result, engine::StepTensor::Y);
+  std::string title;
+  if (y != nullptr && result.expert_layer) {
+    title = fmt::format(
+        "Y has an SNR of {}, and {} with every operand unquantized. With one of them unquantized:",
+        engine::snr_text(y->error),
+        engine::snr_text(result.expert_layer->unquantized_snr_db,
+                         result.expert_layer->unquantized_left_out));
+  }
+  return {
+      .name = "error_sources",
+      .title = std::move(title),
+      .columns = {for_files("tensor"), for_people("unquantized"),
+                  column("snr_db", Measure::Decibels, "SNR of Y"),
+                  for_people("gain", Measure::Decibels), for_files("run_snr_db", Measure::Decibels),
+                  for_files("unquantized_snr_db", Measure::Decibels),
+                  for_files("left_out", Measure::Count)},
+      .rows = [&result, y](const RowSink& sink) {
+        for (const engine::TensorResult& one : result.tensors) {
+          if (!one.unquantized_y) continue;
+          const engine::UnquantizedY& measured = *one.unquantized_y;
+          Cell snr(measured.snr_db);
+          snr.left_out = measured.left_out;
+          // Infinite or none where one of the two is exact or leaves everything out.
+          const double gain = y == nullptr ? kNaN : measured.snr_db - y->error.snr_db;
+          sink({.cells = {
+                    engine::name_of(one.tensor),
+                    engine::tensor_symbol(result.effective.step, one.tensor), std::move(snr),
+                    std::isfinite(gain) ? worded(Cell(gain), fmt::format("{:+.2f} dB", gain))
+                                        : Cell(),
+                    y == nullptr ? Cell() : Cell(y->error.snr_db),
+                    result.expert_layer ? Cell(result.expert_layer->unquantized_snr_db) : Cell(),
+                    measured.left_out}});
+        }
+      }};
+}
+
+Table history_table(const RecordedHistory& recorded) {
+  const engine::AmaxHistory& history = recorded.history;
+  std::vector<Column> columns;
+  for (const char* const key : {"step", "expert", "tokens", "amax", "history_amax", "scale_used",
+                                "scale_wanted", "saturated", "underflowed", "snr_db", "left_out"}) {
+    columns.push_back(for_files(key));
+  }
+  return {.name = "amax_histories",
+          .columns = std::move(columns),
+          .rows = [&history](const RowSink& sink) {
+            const auto experts = static_cast<std::size_t>(history.experts);
+            for (std::size_t i = 0; i < history.rows.size(); ++i) {
+              sink({.cells = {i / experts, i % experts, history.rows[i], history.amax[i],
+                              history.history_amax[i], history.scale_used[i],
+                              history.scale_wanted[i], history.saturated[i], history.underflowed[i],
+                              history.snr_db[i], history.left_out[i]}});
+            }
+          }};
+}
+
+Table comparison_table(const RecordedComparison& recorded) {
+  const engine::RecipeComparison& comparison = recorded.comparison;
+  std::vector<Column> columns = {
+      for_files("wall_clock_ms"),
+      for_files("operand"),
+      for_files("device"),
+      for_files("recipe"),
+      for_people("recipe"),
+      for_files("scaling"),
+      column("direction"),
+      column("refused"),
+      for_files("elements", Measure::Count),
+      column("snr_db", Measure::Decibels, "SNR"),
+      column(
+          "median_block_snr_db", Measure::Decibels, "typical",
+          "Median over blocks of neighbours of the SNR of each, which a few large elements do not "
+          "decide"),
+      for_files("max_relative_error", Measure::Number),
+      for_files("max_ulp", Measure::Count),
+      column("saturated", Measure::Count),
+      column("underflowed", Measure::Count),
+      column("lost", Measure::Count),
+      for_files("undefined", Measure::Count),
+      for_people("wasted", Measure::Words,
+                 "Binades of the code's range that the scales leave unused, mean"),
+      for_people("worst", Measure::Words, "The same, largest"),
+      for_people("bits", Measure::Number, "Bits per element, scales included"),
+      for_files("code_bytes", Measure::Bytes),
+      for_files("scale_bytes", Measure::Bytes),
+      for_files("moved_bytes", Measure::Bytes),
+      column("median_ns", Measure::Time, "median"),
+      for_people("of copy", Measure::Factor,
+                 "Bytes per second of its launches relative to those of the interleaved copies"),
+      for_files("copy_median_ns", Measure::Time),
+      for_files("copy_bytes", Measure::Bytes)};
+  return {
+      .name = "comparisons",
+      .columns = std::move(columns),
+      .rows = [&recorded, &comparison](const RowSink& sink) {
+        const char* const operand = comparison.request.weights     ? "W"
+                                    : comparison.request.gradients ? "dY"
+                                                                   : "X";
+        const double copy_ns =
+            comparison.copy_times_ns.empty() ? kNaN : engine::median_of(comparison.copy_times_ns);
+        for (const engine::QuantizationReport& report : comparison.reports) {
+          Row row{.cells = {recorded.wall_clock_ms, operand, comparison.device.name,
+                            recipe_title(report.recipe),
+                            engine::recipe_name(report.recipe, comparison.request.weights),
+                            engine::name_of(report.recipe.scaling),
+                            report.columnwise ? "columnwise" : "rowwise"}};
+          if (!report.refused.empty()) {
+            row.cells.emplace_back(report.refused);
+            row.cells.resize(27);
+            sink(std::move(row));
+            continue;
+          }
+          const engine::OperandStatistics& statistics = report.statistics;
+          const double ns = report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
+          const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
+                              static_cast<double>(statistics.elements);
+          const double of_copy = static_cast<double>(report.moved_bytes) * copy_ns /
+                                 (static_cast<double>(comparison.copy_bytes) * ns);
+          for (Cell cell :
+               std::initializer_list<Cell>{{},
+                                           statistics.elements,
+                                           snr_cell(statistics),
+                                           statistics.median_block_snr_db,
+                                           report.max_relative_error,
+                                           report.max_ulp,
+                                           statistics.saturated,
+                                           statistics.underflowed,
+                                           statistics.lost,
+                                           statistics.undefined,
+                                           engine::binades_text(report.waste, report.waste.mean),
+                                           engine::binades_text(report.waste, report.waste.max),
+                                           known(bits),
+                                           report.code_bytes,
+                                           report.scale_bytes,
+                                           report.moved_bytes,
+                                           known(ns),
+                                           std::isfinite(of_copy) ? Cell(of_copy) : Cell(),
+                                           known(copy_ns),
+                                           comparison.copy_bytes}) {
+            row.cells.push_back(std::move(cell));
+          }
+          sink(std::move(row));
+        }
+      }};
+}
+
+}  // namespace profiling

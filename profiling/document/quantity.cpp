@@ -1,0 +1,142 @@
+// Figures and units.
+#include "profiling/document/quantity.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <iterator>
+
+namespace profiling {
+namespace {
+
+/// Four significant digits without an exponent for values in [0.001, 10000).
+std::string four_digits(double value) {
+  const double size = std::abs(value);
+  if (size == 0.0) return "0";
+  if (size >= 999.95) return fmt::format("{:.0f}", value);
+  if (size >= 99.995) return fmt::format("{:.1f}", value);
+  if (size >= 9.9995) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.3f}", value);
+}
+
+}  // namespace
+
+TimeUnit time_unit(double nanoseconds) {
+  const double size = std::abs(nanoseconds);
+  if (size >= 1e9) return {1e9, "s"};
+  if (size >= 1e6) return {1e6, "ms"};
+  if (size >= 1e3) return {1e3, "\u00b5s"};
+  return {1.0, "ns"};
+}
+
+Quantity duration(double nanoseconds) {
+  if (std::isnan(nanoseconds)) return {.figure = "n/a", .unit = ""};
+  const TimeUnit unit = time_unit(nanoseconds);
+  const double value = nanoseconds / unit.nanoseconds;
+  const bool whole_ns = unit.nanoseconds == 1.0 && value == std::floor(value);
+  return {whole_ns ? fmt::format("{:.0f}", value) : four_digits(value), unit.name, nanoseconds,
+          "ns"};
+}
+
+std::string duration_text(double nanoseconds) { return duration(nanoseconds).text(); }
+
+Quantity flop_rate(double flop_per_second) {
+  if (!std::isfinite(flop_per_second)) return {.figure = "n/a", .unit = ""};
+  if (flop_per_second >= 1e12)
+    return {four_digits(flop_per_second / 1e12), "TFLOP/s", flop_per_second, "FLOP/s"};
+  if (flop_per_second >= 1e9)
+    return {four_digits(flop_per_second / 1e9), "GFLOP/s", flop_per_second, "FLOP/s"};
+  return {four_digits(flop_per_second / 1e6), "MFLOP/s", flop_per_second, "FLOP/s"};
+}
+
+std::string number_text(double value) {
+  if (std::isnan(value)) return "n/a";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const double size = std::abs(value);
+  if (size != 0.0 && (size < 1e-3 || size >= 1e5)) return fmt::format("{:.2e}", value);
+  return four_digits(value);
+}
+
+std::string si_text(double value) {
+  static constexpr std::array<std::pair<double, const char*>, 4> kPrefixes = {
+      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [size, prefix] : kPrefixes) {
+    if (std::abs(value) >= size) return fmt::format("{:.3g}{}", value / size, prefix);
+  }
+  return fmt::format("{:.3g}", value);
+}
+
+std::string count_text(std::uint64_t value) {
+  const std::string digits = std::to_string(value);
+  std::string result;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) result += ' ';
+    result += digits[i];
+  }
+  return result;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes);
+  const char* const units[] = {"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < std::size(units)) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+std::string decibel_text(double decibel) {
+  if (std::isnan(decibel)) return "n/a";
+  if (std::isinf(decibel)) return decibel > 0 ? "exact" : "-inf";
+  return fmt::format("{:.1f}", decibel);
+}
+
+std::string extent_text(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  if (z != 1) return fmt::format("{} x {} x {}", x, y, z);
+  return y != 1 ? fmt::format("{} x {}", x, y) : std::to_string(x);
+}
+
+Quantity decibels(double decibel) {
+  return {decibel_text(decibel), std::isfinite(decibel) ? "dB" : ""};
+}
+
+namespace {
+
+/// Without the sign of a number that rounds to zero.
+std::string unsigned_zero(std::string text) {
+  const bool zero = text.find_first_of("123456789") == std::string::npos;
+  if (zero && (text.starts_with('-') || text.starts_with('+'))) text.erase(0, 1);
+  return text;
+}
+
+}  // namespace
+
+std::string percent_change(double ratio, int digits) {
+  return unsigned_zero(fmt::format("{:+.{}f}", 100.0 * (ratio - 1.0), digits));
+}
+
+std::string power_text(double exponent, int digits) {
+  return "2^" + unsigned_zero(fmt::format("{:.{}f}", exponent, digits));
+}
+
+std::string log2_text(double exponent) {
+  if (std::isnan(exponent)) return "n/a";
+  if (exponent == std::floor(exponent)) {
+    return fmt::format("2^{:.0f} ({})", exponent, number_text(std::exp2(exponent)));
+  }
+  return fmt::format("2^{:.2f} ({})", exponent, number_text(std::exp2(exponent)));
+}
+
+std::string share_text(double part, double whole) {
+  if (!(whole > 0.0)) return "n/a";
+  const double percent = 100.0 * part / whole;
+  if (part == 0.0) return "0 %";
+  if (percent < 0.01) return "< 0.01 %";
+  return fmt::format("{:.{}f} %", percent, percent < 10.0 ? 2 : 1);
+}
+
+}  // namespace profiling

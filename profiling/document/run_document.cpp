@@ -1,0 +1,402 @@
+#include "profiling/document/run_document.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "engine/model/projections.h"
+#include "profiling/document/headline.h"
+#include "profiling/document/quantity.h"
+#include "profiling/document/run_tables.h"
+#include "profiling/power/power_summary.h"
+#include "profiling/power/step_times.h"
+#include "profiling/trace/replay_sums.h"
+#include "profiling/trace/roofline.h"
+
+namespace profiling {
+namespace {
+
+constexpr std::size_t kSlowestSteps = 5;
+constexpr std::array kLevels = {"every node traced", "graph launches traced", "nothing traced"};
+
+/// "median 0.301 ms ±0.8 %, p5 0.298, p95 0.310, 50 samples"
+std::string samples_text(std::vector<double> durations_ns) {
+  const std::string precision = median_precision(durations_ns);
+  const Distribution time = summarize(std::move(durations_ns));
+  return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {} samples", time.median / 1e6,
+                     precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
+                     time.n);
+}
+
+class RunWriter {
+ public:
+  RunWriter(const RecordedRun& run, Document& document)
+      : run_(run), result_(run.result), document_(document) {}
+
+  void write(const std::string& summary) {
+    settings(summary);
+    times();
+    recorded_routing();
+    accuracy();
+    trace();
+    measurements();
+    graphs();
+    // Facts come before what is larger: a terminal shows them together.
+    step_chart();
+    document_.table(step_graphs_table(result_));
+    recorded_steps();
+    operand_charts();
+    document_.table(tensors_table(result_));
+    document_.table(error_sources_table(result_));
+    expert_charts();
+    document_.table(experts_table(run_));
+    document_.table(expert_spread_table(result_.measurements));
+    document_.table(stages_table(run_));
+    document_.table(roofline_table(run_));
+    document_.table(kernels_table(run_));
+  }
+
+ private:
+  void settings(const std::string& summary) {
+    const engine::ShapeSpec& shape = result_.effective.shape;
+    if (!summary.empty()) document_.fact("request", summary);
+    document_.fact("device", device_text(result_.device));
+    document_.fact("shape", fmt::format("{}{} experts, {} rows, n {}, k {}",
+                                        shape.preset.empty() ? "" : shape.preset + ": ",
+                                        shape.num_experts, shape.rows, shape.n, shape.k));
+    for (const engine::Deviation& one : result_.deviations) {
+      document_.fact("deviation", fmt::format("{}: {} instead of {}: {}", one.field, one.effective,
+                                              one.requested, one.reason));
+    }
+    if (!result_.emulated.empty()) document_.fact("emulated", result_.emulated);
+  }
+
+  void times() {
+    const StepTimes times = step_times(result_.iterations, run_.power.samples);
+    const Distribution time = summarize(times.durations_ns);
+    if (time.n == 0) return;
+    document_.fact(
+        "step", fmt::format("{} ({})", samples_text(times.durations_ns), result_.iteration_method));
+    if (times.throttled_count > 0) {
+      document_.fact(
+          "throttled",
+          fmt::format("{} of {} samples ({}){}", times.throttled_count, times.durations_ns.size(),
+                      clock_reason_names(times.reasons),
+                      times.mixed() ? "; without them: " + samples_text(times.counted_ns(true))
+                                    : std::string()));
+    }
+    if (const std::string end = iteration_end_text(result_); !end.empty()) {
+      document_.fact("median", end);
+    }
+    const bool mean_step = result_.recording && result_.recording->steps.size() > 1;
+    document_.fact("rate", fmt::format("{} at the median{}",
+                                       flop_rate(1e9 * result_.flop / time.median).text(),
+                                       mean_step ? ", work as in the mean step" : ""));
+  }
+
+  void recorded_routing() {
+    if (!result_.recording) return;
+    const engine::RecordedRouting& recording = *result_.recording;
+    const auto& steps = recording.steps;
+    std::int64_t dropped = 0;
+    for (const engine::RecordedStep& step : steps) dropped += step.dropped;
+    document_.fact("routing",
+                   fmt::format("{}; layer {} of {}, {} of {} steps{}", recording.source,
+                               result_.effective.routing.layer, recording.layers, steps.size(),
+                               recording.file_steps,
+                               dropped == 0 ? ""
+                                            : fmt::format(", {} choice{} without an expert",
+                                                          dropped, dropped == 1 ? "" : "s")));
+    if (steps.size() < 2) return;
+    const auto reached = std::ranges::count_if(
+        steps, [](const engine::RecordedStep& step) { return step.visits > 0; });
+    if (std::cmp_less(reached, steps.size())) {
+      document_.fact("steps",
+                     fmt::format("{} of {} steps were reached; set launch.iterations to {} to "
+                                 "reach all",
+                                 reached, steps.size(), steps.size()));
+    }
+    document_.fact("steps", "SNR " + recording.numerics);
+  }
+
+  /// The worst expert, and what quantizing each operand did to it, whatever the tensors before it
+  /// had lost already.
+  void accuracy() {
+    for (const HeadlineFigure& figure : headline_of(result_, {}, {})) {
+      document_.fact("accuracy", fmt::format("{}: {}", figure.label, figure.value.text()));
+    }
+    for (const engine::TensorResult& one : result_.tensors) {
+      if (!one.quantization || one.quantization->elements == 0) continue;
+      document_.fact("quantizing",
+                     fmt::format("{} {}", symbol_of(one), loss_text(*one.quantization)));
+    }
+  }
+
+  void trace() {
+    for (const engine::AlgorithmChoice& choice : result_.algorithms) {
+      document_.fact(
+          "algorithm",
+          fmt::format("{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us",
+                      engine::name_of(choice.product), choice.chosen + 1, choice.candidates,
+                      choice.chosen_us, choice.first_us));
+    }
+    document_.fact("records", fmt::format("{} ({}), {} dropped", run_.activity.records.size(),
+                                          result_.activity_method, result_.dropped_records));
+    if (const auto gaps = summarize_gaps(sum_replays(run_.activity), kAllTime)) {
+      document_.fact("gaps", fmt::format("the device idles {:.1f} us per step (median, {:.2f} %), "
+                                         "longest gap {:.1f} us",
+                                         gaps->gaps.median / 1e3, 100 * gaps->median_share,
+                                         static_cast<double>(gaps->longest_ns) / 1e3));
+    }
+  }
+
+  void measurements() {
+    const engine::Measurements& measured = result_.measurements;
+    const auto off = std::ranges::find(measured.observer, engine::TraceLevel::Off,
+                                       &engine::ObserverTiming::level);
+    for (const engine::ObserverTiming& timing : measured.observer) {
+      const bool compared =
+          off != measured.observer.end() && timing.level != engine::TraceLevel::Off;
+      document_.fact(
+          "observer",
+          fmt::format(
+              "{}: median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples{}",
+              kLevels[static_cast<std::size_t>(timing.level)], timing.median_ns / 1e6,
+              timing.p5_ns / 1e6, timing.p95_ns / 1e6, timing.samples,
+              compared ? fmt::format(", {} %", percent_change(timing.median_ns / off->median_ns, 2))
+                       : std::string()));
+    }
+    const engine::Ceilings& ceilings = measured.ceilings;
+    if (ceilings.copies > 0) {
+      document_.fact("ceiling",
+                     fmt::format("copy {:.0f} GB/s (read + write, {} copies of {:.0f} MiB)",
+                                 ceilings.copy_bytes_per_s / 1e9, ceilings.copies,
+                                 static_cast<double>(ceilings.copy_bytes) / 0x1p20));
+    }
+    if (ceilings.products > 0) {
+      document_.fact("ceiling", fmt::format("{:.1f} TFLOP/s: {}, {} samples",
+                                            ceilings.product_flop_per_s / 1e12, ceilings.product,
+                                            ceilings.products));
+    } else if (!ceilings.product.empty()) {
+      document_.fact("ceiling", "product " + ceilings.product);
+    }
+    power();
+  }
+
+  void power() {
+    const std::vector<engine::Iteration>& iterations = result_.iterations;
+    if (run_.power.samples.empty() || iterations.empty()) return;
+    const TimeSpan timed{.begin_ns = 0,
+                         .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
+    const PowerSummary power = summarize_power(run_.power.samples, {&timed, 1});
+    document_.fact(
+        "power",
+        power.samples == 0
+            ? fmt::format("no reading fell into the timed iterations ({:.1f} ms)",
+                          static_cast<double>(timed.end_ns) / 1e6)
+            : fmt::format(
+                  "{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings; {}",
+                  power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
+                  power.temperature_max_c, power.samples, clock_reason_names(power.clock_reasons)));
+  }
+
+  void graphs() {
+    const engine::GraphFacts& graph = result_.graph;
+    if (graph.kernels > 0) {
+      document_.fact(
+          "graph",
+          fmt::format("{} kernels, {} memsets, {} copies, {} allocations, {} host "
+                      "calls; {:.1f} us to launch on the host",
+                      graph.kernels, graph.memsets, graph.copies, graph.allocations,
+                      graph.host_calls, static_cast<double>(graph.host_launch_ns) / 1000.0));
+    }
+    if (const engine::GraphMemoryFacts& memory = result_.graph_memory; memory.pools > 0) {
+      document_.fact("graph pool",
+                     fmt::format("{} bytes in {}, {} without sharing", memory.bytes,
+                                 memory.pools == 1 ? std::string("one pool")
+                                                   : fmt::format("{} pools", memory.pools),
+                                 memory.unshared_bytes));
+    }
+    if (const engine::ReplayWatchFacts& watch = result_.watch; watch.replays > 0) {
+      document_.fact(
+          "watchdog",
+          fmt::format("{} replays, 99 % of them within {:.1f} us; {}; {}", watch.replays,
+                      watch.p99_us,
+                      watch.deadline_seconds > 0.0
+                          ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
+                          : std::string("no deadline"),
+                      watch.markers > 0 ? fmt::format("markers after {} nodes", watch.markers)
+                                        : std::string("no markers")));
+    }
+    replay_checks();
+  }
+
+  void replay_checks() {
+    std::size_t wrong = 0;
+    for (const engine::ReplayCheck& check : result_.replay_checks) {
+      if (check.wrong_experts.empty()) continue;
+      if (wrong++ > 0) continue;
+      document_.fact(
+          "wrong",
+          fmt::format(
+              "replay {}, {}{} of {}: {} experts differ, first {}", check.replay,
+              check.micro_batch > 0 ? fmt::format("micro-batch {}, ", check.micro_batch + 1) : "",
+              engine::name_of(check.product),
+              engine::layer_words(result_.effective.step, check.layer), check.wrong_experts.size(),
+              check.wrong_experts.front()));
+    }
+    if (result_.replay_checks.empty()) return;
+    document_.fact("replays", fmt::format("{} of {} checks differ from the eager step", wrong,
+                                          result_.replay_checks.size()));
+  }
+
+  void step_chart() {
+    const StepTimes times = step_times(result_.iterations, run_.power.samples);
+    const Distribution time = summarize(times.durations_ns);
+    if (time.n == 0) return;
+    document_.chart({.kind = Chart::Kind::Line,
+                     .caption = fmt::format(
+                         "Step time per iteration: median {}, 5 % to 95 % {} to {}, {}{}",
+                         duration_text(time.median), duration_text(time.p5),
+                         duration_text(time.p95), sample_text(times, false),
+                         times.throttled_count == 0
+                             ? ""
+                             : ". Orange: throttled by " + clock_reason_names(times.reasons)),
+                     .unit = "ns",
+                     .values = times.durations_ns,
+                     .marked = times.throttled});
+  }
+
+  void bars(std::string caption, std::string unit, std::vector<double> values) {
+    document_.chart(
+        {.caption = std::move(caption), .unit = std::move(unit), .values = std::move(values)});
+  }
+
+  void recorded_steps() {
+    if (!result_.recording || result_.recording->steps.size() < 2) return;
+    const engine::RecordedRouting& recording = *result_.recording;
+    std::vector<double> time;
+    std::vector<double> imbalance;
+    std::vector<double> snr;
+    for (const engine::RecordedStep& step : recording.steps) {
+      time.push_back(step.median_ns);
+      imbalance.push_back(step.imbalance);
+      snr.push_back(step.y_snr_db);
+    }
+    std::vector<std::size_t> slowest = engine::slowest_steps(recording, kSlowestSteps);
+    if (slowest.empty()) {
+      document_.paragraph(
+          "No step has a time of its own: none ran, or several micro-batches were in flight and "
+          "share the time of their iteration.");
+    } else {
+      bars("Time of every recorded step, median of its iterations", "ns", std::move(time));
+    }
+    bars("Imbalance of every recorded step: the largest split over the mean split", "",
+         std::move(imbalance));
+    bars("SNR of Y in every recorded step that was measured", "dB", std::move(snr));
+    document_.table(recorded_steps_table(recording, std::move(slowest)));
+  }
+
+  void operand_charts() {
+    for (const engine::TensorResult& one : result_.tensors) {
+      if (!one.quantization || one.quantization->elements == 0) continue;
+      const engine::OperandStatistics& statistics = *one.quantization;
+      const auto counts = [](const engine::MagnitudeHistogram& histogram) {
+        return std::vector<double>(histogram.counts.begin(), histogram.counts.end());
+      };
+      document_.chart({.kind = Chart::Kind::Magnitudes,
+                       .caption = fmt::format(
+                           "{}: magnitudes before (grey) and after quantization "
+                           "(blue). SNR of quantizing it {}, {} of {} saturated, "
+                           "{} underflowed, {} lost",
+                           symbol_of(one), engine::snr_text(statistics), statistics.saturated,
+                           statistics.elements, statistics.underflowed, statistics.lost),
+                       .values = counts(statistics.before),
+                       .after = counts(statistics.after),
+                       .first_bin = statistics.before.first_bin,
+                       .first_after = statistics.after.first_bin});
+    }
+  }
+
+  void expert_charts() {
+    const std::vector<engine::ExpertResult>& experts = result_.experts;
+    if (experts.empty()) return;
+    const auto of_experts = [&experts](const auto& value) {
+      std::vector<double> values;
+      for (const engine::ExpertResult& expert : experts) values.push_back(value(expert));
+      return values;
+    };
+    bars("Rows per expert", "", of_experts([](const engine::ExpertResult& expert) {
+           return static_cast<double>(expert.rows);
+         }));
+    std::vector<double> time(experts.size(), kNaN);
+    for (const ExpertTime& one : expert_times(run_.activity, engine::Stage::Fprop)) {
+      const auto expert = static_cast<std::size_t>(one.expert);
+      if (expert < time.size()) time[expert] = one.time.median;
+    }
+    bars("Time of fprop per expert, median over the iterations", "ns", std::move(time));
+    for (const engine::Product product : products_of(result_)) {
+      bars(fmt::format("SNR of {} per expert", engine::output_name(product)), "dB",
+           of_experts([product](const engine::ExpertResult& expert) {
+             return expert.rows > 0 ? expert.of(product).snr_db : kNaN;
+           }));
+    }
+  }
+
+  std::string_view symbol_of(const engine::TensorResult& tensor) const {
+    return engine::tensor_symbol(result_.effective.step, tensor.tensor);
+  }
+
+  const RecordedRun& run_;
+  const engine::RunResult& result_;
+  Document& document_;
+};
+
+}  // namespace
+
+Document run_document(const RecordedRun& run, const std::string& summary) {
+  Document document;
+  RunWriter(run, document).write(summary);
+  return document;
+}
+
+Document comparison_document(const RecordedComparison& recorded) {
+  const engine::RecipeComparison& comparison = recorded.comparison;
+  Document document;
+  document.fact("device", device_text(comparison.device));
+  const std::uint64_t elements =
+      comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
+  document.fact("operand", fmt::format("{}, {} elements",
+                                       comparison.request.weights     ? "weights of layer 0"
+                                       : comparison.request.gradients ? "gradients"
+                                                                      : "activations",
+                                       elements));
+  document.table(comparison_table(recorded));
+  return document;
+}
+
+std::string date_text(std::int64_t unix_ms) {
+  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm parts{};
+  if (unix_ms <= 0 || ::gmtime_r(&seconds, &parts) == nullptr) return "unknown date";
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", parts);
+}
+
+std::string device_text(const engine::DeviceFacts& device) {
+  std::string text = device.name;
+  const auto add = [&text](const char* what, const std::string& value) {
+    if (!value.empty()) text += fmt::format(", {}{}", what, value);
+  };
+  add("driver ", device.driver);
+  add("cuBLASLt ", device.cublaslt_version);
+  add("", device.blas);
+  return text;
+}
+
+}  // namespace profiling

@@ -1,0 +1,308 @@
+// The list of a run's tables, and those of them that only files have.
+#include "profiling/document/run_tables.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "engine/model/projections.h"
+#include "engine/program/operation_words.h"
+#include "profiling/document/columns.h"
+#include "profiling/power/step_times.h"
+#include "profiling/trace/live_memory.h"
+
+namespace profiling {
+namespace {
+
+Table iterations_table(const RecordedRun& run) {
+  const FieldColumns fields(engine::kType<engine::Iteration>);
+  std::vector<Column> columns = {for_files("iteration", Measure::Count)};
+  fields.add_columns(columns);
+  columns.push_back(for_files("throttled"));
+  return {.name = "iterations",
+          .columns = std::move(columns),
+          .rows = [&run, fields](const RowSink& sink) {
+            const auto& iterations = run.result.iterations;
+            const StepTimes times = step_times(iterations, run.power.samples);
+            for (std::size_t i = 0; i < iterations.size(); ++i) {
+              Row row{.cells = {i}};
+              fields.add_cells(row.cells, &iterations[i]);
+              row.cells.push_back(
+                  times.throttled.empty() ? Cell() : Cell(static_cast<int>(times.throttled[i])));
+              sink(std::move(row));
+            }
+          }};
+}
+
+Table expert_times_table(const RecordedRun& run) {
+  std::vector<Column> columns = {for_files("stage"), for_files("expert", Measure::Count)};
+  add_time_columns(columns);
+  return {
+      .name = "expert_times", .columns = std::move(columns), .rows = [&run](const RowSink& sink) {
+        for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
+          for (const ExpertTime& expert :
+               expert_times(run.activity, static_cast<engine::Stage>(stage))) {
+            Row row{.cells = {engine::kStageNames[stage], expert.expert}};
+            add_time_cells(row.cells, expert.time);
+            sink(std::move(row));
+          }
+        }
+      }};
+}
+
+Table splits_table(const engine::RunResult& result) {
+  return {.name = "splits",
+          .columns = {for_files("expert", Measure::Count), for_files("tokens", Measure::Count)},
+          .rows = [&result](const RowSink& sink) {
+            for (std::size_t expert = 0; expert < result.splits.size(); ++expert) {
+              sink({.cells = {expert, result.splits[expert]}});
+            }
+          }};
+}
+
+const engine::RecordedRouting& recording_of(const engine::RunResult& result) {
+  static const engine::RecordedRouting kNone;
+  return result.recording ? *result.recording : kNone;
+}
+
+Table all_recorded_steps_table(const engine::RunResult& result) {
+  const engine::RecordedRouting& recording = recording_of(result);
+  std::vector<std::size_t> all(recording.steps.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return recorded_steps_table(recording, std::move(all));
+}
+
+Table recorded_splits_table(const engine::RunResult& result) {
+  return {.name = "recorded_splits",
+          .columns = {for_files("step", Measure::Count), for_files("expert", Measure::Count),
+                      for_files("tokens", Measure::Count)},
+          .rows = [&recording = recording_of(result)](const RowSink& sink) {
+            for (const engine::RecordedStep& step : recording.steps) {
+              for (std::size_t expert = 0; expert < step.splits.size(); ++expert) {
+                sink({.cells = {step.step, expert, step.splits[expert]}});
+              }
+            }
+          }};
+}
+
+Table graph_nodes_table(const RecordedRun& run) {
+  return {.name = "graph_nodes",
+          .columns = {for_files("position", Measure::Count), for_files("node_id", Measure::Count),
+                      for_files("name"), for_files("stage"), for_files("operation"),
+                      for_files("layer", Measure::Count), for_files("depends_on")},
+          .rows = [&run](const RowSink& sink) {
+            const Activity& activity = run.activity;
+            for (std::size_t i = 0; i < activity.nodes.size(); ++i) {
+              const GraphNode& node = activity.nodes[i];
+              sink({.cells = {
+                        i, node.id, node.name, engine::stage_name(node.stage),
+                        engine::operation_name(run.result.effective.step, node.stage, node.writes),
+                        node.layer, fmt::format("{}", fmt::join(node.dependencies, " "))}});
+            }
+          }};
+}
+
+Table replay_checks_table(const engine::RunResult& result) {
+  const FieldColumns fields(engine::kType<engine::ReplayCheck>);
+  std::vector<Column> columns;
+  fields.add_columns(columns);
+  return {.name = "replay_checks",
+          .columns = std::move(columns),
+          .rows = [&result, fields](const RowSink& sink) {
+            for (const engine::ReplayCheck& check : result.replay_checks) {
+              Row row;
+              fields.add_cells(row.cells, &check);
+              sink(std::move(row));
+            }
+          }};
+}
+
+/// Calls `use` with each operand's symbol and its statistics.
+template <class Use>
+void each_operand(const engine::RunResult& result, const Use& use) {
+  for (const engine::TensorResult& one : result.tensors) {
+    if (!one.quantization) continue;
+    use(engine::tensor_symbol(result.effective.step, one.tensor), *one.quantization);
+  }
+}
+
+/// The error of quantizing each operand alone; tensors_table() has that of a whole layer.
+Table operands_table(const engine::RunResult& result) {
+  return {
+      .name = "operands",
+      .columns = {for_files("operand"), for_files("elements", Measure::Count),
+                  for_files("snr_db", Measure::Decibels),
+                  for_files("median_block_snr_db", Measure::Decibels),
+                  for_files("saturated", Measure::Count), for_files("underflowed", Measure::Count),
+                  for_files("lost", Measure::Count), for_files("undefined", Measure::Count)},
+      .rows = [&result](const RowSink& sink) {
+        each_operand(result,
+                     [&](std::string_view symbol, const engine::OperandStatistics& operand) {
+                       sink({.cells = {symbol, operand.elements, operand.snr_db,
+                                       operand.median_block_snr_db, operand.saturated,
+                                       operand.underflowed, operand.lost, operand.undefined}});
+                     });
+      }};
+}
+
+Table operand_experts_table(const engine::RunResult& result) {
+  const FieldColumns fields(engine::kType<engine::OperandExpert>);
+  std::vector<Column> columns = {for_files("operand"), for_files("expert", Measure::Count)};
+  fields.add_columns(columns);
+  return {.name = "operand_experts",
+          .columns = std::move(columns),
+          .rows = [&result, fields](const RowSink& sink) {
+            each_operand(result,
+                         [&](std::string_view symbol, const engine::OperandStatistics& operand) {
+                           for (std::size_t expert = 0; expert < operand.experts.size(); ++expert) {
+                             Row row{.cells = {symbol, expert}};
+                             fields.add_cells(row.cells, &operand.experts[expert]);
+                             sink(std::move(row));
+                           }
+                         });
+          }};
+}
+
+Table histograms_table(const engine::RunResult& result) {
+  return {.name = "histograms",
+          .columns = {for_files("operand"), for_files("kind"), for_files("bin", Measure::Number),
+                      for_files("count", Measure::Count)},
+          .rows = [&result](const RowSink& sink) {
+            constexpr std::pair<std::string_view,
+                                engine::MagnitudeHistogram engine::OperandStatistics::*>
+                kKinds[] = {{"before", &engine::OperandStatistics::before},
+                            {"after", &engine::OperandStatistics::after},
+                            {"amax", &engine::OperandStatistics::amax},
+                            {"scale", &engine::OperandStatistics::scale}};
+            each_operand(
+                result, [&](std::string_view symbol, const engine::OperandStatistics& operand) {
+                  for (const auto& [kind, member] : kKinds) {
+                    const engine::MagnitudeHistogram& histogram = operand.*member;
+                    for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
+                      if (histogram.counts[bin] == 0) continue;
+                      sink({.cells = {symbol, kind, histogram.first_bin + static_cast<int>(bin),
+                                      histogram.counts[bin]}});
+                    }
+                  }
+                });
+          }};
+}
+
+Table memory_table(const Activity& activity) {
+  return {
+      .name = "memory",
+      .columns = {for_files("time_ns", Measure::Time), for_files("operation"), for_files("address"),
+                  for_files("bytes", Measure::Bytes), for_files("iteration", Measure::Count),
+                  for_files("live_device_bytes", Measure::Bytes),
+                  for_files("live_host_bytes", Measure::Bytes),
+                  for_files("pool_bytes", Measure::Bytes)},
+      .rows = [&activity](const RowSink& sink) {
+        const std::vector<MemoryEvent>& events = activity.memory_events;
+        const LiveMemory live = live_memory(events);
+        for (std::size_t i = 0; i < events.size(); ++i) {
+          const MemoryEvent& event = events[i];
+          sink({.cells = {event.time_ns, engine::name_of(event.operation),
+                          fmt::format("{:#x}", event.address), event.bytes,
+                          event.iteration < 0 ? Cell() : Cell(event.iteration),
+                          live.device_bytes[i], live.host_bytes[i], live.pool_bytes[i]}});
+        }
+      }};
+}
+
+Table power_table(const PowerTrace& power) {
+  return {
+      .name = "power",
+      .columns = {for_files("time_ns", Measure::Time), for_files("sm_clock_mhz", Measure::Count),
+                  for_files("memory_clock_mhz", Measure::Count),
+                  for_files("power_w", Measure::Number), for_files("temperature_c", Measure::Count),
+                  for_files("clock_held_by")},
+      .rows = [&power](const RowSink& sink) {
+        const auto reported = [](auto value) { return value < 0 ? Cell() : Cell(value); };
+        for (const PowerSample& sample : power.samples) {
+          sink({.cells = {sample.time_ns, reported(sample.sm_clock_mhz),
+                          reported(sample.memory_clock_mhz), reported(sample.power_w),
+                          reported(sample.temperature_c),
+                          clock_reason_names(sample.clock_reasons)}});
+        }
+      }};
+}
+
+/// Shape, registers, shared memory and bytes of a record, and the call that launched it.
+std::vector<Cell> launch_cells(const Activity& activity, const ActivityRecord& record) {
+  std::vector<Cell> cells(8);
+  const LaunchShape* const shape = shape_of(activity, record);
+  if (shape != nullptr && shape->kernel()) {
+    cells[0] = fmt::format("{}x{}x{}", shape->grid_x, shape->grid_y, shape->grid_z);
+    cells[1] = fmt::format("{}x{}x{}", shape->block_x, shape->block_y, shape->block_z);
+    cells[2] = shape->registers_per_thread;
+    cells[3] = shape->static_shared_bytes;
+    cells[4] = shape->dynamic_shared_bytes;
+  } else if (shape != nullptr) {
+    cells[5] = shape->bytes;
+  }
+  if (const HostCall* const call = call_of(activity, record)) {
+    cells[6] = name_of(activity, call->name);
+    cells[7] = call->start_ns;
+  }
+  return cells;
+}
+
+}  // namespace
+
+Table records_table(const RecordedRun& run, TimeRange range) {
+  std::vector<Column> columns;
+  for (const char* const key :
+       {"start_ns", "end_ns", "name", "kind", "stage", "operation", "layer", "lane", "expert",
+        "iteration", "node_id", "grid", "block", "registers_per_thread", "static_shared_bytes",
+        "dynamic_shared_bytes", "bytes", "host_call", "host_call_ns"}) {
+    columns.push_back(for_files(key));
+  }
+  return {
+      .name = "records", .columns = std::move(columns), .rows = [&run, range](const RowSink& sink) {
+        const Activity& activity = run.activity;
+        engine::OperationNames operations(run.result.effective.step);
+        for (const ActivityRecord& record : records_in(activity, range)) {
+          Row row{.cells = {record.start_ns, record.end_ns, name_of(activity, record.name),
+                            engine::name_of(record.kind), engine::name_of(record.stage),
+                            operations.of(record.stage, record.writes), record.layer, record.lane,
+                            record.expert < 0 ? Cell() : Cell(record.expert),
+                            record.iteration < 0 ? Cell() : Cell(record.iteration),
+                            record.node_id == 0 ? Cell() : Cell(record.node_id)}};
+          for (Cell& cell : launch_cells(activity, record)) {
+            row.cells.push_back(std::move(cell));
+          }
+          sink(std::move(row));
+        }
+      }};
+}
+
+std::vector<Table> run_tables(const RecordedRun& run) {
+  const engine::RunResult& result = run.result;
+  std::vector<Table> tables;
+  tables.push_back(runs_table({{.run = &run}}));
+  tables.push_back(records_table(run, kAllTime));
+  tables.push_back(experts_table(run));
+  tables.push_back(iterations_table(run));
+  tables.push_back(kernels_table(run));
+  tables.push_back(stages_table(run));
+  tables.push_back(expert_times_table(run));
+  tables.push_back(splits_table(result));
+  tables.push_back(all_recorded_steps_table(result));
+  tables.push_back(recorded_splits_table(result));
+  tables.push_back(graph_nodes_table(run));
+  tables.push_back(step_graphs_table(result));
+  tables.push_back(replay_checks_table(result));
+  tables.push_back(operands_table(result));
+  tables.push_back(operand_experts_table(result));
+  tables.push_back(tensors_table(result));
+  tables.push_back(error_sources_table(result));
+  tables.push_back(histograms_table(result));
+  tables.push_back(memory_table(run.activity));
+  tables.push_back(power_table(run.power));
+  return tables;
+}
+
+}  // namespace profiling

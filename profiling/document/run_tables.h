@@ -1,0 +1,62 @@
+// The tables of a run. A card, the shared page, the command line and a CSV file show the same ones;
+// a table that is added to run_tables() is exported.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_result.h"
+#include "profiling/document/table.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/roofline.h"
+#include "profiling/trace/statistics.h"
+
+namespace profiling {
+
+/// All tables of a run as files have them, also those without rows; each name is that of its file.
+/// Their columns are the same for every run. The run must outlive them.
+std::vector<Table> run_tables(const RecordedRun& run);
+
+/// Kernels, copies and host spans of a run's trace by name and operation.
+Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels);
+/// Those of the timed iterations, computed when the rows are visited.
+Table kernels_table(const RecordedRun& run);
+/// One row per record that starts inside the range, for files.
+Table records_table(const RecordedRun& run, TimeRange range);
+/// The step's stages: time, counted work, and rates.
+Table stages_table(const RecordedRun& run);
+/// Operation by operation, with the bytes that each must move at least.
+Table operations_table(const engine::RunRequest& effective,
+                       std::vector<engine::ExplainedOperation> operations);
+/// One row per expert: rows, time of fprop, and the accuracy of every product that the step has.
+Table experts_table(const RecordedRun& run);
+/// One row per tensor of a layer: its size, its error, and what quantizing it did.
+Table tensors_table(const engine::RunResult& result);
+/// What the quantization of each operand of an expert layer costs Y.
+Table error_sources_table(const engine::RunResult& result);
+/// The graphs of a step that is captured as several.
+Table step_graphs_table(const engine::RunResult& result);
+/// The steps of a routing file, those at `indices` in that order.
+Table recorded_steps_table(const engine::RecordedRouting& recording,
+                           std::vector<std::size_t> indices);
+/// Per stage and method the spread over the experts.
+Table expert_spread_table(const engine::Measurements& measured);
+/// The roofline: stages against the run's own product and copy.
+Table roofline_table(const RecordedRun& run);
+
+struct NamedRun {
+  const RecordedRun* run = nullptr;
+  std::string name{};  // "3. as shipped"
+};
+/// One row per run: what people compare, and for files every setting and total.
+Table runs_table(std::vector<NamedRun> runs);
+/// One row per expert and step of delayed scaling, for files; the rings stay in the session.
+Table history_table(const RecordedHistory& recorded);
+/// One row per recipe and direction.
+Table comparison_table(const RecordedComparison& recorded);
+
+/// Products that the passes of the run have made, in the order of a step.
+std::vector<engine::Product> products_of(const engine::RunResult& result);
+
+}  // namespace profiling

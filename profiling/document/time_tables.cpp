@@ -1,0 +1,213 @@
+// Tables of times and of the work they are compared with.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "engine/program/operation_words.h"
+#include "profiling/document/columns.h"
+#include "profiling/document/kernel_name.h"
+#include "profiling/document/quantity.h"
+#include "profiling/document/run_tables.h"
+#include "profiling/trace/roofline.h"
+
+namespace profiling {
+namespace {
+
+constexpr const char* kMethods[] = {"records", "tile stamps", "alone on the device"};
+
+/// Missing where nothing is moved or computed.
+Cell amount(double value) { return value > 0.0 ? Cell(value) : Cell(); }
+
+}  // namespace
+
+Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) {
+  std::vector<Column> columns = {
+      for_files("name"), for_files("operation"),
+      for_people("operation", Measure::Words, "What the step does"),
+      for_people("kernel", Measure::Words, "Kernel, copy or host span"),
+      column("stage", Measure::Words, {}, "Stage of the step, also shown by the colour",
+             ColumnUse::WideViews)};
+  add_time_columns(columns);
+  columns.push_back(column("share", Measure::Share, {}, "Share of the summed time of all rows"));
+  return {.name = "kernels",
+          .title = "Kernels",
+          .columns = std::move(columns),
+          .rows =
+              [&run, kernels = std::move(kernels)](const RowSink& sink) {
+                engine::OperationNames operations(run.result.effective.step);
+                for (const KernelSummary& kernel : kernels) {
+                  const std::string name = name_of(run.activity, kernel.name);
+                  const std::string& operation = operations.of(kernel.stage, kernel.writes);
+                  Row row{
+                      .cells = {name, operation, operation.empty() ? Cell() : Cell(operation),
+                                name == operation ? Cell() : worded(name, short_kernel_name(name)),
+                                engine::stage_name(kernel.stage)},
+                      .stage = kernel.stage,
+                      .full_name = operation.empty() ? name : operation + "\n" + name};
+                  add_time_cells(row.cells, kernel.time);
+                  row.cells.emplace_back(kernel.share);
+                  sink(std::move(row));
+                }
+              },
+          .folded = true};
+}
+
+Table kernels_table(const RecordedRun& run) {
+  Table table = kernels_table(run, {});
+  table.rows = [&run](const RowSink& sink) {
+    kernels_table(run, kernel_table(run.activity, kAllTime, /*only_iterations=*/true)).rows(sink);
+  };
+  return table;
+}
+
+Table stages_table(const RecordedRun& run) {
+  std::vector<Column> columns = {column("stage")};
+  add_time_columns(columns);
+  columns.insert(columns.end(),
+                 {for_files("flop", Measure::Flop), column("bytes", Measure::Bytes),
+                  for_people("GB/s", Measure::Number), for_people("TFLOP/s", Measure::Number)});
+  return {.name = "stage_times",
+          .title = "The stages of one step; bytes and operations are counted, not measured:",
+          .columns = std::move(columns),
+          .rows = [&run](const RowSink& sink) {
+            for (const StageTime& one : stage_times(run.result, run.activity)) {
+              Row row{.cells = {engine::stage_name(one.stage)}, .stage = one.stage};
+              add_time_cells(row.cells, one.time);
+              const double ns = one.time.median;
+              const bool rated = one.work && ns > 0;
+              row.cells.push_back(one.work ? Cell(one.work->flop) : Cell());
+              row.cells.push_back(one.work ? Cell(one.work->bytes) : Cell());
+              row.cells.push_back(rated ? Cell(one.work->bytes / ns) : Cell());
+              row.cells.push_back(rated ? amount(1e-3 * one.work->flop / ns) : Cell());
+              sink(std::move(row));
+            }
+          }};
+}
+
+Table operations_table(const engine::RunRequest& effective,
+                       std::vector<engine::ExplainedOperation> operations) {
+  const bool layers = effective.layers > 1;
+  return {
+      .name = "operations",
+      .columns = {column("operation", Measure::Words, {},
+                         "What it makes of what, in the order in which it is launched"),
+                  column("part", Measure::Words, {},
+                         "Pass and micro-batch, and the graph that it is captured in, if there are "
+                         "several",
+                         ColumnUse::WideViews),
+                  column("stage", Measure::Words, {},
+                         "Stage that its time counts for, also shown by the colour",
+                         ColumnUse::WideViews),
+                  column("read_bytes", Measure::Bytes, "reads",
+                         "Bytes that it must read at least, each value once"),
+                  column("written_bytes", Measure::Bytes, "writes",
+                         "Bytes that it must write at least"),
+                  column("flop", Measure::Flop, "FLOP", "Of the routed rows, without padding")},
+      .rows = [layers, operations = std::move(operations)](const RowSink& sink) {
+        for (const engine::ExplainedOperation& one : operations) {
+          const bool named = !one.graph.empty() && one.graph != one.part && one.graph != "step";
+          const std::string part =
+              named ? fmt::format("{}, graph \"{}\"", one.part, one.graph) : one.part;
+          const std::string sentence =
+              layers ? fmt::format("{}, layer {}", one.sentence, one.layer) : one.sentence;
+          sink(
+              {.cells = {sentence, part, engine::stage_name(one.stage), amount(one.work.read_bytes),
+                         amount(one.work.written_bytes), amount(one.work.flop)},
+               .stage = one.stage,
+               .full_name = fmt::format("{}\n{}", sentence, part)});
+        }
+      }};
+}
+
+Table step_graphs_table(const engine::RunResult& result) {
+  const FieldColumns fields(engine::kType<engine::StepGraph>);
+  std::vector<Column> columns = {for_people("graph"), for_people("kernels", Measure::Count),
+                                 for_people("median", Measure::Time),
+                                 for_people("n", Measure::Count),
+                                 for_people("to launch on the host", Measure::Time)};
+  fields.add_columns(columns);
+  return {.name = "step_graphs",
+          .columns = std::move(columns),
+          .rows = [&result, fields](const RowSink& sink) {
+            for (const engine::StepGraph& one : result.graphs) {
+              Row row{.cells = {one.name, one.contents.kernels, 1e3 * one.median_us, one.samples,
+                                static_cast<double>(one.contents.host_launch_ns)}};
+              fields.add_cells(row.cells, &one);
+              sink(std::move(row));
+            }
+          }};
+}
+
+Table expert_spread_table(const engine::Measurements& measured) {
+  return {.name = "expert_spread",
+          .title = "Time of an expert:",
+          .columns = {for_people("stage"), for_people("by"), for_people("experts", Measure::Count),
+                      for_people("shortest", Measure::Time), for_people("median", Measure::Time),
+                      for_people("longest", Measure::Time)},
+          .rows = [&measured](const RowSink& sink) {
+            for (std::size_t method = 0; method < std::size(kMethods); ++method) {
+              for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
+                std::vector<double> medians;
+                for (const engine::ExpertTiming& timing : measured.experts) {
+                  if (static_cast<std::size_t>(timing.method) != method ||
+                      static_cast<std::size_t>(timing.stage) != stage) {
+                    continue;
+                  }
+                  medians.push_back(timing.median_ns);
+                }
+                const Distribution over = summarize(std::move(medians));
+                if (over.n == 0) continue;
+                sink({.cells = {engine::kStageNames[stage], kMethods[method], over.n, over.minimum,
+                                over.median, over.maximum},
+                      .stage = static_cast<engine::Stage>(stage)});
+              }
+            }
+          }};
+}
+
+Table roofline_table(const RecordedRun& run) {
+  return {
+      .name = "roofline",
+      .title = "Against the run's own copy and dense product:",
+      .columns = {for_people("stage"), for_people("rate", Measure::FlopRate),
+                  for_people("FLOP per byte", Measure::Number),
+                  for_people("of the dense product", Measure::Share)},
+      .rows = [&run](const RowSink& sink) {
+        const engine::Ceilings& ceilings = run.result.measurements.ceilings;
+        if (ceilings.products == 0) return;
+        for (const RooflinePoint& point : roofline_points(run.result, run.activity)) {
+          sink({.cells = {engine::stage_name(point.stage), point.flop_per_s(),
+                          point.work.intensity(), point.flop_per_s() / ceilings.product_flop_per_s},
+                .stage = point.stage});
+        }
+      }};
+}
+
+Table recorded_steps_table(const engine::RecordedRouting& recording,
+                           std::vector<std::size_t> indices) {
+  const FieldColumns fields(engine::kType<engine::RecordedStep>);
+  std::vector<Column> columns = {
+      for_people("step", Measure::Count),       for_people("time", Measure::Time),
+      for_people("iterations", Measure::Count), for_people("rows", Measure::Count),
+      for_people("imbalance", Measure::Factor), for_people("SNR of Y", Measure::Decibels)};
+  fields.add_columns(columns);
+  return {.name = "recorded_steps",
+          .title = "The slowest steps:",
+          .columns = std::move(columns),
+          .rows = [&recording, fields, indices = std::move(indices)](const RowSink& sink) {
+            for (const std::size_t index : indices) {
+              const engine::RecordedStep& step = recording.steps[index];
+              Cell snr(step.y_snr_db);
+              snr.left_out = step.y_left_out;
+              const bool measured = !std::isnan(step.y_snr_db) || step.y_left_out > 0;
+              Row row{.cells = {step.step, step.median_ns, step.visits, step.rows, step.imbalance,
+                                measured ? std::move(snr) : Cell()}};
+              fields.add_cells(row.cells, &step);
+              sink(std::move(row));
+            }
+          }};
+}
+
+}  // namespace profiling

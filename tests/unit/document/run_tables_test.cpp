@@ -1,0 +1,111 @@
+// The tables of the sample run, in which every field has a value of its own.
+#include "profiling/document/run_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "profiling/document/doctor_tables.h"
+#include "profiling/document/headline.h"
+#include "profiling/document/run_document.h"
+#include "profiling/document/text.h"
+#include "tests/unit/session/sample_recording.h"
+#include "tests/unit/session/sample_visit.h"
+
+namespace profiling {
+namespace {
+
+using testing::HasSubstr;
+
+void expect_sound(const Table& table) {
+  std::set<std::string> keys;
+  for (const Column& column : table.columns) {
+    if (column.for_files()) {
+      EXPECT_FALSE(column.key.empty()) << table.name;
+      EXPECT_TRUE(keys.insert(column.key).second)
+          << table.name << " has " << column.key << " twice";
+    }
+    if (column.for_people()) {
+      EXPECT_FALSE(column.heading().empty()) << table.name;
+    }
+  }
+  std::size_t rows = 0;
+  table.rows([&](Row&& row) {
+    ++rows;
+    EXPECT_EQ(row.cells.size(), table.columns.size()) << table.name << ", row " << rows;
+  });
+}
+
+TEST(RunTables, EveryRowHasACellPerColumn) {
+  const RecordedRun run = sample_run(3);
+  std::set<std::string> names;
+  for (const Table& table : run_tables(run)) {
+    expect_sound(table);
+    EXPECT_TRUE(names.insert(table.name).second) << table.name;
+  }
+  expect_sound(expert_spread_table(run.result.measurements));
+  expect_sound(roofline_table(run));
+  expect_sound(operations_table(run.result.effective, explained_step(run.result)));
+  const RecordedComparison comparison = sample_comparison(4);
+  expect_sound(comparison_table(comparison));
+  const RecordedVisit visit = sample_visit(5);
+  expect_sound(findings_table(visit));
+  expect_sound(snapshot_nodes_table(visit.report.snapshot));
+}
+
+TEST(RunTables, ColumnsAreTheSameForEveryRun) {
+  const RecordedRun full = sample_run(3);
+  const RecordedRun empty;
+  const std::vector<Table> some = run_tables(full);
+  const std::vector<Table> none = run_tables(empty);
+  ASSERT_EQ(some.size(), none.size());
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    EXPECT_EQ(some[i].name, none[i].name);
+    ASSERT_EQ(some[i].columns.size(), none[i].columns.size()) << some[i].name;
+    for (std::size_t c = 0; c < some[i].columns.size(); ++c) {
+      EXPECT_EQ(some[i].columns[c].key, none[i].columns[c].key);
+    }
+    EXPECT_LE(all_rows(none[i]).size(), some[i].name == "runs" ? 1U : 0U) << some[i].name;
+  }
+}
+
+TEST(RunDocument, HasNothingToSayOfAnEmptyRunButWhatItWas) {
+  const RecordedRun empty;
+  const std::string text = text_of(run_document(empty, "a request"));
+  EXPECT_THAT(text, HasSubstr("request     a request\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("nan")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("SNR")));
+}
+
+TEST(Headline, IsOfTheFirstProductThatTheStepHas) {
+  engine::RunResult result;
+  result.experts = {{.rows = 4}, {.rows = 4}, {.rows = 0}};
+  result.experts[0].fprop = {.snr_db = 30.0};
+  result.experts[1].fprop = {.snr_db = 20.0, .lost = 2};
+  result.experts[2].fprop = {.snr_db = 1.0};
+  ASSERT_TRUE(worst_expert(result));
+  EXPECT_EQ(worst_expert(result)->expert, 1) << "an expert without rows does not count";
+  EXPECT_EQ(worst_expert(result)->left_out, 2U);
+  EXPECT_EQ(lost_outputs(result), 2U);
+  result.backward = true;
+  result.effective.linear.passes = engine::StepPasses::Backward;
+  result.experts[0].dgrad = {.snr_db = 12.0};
+  EXPECT_EQ(worst_expert(result)->product, engine::Product::Dgrad);
+  EXPECT_EQ(worst_expert(result)->expert, 0);
+}
+
+TEST(Headline, LeavesOutWhatWasNotMeasured) {
+  EXPECT_TRUE(headline_of({}, {}, "").empty());
+  engine::RunResult result;
+  result.flop = 2e9;
+  const std::vector<HeadlineFigure> figures =
+      headline_of(result, {.n = 10, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, "±1 %");
+  ASSERT_EQ(figures.size(), 2U);
+  EXPECT_EQ(figures[0].value.text(), "1.00 ms");
+  EXPECT_EQ(figures[0].label, "step, median of 10 · ±1 %");
+  EXPECT_EQ(figures[1].value.text(), "2.00 TFLOP/s");
+}
+
+}  // namespace
+}  // namespace profiling
