@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
-#include <span>
+#include <optional>
+#include <utility>
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
 #include "engine/program/saved_memory.h"
+#include "engine/program/step_program.h"
 #include "profiling/trace/roofline.h"
 
 namespace app {
@@ -23,6 +26,9 @@ struct TensorPlace {
   StepTensor tensor;
   LayerPlace place;
 };
+/// Backward is below forward.
+constexpr bool is_backward(LayerPlace place) { return place.row > 2; }
+
 constexpr TensorPlace kPlaces[] = {
     {StepTensor::X, {0, 2}},
     {StepTensor::WUp, {1, 1}},
@@ -43,103 +49,189 @@ constexpr TensorPlace kPlaces[] = {
     {StepTensor::DProbabilities, {5, 5}},
 };
 
-/// A stage of a projection: 0 = up, 1 = down. The activation is counted with the projection that
-/// reads what it makes: down forward, up backward.
-struct KernelPart {
-  int layer;
-  Stage stage;
-  const char* label = nullptr;  // null = the stage's name
+/// The boxes of kernels, in the order in which they are listed.
+enum class Box : std::uint8_t {
+  Up,
+  Activation,
+  Down,
+  DownBackward,
+  ActivationBackward,
+  UpBackward,
+  Permute,
+  Unpermute,
+  PermuteBackward,
+  UnpermuteBackward,
 };
-constexpr int kUp = 0;
-constexpr int kDown = 1;
 
-constexpr KernelPart kUpForward[] = {{kUp, Stage::Amax},
-                                     {kUp, Stage::Quantize},
-                                     {kUp, Stage::Dequantize},
-                                     {kUp, Stage::Fprop},
-                                     {kUp, Stage::Bias}};
-constexpr KernelPart kActivation[] = {{kDown, Stage::Activation}};
-constexpr KernelPart kDownForward[] = {{kDown, Stage::Amax},
-                                       {kDown, Stage::Quantize},
-                                       {kDown, Stage::Dequantize},
-                                       {kDown, Stage::Fprop},
-                                       {kDown, Stage::Bias}};
-constexpr KernelPart kDownBackward[] = {{kDown, Stage::Amax},       {kDown, Stage::Quantize},
-                                        {kDown, Stage::Dequantize}, {kDown, Stage::Bias},
-                                        {kDown, Stage::Dgrad},      {kDown, Stage::Wgrad}};
-constexpr KernelPart kActivationBackward[] = {{kDown, Stage::Activation, "A again"},
-                                              {kUp, Stage::Activation}};
-constexpr KernelPart kUpBackward[] = {{kUp, Stage::Amax},       {kUp, Stage::Quantize},
-                                      {kUp, Stage::Dequantize}, {kUp, Stage::Bias},
-                                      {kUp, Stage::Dgrad},      {kUp, Stage::Wgrad}};
-constexpr KernelPart kPermute[] = {{kUp, Stage::Permute, "Xt"}};
-constexpr KernelPart kUnpermute[] = {{kDown, Stage::Unpermute, "Y"}};
-constexpr KernelPart kPermuteBackward[] = {{kDown, Stage::Permute, "dYt"}};
-constexpr KernelPart kUnpermuteBackward[] = {{kUp, Stage::Unpermute, "dX"}};
-
-struct KernelPlan {
+struct BoxPlan {
   const char* id;
   const char* title;
-  const char* reads;
   LayerPlace place;
-  std::span<const KernelPart> parts;
-  bool permutes = false;  // only there with tokens
-
-  bool backward() const { return place.row > 2; }
 };
 
-constexpr KernelPlan kKernels[] = {
-    {"up", "up projection", "X and Wup", {1, 2}, kUpForward},
-    {"activation", "activation", "", {3, 2}, kActivation},
-    {"down", "down projection", "A and Wdown", {5, 2}, kDownForward},
-    {"down_backward", "dA and dWdown", "dY", {5, 3}, kDownBackward},
-    {"activation_backward", "activation, backward", "", {3, 3}, kActivationBackward},
-    {"up_backward", "dX and dWup", "dH", {1, 3}, kUpBackward},
-    {"permute", "permute", "", {0, 1}, kPermute, true},
-    {"unpermute", "un-permute", "", {6, 1}, kUnpermute, true},
-    {"permute_backward", "permute", "", {6, 4}, kPermuteBackward, true},
-    {"unpermute_backward", "un-permute", "", {0, 4}, kUnpermuteBackward, true},
+constexpr BoxPlan kBoxes[] = {
+    {"up", "up projection", {1, 2}},
+    {"activation", "activation", {3, 2}},
+    {"down", "down projection", {5, 2}},
+    {"down_backward", "dA and dWdown", {5, 3}},
+    {"activation_backward", "activation, backward", {3, 3}},
+    {"up_backward", "dX and dWup", {1, 3}},
+    {"permute", "permute", {0, 1}},
+    {"unpermute", "un-permute", {6, 1}},
+    {"permute_backward", "permute", {6, 4}},
+    {"unpermute_backward", "un-permute", {0, 4}},
 };
 
-/// An arrow is drawn where both of its ends are.
-constexpr LayerArrow kArrows[] = {
-    {{0, 2}, {1, 2}},
-    {{1, 1}, {1, 2}},
-    {{1, 2}, {2, 2}},
-    {{2, 2}, {3, 2}},
-    {{3, 2}, {4, 2}},
-    {{4, 2}, {5, 2}},
-    {{5, 1}, {5, 2}},
-    {{5, 2}, {6, 2}},
-    {{6, 3}, {5, 3}},
-    {{5, 3}, {4, 3}},
-    {{5, 3}, {5, 4}},
-    {{4, 3}, {3, 3}},
-    {{3, 3}, {2, 3}},
-    {{2, 3}, {1, 3}},
-    {{1, 3}, {0, 3}},
-    {{1, 3}, {1, 4}},
-    // Permutation.
-    {{0, 0}, {0, 1}},
-    {{0, 1}, {0, 2}},
-    {{6, 2}, {6, 1}},
-    {{6, 1}, {6, 0}},
-    {{6, 5}, {6, 4}},
-    {{6, 4}, {6, 3}},
-    {{6, 4}, {5, 5}},
-    {{0, 3}, {0, 4}},
-    {{0, 4}, {0, 5}},
-    // What forward has kept.
-    {{0, 2}, {1, 3}, true},
-    {{2, 2}, {3, 3}, true},
-    {{4, 2}, {5, 3}, true},
+constexpr const BoxPlan& plan_of(Box box) { return kBoxes[static_cast<std::size_t>(box)]; }
+
+/// Of the projection that the operation belongs to.
+Box box_of_projection(const engine::Operation& operation, bool backward) {
+  const bool up = operation.projection == engine::Projection::Up;
+  if (backward) return up ? Box::UpBackward : Box::DownBackward;
+  return up ? Box::Up : Box::Down;
+}
+
+/// Where an operation is drawn. Quantize kernels that also compute the activation are drawn there,
+/// and their time is their projection's.
+std::optional<Box> box_of(const engine::Operation& operation, bool backward) {
+  using enum engine::OperationKind;
+  switch (operation.kind) {
+    case FillArrays:
+    case FillBackwardArrays:
+      return {};
+    case Permute:
+      return Box::Permute;
+    case Unpermute:
+      return Box::Unpermute;
+    case PermuteGradient:
+      return Box::PermuteBackward;
+    case UnpermuteGradient:
+      return Box::UnpermuteBackward;
+    case Activate:
+    case ActivateGradient:
+      return backward ? Box::ActivationBackward : Box::Activation;
+    case Quantize:
+      if (operation.fused) return backward ? Box::ActivationBackward : Box::Activation;
+      break;
+    default:
+      break;
+  }
+  return box_of_projection(operation, backward);
+}
+
+/// A stage of a projection, as records are counted.
+struct KernelPart {
+  engine::Projection projection;
+  Stage stage;
+  std::string label;
+  bool operator==(const KernelPart&) const = default;
 };
 
-std::string no_times(const KernelPlan& plan, const profiling::RecordedRun& run) {
+std::string symbol_of(const engine::Value& value) {
+  return std::string(engine::traits_of(value.tensor).symbol);
+}
+
+/// Tells work of one stage apart: a permutation is called by what it reads, and what backward
+/// computes again by what it makes.
+std::string label_of(const engine::Operation& operation) {
+  const Stage stage = operation.traits().stage;
+  if (stage == Stage::Permute || stage == Stage::Unpermute) {
+    return symbol_of(operation.reads.front());
+  }
+  if (operation.again && stage == Stage::Activation) {
+    return symbol_of(operation.writes.front()) + " again";
+  }
+  return std::string(engine::stage_name(stage));
+}
+
+/// What one box stands for: found in the program of the run.
+struct BoxContents {
+  std::vector<KernelPart> parts;
+  std::string quantizes;  // "X and Wup"
+  bool drawn = false;     // an operation of the step is in it
+};
+
+void add_part(KernelPart part, std::vector<KernelPart>& parts) {
+  if (std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
+}
+
+void add_stages(const engine::Operation& operation, BoxContents& contents) {
+  const auto add = [&](Stage stage) {
+    add_part({operation.projection, stage, std::string(engine::stage_name(stage))}, contents.parts);
+  };
+  // Stages of their own for what belongs to quantizing.
+  const bool quantizes = operation.kind == engine::OperationKind::Quantize;
+  if (quantizes) add(Stage::Amax);
+  add_part({operation.projection, operation.traits().stage, label_of(operation)}, contents.parts);
+  if (!quantizes) return;
+  add(Stage::Dequantize);
+  if (!contents.quantizes.empty()) contents.quantizes += " and ";
+  contents.quantizes += symbol_of(operation.writes.front()) + (operation.again ? " again" : "");
+}
+
+/// A line down or up a column would cross what lies between.
+bool is_clear(const LayerArrow& arrow) {
+  return arrow.from.column != arrow.to.column || std::abs(arrow.from.row - arrow.to.row) == 1;
+}
+
+/// Boxes and arrows of layer 0 of the first micro-batch.
+struct Drawing {
+  std::array<BoxContents, std::size(kBoxes)> boxes;
+  std::vector<LayerArrow> arrows;
+
+  BoxContents& of(Box box) { return boxes[static_cast<std::size_t>(box)]; }
+};
+
+void add_arrow(LayerArrow arrow, std::vector<LayerArrow>& arrows) {
+  if (is_clear(arrow) && std::ranges::find(arrows, arrow) == arrows.end()) arrows.push_back(arrow);
+}
+
+std::optional<LayerPlace> place_of(StepTensor tensor) {
+  const auto* const found = std::ranges::find(kPlaces, tensor, &TensorPlace::tensor);
+  if (found == std::end(kPlaces)) return {};
+  return found->place;
+}
+
+void draw_operation(const engine::Operation& operation, bool backward, Drawing& drawing) {
+  const std::optional<Box> box = box_of(operation, backward);
+  if (!box || operation.layer > 0) return;
+  drawing.of(*box).drawn = true;
+  const bool quantizes = operation.kind == engine::OperationKind::Quantize;
+  add_stages(operation, drawing.of(quantizes ? box_of_projection(operation, backward) : *box));
+  const LayerPlace here = plan_of(*box).place;
+  for (const engine::Value& value : operation.reads) {
+    const std::optional<LayerPlace> from = place_of(value.tensor);
+    const bool kept = backward && !engine::traits_of(value.tensor).backward;
+    if (from) add_arrow({*from, here, kept}, drawing.arrows);
+  }
+  for (const engine::Value& value : operation.writes) {
+    const std::optional<LayerPlace> to = place_of(value.tensor);
+    // What backward computes again is drawn once, where forward computes it.
+    const bool again = backward && !engine::traits_of(value.tensor).backward;
+    // The codes of an operand are of the operand itself, unless its elements are never written.
+    const bool elements = value.form == engine::ValueForm::Elements;
+    if (to && !again && (elements || operation.fused)) add_arrow({here, *to}, drawing.arrows);
+  }
+}
+
+Drawing drawing_of(const engine::StepProgram& program) {
+  Drawing drawing;
+  for (const engine::Operation& operation : program.prepare) {
+    draw_operation(operation, /*backward=*/false, drawing);
+  }
+  for (const engine::ProgramPart& part : program.parts) {
+    if (part.micro_batch > 0) continue;
+    for (const engine::Operation& operation : part.operations) {
+      draw_operation(operation, part.pass == engine::ProgramPass::Backward, drawing);
+    }
+  }
+  return drawing;
+}
+
+std::string no_times(Box box, const BoxContents& contents, const profiling::RecordedRun& run) {
   if (run.activity.records.empty()) return "not traced";
-  const bool activation = plan.parts.front().stage == Stage::Activation;
-  if (activation && run.result.effective.expert_layer.fused_activation) return "fused: in quantize";
-  return "no records";
+  const bool activation = box == Box::Activation || box == Box::ActivationBackward;
+  return activation && contents.parts.empty() ? "fused: in quantize" : "no records";
 }
 
 }  // namespace
@@ -155,40 +247,38 @@ void LayerModel::set(Run run, std::uint64_t generation) {
   arrows_.clear();
   place_tensors();
   const std::vector<profiling::LayerTime> times = profiling::layer_times(run_->activity, 2);
-  const bool backward = run_->result.backward;
-  const engine::RunRequest& effective = run_->result.effective;
-  for (const KernelPlan& plan : kKernels) {
-    if (plan.backward() && !backward) continue;
-    if (plan.permutes && effective.expert_layer.top_k == 0) continue;
-    LayerKernelBox box{
-        .id = plan.id, .title = plan.title, .reads = plan.reads, .place = plan.place, .times = {}};
-    if (plan.parts.data() == kDownBackward && effective.expert_layer.recompute_activation) {
-      box.reads += " and A again";
-    }
-    for (const KernelPart& part : plan.parts) {
+  const Drawing drawing = drawing_of(engine::program_of(run_->result.effective));
+  for (std::size_t i = 0; i < std::size(kBoxes); ++i) {
+    const BoxContents& contents = drawing.boxes[i];
+    if (!contents.drawn) continue;
+    const auto which = static_cast<Box>(i);
+    const BoxPlan& plan = plan_of(which);
+    LayerKernelBox box{.id = plan.id,
+                       .title = plan.title,
+                       .reads = contents.quantizes,
+                       .place = plan.place,
+                       .times = {}};
+    for (const KernelPart& part : contents.parts) {
       for (const profiling::LayerTime& time : times) {
-        if (time.layer != part.layer || time.stage != part.stage) continue;
-        if (time.backward != plan.backward()) continue;
-        box.times.push_back(
-            {part.label == nullptr ? engine::stage_name(part.stage) : part.label, time});
+        if (time.layer != static_cast<int>(part.projection) || time.stage != part.stage) continue;
+        if (time.backward != is_backward(plan.place)) continue;
+        box.times.push_back({part.label, time});
+      }
+      if (part.stage == Stage::Permute || part.stage == Stage::Unpermute) {
+        box.bytes = profiling::permutation_bytes(run_->result, part.stage, part.projection);
       }
     }
-    if (box.times.empty()) box.note = no_times(plan, *run_);
-    if (plan.permutes) {
-      const KernelPart& part = plan.parts.front();
-      box.bytes =
-          profiling::permutation_bytes(run_->result, part.stage, engine::projection_at(part.layer));
-    }
+    if (box.times.empty()) box.note = no_times(which, contents, *run_);
     kernels_.push_back(std::move(box));
   }
-  const auto tensor_at = [&](LayerPlace place) {
-    return std::ranges::find(tensors_, place, &LayerTensorBox::place);
-  };
-  const auto present = [&](LayerPlace place) {
-    return tensor_at(place) != tensors_.end() ||
-           std::ranges::find(kernels_, place, &LayerKernelBox::place) != kernels_.end();
-  };
-  for (const LayerArrow& arrow : kArrows) {
+  for (const LayerArrow& arrow : drawing.arrows) {
+    const auto tensor_at = [&](LayerPlace place) {
+      return std::ranges::find(tensors_, place, &LayerTensorBox::place);
+    };
+    const auto present = [&](LayerPlace place) {
+      return tensor_at(place) != tensors_.end() ||
+             std::ranges::find(kernels_, place, &LayerKernelBox::place) != kernels_.end();
+    };
     if (!present(arrow.from) || !present(arrow.to)) continue;
     if (arrow.kept && tensor_at(arrow.from)->result->saved_bytes == 0) continue;
     arrows_.push_back(arrow);
@@ -201,7 +291,7 @@ void LayerModel::place_tensors() {
   int free = 0;  // cells of the grid, row by row
   const auto is_taken = [](LayerPlace place) {
     return std::ranges::find(kPlaces, place, &TensorPlace::place) != std::end(kPlaces) ||
-           std::ranges::find(kKernels, place, &KernelPlan::place) != std::end(kKernels);
+           std::ranges::find(kBoxes, place, &BoxPlan::place) != std::end(kBoxes);
   };
   const auto next_free = [&] {
     LayerPlace place;

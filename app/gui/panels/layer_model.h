@@ -18,7 +18,8 @@ namespace app {
 /// Forward goes from left to right in row 2, backward from right to left in row 3, below the same
 /// columns; weights are above their products and their gradients below. Even columns are tensors,
 /// odd columns kernels. Tokens are in the first and the last row; the kernels that permute them are
-/// between them and their rows.
+/// between them and their rows. Which boxes there are, the arrows between them and the stages in
+/// them follow from the program of the run; only where they lie is decided here.
 struct LayerPlace {
   int column = 0;
   int row = 0;
@@ -37,7 +38,7 @@ struct LayerTensorBox {
 };
 
 struct LayerKernelTime {
-  std::string_view label;  // the stage's name, or what sets it apart from another of that stage
+  std::string label;  // the stage's name, or what sets it apart from another of that stage
   profiling::LayerTime of;
 };
 
