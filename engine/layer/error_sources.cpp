@@ -1,8 +1,8 @@
 #include "engine/layer/error_sources.h"
 
-#include <algorithm>
 #include <span>
 
+#include "engine/program/error_sources.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
@@ -30,13 +30,7 @@ class SourceTrials {
 
   Status measure(RunResult& result) {
     ENGINE_TRY(allocate());
-    std::vector<StepTensor> sources;
-    for (const ForwardOperand& operand : operands_) {
-      if (operand.decoded != nullptr) sources.push_back(operand.tensor);
-    }
-    if (config_.down.quantized()) sources.push_back(StepTensor::A);
-    std::ranges::sort(sources);
-    for (const StepTensor source : sources) {
+    for (const StepTensor source : error_sources(program_of(config_.request))) {
       ENGINE_ASSIGN(const ProductAccuracy y,
                     accuracy_of_y([&](StepTensor one) { return one == source; }));
       tensor_row(result, source).unquantized_y = {y.snr_db, y.left_out()};

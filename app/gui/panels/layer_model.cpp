@@ -12,6 +12,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
+#include "engine/program/error_sources.h"
 #include "engine/program/saved_memory.h"
 #include "engine/program/step_program.h"
 #include "profiling/trace/roofline.h"
@@ -326,12 +327,10 @@ void LayerModel::derive_errors() {
     return std::isnan(b.gain_db) ? !std::isnan(a.gain_db) : a.gain_db > b.gain_db;
   });
   if (errors_.empty()) {
-    const bool quantizes = std::ranges::any_of(
-        engine::step_parts(run_->result.effective), [](const engine::StepPart& part) {
-          return engine::traits_of(part.request.recipe).quantizes();
-        });
     const bool forward = run_->result.effective.linear.passes != engine::StepPasses::Backward;
-    sentence_ = !quantizes
+    engine::RunRequest step = run_->result.effective;
+    step.linear.passes = engine::StepPasses::Forward;
+    sentence_ = engine::error_sources(engine::program_of(step)).empty()
                     ? "Forward quantizes nothing: what is left is rounding to high precision."
                 : forward ? "This run holds no such measurement: run its request again to make it."
                           : "Without a forward pass there is no Y: choose a step that has one.";

@@ -9,6 +9,7 @@
 #include "engine/backend/cpu/operand_counts.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/input/element_rounding.h"
+#include "engine/program/error_sources.h"
 #include "engine/program/tensor_results.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/activation/activate.h"
@@ -52,9 +53,8 @@ class Statistics {
     for (const StepTensor operand : kOperands) {
       if (!exists(operand)) continue;
       folds_[index_of(operand)].counts = zero_counts(rowwise(operand).scales());
-      if (!layer_.runs_forward() || traits_of(operand).backward) continue;
-      if (rowwise(operand).plan().quantized()) sources_.push_back(operand);
     }
+    sources_ = error_sources(layer_.program());
     source_errors_.resize(sources_.size());
     trial_plan_ = rowwise(StepTensor::A).plan();
     trial_plan_.layers = 1;
