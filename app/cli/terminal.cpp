@@ -39,8 +39,9 @@ std::size_t columns_of_terminal(std::FILE* stream) {
   return known ? size.ws_col : 0U;
 }
 
-void print_document(const profiling::Document& document) {
+void print_document(const profiling::Document& document, std::size_t most_rows) {
   write_text(stdout, profiling::text_of(document, {.columns = columns_of_terminal(stdout),
+                                                   .most_rows = most_rows,
                                                    .rest = "--json prints all"}));
 }
 
@@ -48,11 +49,6 @@ void show_line(std::string_view text) {
   std::fputs("\r\x1b[K", stderr);
   write_text(stderr, text);
   std::fflush(stderr);
-}
-
-std::string decibels(double value, const char* unit) {
-  if (std::isnan(value)) return "none";
-  return std::isinf(value) && value > 0 ? "exact" : fmt::format("{:.2f}{}", value, unit);
 }
 
 nlohmann::ordered_json json_number(double value) {

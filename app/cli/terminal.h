@@ -34,17 +34,17 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
   write_text(stdout, fmt::format(format, std::forward<Values>(values)...));
 }
 
+inline constexpr std::size_t kScreenRows = 32;  // of a table: a screenful
+
 /// Of the terminal behind the stream; 0 where it is none.
 std::size_t columns_of_terminal(std::FILE* stream);
 
-/// With as many rows of each table as a screen holds, and as many columns.
-void print_document(const profiling::Document& document);
+/// With as many columns of each table as the terminal has room for, and at most so many rows.
+void print_document(const profiling::Document& document, std::size_t most_rows = kScreenRows);
 
 /// Replaces the terminal line that the cursor is in; empty = erases it.
 void show_line(std::string_view text);
 
-/// Two decimals and the unit; "exact" where there is no noise, "none" where there is no signal.
-std::string decibels(double value, const char* unit = "");
 /// JSON has no such numbers: null for one that is not known, and what Protobuf's JSON writes for
 /// infinity.
 nlohmann::ordered_json json_number(double value);

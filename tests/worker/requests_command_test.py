@@ -37,7 +37,7 @@ class Requests(CommandLine):
         layer = ["run", "--step", "expert-layer", "--passes", "forward-backward", "--num_experts", 4, "--tokens", 64,
                  "--n", 64, "--k", 32, "--recipe", "fp8-block", "--explain", "--worker", "/nonexistent"]
         text = self.ok(*layer)
-        lines = [line.split("  ")[2].strip() for line in text.splitlines() if line.startswith("  fprop")]
+        lines = [line for line in text.splitlines() if " fprop " in line]
         self.assertIn("H = X Wup^T", text)
         self.assertEqual(len(lines), 2)
         self.assertLess(text.index("quantize A from H"), text.index("Y = A Wdown^T"))
