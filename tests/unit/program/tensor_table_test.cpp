@@ -20,6 +20,20 @@ TEST(TensorTable, SymbolsOfAStepAreDifferent) {
   }
 }
 
+TEST(TensorTable, ALinearStepHasNoProjections) {
+  RunRequest request;
+  request.linear.passes = StepPasses::ForwardBackward;
+  request.linear.bias = true;
+  for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
+    const auto tensor = static_cast<StepTensor>(i);
+    if (!has_tensor(request, tensor)) continue;
+    const std::string_view meaning = tensor_meaning(StepKind::Linear, tensor);
+    EXPECT_EQ(meaning.find("projection"), std::string_view::npos) << meaning;
+  }
+  EXPECT_EQ(tensor_meaning(StepKind::Linear, StepTensor::WUp), "weights of the layer");
+  EXPECT_EQ(tensor_meaning(StepKind::ExpertLayer, StepTensor::WUp), "weights of the up projection");
+}
+
 TEST(TensorTable, TheOperandsOfAStepAreThoseOfItsProjections) {
   EXPECT_EQ(operand_of(StepKind::ExpertLayer, StepTensor::DY),
             (TensorOperand{Projection::Down, OperandRole::Gradients}));
