@@ -59,6 +59,19 @@ TEST(TensorTable, ExtentsFollowTheShape) {
   EXPECT_EQ(extent_of(request, StepTensor::Probabilities).columns, 2);
 }
 
+TEST(TensorTable, ElementsAreAsWideAsTheirRule) {
+  RunRequest request;
+  request.recipe.high_precision = ElementType::Fp16;
+  request.linear.wgrad_type = ElementType::Fp32;
+  EXPECT_EQ(element_bytes(request, StepTensor::X), 2);
+  EXPECT_EQ(element_bytes(request, StepTensor::DWUp), 4);
+  EXPECT_EQ(element_bytes(request, StepTensor::Probabilities), 4);
+  EXPECT_EQ(element_bytes(request, StepTensor::TokenMap), 4);
+  request.linear.wgrad_type = ElementType::Fp16;
+  EXPECT_EQ(element_bytes(request, StepTensor::DWUp), 2);
+  EXPECT_EQ(element_bytes(request, StepTensor::TokenMap), 4);
+}
+
 TEST(TensorTable, AStepHasWhatItsSettingsAskFor) {
   RunRequest request;
   EXPECT_FALSE(has_tensor(request, StepTensor::DX));
