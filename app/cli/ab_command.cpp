@@ -121,18 +121,23 @@ int measure_both(const AbOptions& options) {
   if (!plan.ok()) return report(plan.error());
   Batch batch(profiling::GroupKind::Interleaved, profiling::unix_time_ms(),
               std::move(plan).value());
-  const auto runs = measure(session, batch, writer.value().get());
-  if (!runs.ok()) return report(runs.error());
+  const MeasuredBatch measured = measure(session, batch, writer.value().get());
   if (batch.state() == BatchState::Failed) {
     const bool lost = session.link().status().state == LinkState::Lost;
-    return report({.code = lost ? engine::ErrorCode::Device : engine::ErrorCode::InvalidArgument,
-                   .message = batch.error()});
+    return end_of(measured, engine::Error{.code = lost ? engine::ErrorCode::Device
+                                                       : engine::ErrorCode::InvalidArgument,
+                                          .message = batch.error()});
   }
-  const profiling::RunSide a = profiling::side_of(runs.value(), "A");
-  const profiling::RunSide b = profiling::side_of(runs.value(), "B");
+  const profiling::RunSide a = profiling::side_of(measured.runs, "A");
+  const profiling::RunSide b = profiling::side_of(measured.runs, "B");
   if (a.empty() || b.empty()) {
-    return report({.code = engine::ErrorCode::Cancelled,
-                   .message = "cancelled before both sides had run a block"});
+    // What cannot be recorded ends the measurement: nobody has cancelled it then.
+    engine::Status ended;
+    if (measured.kept.ok()) {
+      ended = engine::Error{.code = engine::ErrorCode::Cancelled,
+                            .message = "cancelled before both sides had run a block"};
+    }
+    return end_of(measured, ended);
   }
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
   const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
@@ -143,7 +148,7 @@ int measure_both(const AbOptions& options) {
   } else {
     print_text(comparison, settings);
   }
-  return kExitOk;
+  return end_of(measured, {});
 }
 
 }  // namespace

@@ -69,10 +69,9 @@ engine::Status close_recording(profiling::SessionWriter* writer) {
   return status;
 }
 
-engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
-                                           profiling::SessionWriter* writer) {
+MeasuredBatch measure(WorkerSession& session, Batch& batch, profiling::SessionWriter* writer) {
   const InterruptWatch interrupt;
-  profiling::RunList runs;
+  MeasuredBatch measured;
   while (batch.next() != nullptr) {
     if (interrupt.seen()) {
       batch.cancel();
@@ -93,11 +92,17 @@ engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
     }
     profiling::RecordedRun run = recorded_run(std::get<RunDone>(std::move(done).value()), request);
     run.group = batch.measured(steady_seconds());
-    ENGINE_TRY(keep(writer, run));
-    runs.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
+    measured.kept = keep(writer, run);
+    measured.runs.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
+    if (!measured.kept.ok()) batch.cancel();
   }
-  ENGINE_TRY(close_recording(writer));
-  return runs;
+  if (measured.kept.ok()) measured.kept = close_recording(writer);
+  return measured;
+}
+
+int end_of(const MeasuredBatch& measured, const engine::Status& batch) {
+  const int unkept = measured.kept.ok() ? kExitOk : report(measured.kept.error());
+  return batch.ok() ? unkept : report(batch.error());
 }
 
 }  // namespace app::cli

@@ -11,11 +11,21 @@
 
 namespace app::cli {
 
+/// What a batch measured. A recording that failed takes nothing away from it: a command prints the
+/// runs first and reports the failure then.
+struct MeasuredBatch {
+  profiling::RunList runs;
+  engine::Status kept;  // whether all of them are in the recording, and it is closed
+};
+
 /// Measures the rest of the batch and appends each run to `writer` (may be null) as soon as it
-/// finishes, then closes it. Ctrl+C cancels: what was measured is kept. Returns errors of the file;
-/// errors of the worker are in the batch.
-engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
-                                           profiling::SessionWriter* writer);
+/// finishes, then closes it. Ctrl+C cancels: what was measured is kept. A run that cannot be
+/// appended is the last one. Errors of the worker are in the batch.
+MeasuredBatch measure(WorkerSession& session, Batch& batch, profiling::SessionWriter* writer);
+
+/// The end of a command whose results are printed: reports what the recording failed with and why
+/// the batch has failed. The exit code is the batch's if both did.
+int end_of(const MeasuredBatch& measured, const engine::Status& batch);
 
 /// A command that was refused, or whose first run failed, leaves no file behind. One that ends
 /// early for another reason, without close_recording(), says on stderr what is in which file.

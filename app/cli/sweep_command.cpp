@@ -153,19 +153,19 @@ int sweep(const SweepOptions& options) {
   WorkerSession& session = *started.value();
   Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(),
               plan_sweep(base.value(), axes_of(varied.value(), session.hello()), session.hello()));
-  const auto runs = measure(session, batch, writer.value().get());
-  if (!runs.ok()) return report(runs.error());
+  const MeasuredBatch measured = measure(session, batch, writer.value().get());
   std::vector<SweepPoint> points;
-  for (const auto& run : runs.value()) {
+  for (const auto& run : measured.runs) {
     points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
   }
   profiling::mark_frontier(points, profiling::SnrChoice::Worst);
   options.json ? print_json(batch, varied.value(), points)
                : print_table(batch, varied.value(), points);
+  engine::Status ended;
   if (batch.state() == BatchState::Failed) {
-    return report({.code = engine::ErrorCode::Device, .message = batch.error()});
+    ended = engine::Error{.code = engine::ErrorCode::Device, .message = batch.error()};
   }
-  return kExitOk;
+  return end_of(measured, ended);
 }
 
 }  // namespace

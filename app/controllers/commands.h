@@ -89,6 +89,7 @@ enum class FilePurpose {
 /// step.
 struct EditRequest {
   engine::RunRequest request;
+  bool run = false;  // also where Live is off; one order, where an Action::Run would be a second
 };
 /// Replaces the request in one undo step; a different library restarts the worker.
 struct ChooseRequest {

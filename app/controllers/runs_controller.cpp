@@ -119,12 +119,14 @@ void RunsController::cancel() {
   link.cancel();
 }
 
-void RunsController::edit(const engine::RunRequest& request, std::uint64_t gesture) {
-  if (request == state.requested) return;
-  notices_.set_status("");
-  history_.changed(state.requested, request, gesture);
-  state.requested = request;
-  run_if_live();
+void RunsController::edit(const engine::RunRequest& request, std::uint64_t gesture, bool run) {
+  if (request != state.requested) {
+    notices_.set_status("");
+    history_.changed(state.requested, request, gesture);
+    state.requested = request;
+    if (!run) run_if_live();
+  }
+  if (run) submit();
 }
 
 /// A change of the request must not take a recording off the screen.

@@ -60,8 +60,9 @@ class RunsController {
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }
 
-  /// A change of a control; those with the same non-zero `gesture` are one undo step.
-  void edit(const engine::RunRequest& request, std::uint64_t gesture);
+  /// A change of a control; those with the same non-zero `gesture` are one undo step. `run`: runs
+  /// the request also if nothing changed or Live is off, with one order in any case.
+  void edit(const engine::RunRequest& request, std::uint64_t gesture, bool run = false);
   void choose(const engine::RunRequest& request);
   /// An operand takes its values from this file. Once a worker has read the file's header, the
   /// sizes of the step become the file's, in the same undo step; until then nothing runs by itself.

@@ -175,10 +175,13 @@ bool Workbench::refuse_change() {
   return !why.empty();
 }
 
-void Workbench::edit(const engine::RunRequest& request, std::uint64_t gesture) {
+void Workbench::edit(const engine::RunRequest& request, std::uint64_t gesture, bool run) {
   if (refuse_change()) return;
   choose_pace(request);
-  runs.edit(named(request), gesture);
+  runs.edit(named(request), gesture, run);
+  if (const std::string why = run ? refusal(Action::Run) : ""; !why.empty()) {
+    notices.set_status(why);
+  }
 }
 
 engine::RunRequest Workbench::named(engine::RunRequest request) const {

@@ -60,7 +60,7 @@ class Workbench {
   void set_notes(const std::vector<profiling::TimeNote>& notes);
   void name_run(const std::string& name);
   /// Changes of the user's request; refused while the rail shows a recorded one.
-  void edit(const engine::RunRequest& request, std::uint64_t gesture);
+  void edit(const engine::RunRequest& request, std::uint64_t gesture, bool run = false);
   void use_tensor(const UseTensor& file);
   void choose(const engine::RunRequest& request);
   /// Escape, when the shell has nothing open itself.

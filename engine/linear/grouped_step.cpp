@@ -204,7 +204,7 @@ Status GroupedStep::add_bias(const Operation& add, cudaStream_t stream,
 Status GroupedStep::sum_bias(const Operation& sum, cudaStream_t stream,
                              StepObserver& observer) const {
   const WorkScope scope(observer, tag(sum));
-  if (!sum.fused) {
+  if (!sum.summed_by_quantize) {
     ENGINE_CUDA_TRY(
         kernels::bias_partials(
             {.input = gradients(sum.layer), .partials = bias_partials_.as<float>()}, ours(stream)),

@@ -121,7 +121,7 @@ Status GroupedStep::make_bias_partials() {
 
 Status GroupedStep::make_operands(cudaStream_t stream) {
   const std::vector<Operation> sums = program_.operations(OperationKind::SumBias);
-  const bool sums_bias = !sums.empty() && sums.front().fused;
+  const bool sums_bias = !sums.empty() && sums.front().summed_by_quantize;
   std::vector<StepOperand> weights;
   for (const OperandCopies& copies : program_.copies()) {
     const bool of_weights = copies.role == OperandRole::Weights;

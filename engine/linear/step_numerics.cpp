@@ -125,11 +125,15 @@ Status add_product_errors(const GroupedStep& step, cudaStream_t stream, RunResul
                                  .reason = reference.error().message});
     return {};
   }
-  return reference.value()->each(result.splits, [&](Product product, const auto& groups) {
+  OutputErrors sums;
+  ENGINE_TRY(reference.value()->each(result.splits, [&](Product product, const auto& groups) {
     for (std::size_t group = 0; group < result.splits.size(); ++group) {
       result.experts[group].of(product) = product_accuracy(groups[group]);
+      kernels::add_errors(groups[group], sums.of(product));
     }
-  });
+  }));
+  sums.write_to(result.tensors);
+  return {};
 }
 
 }  // namespace

@@ -90,17 +90,18 @@ std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
   return rows;
 }
 
-ElementType element_of(const RunRequest& request, StepTensor tensor) {
+std::int64_t element_bytes(const RunRequest& request, StepTensor tensor) {
   switch (traits_of(tensor).element) {
     case ElementRule::HighPrecision:
-      return request.recipe.high_precision;
+      return element_bytes(request.recipe.high_precision);
     case ElementRule::WeightGradient:
-      return request.linear.wgrad_type;
+      return element_bytes(request.linear.wgrad_type);
     case ElementRule::Fp32:
-    case ElementRule::Int32:  // as wide
-      break;
+      return sizeof(float);
+    case ElementRule::Int32:
+      return sizeof(std::int32_t);
   }
-  return ElementType::Fp32;
+  return 0;
 }
 
 bool has_tensor(const RunRequest& request, StepTensor tensor) {

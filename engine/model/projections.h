@@ -88,8 +88,9 @@ TensorExtent extent_of(const RunRequest& request, StepTensor tensor);
 std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
                         std::span<const std::int64_t> splits);
 
-/// The type of a tensor's elements before it is quantized.
-ElementType element_of(const RunRequest& request, StepTensor tensor);
+/// Bytes of one of a tensor's elements before it is quantized. Not every tensor has an ElementType:
+/// maps are of int32.
+std::int64_t element_bytes(const RunRequest& request, StepTensor tensor);
 
 /// Whether a step with these settings has the tensor in one of its passes, or in the forward pass
 /// that a backward-only step of an expert layer computes first.

@@ -8,7 +8,7 @@ namespace engine {
 
 inline constexpr int kSnrDecimals = 2;  // of the command line and in files; the window has one
 
-/// "20.94 dB", "exact", "n/a"; "20.94 dB (12 left out)".
+/// "20.94 dB", "exact", "n/a"; "20.94 dB (1 712 left out)".
 std::string snr_text(double snr_db, std::uint64_t left_out, int decimals = kSnrDecimals);
 
 /// Text of an SNR, for any type that has one and counts what it leaves out.

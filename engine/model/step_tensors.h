@@ -133,8 +133,9 @@ struct StepTensorTraits {
   bool checked = false;          // the checks of a step read every layer's
   bool reported = true;          // has a row in the results of a layer
   std::string_view column = {};  // of an operand: begins the names of its columns in runs.csv
-  // Names in a linear step, if they differ:
+  // In a linear step, where it is something else:
   std::string_view linear_symbol = {};
+  std::string_view linear_meaning = {};
   std::optional<TensorSide> linear_columns = {};
 
   constexpr bool tokens() const { return present == TensorPresence::Tokens; }
@@ -146,7 +147,8 @@ inline constexpr std::array<StepTensorTraits, enum_names(StepTensor{}).size()> k
      .meaning = "weights of the up projection",
      .rows = TensorSide::N,
      .column = "weights",
-     .linear_symbol = "W"},
+     .linear_symbol = "W",
+     .linear_meaning = "weights of the layer"},
     {.symbol = "H",
      .meaning = "output of the up projection",
      .columns = TensorSide::N,
@@ -199,7 +201,8 @@ inline constexpr std::array<StepTensorTraits, enum_names(StepTensor{}).size()> k
      .element = ElementRule::WeightGradient,
      .backward = true,
      .output = true,
-     .linear_symbol = "dW"},
+     .linear_symbol = "dW",
+     .linear_meaning = "gradient of the weights"},
     {.symbol = "Xt",
      .meaning = "tokens that the layer reads",
      .rows = TensorSide::Tokens,
@@ -236,7 +239,8 @@ inline constexpr std::array<StepTensorTraits, enum_names(StepTensor{}).size()> k
      .columns = TensorSide::N,
      .present = TensorPresence::Bias,
      .reported = false,
-     .linear_symbol = "b"},
+     .linear_symbol = "b",
+     .linear_meaning = "bias of the layer"},
     {.symbol = "bdown",
      .meaning = "bias of the down projection",
      .rows = TensorSide::One,
@@ -250,7 +254,8 @@ inline constexpr std::array<StepTensorTraits, enum_names(StepTensor{}).size()> k
      .backward = true,
      .output = true,
      .reported = false,
-     .linear_symbol = "db"},
+     .linear_symbol = "db",
+     .linear_meaning = "gradient of the bias"},
     {.symbol = "dbdown",
      .meaning = "gradient of the down projection's bias",
      .rows = TensorSide::One,
@@ -293,6 +298,14 @@ constexpr std::string_view tensor_symbol(StepKind step, StepTensor tensor) {
   const StepTensorTraits& traits = traits_of(tensor);
   const bool own = step == StepKind::Linear && !traits.linear_symbol.empty();
   return own ? traits.linear_symbol : traits.symbol;
+}
+
+/// What a tensor is in such a step: "weights of the layer" in a linear step, "weights of the up
+/// projection" in an expert layer.
+constexpr std::string_view tensor_meaning(StepKind step, StepTensor tensor) {
+  const StepTensorTraits& traits = traits_of(tensor);
+  const bool own = step == StepKind::Linear && !traits.linear_meaning.empty();
+  return own ? traits.linear_meaning : traits.meaning;
 }
 
 /// The tensors that the grouped products of one projection read and write: Y = X W^T (+ b),

@@ -32,8 +32,8 @@ struct TensorResult {
   /// Bytes that forward keeps of it for backward; 0 = none.
   std::int64_t saved_bytes = 0;
   /// Error of an operand as its product reads it, and of other tensors as written, against the same
-  /// tensor of a layer that computes in FP32 from the unquantized operands; it includes everything
-  /// before the tensor. Only in an expert layer.
+  /// tensor of a step that computes in FP32 from the unquantized operands; it includes everything
+  /// before the tensor. A linear step has it of its outputs alone, and not of db.
   ProductAccuracy error = {};
   /// Effect of quantization on the tensor alone; only for an operand.
   std::optional<OperandStatistics> quantization = {};

@@ -34,7 +34,7 @@ std::string quantize_sentence(const LinearSymbols& symbols, const Operation& ope
   std::vector<std::string_view> forms;
   for (const Value& value : operation.writes) forms.push_back(form_word(value.form));
   std::string from;
-  if (operation.fused) {
+  if (operation.activates) {
     from = operation.role == OperandRole::Gradients ? " from H and dA" : " from H";
   }
   return fmt::format("quantize {}{}{}, {}", symbol, operation.again ? " again" : "", from,
@@ -75,7 +75,7 @@ std::string sentence_of(const StepProgram& program, const Operation& operation) 
       return fmt::format("{} += {}", symbols.y, symbols.b);
     case OperationKind::SumBias:
       return fmt::format("{} = sum of {}'s rows{}", symbols.db, symbols.dy,
-                         operation.fused ? ", summed while it was quantized" : "");
+                         operation.summed_by_quantize ? ", summed while it was quantized" : "");
     case OperationKind::Unpermute:
       return "un-permute rows of Y to Yt";
     case OperationKind::PermuteGradient:

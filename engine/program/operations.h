@@ -83,9 +83,12 @@ struct Operation {
   Projection projection = Projection::Up;  // a linear step is its up projection
   int layer = 0;
   OperandRole role = OperandRole::Activations;  // of Round and Quantize
-  /// A fused Quantize also computes the activation, or its gradient, of what it reads. For a fused
-  /// SumBias the quantize kernels have summed dY already, and only their sums are left to add.
-  bool fused = false;
+  /// Of Quantize: its kernels also compute the activation, or its gradient, of what they read, so
+  /// that no Activate or ActivateGradient writes it.
+  bool activates = false;
+  /// Of SumBias: the kernels that quantize dY have summed its rows in part, so that this operation
+  /// reads no tensor and only adds their sums.
+  bool summed_by_quantize = false;
   /// Backward computes it again, after forward has computed it for itself.
   bool again = false;
   std::vector<Value> reads = {};

@@ -194,7 +194,7 @@ class ProgramBuilder {
                    .projection = projection.which,
                    .layer = layer,
                    .role = role,
-                   .fused = projection.activates(role),
+                   .activates = projection.activates(role),
                    .again = again,
                    .reads = sources(projection, role, layer)};
     const bool gradients = role == OperandRole::Gradients;
@@ -208,12 +208,13 @@ class ProgramBuilder {
   void quantize_gradients(const PlannedProjection& projection, int layer) {
     quantize(projection, OperandRole::Gradients, layer);
     if (!request_.linear.bias || !makes_copies(projection.tensors.dy, layer)) return;
-    const bool fused = projection.quantizes() && traits_of(projection.request.recipe).sums_bias;
+    const bool summed = projection.quantizes() && traits_of(projection.request.recipe).sums_bias;
     add({.kind = OperationKind::SumBias,
          .projection = projection.which,
          .layer = layer,
-         .fused = fused,
-         .reads = fused ? std::vector<Value>{} : sources(projection, OperandRole::Gradients, layer),
+         .summed_by_quantize = summed,
+         .reads =
+             summed ? std::vector<Value>{} : sources(projection, OperandRole::Gradients, layer),
          .writes = {{.tensor = projection.tensors.db,
                      .layer = copy_layer(projection.tensors.dy, layer)}}});
   }

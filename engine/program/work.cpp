@@ -119,8 +119,7 @@ std::int64_t element_count(const RunRequest& request, StepTensor tensor,
 std::int64_t value_bytes(const RunRequest& request, const Value& value,
                          std::span<const std::int64_t> splits) {
   if (value.form == ValueForm::Elements) {
-    return element_count(request, value.tensor, splits) *
-           element_bytes(element_of(request, value.tensor));
+    return element_count(request, value.tensor, splits) * element_bytes(request, value.tensor);
   }
   const std::optional<TensorOperand> operand = operand_of(request.step, value.tensor);
   if (!operand) return 0;

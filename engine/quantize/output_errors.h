@@ -1,7 +1,10 @@
-// Errors of a step's outputs over all experts of layer 0: what one recorded step is judged by.
+// Errors of a step's outputs over all experts of layer 0.
 #pragma once
 
+#include <vector>
+
 #include "engine/model/recorded_steps.h"
+#include "engine/model/tensor_result.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
 
@@ -16,6 +19,15 @@ struct OutputErrors {
 
   kernels::GroupProductError& of(Product product) {
     return product == Product::Fprop ? y : product == Product::Dgrad ? dx : dw;
+  }
+  /// In the rows of Y, dX and dW of a linear step.
+  void write_to(std::vector<TensorResult>& tensors) const {
+    constexpr ProjectionTensors kOutputs = tensors_of(StepKind::Linear, Projection::Up);
+    for (TensorResult& one : tensors) {
+      if (one.tensor == kOutputs.y) one.error = product_accuracy(y);
+      if (one.tensor == kOutputs.dx) one.error = product_accuracy(dx);
+      if (one.tensor == kOutputs.dw) one.error = product_accuracy(dw);
+    }
   }
   void write_to(RecordedStep& step) const {
     step.y_snr_db = product_accuracy(y).snr_db;

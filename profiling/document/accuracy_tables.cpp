@@ -127,8 +127,9 @@ Table tensors_table(const engine::RunResult& result) {
               const engine::OperandStatistics* const statistics = quantized(one);
               Row row{.cells = {engine::name_of(one.tensor),
                                 engine::tensor_symbol(result.effective.step, one.tensor),
-                                engine::traits_of(one.tensor).meaning, one.rows, one.columns,
-                                bytes_of(one, one.bytes), bytes_of(one, one.saved_bytes),
+                                engine::tensor_meaning(result.effective.step, one.tensor), one.rows,
+                                one.columns, bytes_of(one, one.bytes),
+                                bytes_of(one, one.saved_bytes),
                                 layer ? known_snr(one.error.snr_db, one.error.left_out()) : Cell(),
                                 layer ? Cell(one.error.lost) : Cell(),
                                 statistics == nullptr

@@ -34,12 +34,12 @@ HeadlineFigure step_figure(const engine::RunResult& result, const Distribution& 
   // Always in ms: figures of one place that change their unit are hard to compare.
   return {.name = "step",
           .value = {three_digits(1e-6 * time.median), "ms", time.median, "ns"},
-          .label = fmt::format("step, median of {}{}{}", time.n, precision.empty() ? "" : " · ",
-                               precision),
-          .method = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms{}{}{}",
-                                result.iteration_method, time.n, three_digits(1e-6 * time.median),
-                                three_digits(1e-6 * time.p5), three_digits(1e-6 * time.p95), reach,
-                                end.empty() ? "" : "; ", end)};
+          .label = fmt::format("step, median of {}{}{}", count_text(time.n),
+                               precision.empty() ? "" : " · ", precision),
+          .method = fmt::format(
+              "{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms{}{}{}", result.iteration_method,
+              count_text(time.n), three_digits(1e-6 * time.median), three_digits(1e-6 * time.p5),
+              three_digits(1e-6 * time.p95), reach, end.empty() ? "" : "; ", end)};
 }
 
 HeadlineFigure throughput_figure(double flop, double step_ns) {
@@ -63,7 +63,7 @@ HeadlineFigure snr_figure(const engine::RunResult& result, const WorstExpert& wo
                     "dB"},
           .label = fmt::format(
               "SNR of {}, worst expert ({}){}", engine::output_name(worst.product), worst.expert,
-              left_out == 0 ? std::string() : fmt::format(", {} left out", left_out)),
+              left_out == 0 ? std::string() : fmt::format(", {} left out", count_text(left_out))),
           .method =
               "Product of layer 0 against the product of the unquantized operands: "
               "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",

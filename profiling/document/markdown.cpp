@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "profiling/document/quantity.h"
+
 namespace profiling {
 namespace {
 
@@ -54,7 +56,7 @@ class MarkdownRenderer {
       text_ += '\n';
     }
     text_ += '\n';
-    if (rows.left_out > 0) part("{} more.\n", rows.left_out);
+    if (rows.left_out > 0) part("{} more.\n", count_text(rows.left_out));
     if (!table.note.empty()) part("{}\n", table.note);
   }
 

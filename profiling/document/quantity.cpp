@@ -67,16 +67,6 @@ std::string si_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-std::string count_text(std::uint64_t value) {
-  const std::string digits = std::to_string(value);
-  std::string result;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) result += ' ';
-    result += digits[i];
-  }
-  return result;
-}
-
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes);

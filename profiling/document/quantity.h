@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "engine/model/count_text.h"
+
 namespace profiling {
 
 struct TimeUnit {
@@ -31,8 +33,7 @@ Quantity flop_rate(double flop_per_second);
 std::string number_text(double value);
 /// 1234567 -> "1.23M".
 std::string si_text(double value);
-/// 1234567 -> "1 234 567".
-std::string count_text(std::uint64_t value);
+using engine::count_text;  // of every count in a text for people
 /// 3221225472 -> "3.0 GiB".
 std::string bytes_text(std::uint64_t bytes);
 /// "132", "132 x 2", "132 x 2 x 4": a grid of blocks, or a block of threads.

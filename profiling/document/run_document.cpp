@@ -31,7 +31,7 @@ std::string samples_text(std::vector<double> durations_ns) {
   const Distribution time = summarize(std::move(durations_ns));
   return fmt::format("median {:.3f} ms{}, p5 {:.3f}, p95 {:.3f}, {} samples", time.median / 1e6,
                      precision.empty() ? "" : " " + precision, time.p5 / 1e6, time.p95 / 1e6,
-                     time.n);
+                     count_text(time.n));
 }
 
 class RunWriter {
@@ -86,8 +86,8 @@ class RunWriter {
     if (times.throttled_count > 0) {
       document_.fact(
           "throttled",
-          fmt::format("{} of {} samples ({}){}", times.throttled_count, times.durations_ns.size(),
-                      clock_reason_names(times.reasons),
+          fmt::format("{} of {} samples ({}){}", count_text(times.throttled_count),
+                      count_text(times.durations_ns.size()), clock_reason_names(times.reasons),
                       times.mixed() ? "; without them: " + samples_text(times.counted_ns(true))
                                     : std::string()));
     }
@@ -106,13 +106,14 @@ class RunWriter {
     const auto& steps = recording.steps;
     std::int64_t dropped = 0;
     for (const engine::RecordedStep& step : steps) dropped += step.dropped;
-    document_.fact("routing",
-                   fmt::format("{}; layer {} of {}, {} of {} steps{}", recording.source,
-                               result_.effective.routing.layer, recording.layers, steps.size(),
-                               recording.file_steps,
-                               dropped == 0 ? ""
-                                            : fmt::format(", {} choice{} without an expert",
-                                                          dropped, dropped == 1 ? "" : "s")));
+    document_.fact(
+        "routing",
+        fmt::format("{}; layer {} of {}, {} of {} steps{}", recording.source,
+                    result_.effective.routing.layer, recording.layers, count_text(steps.size()),
+                    count_text(recording.file_steps),
+                    dropped == 0 ? ""
+                                 : fmt::format(", {} choice{} without an expert",
+                                               count_text(dropped), dropped == 1 ? "" : "s")));
     if (steps.size() < 2) return;
     const auto reached = std::ranges::count_if(
         steps, [](const engine::RecordedStep& step) { return step.visits > 0; });
@@ -120,7 +121,7 @@ class RunWriter {
       document_.fact("steps",
                      fmt::format("{} of {} steps were reached; set launch.iterations to {} to "
                                  "reach all",
-                                 reached, steps.size(), steps.size()));
+                                 count_text(reached), count_text(steps.size()), steps.size()));
     }
     document_.fact("steps", "SNR " + recording.numerics);
   }
@@ -146,8 +147,9 @@ class RunWriter {
                       engine::name_of(choice.product), choice.chosen + 1, choice.candidates,
                       choice.chosen_us, choice.first_us));
     }
-    document_.fact("records", fmt::format("{} ({}), {} dropped", run_.activity.records.size(),
-                                          result_.activity_method, result_.dropped_records));
+    document_.fact("records",
+                   fmt::format("{} ({}), {} dropped", count_text(run_.activity.records.size()),
+                               result_.activity_method, count_text(result_.dropped_records)));
     if (const auto gaps = summarize_gaps(sum_replays(run_.activity), kAllTime)) {
       document_.fact("gaps", fmt::format("the device idles {:.1f} us per step (median, {:.2f} %), "
                                          "longest gap {:.1f} us",
@@ -168,7 +170,7 @@ class RunWriter {
           fmt::format(
               "{}: median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples{}",
               kLevels[static_cast<std::size_t>(timing.level)], timing.median_ns / 1e6,
-              timing.p5_ns / 1e6, timing.p95_ns / 1e6, timing.samples,
+              timing.p5_ns / 1e6, timing.p95_ns / 1e6, count_text(timing.samples),
               compared ? fmt::format(", {} %", percent_change(timing.median_ns / off->median_ns, 2))
                        : std::string()));
     }
@@ -176,13 +178,13 @@ class RunWriter {
     if (ceilings.copies > 0) {
       document_.fact("ceiling",
                      fmt::format("copy {:.0f} GB/s (read + write, {} copies of {:.0f} MiB)",
-                                 ceilings.copy_bytes_per_s / 1e9, ceilings.copies,
+                                 ceilings.copy_bytes_per_s / 1e9, count_text(ceilings.copies),
                                  static_cast<double>(ceilings.copy_bytes) / 0x1p20));
     }
     if (ceilings.products > 0) {
       document_.fact("ceiling", fmt::format("{:.1f} TFLOP/s: {}, {} samples",
                                             ceilings.product_flop_per_s / 1e12, ceilings.product,
-                                            ceilings.products));
+                                            count_text(ceilings.products)));
     } else if (!ceilings.product.empty()) {
       document_.fact("ceiling", "product " + ceilings.product);
     }
@@ -203,36 +205,38 @@ class RunWriter {
             : fmt::format(
                   "{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings; {}",
                   power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
-                  power.temperature_max_c, power.samples, clock_reason_names(power.clock_reasons)));
+                  power.temperature_max_c, count_text(power.samples),
+                  clock_reason_names(power.clock_reasons)));
   }
 
   void graphs() {
     const engine::GraphFacts& graph = result_.graph;
     if (graph.kernels > 0) {
-      document_.fact(
-          "graph",
-          fmt::format("{} kernels, {} memsets, {} copies, {} allocations, {} host "
-                      "calls; {:.1f} us to launch on the host",
-                      graph.kernels, graph.memsets, graph.copies, graph.allocations,
-                      graph.host_calls, static_cast<double>(graph.host_launch_ns) / 1000.0));
+      document_.fact("graph",
+                     fmt::format("{} kernels, {} memsets, {} copies, {} allocations, {} host "
+                                 "calls; {:.1f} us to launch on the host",
+                                 count_text(graph.kernels), count_text(graph.memsets),
+                                 count_text(graph.copies), count_text(graph.allocations),
+                                 count_text(graph.host_calls),
+                                 static_cast<double>(graph.host_launch_ns) / 1000.0));
     }
     if (const engine::GraphMemoryFacts& memory = result_.graph_memory; memory.pools > 0) {
       document_.fact("graph pool",
-                     fmt::format("{} bytes in {}, {} without sharing", memory.bytes,
+                     fmt::format("{} bytes in {}, {} without sharing", count_text(memory.bytes),
                                  memory.pools == 1 ? std::string("one pool")
                                                    : fmt::format("{} pools", memory.pools),
-                                 memory.unshared_bytes));
+                                 count_text(memory.unshared_bytes)));
     }
     if (const engine::ReplayWatchFacts& watch = result_.watch; watch.replays > 0) {
-      document_.fact(
-          "watchdog",
-          fmt::format("{} replays, 99 % of them within {:.1f} us; {}; {}", watch.replays,
-                      watch.p99_us,
-                      watch.deadline_seconds > 0.0
-                          ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
-                          : std::string("no deadline"),
-                      watch.markers > 0 ? fmt::format("markers after {} nodes", watch.markers)
-                                        : std::string("no markers")));
+      document_.fact("watchdog",
+                     fmt::format("{} replays, 99 % of them within {:.1f} us; {}; {}",
+                                 count_text(watch.replays), watch.p99_us,
+                                 watch.deadline_seconds > 0.0
+                                     ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
+                                     : std::string("no deadline"),
+                                 watch.markers > 0 ? fmt::format("markers after {} nodes",
+                                                                 count_text(watch.markers))
+                                                   : std::string("no markers")));
     }
     replay_checks();
   }
@@ -248,12 +252,13 @@ class RunWriter {
               "replay {}, {}{} of {}: {} experts differ, first {}", check.replay,
               check.micro_batch > 0 ? fmt::format("micro-batch {}, ", check.micro_batch + 1) : "",
               engine::name_of(check.product),
-              engine::layer_words(result_.effective.step, check.layer), check.wrong_experts.size(),
-              check.wrong_experts.front()));
+              engine::layer_words(result_.effective.step, check.layer),
+              count_text(check.wrong_experts.size()), check.wrong_experts.front()));
     }
     if (result_.replay_checks.empty()) return;
-    document_.fact("replays", fmt::format("{} of {} checks differ from the eager step", wrong,
-                                          result_.replay_checks.size()));
+    document_.fact("replays",
+                   fmt::format("{} of {} checks differ from the eager step", count_text(wrong),
+                               count_text(result_.replay_checks.size())));
   }
 
   void step_chart() {
@@ -376,7 +381,7 @@ Document comparison_document(const RecordedComparison& recorded) {
                                        comparison.request.weights     ? "weights of layer 0"
                                        : comparison.request.gradients ? "gradients"
                                                                       : "activations",
-                                       elements));
+                                       count_text(elements)));
   document.table(comparison_table(recorded));
   return document;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/model/snr_words.h"
 #include "profiling/document/document.h"
+#include "profiling/document/quantity.h"
 #include "profiling/session/session_file.h"
 
 namespace profiling {
@@ -19,12 +20,13 @@ Document run_document(const RecordedRun& run, const std::string& summary);
 /// One operand with every recipe. The comparison must outlive the document.
 Document comparison_document(const RecordedComparison& recorded);
 
-/// "SNR 31.60 dB (2 left out), 12 of 4096 saturated, 3 underflowed, 2 lost": what quantizing an
+/// "SNR 31.60 dB (2 left out), 12 of 4 096 saturated, 3 underflowed, 2 lost": what quantizing an
 /// operand cost, as OperandStatistics or QuantizationLoss.
 template <class Loss>
 std::string loss_text(const Loss& loss) {
   return fmt::format("SNR {}, {} of {} saturated, {} underflowed, {} lost", engine::snr_text(loss),
-                     loss.saturated, loss.elements, loss.underflowed, loss.lost);
+                     count_text(loss.saturated), count_text(loss.elements),
+                     count_text(loss.underflowed), count_text(loss.lost));
 }
 
 /// "2026-11-26 04:20 UTC" of a Unix time in ms; "unknown date" of 0.

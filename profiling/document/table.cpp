@@ -110,7 +110,7 @@ std::string shown(const Column& column, const Cell& cell, int decimals) {
   if (column.measure == Measure::Count) {
     if (const auto* count = std::get_if<std::uint64_t>(&cell.value)) return count_text(*count);
     if (const auto* whole = std::get_if<std::int64_t>(&cell.value)) {
-      return *whole < 0 ? fmt::to_string(*whole) : count_text(static_cast<std::uint64_t>(*whole));
+      return count_text(*whole);
     }
   }
   return number_words(column.measure, cell.number(), cell.left_out, decimals);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "profiling/document/quantity.h"
+
 namespace profiling {
 namespace {
 
@@ -139,8 +141,8 @@ std::string text_of(const Table& table, const TextLayout& layout) {
     line([&](std::size_t i) -> const std::string& { return row[i]; });
   }
   if (rows.left_out > 0) {
-    text +=
-        fmt::format("{} more{}{}\n", rows.left_out, layout.rest.empty() ? "" : "; ", layout.rest);
+    text += fmt::format("{} more{}{}\n", count_text(rows.left_out), layout.rest.empty() ? "" : "; ",
+                        layout.rest);
   }
   return text;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/model/count_text.h"
+
 namespace profiling {
 namespace {
 
@@ -24,12 +26,14 @@ std::uint64_t throttled_by(std::int64_t begin_ns, std::int64_t end_ns,
 
 std::string sample_text(const StepTimes& times, bool skip_throttled) {
   const std::size_t all = times.durations_ns.size();
-  if (times.throttled_count == 0) return fmt::format("n {}", all);
+  if (times.throttled_count == 0) return fmt::format("n {}", engine::count_text(all));
   if (skip_throttled && times.mixed()) {
-    return fmt::format("n {}, {} throttled skipped", all - times.throttled_count,
-                       times.throttled_count);
+    return fmt::format("n {}, {} throttled skipped",
+                       engine::count_text(all - times.throttled_count),
+                       engine::count_text(times.throttled_count));
   }
-  return fmt::format("n {}, {} throttled", all, times.throttled_count);
+  return fmt::format("n {}, {} throttled", engine::count_text(all),
+                     engine::count_text(times.throttled_count));
 }
 
 std::vector<double> durations_ns(std::span<const engine::Iteration> iterations) {

@@ -96,8 +96,7 @@ TEST(FailedDerivation, ComparedRunsWithoutRowsStayComparable) {
             0);
   EXPECT_FALSE(model.times_table().rows.empty());
   bool normalised = false;  // another question each time, which is derived anew
-  EXPECT_GT(failures_of([&] { model.bins(Overlay::Steps, -1, normalised = !normalised); }, [] {}),
-            0);
+  EXPECT_GT(failures_of([&] { model.bins(Overlay{}, -1, normalised = !normalised); }, [] {}), 0);
 }
 
 /// A proved finding of the second of three nodes, which names memory.

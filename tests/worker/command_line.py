@@ -18,6 +18,11 @@ def call(*arguments, env=None):
         env={**os.environ, **(env or {})})
 
 
+def grouped(count):
+    """A count as people read it: 1234567 -> "1 234 567"."""
+    return f"{count:,}".replace(",", " ")
+
+
 class CommandLine(unittest.TestCase):
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()

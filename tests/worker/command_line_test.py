@@ -14,7 +14,7 @@ import unittest
 
 import numpy as np
 
-from command_line import CPU, PROGRAM, SMALL, CommandLine, call
+from command_line import CPU, PROGRAM, SMALL, CommandLine, call, grouped
 
 ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../assets")
 
@@ -105,7 +105,7 @@ class Run(CommandLine):
                 self.assertLessEqual(abs(lost - int(after["infinities"]) - int(after["nans"])), 1)
                 self.assertEqual(int(own["experts"][0]["lost"]), lost)
                 text = self.ok(*run, "--recipe", recipe)
-                self.assertRegex(text, rf"quantizing  X SNR .* \({lost + 1} left out\), .* {lost} lost\n")
+                self.assertRegex(text, rf"quantizing  X SNR .* \({grouped(lost + 1)} left out\), .* {grouped(lost)} lost\n")
         self.assertGreater(lost, 1000)
         self.assertNotEqual(own["snr_db"], "Infinity")
         self.assertNotIn("X SNR exact", text)
@@ -116,7 +116,7 @@ class Run(CommandLine):
             rows = {row["operand"]: row for row in csv.DictReader(file)}
         self.assertEqual(int(rows["X"]["lost"]), lost)
         with open(self.path("page.html")) as file:
-            self.assertIn(f"({lost + 1} left out)", file.read())
+            self.assertIn(f"({grouped(lost + 1)} left out)", file.read())
         database = sqlite3.connect(recording)
         self.assertEqual(database.execute("SELECT lost FROM tensor_operand_experts JOIN tensors USING (run_id, tensor_id) "
                                           "WHERE tensor = 'x'").fetchall(), [(lost,)])
@@ -125,7 +125,7 @@ class Run(CommandLine):
         run = ["run", *CPU, *SMALL, "--step", "expert-layer", "--passes", "both"]
         text = self.ok(*run)
         for symbol in ("X", "Wup", "A", "Wdown", "dY", "dH"):
-            self.assertRegex(text, rf"\nquantizing  {symbol} SNR [0-9.]+ dB, [0-9]+ of [0-9]+ saturated")
+            self.assertRegex(text, rf"\nquantizing  {symbol} SNR [0-9.]+ dB, [0-9 ]+ of [0-9 ]+ saturated")
         self.assertRegex(text, r"tensor +description +rows +columns +memory +kept for backward +SNR in the layer +lost +SNR of quantizing it")
         result = json.loads(self.ok(*run, "--json"))["result"]
         tensors = tensors_of(result)

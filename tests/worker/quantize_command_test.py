@@ -12,7 +12,7 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from command_line import CPU, CommandLine
+from command_line import CPU, CommandLine, grouped
 
 
 class Quantize(CommandLine):
@@ -372,7 +372,7 @@ class Compare(CommandLine):
         title = next(line for line in table if line.startswith("recipe"))
         rows = table[table.index(title) + 1:][:len(reports)]
         for row, count in zip(rows, left_out):
-            self.assertIn(f"({count} left out)", row)
+            self.assertIn(f"({grouped(count)} left out)", row)
 
     def test_chosen_recipes_as_json(self):
         out = json.loads(self.ok("compare", *CPU, "--operand", "weights", "--recipes",

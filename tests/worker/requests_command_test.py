@@ -69,7 +69,7 @@ class Requests(CommandLine):
                    self.path("x.npy"), "--recipe", "nvfp4"]
         text = self.ok("compare", *request, "--recipes", "nvfp4", "--timed_launches", 0, "--output",
                        self.path("compared.session"))
-        self.assertIn("n/a (1024 left out)", text)
+        self.assertIn("n/a (1 024 left out)", text)
         row = next(line for line in text.splitlines() if "rowwise" in line)
         self.assertRegex(row, r" 1 023 ")
         self.ok("export", self.path("compared.session"), "--html", self.path("page.html"))

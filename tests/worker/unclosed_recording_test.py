@@ -4,13 +4,17 @@ emptied the file, and there is no room for a copy.
 Usage: unclosed_recording_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
+import contextlib
 import fcntl
 import json
 import os
 import resource
 import select
+import shutil
 import signal
+import sqlite3
 import subprocess
+import time
 import unittest
 
 from command_line import CPU, PROGRAM, SMALL, CommandLine
@@ -54,6 +58,52 @@ class UnclosedRecording(CommandLine):
         self.assertEqual(len(result["result"]["iterations"]), 2, "the result is not lost with it")
         self.assertEqual(process.returncode, 1, said)
         self.assert_both_files_are_named(said, session, log)
+
+    def await_runs(self, session, complete):
+        """Until these labels of the recorded runs are enough. The writer alone may read its file, so a copy
+        of it is read."""
+        copy = self.path("copy.session")
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with contextlib.suppress(FileNotFoundError, sqlite3.DatabaseError):  # not there, or half written
+                for suffix in ("", "-wal"):
+                    shutil.copyfile(session + suffix, copy + suffix)
+                with contextlib.closing(sqlite3.connect(copy)) as database:
+                    if complete([label for label, in database.execute("SELECT group_label FROM runs")]):
+                        return
+            time.sleep(0.02)
+        self.fail("too few runs were recorded")
+
+    def printed_without_recording(self, complete, *arguments):
+        """What a batch prints whose recording is damaged once these runs are in it."""
+        session = self.path("lost.session")
+        process = subprocess.Popen([PROGRAM, *map(str, arguments), *CPU, "--json", "--record", session],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with process:
+            self.await_runs(session, complete)
+            self.damage(process, session)
+            printed, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn("is not in the recording", said)
+        return json.loads(printed)
+
+    def test_a_sweep_prints_what_it_measured_without_its_recording(self):
+        out = self.printed_without_recording(
+            lambda labels: len(labels) >= 2, "sweep", *SMALL[:-2], "--iterations", 1500, "--axes", "recipe")
+        measured = [run for run in out["runs"] if "median_ns" in run]
+        self.assertGreaterEqual(len(measured), 3, "the run that could not be recorded, too")
+        self.assertGreater(len(out["runs"]), len(measured), "nothing is measured in vain after that")
+        self.assertTrue(all(run["median_ns"] > 0 for run in measured))
+
+    def test_an_interleaved_measurement_prints_what_it_measured_without_its_recording(self):
+        request = self.path("request.json")
+        with open(request, "w") as file:
+            json.dump({"shape": {"num_experts": 4, "rows": 64, "n": 64, "k": 256}}, file)
+        out = self.printed_without_recording(
+            lambda labels: {"A", "B"} <= set(labels), "ab", "--a", request, "--b", request, "--iterations", 1500)
+        self.assertGreater(out["n_a"], 0)
+        self.assertGreater(out["n_b"], 0)
+        self.assertGreater(out["ratio"], 0)
 
     def test_a_run_that_fails_says_too_that_its_recording_cannot_be_closed(self):
         session = self.path("unclosed.session")

@@ -76,18 +76,21 @@ CardSpec ComparePanel::times_card() {
 
 void ComparePanel::show_durations_of_row() {
   const bool kernel = model_.kernel_of(times_table_.selected) != nullptr;
-  overlay_ = static_cast<int>(kernel ? Overlay::Kernel : Overlay::Steps);
+  overlay_ = {.of = kernel ? Overlay::Of::Kernel : Overlay::Of::Steps};
   overlay_view_ = {};
 }
 
 const OverlaidBins& ComparePanel::overlaid() {
-  return model_.bins(static_cast<Overlay>(overlay_), times_table_.selected, normalised_);
+  return model_.bins(overlay_, times_table_.selected, normalised_);
 }
 
 CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& area) {
   const profiling::KernelRow* kernel = model_.kernel_of(times_table_.selected);
-  if (kernel == nullptr && overlay_ == static_cast<int>(Overlay::Kernel)) overlay_ = 0;
-  const bool of_kernel = kernel != nullptr && overlay_ == static_cast<int>(Overlay::Kernel);
+  const auto& offered = model_.overlays();
+  const bool absent = std::ranges::find(offered, overlay_, &OfferedOverlay::overlay) ==
+                      offered.end();  // of the pair before
+  if (absent || (kernel == nullptr && overlay_.of == Overlay::Of::Kernel)) overlay_ = {};
+  const bool of_kernel = overlay_.of == Overlay::Of::Kernel;
   const float widgets = std::min(context.theme.px(230), area.size.x * 0.62F);
   return {.id = "compare.overlay_card",
           .title = "Both",
@@ -118,10 +121,18 @@ void ComparePanel::draw_overlay_choice(const PanelContext& context, float width)
   const Theme& theme = context.theme;
   const controls::Options no_kernel{.enabled = model_.kernel_of(times_table_.selected) != nullptr,
                                     .reason = "Click a kernel in the Times table first"};
-  if (controls::combo(context, "compare.overlay", "", overlay_,
-                      {"iteration times", "times of the kernel", "X values", "X scales", "X amax",
-                       "W values", "W scales", "W amax"},
-                      {.width = width - theme.px(74 + 2 * kGap)}, {{}, no_kernel})) {
+  const std::vector<OfferedOverlay>& offered = model_.overlays();
+  std::vector<std::string> items;
+  std::vector<controls::Options> options;
+  int index = 0;
+  for (const OfferedOverlay& one : offered) {
+    if (one.overlay == overlay_) index = static_cast<int>(items.size());
+    items.push_back(one.label);
+    options.push_back(one.overlay.of == Overlay::Of::Kernel ? no_kernel : controls::Options{});
+  }
+  if (controls::combo(context, "compare.overlay", "", index, items,
+                      {.width = width - theme.px(74 + 2 * kGap)}, options)) {
+    overlay_ = offered[static_cast<std::size_t>(index)].overlay;
     overlay_view_ = {};
   }
   ImGui::SameLine(0, theme.px(kGap));

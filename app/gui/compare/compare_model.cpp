@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "app/controllers/request_controls.h"
@@ -103,6 +105,29 @@ void normalise(plot::Bins& bins) {
 
 }  // namespace
 
+std::vector<OfferedOverlay> offered_overlays(const engine::RunResult& a,
+                                             const engine::RunResult& b) {
+  using enum Overlay::Of;
+  std::vector<OfferedOverlay> offered = {{{.of = Steps}, "iteration times"},
+                                         {{.of = Kernel}, "times of the kernel"}};
+  std::vector<engine::StepTensor> operands;
+  std::ranges::set_union(engine::operands_of(a), engine::operands_of(b),
+                         std::back_inserter(operands));
+  for (const engine::StepTensor operand : operands) {
+    // W in a linear step is Wup in an expert layer.
+    std::string symbol;
+    for (const engine::RunResult* run : {&a, &b}) {
+      if (engine::statistics_of(*run, operand) == nullptr) continue;
+      const std::string_view own = engine::tensor_symbol(run->effective.step, operand);
+      if (symbol != own) symbol += fmt::format("{}{}", symbol.empty() ? "" : "/", own);
+    }
+    offered.push_back({{.of = Values, .operand = operand}, symbol + " values"});
+    offered.push_back({{.of = Scales, .operand = operand}, symbol + " scales"});
+    offered.push_back({{.of = Amax, .operand = operand}, symbol + " amax"});
+  }
+  return offered;
+}
+
 std::string ratio_text(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "n/a";
 }
@@ -124,6 +149,7 @@ void CompareModel::follow(const CompareSide& a, const CompareSide& b, engine::Pr
     result->runs = profiling::compare_runs(a.pointers(), b.pointers(), product);
     result->settings = settings_difference(*a.runs.front(), *b.runs.front());
     result->kept_weights = kept_weights_text(a, b);
+    result->overlays = offered_overlays(a.runs.front()->result, b.runs.front()->result);
     return std::shared_ptr<const Result>(std::move(result));
   });
 }
@@ -161,37 +187,28 @@ const profiling::KernelRow* CompareModel::kernel_of(int row) const {
 OverlaidBins CompareModel::make_bins(Overlay overlay, int row) const {
   const profiling::RunSide a = result_->a.pointers();
   const profiling::RunSide b = result_->b.pointers();
-  if (overlay == Overlay::Steps) {
+  if (overlay.of == Overlay::Of::Steps) {
     return time_bins(profiling::step_samples(a).durations_ns,
                      profiling::step_samples(b).durations_ns);
   }
-  if (overlay == Overlay::Kernel) {
+  if (overlay.of == Overlay::Of::Kernel) {
     const profiling::KernelRow* kernel = kernel_of(row);
     if (kernel == nullptr) return {};
     return time_bins(kernel->samples_a, kernel->samples_b);
   }
-  const engine::StepTensor tensor =
-      overlay >= Overlay::WValues ? engine::StepTensor::WUp : engine::StepTensor::X;
   const auto histogram = [&](const profiling::RecordedRun& run) -> plot::Bins {
-    const engine::OperandStatistics* const measured = engine::statistics_of(run.result, tensor);
+    const engine::OperandStatistics* const measured =
+        engine::statistics_of(run.result, overlay.operand);
     if (measured == nullptr) return {};
-    const engine::OperandStatistics& operand = *measured;
-    switch (overlay) {
-      case Overlay::XScales:
-      case Overlay::WScales:
-        return plot::magnitude_bins(operand.scale);
-      case Overlay::XAmax:
-      case Overlay::WAmax:
-        return plot::magnitude_bins(operand.amax);
-      default:
-        return plot::magnitude_bins(operand.after);
-    }
+    return plot::magnitude_bins(overlay.of == Overlay::Of::Scales ? measured->scale
+                                : overlay.of == Overlay::Of::Amax ? measured->amax
+                                                                  : measured->after);
   };
   return {histogram(*a.front()), histogram(*b.front()), plot::AxisKind::Log2};
 }
 
 const OverlaidBins& CompareModel::bins(Overlay overlay, int row, bool normalised) {
-  const Asked asked{overlay, overlay == Overlay::Kernel ? row : -1, normalised, generation_};
+  const Asked asked{overlay, overlay.of == Overlay::Of::Kernel ? row : -1, normalised, generation_};
   if (asked_ == asked) return bins_;
   asked_ = asked;
   changed_at_once(bins_, [&](OverlaidBins& bins) {

@@ -18,8 +18,20 @@
 
 namespace app {
 
-/// What the overlaid histograms show.
-enum class Overlay { Steps, Kernel, XValues, XScales, XAmax, WValues, WScales, WAmax };
+/// What the overlaid histograms show: times, or numbers of an operand.
+struct Overlay {
+  enum class Of { Steps, Kernel, Values, Scales, Amax };
+  Of of = Of::Steps;
+  engine::StepTensor operand = engine::StepTensor::X;  // not of times
+  bool operator==(const Overlay&) const = default;
+};
+struct OfferedOverlay {
+  Overlay overlay;
+  std::string label;  // "dY scales"
+};
+/// The times, and the numbers of every operand that either run has.
+std::vector<OfferedOverlay> offered_overlays(const engine::RunResult& a,
+                                             const engine::RunResult& b);
 
 struct OverlaidBins {
   plot::Bins a;
@@ -54,6 +66,8 @@ class CompareModel {
   const plot::DrawnTable& times_table() const { return rows_.times; }
   /// For `row` of times_table(): which kernel, or null for the step and the stages.
   const profiling::KernelRow* kernel_of(int row) const;
+  /// What bins() can show of this pair.
+  const std::vector<OfferedOverlay>& overlays() const { return result_->overlays; }
   /// Bins on common edges, rebuilt when the arguments change. `normalised`: shares in percent.
   const OverlaidBins& bins(Overlay overlay, int row, bool normalised);
 
@@ -64,6 +78,7 @@ class CompareModel {
     profiling::RunComparison runs;
     profiling::SettingsDifference settings;
     std::string kept_weights;
+    std::vector<OfferedOverlay> overlays;
   };
   struct Rows {
     plot::DrawnTable settings;

@@ -52,7 +52,7 @@ class ComparePanel : public PagePanel {
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int product_ = 0;
   bool snr_ = false;  // experts: error instead of time
-  int overlay_ = 0;
+  Overlay overlay_;
   bool normalised_ = true;
   std::int64_t blocks_ = kDefaultBlocks;
   std::int64_t iterations_ = 20;

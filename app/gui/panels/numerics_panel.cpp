@@ -159,7 +159,7 @@ void NumericsPanel::draw_operand_selector(const PanelContext& context, float wid
     items.push_back(std::move(item));
     options.push_back({.enabled = !engine::traits_of(operand).backward || result.backward,
                        .reason = "The run had no backward pass: choose Backward or Both under Step",
-                       .tooltip = std::string(engine::traits_of(operand).meaning)});
+                       .tooltip = std::string(engine::tensor_meaning(step, operand))});
   }
   if (controls::segmented(context, "numerics.operand", index, items,
                           {.tooltip = "Operand whose numbers are shown", .width = width},

@@ -128,8 +128,7 @@ EmptyState PerformancePanel::no_experts(const PanelContext& context) const {
     request.measure.isolated = true;
     // Only quantize kernels leave stamps.
     request.measure.stamps = engine::inapplicable_reason("measure.stamps", request).empty();
-    context.commands.push_back(EditRequest{request});
-    context.commands.push_back(Action::Run);
+    context.commands.push_back(EditRequest{.request = request, .run = true});
   };
   return one_launch;
 }

@@ -240,8 +240,7 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
                           .width = context.theme.px(104)})) {
       engine::RunRequest request = context.view.requested;
       request.measure.ceilings = true;
-      context.commands.push_back(EditRequest{request});
-      context.commands.push_back(Action::Run);
+      context.commands.push_back(EditRequest{.request = request, .run = true});
     }
   };
   return {

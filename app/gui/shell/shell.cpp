@@ -175,7 +175,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const EditRequest& order) {
                    const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
                                         ImGui::IsMouseReleased(ImGuiMouseButton_Left);
-                   workbench_.edit(order.request, dragged ? gesture_ : 0);
+                   workbench_.edit(order.request, dragged ? gesture_ : 0, order.run);
                  },
                  [&](const ChooseRequest& order) { workbench_.choose(order.request); },
                  [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },

@@ -151,8 +151,11 @@ void Shell::draw_rail(const PanelContext& context, float height) {
     request_in_rail_ = shown;
     return;
   }
-  if (request_in_rail_ != shown) commands.push_back(EditRequest{request_in_rail_});
-  if (wishes.run) commands.push_back(Action::Run);
+  if (request_in_rail_ != shown) {
+    commands.push_back(EditRequest{.request = request_in_rail_, .run = wishes.run});
+  } else if (wishes.run) {
+    commands.push_back(Action::Run);
+  }
   if (wishes.cancel) commands.push_back(Action::Cancel);
   if (wishes.browse) commands.push_back(AskPath{*wishes.browse});
   if (wishes.tensor) commands.push_back(*wishes.tensor);

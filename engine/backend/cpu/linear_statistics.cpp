@@ -39,6 +39,7 @@ Status CpuLinearStep::measure_statistics(RunResult& result) {
     folds[static_cast<std::size_t>(role)].counts = zero_counts(rowwise(step, role).scales());
   }
   StepReference reference(step);
+  OutputErrors errors;
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
     if (!progress_.advance(expert, kStatisticsUnits)) return cancelled();
     run_expert(expert);
@@ -49,7 +50,7 @@ Status CpuLinearStep::measure_statistics(RunResult& result) {
     ExpertResult row =
         expert_result(step.rows(expert), folds[0].counts.sums[static_cast<std::size_t>(expert)],
                       rowwise(step, OperandRole::Activations).plan().quantized());
-    reference.measure(expert, row);
+    reference.measure(expert, row, errors);
     if (step.runs_backward()) step.clear_weight_gradient(0, expert);
     result.experts.push_back(row);
   }
@@ -63,6 +64,7 @@ Status CpuLinearStep::measure_statistics(RunResult& result) {
     one.quantization = folds[static_cast<std::size_t>(operand->role)].statistics(
         rowwise(step, operand->role).scales());
   }
+  errors.write_to(result.tensors);
   return {};
 }
 

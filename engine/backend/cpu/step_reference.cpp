@@ -50,12 +50,13 @@ StepReference::StepReference(CpuProjection& step) : step_(step) {
   if (!known_) operands.reference_splits.clear();  // until the last expert is there
 }
 
-void StepReference::measure(int expert, ExpertResult& result) {
+void StepReference::measure(int expert, ExpertResult& result, OutputErrors& all) {
   OutputErrors errors;
   add(expert, errors);
-  result.fprop = product_accuracy(errors.y);
-  result.dgrad = product_accuracy(errors.dx);
-  result.wgrad = product_accuracy(errors.dw);
+  for (const Product product : {Product::Fprop, Product::Dgrad, Product::Wgrad}) {
+    result.of(product) = product_accuracy(errors.of(product));
+    kernels::add_errors(errors.of(product), all.of(product));
+  }
 }
 
 void StepReference::add(int expert, OutputErrors& errors) {

@@ -16,8 +16,9 @@ class StepReference {
  public:
   explicit StepReference(CpuProjection& step);
 
-  /// Errors of the passes that ran, for the outputs just written by CpuLinearStep::run_expert.
-  void measure(int expert, ExpertResult& result);
+  /// Errors of the passes that ran, for the outputs just written by CpuLinearStep::run_expert;
+  /// added to those of other experts, too.
+  void measure(int expert, ExpertResult& result, OutputErrors& all);
   /// The same, added to those of other experts.
   void add(int expert, OutputErrors& errors);
   /// Every expert has been measured: the kept reference is complete.

@@ -65,6 +65,8 @@ struct Expected {
   double max_abs_error = 0.0;
   double reference_rms = 0.0;
   std::uint64_t lost = 0;
+  double signal = 0.0;
+  double noise = 0.0;
 };
 
 /// Both products in double, the quantized one rounded to BF16 as the backend's output is.
@@ -88,6 +90,8 @@ Expected expected_accuracy(const NaiveOperand& x, const NaiveOperand& w) {
     constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
     return {kNothing, kNothing, kNothing, expected.lost};
   }
+  expected.signal = signal;
+  expected.noise = noise;
   expected.snr_db =
       noise == 0.0 ? std::numeric_limits<double>::infinity() : 10.0 * std::log10(signal / noise);
   expected.reference_rms = std::sqrt(signal / elements);
@@ -117,6 +121,9 @@ void compare_with_naive(const RunRequest& request) {
   std::int64_t first = 0;
   naive::Dequantized x_total;
   naive::Dequantized w_total;
+  double signal = 0.0;
+  double noise = 0.0;
+  std::uint64_t lost = 0;
   for (std::size_t e = 0; e < shape.splits.size(); ++e) {
     const std::int64_t rows = shape.splits[e];
     const NaiveOperand x = naive_operand(request, OperandRole::Activations, first, rows);
@@ -135,6 +142,9 @@ void compare_with_naive(const RunRequest& request) {
                  0.02 * expected.max_abs_error + 1e-3 * expected.reference_rms,
                  name + " max error");
     EXPECT_EQ(actual.fprop.lost, expected.lost) << name;
+    signal += expected.signal;
+    noise += expected.noise;
+    lost += expected.lost;
     if (request.recipe.scaling != Scaling::None) {
       EXPECT_EQ(actual.saturated, x.quantized.saturated) << name;
       EXPECT_EQ(actual.underflowed, x.quantized.underflowed) << name;
@@ -146,6 +156,12 @@ void compare_with_naive(const RunRequest& request) {
       total->signal += part->signal;
       total->noise += part->noise;
     }
+  }
+  const TensorResult* const y = find_tensor(result, StepTensor::Y);
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(y->error.lost, lost);
+  if (signal > 0.0 && noise > 0.0) {
+    EXPECT_NEAR(y->error.snr_db, 10.0 * std::log10(signal / noise), 0.05) << "of all experts";
   }
   if (request.recipe.scaling == Scaling::None) return;
   for (const auto& [actual, total] :
@@ -227,6 +243,42 @@ INSTANTIATE_TEST_SUITE_P(Routings, CpuBackendRouting,
                          testing::Values(RoutingDistribution::Uniform, RoutingDistribution::OneHot,
                                          RoutingDistribution::HalfEmpty,
                                          RoutingDistribution::Heavy));
+
+TEST(CpuBackend, ErrorsOfOutputsAreThoseOfAllExperts) {
+  RunRequest request = small_request();
+  request.linear.passes = StepPasses::ForwardBackward;
+  const auto backend = make_cpu_backend();
+  const Result<RunResult> measured = run(*backend, request);
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  const RunResult& result = measured.value();
+  const auto n = static_cast<double>(request.shape.n);
+  const auto k = static_cast<double>(request.shape.k);
+  for (const auto& [tensor, product] :
+       {std::pair{StepTensor::Y, Product::Fprop}, std::pair{StepTensor::DX, Product::Dgrad},
+        std::pair{StepTensor::DWUp, Product::Wgrad}}) {
+    double signal = 0.0;
+    double noise = 0.0;
+    double largest = 0.0;
+    for (const ExpertResult& expert : result.experts) {
+      if (expert.rows == 0) continue;
+      const ProductAccuracy& error = expert.of(product);
+      ASSERT_EQ(error.left_out(), 0);
+      const auto rows = static_cast<double>(expert.rows);
+      const double elements = product == Product::Fprop   ? rows * n
+                              : product == Product::Dgrad ? rows * k
+                                                          : n * k;
+      const double squares = error.reference_rms * error.reference_rms * elements;
+      signal += squares;
+      noise += squares / std::pow(10.0, 0.1 * error.snr_db);
+      largest = std::max(largest, error.max_abs_error);
+    }
+    const ProductAccuracy& all = find_tensor(result, tensor)->error;
+    EXPECT_NEAR(all.snr_db, 10.0 * std::log10(signal / noise), 1e-6) << name_of(tensor);
+    EXPECT_EQ(all.max_abs_error, largest) << name_of(tensor);
+    EXPECT_GT(all.reference_rms, 0.0) << name_of(tensor);
+  }
+  EXPECT_TRUE(std::isnan(find_tensor(result, StepTensor::X)->error.snr_db)) << "is no output";
+}
 
 TEST(CpuBackend, NoTokens) {
   RunRequest request = small_request();

@@ -44,7 +44,7 @@ TEST_F(TensorRow, IsUnusual) {
 
 TEST_F(TensorRow, IsInTheSummary) {
   const std::string text = profiling::text_of(profiling::run_document(run_, "a run"));
-  EXPECT_THAT(text, ContainsRegex("quantizing  b SNR 12.75 dB, 0 of 1536 saturated"));
+  EXPECT_THAT(text, ContainsRegex("quantizing  b SNR 12.75 dB, 0 of 1 536 saturated"));
   EXPECT_THAT(text, ContainsRegex("\nb +bias of the [a-z ]+3 +512 +4.2 KiB +none +.* 12.75 dB\n"));
 }
 

@@ -38,6 +38,22 @@ TEST_F(WorkbenchTest, AResultThatAnswersTheRequestIsNotStale) {
   EXPECT_FALSE(state().stale());
 }
 
+TEST_F(WorkbenchTest, ARequestThatIsChangedToBeRunIsOneOrder) {
+  open("good");
+  ASSERT_TRUE(run_and_wait());
+  for (const bool live : {true, false}) {
+    state().live = live;
+    for (const std::uint64_t seed : {98, 99, 99}) {  // the last changes nothing
+      const std::uint64_t before = state().shown()->result.id;
+      const std::size_t runs_before = state().live_results().runs.size();
+      workbench_->edit(with_seed(seed), 0, /*run=*/true);
+      ASSERT_TRUE(tick_until([&] { return state().live_results().runs.size() > runs_before; }));
+      EXPECT_EQ(state().shown()->request.seed, seed);
+      EXPECT_EQ(state().shown()->result.id, before + 1) << "no order was superseded";
+    }
+  }
+}
+
 TEST_F(WorkbenchTest, ASelectedExpertStaysWhereARunDoesNotHaveIt) {
   open("");
   const auto add = [&](std::size_t experts) {

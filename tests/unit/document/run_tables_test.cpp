@@ -95,6 +95,22 @@ TEST(Headline, IsOfTheFirstProductThatTheStepHas) {
   EXPECT_EQ(worst_expert(result)->expert, 0);
 }
 
+TEST(Headline, CountsAreGroupedAsInTables) {
+  engine::RunResult result;
+  result.experts = {{.rows = 4, .fprop = {.snr_db = 20.0, .lost = 1711}}};
+  const std::vector<HeadlineFigure> figures =
+      headline_of(result, {.n = 12'345, .median = 1e6, .p5 = 9e5, .p95 = 2e6}, "");
+  ASSERT_EQ(figures.size(), 3U);
+  EXPECT_EQ(figures[0].label, "step, median of 12 345");
+  EXPECT_THAT(figures[0].method, testing::HasSubstr("n = 12 345, "));
+  EXPECT_THAT(figures[1].label, testing::EndsWith(", 1 711 left out"));
+  EXPECT_EQ(figures[2].value.text(), "1 711");
+  engine::OperandStatistics quantized;
+  quantized.elements = 4096;
+  quantized.saturated = 1200;
+  EXPECT_EQ(loss_text(quantized), "SNR 0.00 dB, 1 200 of 4 096 saturated, 0 underflowed, 0 lost");
+}
+
 TEST(Headline, LeavesOutWhatWasNotMeasured) {
   EXPECT_TRUE(headline_of({}, {}, "").empty());
   engine::RunResult result;

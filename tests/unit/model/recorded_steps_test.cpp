@@ -62,7 +62,7 @@ TEST(SnrWords, SayWhatTheNumberLeavesOut) {
   EXPECT_EQ(snr_text(20.94, 12, 1), "20.9 dB (12 left out)");
   EXPECT_EQ(snr_text(INFINITY, 0), "exact");
   EXPECT_EQ(snr_text(INFINITY, 3), "exact (3 left out)");
-  EXPECT_EQ(snr_text(NAN, 1024), "n/a (1024 left out)");
+  EXPECT_EQ(snr_text(NAN, 1024), "n/a (1 024 left out)");
   EXPECT_EQ(snr_text(ProductAccuracy{.snr_db = 3.5, .lost = 2, .undefined = 1}),
             "3.50 dB (3 left out)");
 }

@@ -20,6 +20,20 @@ TEST(TensorTable, SymbolsOfAStepAreDifferent) {
   }
 }
 
+TEST(TensorTable, ALinearStepHasNoProjections) {
+  RunRequest request;
+  request.linear.passes = StepPasses::ForwardBackward;
+  request.linear.bias = true;
+  for (std::size_t i = 0; i < kStepTensors.size(); ++i) {
+    const auto tensor = static_cast<StepTensor>(i);
+    if (!has_tensor(request, tensor)) continue;
+    const std::string_view meaning = tensor_meaning(StepKind::Linear, tensor);
+    EXPECT_EQ(meaning.find("projection"), std::string_view::npos) << meaning;
+  }
+  EXPECT_EQ(tensor_meaning(StepKind::Linear, StepTensor::WUp), "weights of the layer");
+  EXPECT_EQ(tensor_meaning(StepKind::ExpertLayer, StepTensor::WUp), "weights of the up projection");
+}
+
 TEST(TensorTable, TheOperandsOfAStepAreThoseOfItsProjections) {
   EXPECT_EQ(operand_of(StepKind::ExpertLayer, StepTensor::DY),
             (TensorOperand{Projection::Down, OperandRole::Gradients}));
@@ -43,6 +57,19 @@ TEST(TensorTable, ExtentsFollowTheShape) {
   EXPECT_EQ(extent_of(request, StepTensor::WDown).rows, 256);
   EXPECT_EQ(extent_of(request, StepTensor::XTokens).rows, 64);
   EXPECT_EQ(extent_of(request, StepTensor::Probabilities).columns, 2);
+}
+
+TEST(TensorTable, ElementsAreAsWideAsTheirRule) {
+  RunRequest request;
+  request.recipe.high_precision = ElementType::Fp16;
+  request.linear.wgrad_type = ElementType::Fp32;
+  EXPECT_EQ(element_bytes(request, StepTensor::X), 2);
+  EXPECT_EQ(element_bytes(request, StepTensor::DWUp), 4);
+  EXPECT_EQ(element_bytes(request, StepTensor::Probabilities), 4);
+  EXPECT_EQ(element_bytes(request, StepTensor::TokenMap), 4);
+  request.linear.wgrad_type = ElementType::Fp16;
+  EXPECT_EQ(element_bytes(request, StepTensor::DWUp), 2);
+  EXPECT_EQ(element_bytes(request, StepTensor::TokenMap), 4);
 }
 
 TEST(TensorTable, AStepHasWhatItsSettingsAskFor) {
