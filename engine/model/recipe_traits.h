@@ -64,8 +64,10 @@ struct RecipeTraits {
   constexpr bool pow2_scales(bool chosen) const {
     return chooses_pow2() ? chosen : scale == ScaleNumber::E8m0;
   }
+  /// Scales of four bytes, however they are rounded.
+  constexpr bool fp32_scales() const { return scale == ScaleNumber::Fp32; }
   /// Blocks of 16 or 32 elements with scales of one byte.
-  constexpr bool micro() const { return scale == ScaleNumber::E8m0 || scale == ScaleNumber::E4m3; }
+  constexpr bool micro() const { return scale != ScaleNumber::None && !fp32_scales(); }
   constexpr bool per_tensor() const { return quantizes() && block == 0; }
   constexpr bool measures_amax() const { return amax == AmaxSource::FirstPass; }
   constexpr bool remembers_amax() const { return amax == AmaxSource::History; }
