@@ -54,15 +54,8 @@ engine::Result<Json> list_presets() {
 Json list_recipes() {
   Json list = Json::array();
   for (const engine::EnumName& scaling : engine::kType<engine::Scaling>.names) {
-    constexpr const char* kMeaning[] = {
-        "BF16: nothing is quantized",
-        "FP8, one scale per expert from its own amax",
-        "FP8, 1x128 blocks on activations, 128x128 blocks on weights",
-        "FP8, one scale per expert from the amax of earlier steps",
-        "FP8, a power-of-two scale per 1x32 elements",
-        "E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert"};
-    static_assert(std::size(kMeaning) == enum_names(engine::Scaling{}).size());
-    list.push_back({{"name", scaling.name}, {"meaning", kMeaning[scaling.value]}});
+    const auto recipe = static_cast<engine::Scaling>(scaling.value);
+    list.push_back({{"name", scaling.name}, {"meaning", engine::traits_of(recipe).meaning}});
   }
   return list;
 }

@@ -47,7 +47,7 @@ struct Question {
     return traits_of(workspace).users(layers, passes);
   }
   /// FP8 with FP32 scales of blocks.
-  bool fp32_blocks() const { return scales().chooses_pow2() && scales().block > 0; }
+  bool fp32_blocks() const { return scales().fp32_scales() && scales().block > 0; }
   bool hopper() const { return device.compute_major == 9; }
   bool older_than(long version) const { return device.cublaslt_version < version; }
 };

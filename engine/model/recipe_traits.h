@@ -9,14 +9,8 @@
 
 namespace engine {
 
-enum class Scaling {
-  None,              // BF16 or FP16: nothing is quantized
-  PerTensorCurrent,  // FP8, one scale per expert from this tensor's own amax
-  Block,             // FP8, 1x128 or 128x128 blocks, chosen per operand
-  PerTensorDelayed,  // FP8, one scale per expert from the amax of earlier steps
-  Mxfp8,             // FP8, a power-of-two scale per 1x32 elements
-  Nvfp4,             // E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert
-};
+/// RecipeTraits::meaning says what each does.
+enum class Scaling { None, PerTensorCurrent, Block, PerTensorDelayed, Mxfp8, Nvfp4 };
 constexpr auto enum_names(Scaling) {
   return std::to_array<std::string_view>(
       {"bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"});
@@ -39,9 +33,10 @@ enum class AmaxSource : std::uint8_t {
 };
 
 struct RecipeTraits {
-  std::string_view label;  // in the window, next to the others
-  std::string_view title;  // in sentences
-  int code_bits = 16;      // of an element; 8 = FP8 in E4M3 or E5M2, 4 = E2M1
+  std::string_view label;    // in the window, next to the others
+  std::string_view title;    // in sentences
+  std::string_view meaning;  // in lists of recipes
+  int code_bits = 16;        // of an element; 8 = FP8 in E4M3 or E5M2, 4 = E2M1
   ScaleNumber scale = ScaleNumber::None;
   AmaxSource amax = AmaxSource::None;
   int block = 0;                      // elements in a line with one scale; 0 = all of an expert's
@@ -64,8 +59,10 @@ struct RecipeTraits {
   constexpr bool pow2_scales(bool chosen) const {
     return chooses_pow2() ? chosen : scale == ScaleNumber::E8m0;
   }
+  /// Scales of four bytes, however they are rounded.
+  constexpr bool fp32_scales() const { return scale == ScaleNumber::Fp32; }
   /// Blocks of 16 or 32 elements with scales of one byte.
-  constexpr bool micro() const { return scale == ScaleNumber::E8m0 || scale == ScaleNumber::E4m3; }
+  constexpr bool micro() const { return scale != ScaleNumber::None && !fp32_scales(); }
   constexpr bool per_tensor() const { return quantizes() && block == 0; }
   constexpr bool measures_amax() const { return amax == AmaxSource::FirstPass; }
   constexpr bool remembers_amax() const { return amax == AmaxSource::History; }
@@ -85,9 +82,10 @@ struct RecipeTraits {
 };
 
 inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeTraits = {{
-    {.label = "BF16", .title = "BF16"},
+    {.label = "BF16", .title = "BF16", .meaning = "BF16: nothing is quantized"},
     {.label = "FP8 tensor",
      .title = "FP8 per tensor",
+     .meaning = "FP8, one scale per expert from its own amax",
      .code_bits = 8,
      .scale = ScaleNumber::Fp32,
      .amax = AmaxSource::FirstPass,
@@ -97,6 +95,7 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .fuses_activation = true},
     {.label = "FP8 block",
      .title = "FP8 block",
+     .meaning = "FP8, 1x128 blocks on activations, 128x128 blocks on weights",
      .code_bits = 8,
      .scale = ScaleNumber::Fp32,
      .amax = AmaxSource::Tile,
@@ -108,6 +107,7 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .fuses_activation = true},
     {.label = "FP8 delayed",
      .title = "FP8 per tensor with delayed scaling",
+     .meaning = "FP8, one scale per expert from the amax of earlier steps",
      .code_bits = 8,
      .scale = ScaleNumber::Fp32,
      .amax = AmaxSource::History,
@@ -116,6 +116,7 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .fuses_activation = true},
     {.label = "MXFP8",
      .title = "MXFP8",
+     .meaning = "FP8, a power-of-two scale per 1x32 elements",
      .code_bits = 8,
      .scale = ScaleNumber::E8m0,
      .amax = AmaxSource::Tile,
@@ -126,6 +127,7 @@ inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeT
      .fuses_activation = true},
     {.label = "NVFP4",
      .title = "NVFP4",
+     .meaning = "E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert",
      .code_bits = 4,
      .scale = ScaleNumber::E4m3,
      .amax = AmaxSource::FirstPass,

@@ -138,7 +138,8 @@ struct StepTensorTraits {
   std::string_view linear_meaning = {};
   std::optional<TensorSide> linear_columns = {};
 
-  constexpr bool tokens() const { return present == TensorPresence::Tokens; }
+  /// Its rows are tokens, of all experts together.
+  constexpr bool tokens() const { return rows == TensorSide::Tokens; }
 };
 
 inline constexpr std::array<StepTensorTraits, enum_names(StepTensor{}).size()> kStepTensors = {{

@@ -84,6 +84,11 @@ std::string quantize_refusal(const Recipe& recipe) {
   return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
 }
 
+kernels::ScaleOptions scale_options(const Recipe& recipe) {
+  return {.pow2 = traits_of(recipe).pow2_scales(recipe.pow2_scales),
+          .amax_epsilon = recipe.amax_epsilon};
+}
+
 kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role) {
   switch (role) {
     case OperandRole::Activations:

@@ -45,6 +45,9 @@ struct OperandLayout {
 /// Why this recipe has nothing to quantize, on either side; empty if it has.
 std::string quantize_refusal(const Recipe& recipe);
 
+/// How the FP32 scales of a recipe are made.
+kernels::ScaleOptions scale_options(const Recipe& recipe);
+
 /// Format of FP8 codes; weights are always E4M3.
 kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role);
 

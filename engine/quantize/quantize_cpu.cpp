@@ -27,10 +27,6 @@ T if_columnwise(const CpuCast& cast, T value) {
   return rowwise(cast) ? T{} : value;
 }
 
-kernels::ScaleOptions options(const Recipe& recipe) {
-  return {.pow2 = recipe.pow2_scales, .amax_epsilon = recipe.amax_epsilon};
-}
-
 void per_tensor_amax(const CpuCast& cast) {
   kernels::group_amax_cpu({.input = cast.input, .amax = cast.amax});
 }
@@ -46,7 +42,7 @@ void per_tensor(const CpuCast& cast) {
     kernels::per_tensor_scale_cpu({.amax = cast.amax,
                                    .num_groups = cast.input.num_groups,
                                    .format = cast.layout.format,
-                                   .options = options(cast.recipe),
+                                   .options = scale_options(cast.recipe),
                                    .scale = cast.scale,
                                    .scale_inv = scale_inv});
     return kernels::quantize_per_tensor_cpu(args);
@@ -59,7 +55,7 @@ void per_tensor(const CpuCast& cast) {
                                        .algorithm = delayed.algorithm,
                                        .margin = delayed.margin,
                                        .format = cast.layout.format,
-                                       .pow2 = cast.recipe.pow2_scales,
+                                       .pow2 = scale_options(cast.recipe).pow2,
                                        .scale = cast.scale,
                                        .scale_inv = scale_inv});
   args.amax = cast.history;
@@ -74,7 +70,7 @@ void block(const CpuCast& cast) {
   const kernels::QuantizeBlockArgs args{.input = cast.input,
                                         .format = cast.layout.format,
                                         .block = cast.layout.block,
-                                        .options = options(cast.recipe),
+                                        .options = scale_options(cast.recipe),
                                         .rowwise = if_rowwise(cast, output),
                                         .columnwise = if_columnwise(cast, output)};
   if (cast.layout.square) {

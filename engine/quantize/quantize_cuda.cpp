@@ -193,10 +193,6 @@ kernels::LaunchControls CudaQuantizer::controls(kernels::StampBuffer stamps) con
   return {.noop = setup_.noop, .stamps = stamps, .tickets = tickets_.as<std::uint32_t>()};
 }
 
-kernels::ScaleOptions CudaQuantizer::options() const {
-  return {.pow2 = setup_.recipe.pow2_scales, .amax_epsilon = setup_.recipe.amax_epsilon};
-}
-
 Status CudaQuantizer::quantize(kernels::LaunchStream stream, StepObserver& observer,
                                const WorkTag& work, kernels::StampBuffer stamps) const {
   const Kernels passes = kernels_of(first_form().layout.kernel);
@@ -235,7 +231,7 @@ Status CudaQuantizer::scale_per_tensor(kernels::LaunchStream stream) const {
                                                        .algorithm = delayed.algorithm,
                                                        .margin = delayed.margin,
                                                        .format = first.layout.format,
-                                                       .pow2 = setup_.recipe.pow2_scales,
+                                                       .pow2 = scale_options(setup_.recipe).pow2,
                                                        .scale = scale_.as<float>(),
                                                        .scale_inv = first.scales.as<float>(),
                                                        .noop = setup_.noop},
@@ -249,7 +245,7 @@ Status CudaQuantizer::scale_per_tensor(kernels::LaunchStream stream) const {
   return check_cuda(kernels::per_tensor_scale({.amax = amax_.as<float>(),
                                                .num_groups = setup_.input.num_groups,
                                                .format = first.layout.format,
-                                               .options = options(),
+                                               .options = scale_options(setup_.recipe),
                                                .scale = scale_.as<float>(),
                                                .scale_inv = first.scales.as<float>(),
                                                .noop = setup_.noop},
@@ -291,7 +287,7 @@ Status CudaQuantizer::quantize_blocks(kernels::LaunchStream stream,
                                         .output_rows = setup_.output_rows,
                                         .format = layout.format,
                                         .block = layout.block,
-                                        .options = options(),
+                                        .options = scale_options(setup_.recipe),
                                         .rowwise = output(kRowwise),
                                         .columnwise = output(kColumnwise),
                                         .bias_partials = setup_.bias_partials,

@@ -95,7 +95,6 @@ class CudaQuantizer {
   const QuantizedForm& first_form() const { return forms_[0] ? *forms_[0] : *forms_[1]; }
   std::uint8_t* codes(int direction) const;
   kernels::LaunchControls controls(kernels::StampBuffer stamps) const;
-  kernels::ScaleOptions options() const;
 
   Setup setup_;
   std::optional<QuantizedForm> forms_[2];  // rowwise, columnwise

@@ -11,6 +11,7 @@
 #include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
 #include "engine/model/out_of_memory.h"
+#include "engine/quantize/operand_layout.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "engine/quantize/statistics_fold.h"
@@ -201,7 +202,7 @@ class HistorySteps {
                                          .algorithm = kernels::AmaxAlgorithm::MostRecent,
                                          .margin = recipe_.delayed.margin,
                                          .format = recipe_.activation_format,
-                                         .pow2 = recipe_.pow2_scales,
+                                         .pow2 = scale_options(recipe_).pow2,
                                          .scale = &scale,
                                          .scale_inv = &scale_inv});
     return scale;

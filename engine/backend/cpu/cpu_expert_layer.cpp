@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "engine/backend/cpu/cpu_linear_step.h"
-#include "engine/program/lives.h"
 #include "kernels/activation/activate.h"
 
 namespace engine {
 namespace {
 
-std::optional<TokenRows> make_tokens(const CpuExpertLayer::Setup& setup) {
+std::optional<TokenRows> make_tokens(const CpuExpertLayer::Setup& setup,
+                                     const LayerTensors& tensors) {
   if (setup.token_routing == nullptr) return std::nullopt;
   const std::optional<OperandStore>& gradients = setup.down.gradients;
   std::optional<TokenRows> made(
@@ -19,6 +19,7 @@ std::optional<TokenRows> make_tokens(const CpuExpertLayer::Setup& setup) {
                                       .x = setup.up.activations->source(),
                                       .gradient = gradients ? &gradients->source() : nullptr,
                                       .buffers = setup.buffers.tokens,
+                                      .tensors = tensors,
                                       .context = setup.context});
   made->set_splits(setup.shape.splits, 0);
   return made;
@@ -37,8 +38,8 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
       down_request_(projection_of(setup.request, Projection::Down)),
       shape_(setup.shape),
       down_shape_(shape_of(down_request_, setup.shape)),
-      tensors_(reserve_intermediates()),
-      tokens_(make_tokens(setup)),
+      tensors_(program(), setup.buffers.tensors),
+      tokens_(make_tokens(setup, tensors_)),
       up_({.request = up_request_,
            .shape = shape_,
            .operands = setup.up,
@@ -60,56 +61,40 @@ CpuExpertLayer::CpuExpertLayer(const Setup& setup)
              .step = StepKind::ExpertLayer,
              .projection = Projection::Down}) {}
 
-CpuExpertLayer::Intermediates CpuExpertLayer::reserve_intermediates() const {
-  const std::int64_t rows = setup_.request.shape.rows;  // of any splits
-  const std::int64_t h = rows * shape_.n;
-  const std::int64_t a = rows * activated_columns();
-  const std::int64_t layers = setup_.request.layers;
-  LayerBuffers& buffers = setup_.buffers;
-  const auto stride = [&](StepTensor tensor, std::int64_t elements) {
-    return places_of(program(), tensor) == layers ? elements : 0;
-  };
-  const auto reserve = [&](Buffer<std::uint16_t>& buffer, StepTensor tensor,
-                           std::int64_t elements) -> std::uint16_t* {
-    if (!makes(program(), tensor)) return nullptr;
-    return buffer.reserve(places_of(program(), tensor) * elements);
-  };
-  return {.h = reserve(buffers.h, StepTensor::H, h),
-          .a = reserve(buffers.a, StepTensor::A, a),
-          .da = reserve(buffers.da, StepTensor::DA, a),
-          .dh = reserve(buffers.dh, StepTensor::DH, h),
-          .h_stride = stride(StepTensor::H, h),
-          .a_stride = stride(StepTensor::A, a),
-          .dh_stride = stride(StepTensor::DH, h)};
-}
-
-const std::uint16_t* CpuExpertLayer::h_of(int layer, int expert) const {
-  return tensors_.h + layer * tensors_.h_stride + up_.first_row(expert) * shape_.n;
-}
-
-const std::uint16_t* CpuExpertLayer::da_of(int expert) const {
-  return tensors_.da + up_.first_row(expert) * activated_columns();
+const void* CpuExpertLayer::values_of(StepTensor tensor, int expert) {
+  if (tensors_.has(tensor)) {
+    const bool routed = traits_of(tensor).rows == TensorSide::Routed;
+    return tensors_.row(tensor, 0, routed ? up_.first_row(expert) : 0);
+  }
+  for (const Projection which : {Projection::Up, Projection::Down}) {
+    const ProjectionTensors tensors = tensors_of(StepKind::ExpertLayer, which);
+    CpuProjection& projection = which == Projection::Up ? up_ : down_;
+    if (tensor == tensors.y && runs_forward()) return projection.output_of(0, expert);
+    if (tensor == tensors.dx && runs_backward()) return projection.input_gradient_of(0, expert);
+    if (tensor == tensors.dw && runs_backward()) return projection.weight_gradient_of(0, expert);
+  }
+  return nullptr;
 }
 
 std::vector<OperandInput> CpuExpertLayer::token_activations() const {
   if (!tokens_) return {};
   return std::vector<OperandInput>(static_cast<std::size_t>(setup_.request.layers),
-                                   {.input = tokens_->x()});
+                                   {.input = tensors_.at(StepTensor::X, 0)});
 }
 
 std::vector<OperandInput> CpuExpertLayer::token_gradients() const {
   if (!tokens_ || !runs_backward()) return {};
   return std::vector<OperandInput>(static_cast<std::size_t>(setup_.request.layers),
-                                   {.input = tokens_->dy()});
+                                   {.input = tensors_.at(StepTensor::DY, 0)});
 }
 
 std::vector<OperandInput> CpuExpertLayer::activated_inputs() const {
   std::vector<OperandInput> inputs;
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    inputs.push_back(tensors_.a == nullptr
-                         ? OperandInput{.input = tensors_.h + layer * tensors_.h_stride,
-                                        .activation = activation()}
-                         : OperandInput{.input = tensors_.a + layer * tensors_.a_stride});
+    inputs.push_back(
+        tensors_.has(StepTensor::A)
+            ? OperandInput{.input = tensors_.at(StepTensor::A, layer)}
+            : OperandInput{.input = tensors_.at(StepTensor::H, layer), .activation = activation()});
   }
   return inputs;
 }
@@ -117,33 +102,28 @@ std::vector<OperandInput> CpuExpertLayer::activated_inputs() const {
 std::vector<OperandInput> CpuExpertLayer::inner_gradient_inputs() const {
   std::vector<OperandInput> inputs;
   for (int layer = 0; runs_backward() && layer < setup_.request.layers; ++layer) {
-    inputs.push_back(tensors_.dh == nullptr
-                         ? OperandInput{.input = tensors_.h + layer * tensors_.h_stride,
+    inputs.push_back(tensors_.has(StepTensor::DH)
+                         ? OperandInput{.input = tensors_.at(StepTensor::DH, layer)}
+                         : OperandInput{.input = tensors_.at(StepTensor::H, layer),
                                         .activation = activation(),
-                                        .output_gradient = tensors_.da}
-                         : OperandInput{.input = tensors_.dh + layer * tensors_.dh_stride});
+                                        .output_gradient = tensors_.at(StepTensor::DA, layer)});
   }
   return inputs;
 }
 
+/// What a projection writes into the layer's tensors; null where its own memory is enough.
 std::vector<LayerOutputs> CpuExpertLayer::outputs(Projection which) const {
+  const ProjectionTensors tensors = tensors_of(StepKind::ExpertLayer, which);
   std::vector<LayerOutputs> outputs;
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
-    LayerOutputs& own = outputs.emplace_back();
-    if (which == Projection::Down) {
-      own.dx = tensors_.da;
-      if (tokens_) own.y = tokens_->y(layer);
-    } else {
-      own.y = tensors_.h + layer * tensors_.h_stride;
-      if (tokens_ && runs_backward()) own.dx = tokens_->dx(layer);
-    }
+    outputs.push_back({.y = tensors_.at(tensors.y, layer), .dx = tensors_.at(tensors.dx, layer)});
   }
   return outputs;
 }
 
 kernels::GroupedInput CpuExpertLayer::activation_input(int layer, int expert,
                                                        const std::int64_t (&offsets)[2]) const {
-  return {.input = h_of(layer, expert),
+  return {.input = tensors_.row(StepTensor::H, layer, up_.first_row(expert)),
           .type = setup_.request.recipe.high_precision,
           .row_offsets = offsets,
           .num_groups = 1,
@@ -156,7 +136,7 @@ kernels::GroupedInput CpuExpertLayer::gradient_input(int layer, int expert,
                                                      const std::int64_t (&offsets)[2]) const {
   kernels::GroupedInput input = activation_input(layer, expert, offsets);
   input.columns = shape_.n;
-  input.output_gradient = da_of(expert);
+  input.output_gradient = tensors_.row(StepTensor::DA, layer, up_.first_row(expert));
   return input;
 }
 
@@ -173,17 +153,15 @@ void CpuExpertLayer::activate(int layer, int expert) {
   if (offsets[1] == 0) return;
   const HostSpan span = activation_span(StepTensor::A, 2 * layer + 1, expert);
   kernels::activate_cpu({.input = activation_input(layer, expert, offsets),
-                         .output = tensors_.a + layer * tensors_.a_stride +
-                                   up_.first_row(expert) * activated_columns()});
+                         .output = tensors_.row(StepTensor::A, layer, up_.first_row(expert))});
 }
 
 void CpuExpertLayer::activate_gradient(int layer, int expert) {
   const std::int64_t offsets[2] = {0, up_.rows(expert)};
   if (offsets[1] == 0) return;
   const HostSpan span = activation_span(StepTensor::DH, 2 * layer, expert);
-  kernels::activate_cpu(
-      {.input = gradient_input(layer, expert, offsets),
-       .output = tensors_.dh + layer * tensors_.dh_stride + up_.first_row(expert) * shape_.n});
+  kernels::activate_cpu({.input = gradient_input(layer, expert, offsets),
+                         .output = tensors_.row(StepTensor::DH, layer, up_.first_row(expert))});
 }
 
 void CpuExpertLayer::run_operation(const Operation& operation, int expert) {
@@ -225,11 +203,7 @@ void CpuExpertLayer::begin_experts() {
 }
 
 void CpuExpertLayer::end_experts() {
-  if (!tokens_) return;
-  tokens_->unpermute(0);
-  if (!runs_backward()) return;
-  tokens_->permute_gradient(0);
-  tokens_->unpermute_gradient(0);
+  if (tokens_) run_first_layer_together();
 }
 
 void CpuExpertLayer::set_splits(const std::vector<std::int64_t>& splits, std::size_t step) {

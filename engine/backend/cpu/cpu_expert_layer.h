@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/cpu_projection.h"
+#include "engine/backend/cpu/layer_tensors.h"
 #include "engine/backend/cpu/program_step.h"
 #include "engine/backend/cpu/token_rows.h"
 #include "engine/model/projections.h"
@@ -18,12 +19,8 @@ namespace engine {
 struct LayerBuffers {
   StepBuffers up;
   StepBuffers down;
-  // In high precision, rows of all experts:
-  Buffer<std::uint16_t> h;   // [layers, tokens, n]
-  Buffer<std::uint16_t> a;   // [tokens, columns of A]; of all layers where a later product reads it
-  Buffer<std::uint16_t> da;  // [tokens, columns of A] of the last layer
-  Buffer<std::uint16_t> dh;  // as a, [tokens, n]
-  TokenBuffers tokens;       // where the step begins at tokens
+  TensorBuffers tensors;
+  TokenBuffers tokens;  // where the step begins at tokens
 };
 
 class CpuExpertLayer final : public ProgramStep {
@@ -76,9 +73,10 @@ class CpuExpertLayer final : public ProgramStep {
                                          const std::int64_t (&offsets)[2]) const;
   kernels::GroupedInput gradient_input(int layer, int expert,
                                        const std::int64_t (&offsets)[2]) const;
-  /// Rows of an expert: H [rows, n] and dA [rows, columns of A].
-  const std::uint16_t* h_of(int layer, int expert) const;
-  const std::uint16_t* da_of(int expert) const;
+  /// Elements of an expert of layer 0 after run_expert(), or of all tokens after end_experts().
+  /// Null for a tensor that the step does not make.
+  const void* values_of(StepTensor tensor, int expert);
+  const LayerTensors& tensors() const { return tensors_; }
   /// Null where the step begins at rows.
   const TokenRows* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
   /// Whether steps permute and un-permute; on by default. Without, a step
@@ -86,18 +84,6 @@ class CpuExpertLayer final : public ProgramStep {
   void permute_tokens(bool permutes) { permutes_ = permutes; }
 
  private:
-  /// Memory of the layer's intermediate tensors, and the elements from one layer's to the next; 0 =
-  /// all layers use the same memory.
-  struct Intermediates {
-    std::uint16_t* h = nullptr;
-    std::uint16_t* a = nullptr;
-    std::uint16_t* da = nullptr;
-    std::uint16_t* dh = nullptr;
-    std::int64_t h_stride = 0;
-    std::int64_t a_stride = 0;
-    std::int64_t dh_stride = 0;
-  };
-  Intermediates reserve_intermediates() const;
   int num_experts() const override { return shape_.num_experts(); }
   void run_operation(const Operation& operation, int expert) override;
   void run_for_all_experts(const Operation& operation) override;
@@ -117,7 +103,7 @@ class CpuExpertLayer final : public ProgramStep {
   RunRequest down_request_;
   GroupedShape shape_;
   GroupedShape down_shape_;
-  Intermediates tensors_;
+  LayerTensors tensors_;
   std::optional<TokenRows> tokens_;
   bool permutes_ = true;
   // After what they refer to.

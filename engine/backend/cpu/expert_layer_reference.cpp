@@ -37,18 +37,14 @@ void ExpertLayerReference::gather(StepTensor tensor, const OperandStore& from, b
 }
 
 std::vector<double>& ExpertLayerReference::sums(StepTensor tensor) {
-  std::vector<double>& of = tensor == StepTensor::YTokens    ? y_tokens_
-                            : tensor == StepTensor::DXTokens ? dx_tokens_
-                                                             : dprobabilities_;
+  std::vector<double>& of = token_sums_[static_cast<std::size_t>(tensor)];
   const TensorExtent extent = extent_of(layer_.request(), tensor);
   of.resize(static_cast<std::size_t>(extent.rows * extent.columns), 0.0);
   return of;
 }
 
 std::vector<float> ExpertLayerReference::of_tokens(StepTensor tensor) const {
-  const std::vector<double>& of = tensor == StepTensor::YTokens    ? y_tokens_
-                                  : tensor == StepTensor::DXTokens ? dx_tokens_
-                                                                   : dprobabilities_;
+  const std::vector<double>& of = token_sums_[static_cast<std::size_t>(tensor)];
   return {of.begin(), of.end()};
 }
 

@@ -38,7 +38,7 @@ class ExpertLayerReference {
   CpuExpertLayer& layer_;
   int expert_ = 0;
   std::vector<std::int64_t> copies_;  // of the expert's rows: token * top_k + place
-  std::vector<double> y_tokens_, dx_tokens_, dprobabilities_;
+  std::array<std::vector<double>, kStepTensors.size()> token_sums_;
   std::array<Buffer<float>, kStepTensors.size()> tensors_;
 };
 

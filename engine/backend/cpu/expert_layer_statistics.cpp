@@ -66,18 +66,10 @@ class Statistics {
     reference_.compute(expert);
     std::array<GroupProductError, kTensors> errors{};
     add_operands(expert, errors);
-    const ElementType type = layer_.request().recipe.high_precision;
-    compare(StepTensor::H, layer_.h_of(0, expert), type, errors);
-    if (layer_.runs_forward()) {
-      compare(StepTensor::Y, layer_.down().output_of(0, expert), type, errors);
-    }
-    if (layer_.runs_backward()) {
-      const ElementType wgrad = layer_.request().linear.wgrad_type;
-      compare(StepTensor::DA, layer_.da_of(expert), type, errors);
-      compare(StepTensor::DX, layer_.up().input_gradient_of(0, expert), type, errors);
-      compare(StepTensor::DWDown, layer_.down().weight_gradient_of(0, expert), wgrad, errors);
-      compare(StepTensor::DWUp, layer_.up().weight_gradient_of(0, expert), wgrad, errors);
-    }
+    const auto add = [&](StepTensor tensor, const void* values, ElementType type) {
+      compare(tensor, values, type, errors);
+    };
+    for_each_made(/*tokens=*/false, expert, add);
     if (layer_.runs_forward()) add_sources(expert);
 
     const auto error = [&](StepTensor tensor) {
@@ -96,13 +88,10 @@ class Statistics {
 
   /// After end_experts().
   void add_tokens() {
-    const TokenRows* const tokens = layer_.tokens();
-    if (tokens == nullptr) return;
-    const ElementType type = layer_.request().recipe.high_precision;
-    if (layer_.runs_forward()) add_tokens_of(StepTensor::YTokens, tokens->y_tokens(0), type);
-    if (!layer_.runs_backward()) return;
-    add_tokens_of(StepTensor::DXTokens, tokens->dx_tokens(0), type);
-    add_tokens_of(StepTensor::DProbabilities, tokens->probability_gradients(0), ElementType::Fp32);
+    const auto add = [&](StepTensor tensor, const void* values, ElementType type) {
+      add_tokens_of(tensor, values, type);
+    };
+    for_each_made(/*tokens=*/true, 0, add);
   }
 
   void finish(RunResult& result) {
@@ -138,8 +127,23 @@ class Statistics {
   }
 
   bool exists(StepTensor tensor) const {
-    if (traits_of(tensor).backward) return layer_.runs_backward();
-    return tensor != StepTensor::Y || layer_.runs_forward();
+    const StepTensorTraits& traits = traits_of(tensor);
+    if (!has_tensor(layer_.request(), tensor)) return false;
+    return traits.backward || !traits.output || layer_.runs_forward();
+  }
+
+  /// Calls `use` with every tensor that the step makes and results report, except operands: their
+  /// errors are those of their copies.
+  template <class Use>
+  void for_each_made(bool tokens, int expert, const Use& use) const {
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      const auto tensor = static_cast<StepTensor>(i);
+      const StepTensorTraits& traits = traits_of(tensor);
+      if (!traits.reported || traits.tokens() != tokens || !exists(tensor)) continue;
+      if (engine::operand_of(StepKind::ExpertLayer, tensor)) continue;
+      const void* const values = layer_.values_of(tensor, expert);
+      if (values != nullptr) use(tensor, values, element_of(layer_.request(), tensor));
+    }
   }
 
   CpuProjection& projection(Projection which) const {
@@ -337,11 +341,11 @@ Result<OutputErrors> CpuExpertLayer::measure_errors() {
     const HostSpan span(setup_.context, {Stage::Check, 0, expert}, "errors");
     reference.compute(expert);
     if (runs_forward()) {
-      compare_with(reference, StepTensor::Y, down_.output_of(0, expert), type, errors.y);
+      compare_with(reference, StepTensor::Y, values_of(StepTensor::Y, expert), type, errors.y);
     }
     if (!runs_backward()) continue;
-    compare_with(reference, StepTensor::DX, up_.input_gradient_of(0, expert), type, errors.dx);
-    compare_with(reference, StepTensor::DWUp, up_.weight_gradient_of(0, expert),
+    compare_with(reference, StepTensor::DX, values_of(StepTensor::DX, expert), type, errors.dx);
+    compare_with(reference, StepTensor::DWUp, values_of(StepTensor::DWUp, expert),
                  request().linear.wgrad_type, errors.dw);
     up_.clear_weight_gradient(0, expert);
     down_.clear_weight_gradient(0, expert);

@@ -123,4 +123,16 @@ void ProgramStep::run_first_layer(int expert) {
   }
 }
 
+void ProgramStep::run_first_layer_together() {
+  for (const ProgramPart& part : program_.parts) {
+    for (const Operation& operation : part.operations) {
+      // Every layer's rows come from one permutation, before the first expert runs.
+      const bool before = operation.kind == OperationKind::Permute;
+      if (operation.layer == 0 && !operation.traits().by_expert && !before) {
+        run_for_all_experts(operation);
+      }
+    }
+  }
+}
+
 }  // namespace engine

@@ -31,6 +31,8 @@ class ProgramStep : public HostStep {
   virtual void run_for_all_experts(const Operation& /*operation*/) {}
   /// All passes of one expert of layer 0, as run() would, without what is done to tokens.
   void run_first_layer(int expert);
+  /// Then what follows for all experts of layer 0 together.
+  void run_first_layer_together();
 
  private:
   /// False when cancelled.

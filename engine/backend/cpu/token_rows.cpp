@@ -7,20 +7,9 @@
 namespace engine {
 
 TokenRows::TokenRows(const Setup& setup) : setup_(setup) {
-  const std::int64_t layers = setup_.request.layers;
-  TokenBuffers& buffers = setup_.buffers;
-  copy_rows_.assign(static_cast<std::size_t>(copies()), -1);
   row_offsets_.assign(static_cast<std::size_t>(setup_.request.shape.num_experts) + 1, 0);
-  read(setup_.x, buffers.x_tokens);
-  buffers.x.reserve(row_elements());
-  buffers.y.reserve(layers * row_elements());
-  buffers.y_tokens.reserve(layers * token_elements());
-  if (setup_.gradient == nullptr) return;
-  read(*setup_.gradient, buffers.dy_tokens);
-  buffers.dy.reserve(row_elements());
-  buffers.dx.reserve(layers * row_elements());
-  buffers.dx_tokens.reserve(layers * token_elements());
-  buffers.probability_gradients.reserve(layers * copies());
+  read(setup_.x, setup_.buffers.x_tokens);
+  if (setup_.gradient != nullptr) read(*setup_.gradient, setup_.buffers.dy_tokens);
 }
 
 void TokenRows::read(const TensorSource& source, Buffer<std::uint16_t>& to) const {
@@ -38,7 +27,8 @@ void TokenRows::set_splits(const std::vector<std::int64_t>& splits, std::size_t 
 }
 
 kernels::PermutedRows TokenRows::rows() const {
-  return {.copy_rows = copy_rows_.data(), .tokens = routing().tokens(), .top_k = routing().top_k()};
+  return {
+      .copy_rows = copy_rows().data(), .tokens = routing().tokens(), .top_k = routing().top_k()};
 }
 
 void TokenRows::permute() {
@@ -48,12 +38,12 @@ void TokenRows::permute() {
                             .top_k = routing().top_k(),
                             .num_groups = setup_.request.shape.num_experts,
                             .row_offsets = row_offsets_.data(),
-                            .copy_rows = copy_rows_.data()});
+                            .copy_rows = setup_.tensors.as<std::int32_t>(StepTensor::TokenMap)});
   kernels::permute_cpu({.rows = rows(),
                         .type = type(),
                         .columns = columns(),
                         .input = setup_.buffers.x_tokens.get(),
-                        .output = x()});
+                        .output = setup_.tensors.at(StepTensor::X, 0)});
 }
 
 HostSpan TokenRows::span(Stage stage, StepTensor writes, int linear_layer) {
@@ -61,25 +51,24 @@ HostSpan TokenRows::span(Stage stage, StepTensor writes, int linear_layer) {
   return {setup_.context, tag, names_.of(tag.stage, tag.writes).c_str()};
 }
 
-void TokenRows::sum(int linear_layer, StepTensor writes, const std::uint16_t* from,
-                    const float* probabilities, std::uint16_t* to) {
-  const HostSpan sums = span(Stage::Unpermute, writes, linear_layer);
+void TokenRows::sum(Projection projection, int layer, StepTensor reads, StepTensor writes,
+                    const float* probabilities) {
+  const HostSpan sums = span(Stage::Unpermute, writes, 2 * layer + static_cast<int>(projection));
   kernels::unpermute_cpu({.rows = rows(),
                           .type = type(),
                           .columns = columns(),
-                          .input = from,
+                          .input = setup_.tensors.at(reads, layer),
                           .probabilities = probabilities,
-                          .output = to});
+                          .output = setup_.tensors.at(writes, layer)});
 }
 
 void TokenRows::unpermute(int layer) {
-  sum(2 * layer + 1, StepTensor::YTokens, y(layer), routing().probabilities().data(),
-      setup_.buffers.y_tokens.get() + layer * token_elements());
+  sum(Projection::Down, layer, StepTensor::Y, StepTensor::YTokens,
+      routing().probabilities().data());
 }
 
 void TokenRows::unpermute_gradient(int layer) {
-  sum(2 * layer, StepTensor::DXTokens, dx(layer), nullptr,
-      setup_.buffers.dx_tokens.get() + layer * token_elements());
+  sum(Projection::Up, layer, StepTensor::DX, StepTensor::DXTokens, nullptr);
 }
 
 kernels::UnpermuteGradientArgs TokenRows::gradient_args() const {
@@ -88,14 +77,14 @@ kernels::UnpermuteGradientArgs TokenRows::gradient_args() const {
           .columns = columns(),
           .gradient = setup_.buffers.dy_tokens.get(),
           .probabilities = routing().probabilities().data(),
-          .permuted_gradient = dy()};
+          .permuted_gradient = setup_.tensors.at(StepTensor::DY, 0)};
 }
 
 void TokenRows::permute_gradient(int layer) {
   const HostSpan permutation = span(Stage::Permute, StepTensor::DY, 2 * layer + 1);
   kernels::UnpermuteGradientArgs args = gradient_args();
-  args.permuted = y(layer);
-  args.probability_gradient = setup_.buffers.probability_gradients.get() + layer * copies();
+  args.permuted = setup_.tensors.at(StepTensor::Y, layer);
+  args.probability_gradient = setup_.tensors.as<float>(StepTensor::DProbabilities, layer);
   kernels::unpermute_gradient_cpu(args);
 }
 

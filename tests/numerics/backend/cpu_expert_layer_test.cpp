@@ -129,8 +129,10 @@ void expect_activation(LayerBench& bench, int expert, bool gradient) {
   for (std::int64_t i = 0; i < m * columns; ++i) {
     const std::int64_t r = i / columns;
     const std::int64_t c = i % columns;
-    const double gate = number(type, bench.layer.h_of(0, expert), r * n + c);
-    const double up = gated ? number(type, bench.layer.h_of(0, expert), r * n + columns + c) : 0.0;
+    const double gate = number(type, bench.layer.values_of(StepTensor::H, expert), r * n + c);
+    const double up =
+        gated ? number(type, bench.layer.values_of(StepTensor::H, expert), r * n + columns + c)
+              : 0.0;
     const Activated expected = activated(request.expert_layer.activation, gate, up);
     const auto expect = [&](std::int64_t at, double value) {
       ASSERT_NEAR(number(type, made, at), value, 5e-3 * std::abs(value) + 1e-6)
@@ -140,7 +142,7 @@ void expect_activation(LayerBench& bench, int expert, bool gradient) {
       expect(i, expected.value);
       continue;
     }
-    const double da = number(type, bench.layer.da_of(expert), i);
+    const double da = number(type, bench.layer.values_of(StepTensor::DA, expert), i);
     expect(r * n + c, expected.by_gate * da);
     if (gated) expect(r * n + columns + c, expected.by_up * da);
   }
@@ -164,8 +166,8 @@ void check_expert(LayerBench& bench, int expert) {
   constexpr Direction kColumns = Direction::Columnwise;
   const auto x = of(up, OperandRole::Activations, kRows);
   const auto w_up = of(up, OperandRole::Weights, kRows);
-  expect_product("H", bench.layer.h_of(0, expert), high, m, n, k, {x.data(), k, 0, 1},
-                 {w_up.data(), 0, k, 1});
+  expect_product("H", bench.layer.values_of(StepTensor::H, expert), high, m, n, k,
+                 {x.data(), k, 0, 1}, {w_up.data(), 0, k, 1});
   expect_activation(bench, expert, /*gradient=*/false);
   const auto a = of(down, OperandRole::Activations, kRows);
   const auto w_down = of(down, OperandRole::Weights, kRows);
@@ -175,8 +177,8 @@ void check_expert(LayerBench& bench, int expert) {
 
   const auto dy = of(down, OperandRole::Gradients, kRows);
   const auto w_down_columns = of(down, OperandRole::Weights, kColumns);
-  expect_product("dA", bench.layer.da_of(expert), high, m, i, k, {dy.data(), k, 0, 1},
-                 {w_down_columns.data(), 0, 1, i});
+  expect_product("dA", bench.layer.values_of(StepTensor::DA, expert), high, m, i, k,
+                 {dy.data(), k, 0, 1}, {w_down_columns.data(), 0, 1, i});
   expect_activation(bench, expert, /*gradient=*/true);
   const auto dh = of(up, OperandRole::Gradients, kRows);
   const auto w_up_columns = of(up, OperandRole::Weights, kColumns);

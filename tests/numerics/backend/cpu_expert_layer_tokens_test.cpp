@@ -71,11 +71,14 @@ struct Made {
 Made made_by(LayerBench& bench, int layer) {
   const RunRequest& request = bench.request;
   const std::int64_t count = tokens_of(request) * request.shape.k;
-  const TokenRows& tokens = *bench.layer.tokens();
-  Made made{.y = numbers(request, tokens.y_tokens(layer), count), .dx = {}, .dp = {}};
+  const LayerTensors& tensors = bench.layer.tensors();
+  Made made;
+  if (request.linear.passes != StepPasses::Backward) {
+    made.y = numbers(request, tensors.as<std::uint16_t>(StepTensor::YTokens, layer), count);
+  }
   if (request.linear.passes == StepPasses::Forward) return made;
-  made.dx = numbers(request, tokens.dx_tokens(layer), count);
-  const float* const dp = tokens.probability_gradients(layer);
+  made.dx = numbers(request, tensors.as<std::uint16_t>(StepTensor::DXTokens, layer), count);
+  const float* const dp = tensors.as<float>(StepTensor::DProbabilities, layer);
   made.dp.assign(dp, dp + request.shape.rows);
   return made;
 }
@@ -163,20 +166,24 @@ TEST(CpuExpertLayerTokens, RowsAreCopiesOfTokensAndGradientsAreWeighted) {
   LayerBench bench(request);
   ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
   const std::int64_t k = request.shape.k;
-  const TokenRows& tokens = *bench.layer.tokens();
+  const LayerTensors& tensors = bench.layer.tensors();
   const std::vector<double> x = values(bench.up.activations->source());
   const std::vector<double> dy = values(bench.down.gradients->source());
-  const std::vector<double> rows_of_x = numbers(request, tokens.x(), request.shape.rows * k);
-  const std::vector<double> rows_of_dy = numbers(request, tokens.dy(), request.shape.rows * k);
-  const std::vector<std::int32_t> experts = tokens.routing().experts_of(bench.shape.splits);
+  const std::vector<double> rows_of_x =
+      numbers(request, tensors.as<std::uint16_t>(StepTensor::X), request.shape.rows * k);
+  const std::vector<double> rows_of_dy =
+      numbers(request, tensors.as<std::uint16_t>(StepTensor::DY), request.shape.rows * k);
+  const TokenRouting& routing = bench.layer.tokens()->routing();
+  const std::vector<std::int32_t> experts = routing.experts_of(bench.shape.splits);
   std::vector<double> sum(x.size(), 0.0);
   std::vector<double> magnitude(x.size(), 0.0);
-  const std::vector<double> dx = numbers(request, tokens.dx(1), request.shape.rows * k);
+  const std::vector<double> dx =
+      numbers(request, tensors.as<std::uint16_t>(StepTensor::DX, 1), request.shape.rows * k);
   std::size_t row = 0;
   for (int expert = 0; expert < request.shape.num_experts; ++expert) {
     for (std::size_t copy = 0; copy < experts.size(); ++copy) {
       if (experts[copy] != expert) continue;
-      const double p = tokens.routing().probabilities()[copy];
+      const double p = routing.probabilities()[copy];
       for (std::size_t c = 0; c < static_cast<std::size_t>(k); ++c) {
         const std::size_t from = copy / 3 * static_cast<std::size_t>(k) + c;
         const std::size_t to = row * static_cast<std::size_t>(k) + c;
@@ -202,17 +209,19 @@ TEST(CpuExpertLayerTokens, WithoutPermutationAStepUsesTheRowsOfTheLast) {
     LayerBench bench(token_request(scaling));
     const std::int64_t elements = tokens_of(bench.request) * bench.request.shape.k;
     const auto rows = [&] {
-      const TokenRows& tokens = *bench.layer.tokens();
+      const LayerTensors& tensors = bench.layer.tensors();
       const std::int64_t count = bench.request.shape.rows * bench.request.shape.k;
-      return std::pair(numbers(bench.request, tokens.y(0), count),
-                       numbers(bench.request, tokens.dx(0), count));
+      return std::pair(numbers(bench.request, tensors.as<std::uint16_t>(StepTensor::Y, 0), count),
+                       numbers(bench.request, tensors.as<std::uint16_t>(StepTensor::DX, 0), count));
     };
     ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
     const Made first = made_by(bench, 0);
     const auto first_rows = rows();
     bench.layer.permute_tokens(false);
-    std::fill_n(bench.buffers.tokens.y_tokens.get(), elements, std::uint16_t{0});
-    std::fill_n(bench.buffers.tokens.dx_tokens.get(), elements, std::uint16_t{0});
+    std::fill_n(bench.layer.tensors().as<std::uint16_t>(StepTensor::YTokens), elements,
+                std::uint16_t{0});
+    std::fill_n(bench.layer.tensors().as<std::uint16_t>(StepTensor::DXTokens), elements,
+                std::uint16_t{0});
     ASSERT_TRUE(bench.layer.run(WeightCast::Make).ok());
     EXPECT_EQ(rows(), first_rows);
     const std::vector<double> untouched(static_cast<std::size_t>(elements), 0.0);

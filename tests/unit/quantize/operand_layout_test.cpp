@@ -37,6 +37,19 @@ void for_each_layout(const OperandExtent& extent, Visit visit) {
   }
 }
 
+TEST(OperandLayout, ScalesAreRoundedAsTheRecipeDecidesOrIsAsked) {
+  for (const Recipe& recipe : kRecipes) {
+    const RecipeTraits& traits = traits_of(recipe);
+    for (const bool asked : {false, true}) {
+      Recipe wanted = recipe;
+      wanted.pow2_scales = asked;
+      EXPECT_EQ(scale_options(wanted).pow2,
+                traits.chooses_pow2() ? asked : traits.pow2_scales(false))
+          << traits.title;
+    }
+  }
+}
+
 /// What the table of recipes says, and what the kernels that it is about write.
 TEST(OperandLayout, AgreesWithTheTraitsOfItsRecipe) {
   constexpr std::int64_t kRows = 1024;
@@ -60,7 +73,7 @@ TEST(OperandLayout, AgreesWithTheTraitsOfItsRecipe) {
       const ScaleGrid grid = scale_grid(rowwise, kRows, kColumns);
       EXPECT_EQ(grid.block_columns, traits.per_tensor() ? kColumns : traits.block) << traits.title;
       EXPECT_EQ(rowwise.per_tensor(), traits.per_tensor());
-      EXPECT_EQ(rowwise.fp32_scales(), traits.scale == ScaleNumber::Fp32);
+      EXPECT_EQ(rowwise.fp32_scales(), traits.fp32_scales());
       EXPECT_EQ(rowwise.e2m1(), !traits.chooses_format());
       EXPECT_EQ(amax_count(rowwise, 1) == 1, traits.per_tensor() || traits.expert_amax());
       EXPECT_FALSE(rowwise.transposed);
