@@ -25,8 +25,8 @@ Cell amount(double value) { return value > 0.0 ? Cell(value) : Cell(); }
 Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) {
   std::vector<Column> columns = {
       for_files("name"), for_files("operation"),
-      for_people("operation", Measure::Words, "What the step does"),
-      for_people("kernel", Measure::Words, "Kernel, copy or host span"),
+      for_people("work", Measure::Words,
+                 "What the step does, and the kernel, copy or host span that does it"),
       column("stage", Measure::Words, {}, "Stage of the step, also shown by the colour",
              ColumnUse::WideViews)};
   add_time_columns(columns);
@@ -40,12 +40,12 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) 
                 for (const KernelSummary& kernel : kernels) {
                   const std::string name = name_of(run.activity, kernel.name);
                   const std::string& operation = operations.of(kernel.stage, kernel.writes);
-                  Row row{
-                      .cells = {name, operation, operation.empty() ? Cell() : Cell(operation),
-                                name == operation ? Cell() : worded(name, short_kernel_name(name)),
-                                engine::stage_name(kernel.stage)},
-                      .stage = kernel.stage,
-                      .full_name = operation.empty() ? name : operation + "\n" + name};
+                  const bool both = !operation.empty() && operation != name;
+                  const std::string full = both ? operation + "  " + name : name;
+                  Row row{.cells = {name, operation, worded(full, work_name(operation, name)),
+                                    engine::stage_name(kernel.stage)},
+                          .stage = kernel.stage,
+                          .full_name = full};
                   add_time_cells(row.cells, kernel.time);
                   row.cells.emplace_back(kernel.share);
                   sink(std::move(row));

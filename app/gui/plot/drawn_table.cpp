@@ -15,13 +15,14 @@ namespace {
 constexpr float kDigit = 7.2F;   // of the mono font
 constexpr float kLetter = 6.4F;  // of the body font, on average
 constexpr std::size_t kMostLetters = 24;
+constexpr float kChip = 14.0F;  // with the gap after it
 
 std::size_t letters_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool first,
+Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
                 const Theme& theme) {
   if (cell.left_out > 0 && cell.words.empty()) {
     return snr_cell(cell.number(), cell.left_out, theme.colors.warn);
@@ -31,7 +32,7 @@ Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bo
   // The unit is in the heading.
   Cell made{decibels ? decibel_text(cell.number()) : profiling::shown(column, cell, kSnrDecimals),
             cell.number(), color_of(cell.tone, theme.colors)};
-  if (made.color == 0 && !first && !column.numeric()) made.color = theme.colors.dim_text;
+  if (made.color == 0 && !name && !column.numeric()) made.color = theme.colors.dim_text;
   if (const auto* text = std::get_if<std::string>(&cell.value);
       text != nullptr && *text != made.text) {
     made.full = *text;
@@ -85,6 +86,10 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
                             .tooltip = column.tooltip,
                             .optional = column.optional()});
   }
+  // The first column of words has the names and takes what is left.
+  const auto words = std::ranges::find(made.columns, false, &Column::numeric);
+  const std::size_t name =
+      words == made.columns.end() ? 0 : static_cast<std::size_t>(words - made.columns.begin());
   std::vector<std::size_t> letters;
   for (const Column& column : made.columns) letters.push_back(letters_of(column.title));
   for (const profiling::Row& row : source_rows) {
@@ -93,15 +98,18 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
     drawn_row.tooltip = row.full_name;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       drawn_row.cells.push_back(
-          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == 0, theme));
+          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == name, theme));
       letters[i] = std::max(letters[i], letters_of(drawn_row.cells.back().text));
     }
   }
-  // The first column has the names and takes what is left.
-  for (std::size_t i = 1; i < made.columns.size(); ++i) {
+  for (std::size_t i = 0; i < made.columns.size(); ++i) {
+    if (i == name) continue;
     Column& column = made.columns[i];
     column.width = static_cast<float>(std::min(letters[i], kMostLetters)) *
                    (column.numeric ? kDigit : kLetter);
+    const bool chips =
+        i == 0 && std::ranges::any_of(made.rows, [](const TableRow& row) { return row.chip != 0; });
+    if (chips) column.width += kChip;
   }
   return made;
 }
