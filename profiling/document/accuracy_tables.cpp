@@ -39,6 +39,11 @@ const engine::OperandStatistics* quantized(const engine::TensorResult& tensor) {
   return tensor.quantization && tensor.quantization->elements > 0 ? &*tensor.quantization : nullptr;
 }
 
+/// A number of elements that something bad happened to.
+Cell alarming(std::uint64_t count) {
+  return toned(Cell(count), count > 0 ? Tone::Warning : Tone::Dim);
+}
+
 constexpr engine::Product kProducts[] = {engine::Product::Fprop, engine::Product::Dgrad,
                                          engine::Product::Wgrad};
 
@@ -100,6 +105,80 @@ Table experts_table(const RecordedRun& run) {
               sink(std::move(row));
             }
           }};
+}
+
+engine::OperandExpert operand_expert(const engine::RunResult& result, engine::StepTensor operand,
+                                     std::size_t expert) {
+  const engine::OperandStatistics* const statistics = engine::statistics_of(result, operand);
+  if (statistics != nullptr && expert < statistics->experts.size()) {
+    return statistics->experts[expert];
+  }
+  engine::OperandExpert one;
+  if (operand != engine::StepTensor::X || expert >= result.experts.size()) return one;
+  // A recording that has them of X alone.
+  const engine::ExpertResult& x = result.experts[expert];
+  if (x.rows == 0) return one;
+  one.rows = x.rows;
+  one.snr_db = x.x_snr_db;
+  one.max_ulp = x.x_max_ulp;
+  one.saturated = x.saturated;
+  one.underflowed = x.underflowed;
+  return one;
+}
+
+Table expert_errors_table(const engine::RunResult& result, engine::Product product,
+                          engine::StepTensor operand) {
+  const std::vector<engine::ExpertResult>& experts = result.experts;
+  bool lost = false;
+  bool operand_lost = false;
+  for (std::size_t e = 0; e < experts.size(); ++e) {
+    lost = lost || experts[e].of(product).lost > 0;
+    operand_lost = operand_lost || operand_expert(result, operand, e).lost > 0;
+  }
+  // People see a column of lost elements if there are some.
+  const auto use = [](bool shown) { return shown ? ColumnUse::Everywhere : ColumnUse::Files; };
+  return {
+      .name = "expert_errors",
+      .columns = {column("expert", Measure::Count, "exp.", "Number of the expert"),
+                  column("rows", Measure::Count, {}, "Rows routed to it"),
+                  column("snr_db", Measure::Decibels, engine::output_name(product),
+                         "SNR of the product against the product of the unquantized operands"),
+                  column("operand_snr_db", Measure::Decibels, "op.",
+                         "SNR of quantizing the operand: dequantized elements against the original "
+                         "ones. * leaves out elements that are or became infinite or NaN"),
+                  column("max_abs_error", Measure::Number, "max err.",
+                         "Largest absolute error of an element of the product"),
+                  column("operand_max_ulp", Measure::Number, "op. ulp",
+                         "Largest error of the operand in units in the last place of its codes: "
+                         "0.5 is correct rounding"),
+                  column("operand_saturated", Measure::Count, "satur.",
+                         "Elements of the operand above the format's largest value"),
+                  column("operand_underflowed", Measure::Count, "underfl.",
+                         "Elements of the operand that were not zero and became zero"),
+                  column("operand_lost", Measure::Count, "op. lost",
+                         "Finite elements of the operand whose codes decode to infinity or NaN",
+                         use(operand_lost)),
+                  column("lost", Measure::Count, {},
+                         "Elements of the product that overflowed: infinite or NaN although the "
+                         "unquantized product is finite. The SNR leaves them out",
+                         use(lost)),
+                  for_files("left_out", Measure::Count),
+                  for_files("operand_left_out", Measure::Count)},
+      .rows = [&result, product, operand](const RowSink& sink) {
+        for (std::size_t e = 0; e < result.experts.size(); ++e) {
+          const engine::ExpertResult& expert = result.experts[e];
+          const engine::ProductAccuracy& error = expert.of(product);
+          const engine::OperandExpert quantized = operand_expert(result, operand, e);
+          const bool has_rows = expert.rows > 0;
+          sink({.cells = {e, has_rows ? Cell(expert.rows) : toned(expert.rows, Tone::Dim),
+                          has_rows ? known_snr(error.snr_db, error.left_out()) : Cell(),
+                          known_snr(quantized.snr_db, quantized.left_out()),
+                          has_rows ? known(error.max_abs_error) : Cell(), known(quantized.max_ulp),
+                          alarming(quantized.saturated), alarming(quantized.underflowed),
+                          alarming(quantized.lost), alarming(error.lost), error.left_out(),
+                          quantized.left_out()}});
+        }
+      }};
 }
 
 Table tensors_table(const engine::RunResult& result) {

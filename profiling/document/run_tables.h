@@ -31,15 +31,28 @@ Table operations_table(const engine::RunRequest& effective,
                        std::vector<engine::ExplainedOperation> operations);
 /// One row per expert: rows, time of fprop, and the accuracy of every product that the step has.
 Table experts_table(const RecordedRun& run);
+/// One row per expert: the error of one product, and of quantizing one operand.
+Table expert_errors_table(const engine::RunResult& result, engine::Product product,
+                          engine::StepTensor operand);
+/// What quantizing this operand did to an expert's part of it; NaN and zeros where it is not known.
+engine::OperandExpert operand_expert(const engine::RunResult& result, engine::StepTensor operand,
+                                     std::size_t expert);
 /// One row per tensor of a layer: its size, its error, and what quantizing it did.
 Table tensors_table(const engine::RunResult& result);
 /// What the quantization of each operand of an expert layer costs Y.
 Table error_sources_table(const engine::RunResult& result);
+/// The nodes of the step's graph; with the matrix of its replays also their durations.
+Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays);
+/// The pieces of work of a step without a graph.
+Table work_table(const NodeMatrix& iterations);
 /// The graphs of a step that is captured as several.
 Table step_graphs_table(const engine::RunResult& result);
-/// The steps of a routing file, those at `indices` in that order.
+/// The steps of a routing file, those at `indices` in that order; the first `marked` are called the
+/// slowest.
 Table recorded_steps_table(const engine::RecordedRouting& recording,
-                           std::vector<std::size_t> indices);
+                           std::vector<std::size_t> indices, std::size_t marked = 0);
+/// All of them, in the order of the file.
+Table recorded_steps_table(const engine::RecordedRouting& recording);
 /// Per stage and method the spread over the experts.
 Table expert_spread_table(const engine::Measurements& measured);
 /// The roofline: stages against the run's own product and copy.

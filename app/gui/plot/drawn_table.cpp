@@ -12,8 +12,9 @@ namespace app::plot {
 namespace {
 
 // Grid pixels.
-constexpr float kDigit = 7.2F;   // of the mono font
-constexpr float kLetter = 6.4F;  // of the body font, on average
+constexpr float kDigit = 7.2F;        // of the mono font
+constexpr float kLetter = 6.4F;       // of the body font, on average
+constexpr float kTitleLetter = 6.0F;  // of the label font, on average
 constexpr std::size_t kMostLetters = 24;
 constexpr float kChip = 14.0F;  // with the gap after it
 
@@ -86,27 +87,28 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
                             .tooltip = column.tooltip,
                             .optional = column.optional()});
   }
-  // The first column of words has the names and takes what is left.
+  // Names take what is left: the first column of words, else what follows the first number.
   const auto words = std::ranges::find(made.columns, false, &Column::numeric);
-  const std::size_t name =
-      words == made.columns.end() ? 0 : static_cast<std::size_t>(words - made.columns.begin());
-  std::vector<std::size_t> letters;
-  for (const Column& column : made.columns) letters.push_back(letters_of(column.title));
+  const std::size_t names = words != made.columns.end()
+                                ? static_cast<std::size_t>(words - made.columns.begin())
+                                : std::min<std::size_t>(1, made.columns.size() - 1);
+  std::vector<std::size_t> letters(made.columns.size());
   for (const profiling::Row& row : source_rows) {
     TableRow& drawn_row = made.rows.emplace_back();
     drawn_row.chip = row.stage ? theme.stage(*row.stage) : color_of(row.tone, theme.colors);
     drawn_row.tooltip = row.full_name;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       drawn_row.cells.push_back(
-          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == name, theme));
+          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == names, theme));
       letters[i] = std::max(letters[i], letters_of(drawn_row.cells.back().text));
     }
   }
   for (std::size_t i = 0; i < made.columns.size(); ++i) {
-    if (i == name) continue;
+    if (i == names) continue;
     Column& column = made.columns[i];
-    column.width = static_cast<float>(std::min(letters[i], kMostLetters)) *
-                   (column.numeric ? kDigit : kLetter);
+    column.width = std::max(static_cast<float>(std::min(letters[i], kMostLetters)) *
+                                (column.numeric ? kDigit : kLetter),
+                            static_cast<float>(letters_of(column.title)) * kTitleLetter);
     const bool chips =
         i == 0 && std::ranges::any_of(made.rows, [](const TableRow& row) { return row.chip != 0; });
     if (chips) column.width += kChip;
