@@ -3,16 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
-#include "engine/model/median_interval.h"
 #include "engine/model/projections.h"
-#include "engine/model/recipe_words.h"
 #include "engine/model/snr_words.h"
 #include "profiling/document/columns.h"
 #include "profiling/document/run_tables.h"
-#include "profiling/document/setting_names.h"
 #include "profiling/session/session_file.h"
 
 namespace profiling {
@@ -26,8 +22,6 @@ Cell known_snr(double snr_db, std::uint64_t left_out) {
   return cell;
 }
 
-Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }
-
 /// A recording from before the bytes were counted does not have them.
 Cell bytes_of(const engine::TensorResult& tensor, std::int64_t bytes) {
   if (!tensor.has_bytes()) return {};
@@ -37,11 +31,6 @@ Cell bytes_of(const engine::TensorResult& tensor, std::int64_t bytes) {
 /// What quantization did to the tensor; null where it was not quantized.
 const engine::OperandStatistics* quantized(const engine::TensorResult& tensor) {
   return tensor.quantization && tensor.quantization->elements > 0 ? &*tensor.quantization : nullptr;
-}
-
-/// A number of elements that something bad happened to.
-Cell alarming(std::uint64_t count) {
-  return toned(Cell(count), count > 0 ? Tone::Warning : Tone::Dim);
 }
 
 constexpr engine::Product kProducts[] = {engine::Product::Fprop, engine::Product::Dgrad,
@@ -280,96 +269,6 @@ Table history_table(const RecordedHistory& recorded) {
                               history.snr_db[i], history.left_out[i]}});
             }
           }};
-}
-
-Table comparison_table(const RecordedComparison& recorded) {
-  const engine::RecipeComparison& comparison = recorded.comparison;
-  std::vector<Column> columns = {
-      for_files("wall_clock_ms"),
-      for_files("operand"),
-      for_files("device"),
-      for_files("recipe"),
-      for_people("recipe"),
-      for_files("scaling"),
-      column("direction"),
-      column("refused"),
-      for_files("elements", Measure::Count),
-      column("snr_db", Measure::Decibels, "SNR"),
-      column(
-          "median_block_snr_db", Measure::Decibels, "typical",
-          "Median over blocks of neighbours of the SNR of each, which a few large elements do not "
-          "decide"),
-      for_files("max_relative_error", Measure::Number),
-      for_files("max_ulp", Measure::Count),
-      column("saturated", Measure::Count),
-      column("underflowed", Measure::Count),
-      column("lost", Measure::Count),
-      for_files("undefined", Measure::Count),
-      for_people("wasted", Measure::Words,
-                 "Binades of the code's range that the scales leave unused, mean"),
-      for_people("worst", Measure::Words, "The same, largest"),
-      for_people("bits", Measure::Number, "Bits per element, scales included"),
-      for_files("code_bytes", Measure::Bytes),
-      for_files("scale_bytes", Measure::Bytes),
-      for_files("moved_bytes", Measure::Bytes),
-      column("median_ns", Measure::Time, "median"),
-      for_people("of copy", Measure::Factor,
-                 "Bytes per second of its launches relative to those of the interleaved copies"),
-      for_files("copy_median_ns", Measure::Time),
-      for_files("copy_bytes", Measure::Bytes)};
-  return {
-      .name = "comparisons",
-      .columns = std::move(columns),
-      .rows = [&recorded, &comparison](const RowSink& sink) {
-        const char* const operand = comparison.request.weights     ? "W"
-                                    : comparison.request.gradients ? "dY"
-                                                                   : "X";
-        const double copy_ns =
-            comparison.copy_times_ns.empty() ? kNaN : engine::median_of(comparison.copy_times_ns);
-        for (const engine::QuantizationReport& report : comparison.reports) {
-          Row row{.cells = {recorded.wall_clock_ms, operand, comparison.device.name,
-                            recipe_title(report.recipe),
-                            engine::recipe_name(report.recipe, comparison.request.weights),
-                            engine::name_of(report.recipe.scaling),
-                            report.columnwise ? "columnwise" : "rowwise"}};
-          if (!report.refused.empty()) {
-            row.cells.emplace_back(report.refused);
-            row.cells.resize(27);
-            sink(std::move(row));
-            continue;
-          }
-          const engine::OperandStatistics& statistics = report.statistics;
-          const double ns = report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
-          const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
-                              static_cast<double>(statistics.elements);
-          const double of_copy = static_cast<double>(report.moved_bytes) * copy_ns /
-                                 (static_cast<double>(comparison.copy_bytes) * ns);
-          for (Cell cell :
-               std::initializer_list<Cell>{{},
-                                           statistics.elements,
-                                           snr_cell(statistics),
-                                           statistics.median_block_snr_db,
-                                           report.max_relative_error,
-                                           report.max_ulp,
-                                           statistics.saturated,
-                                           statistics.underflowed,
-                                           statistics.lost,
-                                           statistics.undefined,
-                                           engine::binades_text(report.waste, report.waste.mean),
-                                           engine::binades_text(report.waste, report.waste.max),
-                                           known(bits),
-                                           report.code_bytes,
-                                           report.scale_bytes,
-                                           report.moved_bytes,
-                                           known(ns),
-                                           std::isfinite(of_copy) ? Cell(of_copy) : Cell(),
-                                           known(copy_ns),
-                                           comparison.copy_bytes}) {
-            row.cells.push_back(std::move(cell));
-          }
-          sink(std::move(row));
-        }
-      }};
 }
 
 }  // namespace profiling

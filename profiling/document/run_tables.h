@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,26 @@ struct NamedRun {
 Table runs_table(std::vector<NamedRun> runs);
 /// One row per expert and step of delayed scaling, for files; the rings stay in the session.
 Table history_table(const RecordedHistory& recorded);
-/// One row per recipe and direction.
-Table comparison_table(const RecordedComparison& recorded);
+
+/// What OperandStatistics::median_block_snr_db says, for people.
+inline constexpr const char* kTypicalError =
+    "Median over short blocks of neighbours in a row of the SNR of each: unlike the SNR of all it "
+    "is not decided by a few channels with large elements";
+
+/// The reports of one direction, and what the SNR of the others is compared with; null = nothing.
+struct ChosenDirection {
+  bool columnwise = false;
+  const engine::QuantizationReport* reference = nullptr;
+};
+/// One row per recipe and direction, in the order of the reports.
+Table comparison_table(const RecordedComparison& recorded,
+                       std::optional<ChosenDirection> direction = std::nullopt);
+/// One row per expert and report; the first report is what the SNR of the others is compared with.
+Table recipe_experts_table(std::vector<const engine::QuantizationReport*> reports, bool weights);
+/// dB that a recipe loses against the reference; two exact matches differ by 0, others by no
+/// number.
+double lost_snr(double reference_db, double snr_db);
+std::string lost_snr_text(double lost_db);
 
 /// Products that the passes of the run have made, in the order of a step.
 std::vector<engine::Product> products_of(const engine::RunResult& result);

@@ -25,19 +25,16 @@ std::size_t letters_of(const std::string& text) {
 
 Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
                 const Theme& theme) {
-  if (cell.left_out > 0 && cell.words.empty()) {
-    return snr_cell(cell.number(), cell.left_out, theme.colors.warn);
-  }
   const bool decibels =
       column.measure == profiling::Measure::Decibels && cell.words.empty() && !cell.empty();
   // The unit is in the heading.
   Cell made{decibels ? decibel_text(cell.number()) : profiling::shown(column, cell, kSnrDecimals),
             cell.number(), color_of(cell.tone, theme.colors)};
-  if (made.color == 0 && !name && !column.numeric()) made.color = theme.colors.dim_text;
-  if (const auto* text = std::get_if<std::string>(&cell.value);
-      text != nullptr && *text != made.text) {
-    made.full = *text;
+  if (decibels && cell.left_out > 0) {
+    made.text += '*';
+    made.color = theme.colors.warn;
   }
+  if (made.color == 0 && !name && !column.numeric()) made.color = theme.colors.dim_text;
   return made;
 }
 
@@ -64,14 +61,36 @@ ImU32 color_of(profiling::Tone tone, const Palette& colors) {
   return 0;
 }
 
-std::string DrawnTable::csv(const std::vector<int>& order) const {
+std::vector<profiling::Row> DrawnTable::ordered(const std::vector<int>& order) const {
   std::vector<profiling::Row> all = profiling::all_rows(source);
-  if (order.size() == all.size()) {
-    std::vector<profiling::Row> ordered;
-    for (const int row : order) ordered.push_back(std::move(all[static_cast<std::size_t>(row)]));
-    all = std::move(ordered);
+  if (order.size() != all.size()) return all;
+  std::vector<profiling::Row> chosen;
+  for (const int row : order) chosen.push_back(std::move(all[static_cast<std::size_t>(row)]));
+  return chosen;
+}
+
+std::string DrawnTable::csv(const std::vector<int>& order) const {
+  return profiling::csv_text(profiling::table_of(source.name, source.columns, ordered(order)));
+}
+
+std::string DrawnTable::text(const std::vector<int>& order) const {
+  const std::vector<profiling::Row> all = ordered(order);
+  const std::vector<std::size_t> chosen = profiling::shown_columns(source, all);
+  std::string text;
+  const auto add = [&](std::size_t i, const std::string& field) {
+    text += one_field(field);
+    text += chosen[i] == chosen.back() ? '\n' : '\t';
+  };
+  for (std::size_t i = 0; i < chosen.size(); ++i) add(i, source.columns[chosen[i]].heading());
+  for (const profiling::Row& row : all) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const profiling::Cell& cell = row.cells[chosen[i]];
+      const auto* const whole = std::get_if<std::string>(&cell.value);
+      add(i, whole != nullptr ? *whole
+                              : profiling::shown(source.columns[chosen[i]], cell, kSnrDecimals));
+    }
   }
-  return profiling::csv_text(profiling::table_of(source.name, source.columns, std::move(all)));
+  return text;
 }
 
 DrawnTable drawn(profiling::Table table, const Theme& theme) {
