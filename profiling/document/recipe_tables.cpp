@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "engine/model/median_interval.h"
@@ -17,6 +18,8 @@ namespace profiling {
 namespace {
 
 using engine::QuantizationReport;
+
+constexpr std::ptrdiff_t kBehindSnr = 10;  // of a comparison's columns
 
 Column snr_column(const char* tooltip) {
   return column("snr_db", Measure::Decibels, "SNR", tooltip);
@@ -137,7 +140,7 @@ Table comparison_table(const RecordedComparison& recorded,
               "Bytes per second of its launches relative to those of a copy timed "
               "between them"),
        for_files("copy_median_ns", Measure::Time), for_files("copy_bytes", Measure::Bytes)});
-  if (direction) columns.push_back(lost_snr_column());
+  if (direction) columns.insert(columns.begin() + kBehindSnr, lost_snr_column());
   const std::size_t count = columns.size();
   return {
       .name = "comparisons",
@@ -174,10 +177,10 @@ Table comparison_table(const RecordedComparison& recorded,
           const auto add = [&row](auto&&... cells) {
             (row.cells.emplace_back(std::forward<decltype(cells)>(cells)), ...);
           };
-          add(Cell(), statistics.elements, snr_cell(statistics), statistics.median_block_snr_db,
-              report.max_relative_error, compared ? Cell(report.max_ulp) : Cell(),
-              share(statistics.saturated), share(statistics.underflowed), share(statistics.lost),
-              statistics.undefined);
+          add(Cell(), statistics.elements, snr_cell(statistics),
+              known(statistics.median_block_snr_db), report.max_relative_error,
+              compared ? Cell(report.max_ulp) : Cell(), share(statistics.saturated),
+              share(statistics.underflowed), share(statistics.lost), statistics.undefined);
           add_waste_cells(row.cells, report.waste);
           add(known(8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) / elements),
               report.code_bytes, report.scale_bytes, report.moved_bytes, known(ns),
@@ -188,7 +191,8 @@ Table comparison_table(const RecordedComparison& recorded,
           if (direction) {
             const double reference =
                 direction->reference == nullptr ? kNaN : direction->reference->statistics.snr_db;
-            row.cells.push_back(lost_snr_cell(lost_snr(reference, statistics.snr_db)));
+            row.cells.insert(row.cells.begin() + kBehindSnr,
+                             lost_snr_cell(lost_snr(reference, statistics.snr_db)));
           }
           sink(std::move(row));
         }

@@ -275,13 +275,13 @@ TEST(BinadesText, NeverShowsAMinusZero) {
 
 TEST_F(RecipesModelTest, CsvKeepsFullNumbersAndTextWholeNames) {
   const std::string csv = model_.table().csv({1, 0, 2, 3, 4});
-  EXPECT_THAT(csv, HasSubstr(",snr_db,median_block_snr_db,"));
-  EXPECT_THAT(csv.substr(csv.find("\r\n")), HasSubstr(",1000,30,35,0,1,0,10,0,0,0.5,0.9,9,"))
+  EXPECT_THAT(csv, HasSubstr(",snr_db,snr_lost_db,median_block_snr_db,"));
+  EXPECT_THAT(csv.substr(csv.find("\r\n")), HasSubstr(",1000,30,,35,0,1,0,10,0,0,0.5,0.9,9,"))
       << "the order on screen";
   EXPECT_LT(csv.find(",1000,30,"), csv.find(",1000,20,"));
   const std::string text = model_.table().text({});
-  EXPECT_THAT(text, HasSubstr("recipe\tSNR\ttypical\tmisrounded\t"));
-  EXPECT_THAT(text, HasSubstr("\nFP8 block, power-of-two scales\t30.0 dB\t"));
+  EXPECT_THAT(text, HasSubstr("recipe\tSNR\tSNR lost\ttypical\tmisrounded\t"));
+  EXPECT_THAT(text, HasSubstr("\nFP8 block, power-of-two scales\t30.0 dB\tn/a\t35.0 dB\t"));
 }
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {
