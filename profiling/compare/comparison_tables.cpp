@@ -12,8 +12,6 @@
 namespace profiling {
 namespace {
 
-Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }
-
 std::vector<Column> difference_columns() {
   return {for_files("what"),
           for_files("name"),

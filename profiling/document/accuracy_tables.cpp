@@ -3,16 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
-#include "engine/model/median_interval.h"
 #include "engine/model/projections.h"
-#include "engine/model/recipe_words.h"
 #include "engine/model/snr_words.h"
 #include "profiling/document/columns.h"
 #include "profiling/document/run_tables.h"
-#include "profiling/document/setting_names.h"
 #include "profiling/session/session_file.h"
 
 namespace profiling {
@@ -25,8 +21,6 @@ Cell known_snr(double snr_db, std::uint64_t left_out) {
   cell.left_out = left_out;
   return cell;
 }
-
-Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }
 
 /// A recording from before the bytes were counted does not have them.
 Cell bytes_of(const engine::TensorResult& tensor, std::int64_t bytes) {
@@ -100,6 +94,80 @@ Table experts_table(const RecordedRun& run) {
               sink(std::move(row));
             }
           }};
+}
+
+engine::OperandExpert operand_expert(const engine::RunResult& result, engine::StepTensor operand,
+                                     std::size_t expert) {
+  const engine::OperandStatistics* const statistics = engine::statistics_of(result, operand);
+  if (statistics != nullptr && expert < statistics->experts.size()) {
+    return statistics->experts[expert];
+  }
+  engine::OperandExpert one;
+  if (operand != engine::StepTensor::X || expert >= result.experts.size()) return one;
+  // A recording that has them of X alone.
+  const engine::ExpertResult& x = result.experts[expert];
+  if (x.rows == 0) return one;
+  one.rows = x.rows;
+  one.snr_db = x.x_snr_db;
+  one.max_ulp = x.x_max_ulp;
+  one.saturated = x.saturated;
+  one.underflowed = x.underflowed;
+  return one;
+}
+
+Table expert_errors_table(const engine::RunResult& result, engine::Product product,
+                          engine::StepTensor operand) {
+  const std::vector<engine::ExpertResult>& experts = result.experts;
+  bool lost = false;
+  bool operand_lost = false;
+  for (std::size_t e = 0; e < experts.size(); ++e) {
+    lost = lost || experts[e].of(product).lost > 0;
+    operand_lost = operand_lost || operand_expert(result, operand, e).lost > 0;
+  }
+  // People see a column of lost elements if there are some.
+  const auto use = [](bool shown) { return shown ? ColumnUse::Everywhere : ColumnUse::Files; };
+  return {
+      .name = "expert_errors",
+      .columns = {column("expert", Measure::Count, "exp.", "Number of the expert"),
+                  column("rows", Measure::Count, {}, "Rows routed to it"),
+                  column("snr_db", Measure::Decibels, engine::output_name(product),
+                         "SNR of the product against the product of the unquantized operands"),
+                  column("operand_snr_db", Measure::Decibels, "op.",
+                         "SNR of quantizing the operand: dequantized elements against the original "
+                         "ones. * leaves out elements that are or became infinite or NaN"),
+                  column("max_abs_error", Measure::Number, "max err.",
+                         "Largest absolute error of an element of the product"),
+                  column("operand_max_ulp", Measure::Number, "op. ulp",
+                         "Largest error of the operand in units in the last place of its codes: "
+                         "0.5 is correct rounding"),
+                  column("operand_saturated", Measure::Count, "satur.",
+                         "Elements of the operand above the format's largest value"),
+                  column("operand_underflowed", Measure::Count, "underfl.",
+                         "Elements of the operand that were not zero and became zero"),
+                  column("operand_lost", Measure::Count, "op. lost",
+                         "Finite elements of the operand whose codes decode to infinity or NaN",
+                         use(operand_lost)),
+                  column("lost", Measure::Count, {},
+                         "Elements of the product that overflowed: infinite or NaN although the "
+                         "unquantized product is finite. The SNR leaves them out",
+                         use(lost)),
+                  for_files("left_out", Measure::Count),
+                  for_files("operand_left_out", Measure::Count)},
+      .rows = [&result, product, operand](const RowSink& sink) {
+        for (std::size_t e = 0; e < result.experts.size(); ++e) {
+          const engine::ExpertResult& expert = result.experts[e];
+          const engine::ProductAccuracy& error = expert.of(product);
+          const engine::OperandExpert quantized = operand_expert(result, operand, e);
+          const bool has_rows = expert.rows > 0;
+          sink({.cells = {e, has_rows ? Cell(expert.rows) : toned(expert.rows, Tone::Dim),
+                          has_rows ? known_snr(error.snr_db, error.left_out()) : Cell(),
+                          known_snr(quantized.snr_db, quantized.left_out()),
+                          has_rows ? known(error.max_abs_error) : Cell(), known(quantized.max_ulp),
+                          alarming(quantized.saturated), alarming(quantized.underflowed),
+                          alarming(quantized.lost), alarming(error.lost), error.left_out(),
+                          quantized.left_out()}});
+        }
+      }};
 }
 
 Table tensors_table(const engine::RunResult& result) {
@@ -202,96 +270,6 @@ Table history_table(const RecordedHistory& recorded) {
                               history.snr_db[i], history.left_out[i]}});
             }
           }};
-}
-
-Table comparison_table(const RecordedComparison& recorded) {
-  const engine::RecipeComparison& comparison = recorded.comparison;
-  std::vector<Column> columns = {
-      for_files("wall_clock_ms"),
-      for_files("operand"),
-      for_files("device"),
-      for_files("recipe"),
-      for_people("recipe"),
-      for_files("scaling"),
-      column("direction"),
-      column("refused"),
-      for_files("elements", Measure::Count),
-      column("snr_db", Measure::Decibels, "SNR"),
-      column(
-          "median_block_snr_db", Measure::Decibels, "typical",
-          "Median over blocks of neighbours of the SNR of each, which a few large elements do not "
-          "decide"),
-      for_files("max_relative_error", Measure::Number),
-      for_files("max_ulp", Measure::Count),
-      column("saturated", Measure::Count),
-      column("underflowed", Measure::Count),
-      column("lost", Measure::Count),
-      for_files("undefined", Measure::Count),
-      for_people("wasted", Measure::Words,
-                 "Binades of the code's range that the scales leave unused, mean"),
-      for_people("worst", Measure::Words, "The same, largest"),
-      for_people("bits", Measure::Number, "Bits per element, scales included"),
-      for_files("code_bytes", Measure::Bytes),
-      for_files("scale_bytes", Measure::Bytes),
-      for_files("moved_bytes", Measure::Bytes),
-      column("median_ns", Measure::Time, "median"),
-      for_people("of copy", Measure::Factor,
-                 "Bytes per second of its launches relative to those of the interleaved copies"),
-      for_files("copy_median_ns", Measure::Time),
-      for_files("copy_bytes", Measure::Bytes)};
-  return {
-      .name = "comparisons",
-      .columns = std::move(columns),
-      .rows = [&recorded, &comparison](const RowSink& sink) {
-        const char* const operand = comparison.request.weights     ? "W"
-                                    : comparison.request.gradients ? "dY"
-                                                                   : "X";
-        const double copy_ns =
-            comparison.copy_times_ns.empty() ? kNaN : engine::median_of(comparison.copy_times_ns);
-        for (const engine::QuantizationReport& report : comparison.reports) {
-          Row row{.cells = {recorded.wall_clock_ms, operand, comparison.device.name,
-                            recipe_title(report.recipe),
-                            engine::recipe_name(report.recipe, comparison.request.weights),
-                            engine::name_of(report.recipe.scaling),
-                            report.columnwise ? "columnwise" : "rowwise"}};
-          if (!report.refused.empty()) {
-            row.cells.emplace_back(report.refused);
-            row.cells.resize(27);
-            sink(std::move(row));
-            continue;
-          }
-          const engine::OperandStatistics& statistics = report.statistics;
-          const double ns = report.times_ns.empty() ? kNaN : engine::median_of(report.times_ns);
-          const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
-                              static_cast<double>(statistics.elements);
-          const double of_copy = static_cast<double>(report.moved_bytes) * copy_ns /
-                                 (static_cast<double>(comparison.copy_bytes) * ns);
-          for (Cell cell :
-               std::initializer_list<Cell>{{},
-                                           statistics.elements,
-                                           snr_cell(statistics),
-                                           statistics.median_block_snr_db,
-                                           report.max_relative_error,
-                                           report.max_ulp,
-                                           statistics.saturated,
-                                           statistics.underflowed,
-                                           statistics.lost,
-                                           statistics.undefined,
-                                           engine::binades_text(report.waste, report.waste.mean),
-                                           engine::binades_text(report.waste, report.waste.max),
-                                           known(bits),
-                                           report.code_bytes,
-                                           report.scale_bytes,
-                                           report.moved_bytes,
-                                           known(ns),
-                                           std::isfinite(of_copy) ? Cell(of_copy) : Cell(),
-                                           known(copy_ns),
-                                           comparison.copy_bytes}) {
-            row.cells.push_back(std::move(cell));
-          }
-          sink(std::move(row));
-        }
-      }};
 }
 
 }  // namespace profiling

@@ -1,6 +1,8 @@
 // Short ways to write columns, for the tables of this folder.
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -28,6 +30,13 @@ inline Column for_people(std::string title, Measure measure = Measure::Words,
 inline Column if_wide(std::string title, Measure measure = Measure::Words,
                       const char* tooltip = "") {
   return column({}, measure, std::move(title), tooltip, ColumnUse::WidePeople);
+}
+
+/// NaN is missing.
+inline Cell known(double value) { return std::isnan(value) ? Cell() : Cell(value); }
+/// A number of elements that something bad happened to.
+inline Cell alarming(std::uint64_t count) {
+  return toned(Cell(count), count > 0 ? Tone::Warning : Tone::Dim);
 }
 
 }  // namespace profiling

@@ -2,9 +2,7 @@
 #include "profiling/document/run_tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -68,13 +66,6 @@ const engine::RecordedRouting& recording_of(const engine::RunResult& result) {
   return result.recording ? *result.recording : kNone;
 }
 
-Table all_recorded_steps_table(const engine::RunResult& result) {
-  const engine::RecordedRouting& recording = recording_of(result);
-  std::vector<std::size_t> all(recording.steps.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return recorded_steps_table(recording, std::move(all));
-}
-
 Table recorded_splits_table(const engine::RunResult& result) {
   return {.name = "recorded_splits",
           .columns = {for_files("step", Measure::Count), for_files("expert", Measure::Count),
@@ -84,23 +75,6 @@ Table recorded_splits_table(const engine::RunResult& result) {
               for (std::size_t expert = 0; expert < step.splits.size(); ++expert) {
                 sink({.cells = {step.step, expert, step.splits[expert]}});
               }
-            }
-          }};
-}
-
-Table graph_nodes_table(const RecordedRun& run) {
-  return {.name = "graph_nodes",
-          .columns = {for_files("position", Measure::Count), for_files("node_id", Measure::Count),
-                      for_files("name"), for_files("stage"), for_files("operation"),
-                      for_files("layer", Measure::Count), for_files("depends_on")},
-          .rows = [&run](const RowSink& sink) {
-            const Activity& activity = run.activity;
-            for (std::size_t i = 0; i < activity.nodes.size(); ++i) {
-              const GraphNode& node = activity.nodes[i];
-              sink({.cells = {
-                        i, node.id, node.name, engine::stage_name(node.stage),
-                        engine::operation_name(run.result.effective.step, node.stage, node.writes),
-                        node.layer, fmt::format("{}", fmt::join(node.dependencies, " "))}});
             }
           }};
 }
@@ -290,9 +264,9 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(stages_table(run));
   tables.push_back(expert_times_table(run));
   tables.push_back(splits_table(result));
-  tables.push_back(all_recorded_steps_table(result));
+  tables.push_back(recorded_steps_table(recording_of(result)));
   tables.push_back(recorded_splits_table(result));
-  tables.push_back(graph_nodes_table(run));
+  tables.push_back(graph_nodes_table(run, nullptr));
   tables.push_back(step_graphs_table(result));
   tables.push_back(replay_checks_table(result));
   tables.push_back(operands_table(result));

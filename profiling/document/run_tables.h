@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,15 +32,28 @@ Table operations_table(const engine::RunRequest& effective,
                        std::vector<engine::ExplainedOperation> operations);
 /// One row per expert: rows, time of fprop, and the accuracy of every product that the step has.
 Table experts_table(const RecordedRun& run);
+/// One row per expert: the error of one product, and of quantizing one operand.
+Table expert_errors_table(const engine::RunResult& result, engine::Product product,
+                          engine::StepTensor operand);
+/// What quantizing this operand did to an expert's part of it; NaN and zeros where it is not known.
+engine::OperandExpert operand_expert(const engine::RunResult& result, engine::StepTensor operand,
+                                     std::size_t expert);
 /// One row per tensor of a layer: its size, its error, and what quantizing it did.
 Table tensors_table(const engine::RunResult& result);
 /// What the quantization of each operand of an expert layer costs Y.
 Table error_sources_table(const engine::RunResult& result);
+/// The nodes of the step's graph; with the matrix of its replays also their durations.
+Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays);
+/// The pieces of work of a step without a graph.
+Table work_table(const NodeMatrix& iterations);
 /// The graphs of a step that is captured as several.
 Table step_graphs_table(const engine::RunResult& result);
-/// The steps of a routing file, those at `indices` in that order.
+/// The steps of a routing file, those at `indices` in that order; the first `marked` are called the
+/// slowest.
 Table recorded_steps_table(const engine::RecordedRouting& recording,
-                           std::vector<std::size_t> indices);
+                           std::vector<std::size_t> indices, std::size_t marked = 0);
+/// All of them, in the order of the file.
+Table recorded_steps_table(const engine::RecordedRouting& recording);
 /// Per stage and method the spread over the experts.
 Table expert_spread_table(const engine::Measurements& measured);
 /// The roofline: stages against the run's own product and copy.
@@ -53,8 +67,26 @@ struct NamedRun {
 Table runs_table(std::vector<NamedRun> runs);
 /// One row per expert and step of delayed scaling, for files; the rings stay in the session.
 Table history_table(const RecordedHistory& recorded);
-/// One row per recipe and direction.
-Table comparison_table(const RecordedComparison& recorded);
+
+/// What OperandStatistics::median_block_snr_db says, for people.
+inline constexpr const char* kTypicalError =
+    "Median over short blocks of neighbours in a row of the SNR of each: unlike the SNR of all it "
+    "is not decided by a few channels with large elements";
+
+/// The reports of one direction, and what the SNR of the others is compared with; null = nothing.
+struct ChosenDirection {
+  bool columnwise = false;
+  const engine::QuantizationReport* reference = nullptr;
+};
+/// One row per recipe and direction, in the order of the reports.
+Table comparison_table(const RecordedComparison& recorded,
+                       std::optional<ChosenDirection> direction = std::nullopt);
+/// One row per expert and report; the first report is what the SNR of the others is compared with.
+Table recipe_experts_table(std::vector<const engine::QuantizationReport*> reports, bool weights);
+/// dB that a recipe loses against the reference; two exact matches differ by 0, others by no
+/// number.
+double lost_snr(double reference_db, double snr_db);
+std::string lost_snr_text(double lost_db);
 
 /// Products that the passes of the run have made, in the order of a step.
 std::vector<engine::Product> products_of(const engine::RunResult& result);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "engine/program/operation_words.h"
@@ -25,8 +26,8 @@ Cell amount(double value) { return value > 0.0 ? Cell(value) : Cell(); }
 Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) {
   std::vector<Column> columns = {
       for_files("name"), for_files("operation"),
-      for_people("operation", Measure::Words, "What the step does"),
-      for_people("kernel", Measure::Words, "Kernel, copy or host span"),
+      for_people("work", Measure::Words,
+                 "What the step does, and the kernel, copy or host span that does it"),
       column("stage", Measure::Words, {}, "Stage of the step, also shown by the colour",
              ColumnUse::WideViews)};
   add_time_columns(columns);
@@ -40,12 +41,12 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) 
                 for (const KernelSummary& kernel : kernels) {
                   const std::string name = name_of(run.activity, kernel.name);
                   const std::string& operation = operations.of(kernel.stage, kernel.writes);
-                  Row row{
-                      .cells = {name, operation, operation.empty() ? Cell() : Cell(operation),
-                                name == operation ? Cell() : worded(name, short_kernel_name(name)),
-                                engine::stage_name(kernel.stage)},
-                      .stage = kernel.stage,
-                      .full_name = operation.empty() ? name : operation + "\n" + name};
+                  const bool both = !operation.empty() && operation != name;
+                  const std::string full = both ? operation + "  " + name : name;
+                  Row row{.cells = {name, operation, worded(full, work_name(operation, name)),
+                                    engine::stage_name(kernel.stage)},
+                          .stage = kernel.stage,
+                          .full_name = full};
                   add_time_cells(row.cells, kernel.time);
                   row.cells.emplace_back(kernel.share);
                   sink(std::move(row));
@@ -186,28 +187,46 @@ Table roofline_table(const RecordedRun& run) {
 }
 
 Table recorded_steps_table(const engine::RecordedRouting& recording,
-                           std::vector<std::size_t> indices) {
+                           std::vector<std::size_t> indices, std::size_t marked) {
   const FieldColumns fields(engine::kType<engine::RecordedStep>);
   std::vector<Column> columns = {
-      for_people("step", Measure::Count),       for_people("time", Measure::Time),
-      for_people("iterations", Measure::Count), for_people("rows", Measure::Count),
-      for_people("imbalance", Measure::Factor), for_people("SNR of Y", Measure::Decibels)};
+      for_people("step", Measure::Count, "Number of the step in the routing file, from 0"),
+      for_people("time", Measure::Time, "Median over the iterations that had this step's splits"),
+      if_wide("iterations", Measure::Count, "How many of them had this step's splits"),
+      if_wide("rows", Measure::Count, "Routed rows: the sum of the splits"),
+      for_people("imbalance", Measure::Factor,
+                 "The largest split over the mean split; 1 = balanced"),
+      if_wide("SNR of Y", Measure::Decibels,
+              "SNR over all experts with this step's splits, measured after the timed iterations")};
   fields.add_columns(columns);
   return {.name = "recorded_steps",
           .title = "The slowest steps:",
           .columns = std::move(columns),
-          .rows = [&recording, fields, indices = std::move(indices)](const RowSink& sink) {
-            for (const std::size_t index : indices) {
-              const engine::RecordedStep& step = recording.steps[index];
+          .rows = [&recording, fields, indices = std::move(indices), marked](const RowSink& sink) {
+            for (std::size_t i = 0; i < indices.size(); ++i) {
+              const engine::RecordedStep& step = recording.steps[indices[i]];
+              const Cell time = std::isfinite(step.median_ns) ? Cell(step.median_ns)
+                                : step.visits == 0            ? worded({}, "not run")
+                                                              : worded({}, "not timed alone");
               Cell snr(step.y_snr_db);
               snr.left_out = step.y_left_out;
               const bool measured = !std::isnan(step.y_snr_db) || step.y_left_out > 0;
-              Row row{.cells = {step.step, step.median_ns, step.visits, step.rows, step.imbalance,
-                                measured ? std::move(snr) : Cell()}};
+              Row row{.cells = {step.step, time, step.visits, step.rows,
+                                std::isfinite(step.imbalance) ? Cell(step.imbalance)
+                                                              : worded({}, "no rows"),
+                                measured ? std::move(snr) : Cell()},
+                      .tone = i < marked ? Tone::Warning : Tone::Plain,
+                      .full_name = i < marked ? "One of the slowest" : ""};
               fields.add_cells(row.cells, &step);
               sink(std::move(row));
             }
           }};
+}
+
+Table recorded_steps_table(const engine::RecordedRouting& recording) {
+  std::vector<std::size_t> all(recording.steps.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return recorded_steps_table(recording, std::move(all));
 }
 
 }  // namespace profiling

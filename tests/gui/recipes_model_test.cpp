@@ -57,6 +57,17 @@ engine::QuantizationReport report_of(Scaling scaling, bool columnwise, double sn
   return report;
 }
 
+/// The cell under this title of a drawn table.
+const app::plot::Cell& at(const app::plot::DrawnTable& table, std::size_t row,
+                          std::string_view title) {
+  static const app::plot::Cell kNone{.text = "no such column"};
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].title == title) return table.rows.at(row).cells.at(i);
+  }
+  ADD_FAILURE() << "no column " << title;
+  return kNone;
+}
+
 class RecipesModelTest : public testing::Test {
  protected:
   RecipesModelTest() {
@@ -82,22 +93,23 @@ class RecipesModelTest : public testing::Test {
 };
 
 TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
-  ASSERT_EQ(model_.rows().size(), 5U);
-  const app::plot::TableRow& row = model_.rows()[0];
-  ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
-  EXPECT_EQ(row.cells[1].key, 20.0);
-  EXPECT_THAT(row.cells[2].key, IsNan()) << "nothing is chosen that it could be compared with";
-  EXPECT_EQ(row.cells[3].key, 25.0);
-  EXPECT_EQ(row.cells[5].key, 0.01);
-  EXPECT_EQ(row.cells[8].key, 0.5);
-  EXPECT_EQ(row.cells[9].text, "0.900");
-  EXPECT_EQ(row.cells[10].key, 9.0);
-  EXPECT_EQ(row.cells[11].key, 200.0);
+  const app::plot::DrawnTable& table = model_.table();
+  ASSERT_EQ(table.rows.size(), 5U);
+  EXPECT_EQ(at(table, 0, "SNR, dB").key, 20.0);
+  EXPECT_THAT(at(table, 0, "SNR lost, dB").key, IsNan())
+      << "nothing is chosen that it could be compared with";
+  EXPECT_EQ(at(table, 0, "typical, dB").key, 25.0);
+  EXPECT_EQ(at(table, 0, "underflow").key, 10.0);
+  EXPECT_EQ(at(table, 0, "underflow").text, "1.00 %");
+  EXPECT_EQ(at(table, 0, "wasted").key, 0.5);
+  EXPECT_EQ(at(table, 0, "worst").text, "0.900");
+  EXPECT_EQ(at(table, 0, "bits/elem.").key, 9.0);
+  EXPECT_EQ(at(table, 0, "median").key, 200.0);
   // 3000 B in 200 ns against 4000 B in 100 ns.
-  EXPECT_DOUBLE_EQ(row.cells[12].key, 0.375);
-  EXPECT_EQ(row.cells[12].text, "38 %");
+  EXPECT_DOUBLE_EQ(at(table, 0, "of copy").key, 0.375);
+  EXPECT_EQ(at(table, 0, "of copy").text, "37.5 %");
   model_.set(model_.recorded(), true, theme_);
-  EXPECT_EQ(model_.rows().size(), 1U);
+  EXPECT_EQ(model_.table().rows.size(), 1U);
 }
 
 TEST_F(RecipesModelTest, WhereAllIsLostNothingIsCalledRight) {
@@ -108,11 +120,9 @@ TEST_F(RecipesModelTest, WhereAllIsLostNothingIsCalledRight) {
   report.max_relative_error = std::numeric_limits<double>::quiet_NaN();
   report.max_ulp = 0;
   model_.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme_);
-  const app::plot::TableRow& row = model_.rows()[0];
-  EXPECT_EQ(row.cells[4].text, "n/a") << "misrounded";
-  EXPECT_EQ(app::recipe_columns()[7].title, "lost");
-  EXPECT_GT(row.cells[7].key, 0.9);
-  EXPECT_THAT(row.tooltip, HasSubstr("largest relative error n/a"));
+  EXPECT_EQ(at(model_.table(), 0, "misrounded").text, "–");
+  EXPECT_EQ(at(model_.table(), 0, "lost").key, 999.0);
+  EXPECT_THAT(model_.table().rows[0].tooltip, HasSubstr("largest relative error n/a"));
 }
 
 TEST(ScaleMaps, ScalesThatAreNotFiniteAreNoEmptyOperand) {
@@ -125,11 +135,9 @@ TEST(ScaleMaps, ScalesThatAreNotFiniteAreNoEmptyOperand) {
 }
 
 TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotOverlaid) {
-  const app::plot::TableRow& row = model_.rows()[4];
-  EXPECT_THAT(row.cells[0].text,
+  EXPECT_THAT(at(model_.table(), 4, "recipe").text,
               HasSubstr("FP8 delayed, power-of-two scales: Not here, take another"));
-  ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
-  EXPECT_TRUE(std::isnan(row.cells[1].key));
+  EXPECT_TRUE(std::isnan(at(model_.table(), 4, "SNR, dB").key));
   model_.choose({4, 0}, theme_);
   ASSERT_EQ(model_.overlays().size(), 1U);
   EXPECT_EQ(model_.overlays()[0].row, 0);
@@ -140,8 +148,8 @@ TEST_F(RecipesModelTest, AtMostThreeAreOverlaid) {
   model_.choose({0, 1, 2, 3}, theme_);
   ASSERT_EQ(model_.overlays().size(), 3U);
   EXPECT_NE(model_.overlays()[0].color, model_.overlays()[1].color);
-  EXPECT_EQ(model_.rows()[1].chip, model_.overlays()[1].color);
-  EXPECT_EQ(model_.rows()[3].chip, 0U);
+  EXPECT_EQ(model_.table().rows[1].chip, model_.overlays()[1].color);
+  EXPECT_EQ(model_.table().rows[3].chip, 0U);
 }
 
 TEST_F(RecipesModelTest, MapsShareOneColourScale) {
@@ -199,19 +207,19 @@ TEST_F(RecipesModelTest, TransformedCodesShowHowTheElementIsRecovered) {
 
 TEST_F(RecipesModelTest, TheFirstChoiceIsWhatTheOthersLoseAgainst) {
   model_.choose({1, 0}, theme_);
-  EXPECT_EQ(model_.rows()[1].cells[2].key, 0.0);
-  EXPECT_EQ(model_.rows()[0].cells[2].key, 10.0);
-  EXPECT_EQ(model_.rows()[2].cells[2].key, 1.0) << "of those that are not chosen too";
-  EXPECT_EQ(model_.rows()[4].cells[2].text, "") << "a refused one";
+  EXPECT_EQ(at(model_.table(), 1, "SNR lost, dB").key, 0.0);
+  EXPECT_EQ(at(model_.table(), 0, "SNR lost, dB").key, 10.0);
+  EXPECT_EQ(at(model_.table(), 2, "SNR lost, dB").key, 1.0) << "of those that are not chosen too";
+  EXPECT_EQ(at(model_.table(), 4, "SNR lost, dB").text, "–") << "a refused one";
   model_.choose({}, theme_);
-  EXPECT_EQ(model_.rows()[0].cells[2].text, "n/a");
+  EXPECT_EQ(at(model_.table(), 0, "SNR lost, dB").text, "n/a");
 }
 
 TEST_F(RecipesModelTest, ExpertsHaveABarAndARowOfEveryChosenRecipe) {
-  EXPECT_TRUE(model_.experts().rows.empty());
+  EXPECT_TRUE(model_.experts().table.rows.empty());
   model_.choose({1, 0}, theme_);
   const app::RecipeExperts& experts = model_.experts();
-  ASSERT_EQ(experts.rows.size(), 6U);
+  ASSERT_EQ(experts.table.rows.size(), 6U);
   ASSERT_EQ(experts.snr.size(), 6U);
   ASSERT_EQ(experts.waste.size(), 6U);
   EXPECT_EQ(experts.snr[0].value, 30.0);
@@ -225,16 +233,14 @@ TEST_F(RecipesModelTest, ExpertsHaveABarAndARowOfEveryChosenRecipe) {
   EXPECT_EQ(experts.waste[0].value, 0.5);
   EXPECT_EQ(experts.waste[0].high, 0.9);
   EXPECT_THAT(experts.waste[4].value, IsNan()) << "no scale counts";
-  const std::vector<app::plot::Cell>& worse = experts.rows[5].cells;
-  ASSERT_EQ(worse.size(), app::recipe_expert_columns().size());
-  EXPECT_EQ(worse[0].text, model_.overlays()[1].name);
-  EXPECT_EQ(worse[1].key, 2.0);
-  EXPECT_EQ(worse[2].key, 2.0);
-  EXPECT_EQ(worse[3].text, "19.0*") << "two elements are left out";
-  EXPECT_EQ(worse[4].text, "10.00");
-  EXPECT_EQ(worse[5].text, "n/a");
-  EXPECT_EQ(worse[8].key, 3.0);
-  EXPECT_EQ(experts.rows[2].cells[4].text, "n/a");
+  EXPECT_EQ(at(experts.table, 5, "recipe").text, model_.overlays()[1].name);
+  EXPECT_EQ(at(experts.table, 5, "exp.").key, 2.0);
+  EXPECT_EQ(at(experts.table, 5, "rows").key, 2.0);
+  EXPECT_EQ(at(experts.table, 5, "SNR, dB").text, "19.0*") << "two elements are left out";
+  EXPECT_EQ(at(experts.table, 5, "SNR lost, dB").text, "10.00");
+  EXPECT_EQ(at(experts.table, 5, "wasted").text, "–");
+  EXPECT_EQ(at(experts.table, 5, "saturated").key, 3.0);
+  EXPECT_EQ(at(experts.table, 2, "SNR lost, dB").text, "n/a");
 }
 
 TEST(ScalePairs, AreRowsOfOneScalingWithBothKindsOfScale) {
@@ -256,8 +262,8 @@ TEST(ScalePairs, AreRowsOfOneScalingWithBothKindsOfScale) {
   EXPECT_THAT(model.scale_pairs(), ElementsAre(app::ScalePair{"FP8 tensor", {0, 1}},
                                                app::ScalePair{"FP8 block", {4, 5}}));
   model.choose(model.scale_pairs()[0].rows, theme);
-  EXPECT_EQ(model.rows()[1].cells[2].key, 0.0);
-  EXPECT_EQ(model.rows()[4].cells[2].text, "n/a");
+  EXPECT_EQ(at(model.table(), 1, "SNR lost, dB").key, 0.0);
+  EXPECT_EQ(at(model.table(), 4, "SNR lost, dB").text, "n/a");
 }
 
 TEST(BinadesText, NeverShowsAMinusZero) {
@@ -267,12 +273,15 @@ TEST(BinadesText, NeverShowsAMinusZero) {
   EXPECT_EQ(engine::binades_text({}, 0.25), "n/a");
 }
 
-TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
-  const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
-  EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));
-  EXPECT_THAT(
-      csv,
-      HasSubstr("\"FP8 block, power-of-two scales\",30,nan,35,1,0.01,0,0,0.5,0.9,9,200,0.375"));
+TEST_F(RecipesModelTest, CsvKeepsFullNumbersAndTextWholeNames) {
+  const std::string csv = model_.table().csv({1, 0, 2, 3, 4});
+  EXPECT_THAT(csv, HasSubstr(",snr_db,snr_lost_db,median_block_snr_db,"));
+  EXPECT_THAT(csv.substr(csv.find("\r\n")), HasSubstr(",1000,30,,35,0,1,0,10,0,0,0.5,0.9,9,"))
+      << "the order on screen";
+  EXPECT_LT(csv.find(",1000,30,"), csv.find(",1000,20,"));
+  const std::string text = model_.table().text({});
+  EXPECT_THAT(text, HasSubstr("recipe\tSNR\tSNR lost\ttypical\tmisrounded\t"));
+  EXPECT_THAT(text, HasSubstr("\nFP8 block, power-of-two scales\t30.0 dB\tn/a\t35.0 dB\t"));
 }
 
 TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {

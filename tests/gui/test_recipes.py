@@ -96,7 +96,7 @@ def test_rows_are_overlaid_and_sorted(open_window):
     notice = window.wait("the file", lambda m: any("Table saved: " in c["value"] for c in m["controls"]))
     path = next(c["value"] for c in notice["controls"] if "Table saved: " in c["value"])
     with open(path.removeprefix("Table saved: "), newline="") as file:
-        saved = [row[0] for row in csv.reader(file)][1:]
+        saved = [row["recipe_name"] for row in csv.DictReader(file)]
     assert after != before and saved == after
 
 

@@ -43,24 +43,12 @@ const std::vector<int>& order_of(const CardTable& table) {
   return table.state == nullptr ? kNone : table.state->order;
 }
 
-std::vector<plot::TableRow> ordered_rows(const CardTable& table) {
-  const std::vector<int>& order = order_of(table);
-  const std::vector<plot::TableRow>& all = table.shown_rows();
-  if (order.size() != all.size()) return all;
-  std::vector<plot::TableRow> rows;
-  rows.reserve(order.size());
-  for (const int row : order) rows.push_back(all[static_cast<std::size_t>(row)]);
-  return rows;
-}
-
 /// What the menu copies as text; null = nothing.
 std::function<std::string()> text_of(const CardSpec& spec) {
   if (spec.text) return spec.text;
   if (spec.list) return spec.list;
   if (spec.table.id != nullptr) {
-    return [&table = spec.table] {
-      return plot::table_text(table.shown_columns(), ordered_rows(table));
-    };
+    return [&table = spec.table] { return table.drawn->text(order_of(table)); };
   }
   return nullptr;
 }
@@ -69,10 +57,7 @@ std::function<std::string()> csv_of(const CardSpec& spec) {
   if (spec.csv) return spec.csv;
   if (spec.list) return [&spec] { return plot::csv_of_tabbed(spec.list()); };
   if (spec.table.id != nullptr) {
-    return [&table = spec.table] {
-      return table.drawn != nullptr ? table.drawn->csv(order_of(table))
-                                    : plot::table_csv(table.columns, ordered_rows(table));
-    };
+    return [&table = spec.table] { return table.drawn->csv(order_of(table)); };
   }
   return nullptr;
 }
@@ -83,8 +68,8 @@ void draw_content(const PanelContext& context, const Area& room, const CardSpec&
   }
   if (spec.draw) return spec.draw(room);
   const CardTable& table = spec.table;
-  const std::vector<plot::TableRow>& rows = table.shown_rows();
-  const bool chosen = plot::draw_table(context, table.id, table.shown_columns(), rows,
+  const std::vector<plot::TableRow>& rows = table.drawn->rows;
+  const bool chosen = plot::draw_table(context, table.id, table.drawn->columns, rows,
                                        table.generation, room.size, *table.state);
   if (chosen && table.chosen) table.chosen(plot::selected_row(*table.state, rows.size()));
 }

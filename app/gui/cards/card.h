@@ -37,20 +37,11 @@ struct EmptyState {
 /// A table that fills the card, and that is copied and saved as it stands.
 struct CardTable {
   const char* id = nullptr;  // "##performance.kernels"; null = the card is not a table
-  std::vector<plot::Column> columns{};
-  const std::vector<plot::TableRow>* rows = nullptr;
-  const plot::DrawnTable* drawn = nullptr;  // instead of both
-  std::uint64_t generation = 0;             // identifies the rows
+  const plot::DrawnTable* drawn = nullptr;
+  std::uint64_t generation = 0;  // identifies the rows
   plot::TableState* state = nullptr;
   /// The user has selected another row, or, by a click on the selected one, none.
   std::function<void(std::optional<std::size_t> row)> chosen{};
-
-  const std::vector<plot::Column>& shown_columns() const {
-    return drawn == nullptr ? columns : drawn->columns;
-  }
-  const std::vector<plot::TableRow>& shown_rows() const {
-    return drawn == nullptr ? *rows : drawn->rows;
-  }
 };
 
 /// The card's entry in the control map.

@@ -17,11 +17,6 @@
 namespace app {
 namespace {
 
-const std::vector<plot::Column> kAddressColumns = {
-    {"place", 128, false, "Where in the node's parameters the address is"},
-    {"memory", 0, false, "Allocation that contains it and the offset, from the ledger"},
-    {"role", 58, false, "What the allocation is for"}};
-
 std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before) {
   std::string text;
   int count = 0;
@@ -34,6 +29,34 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
   }
   if (count > 12) text += fmt::format(" and {} more", count - 12);
   return text.empty() ? "none" : text;
+}
+
+/// The addresses that the chosen node holds.
+profiling::Table addresses_table(const GraphScene& scene) {
+  const profiling::Snapshot& snapshot = scene.report()->snapshot;
+  std::vector<profiling::Row> rows;
+  for (const profiling::Touch& touch : touches_of(scene.facts()->memory, scene.node())) {
+    profiling::Cell role;
+    if (touch.allocation >= 0) {
+      role = profiling::name_of(snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role);
+    }
+    const std::string target = target_text(snapshot, touch);
+    const bool named = scene.names_access(touch.allocation, scene.node());
+    rows.push_back(
+        {.cells = {place_words(profiling::place_text(touch)), target, std::move(role), touch.word},
+         .tone = named ? profiling::Tone::Bad : profiling::Tone::Plain,
+         .full_name = fmt::format("{} ({:#x}){}", target, touch.word,
+                                  named ? ", named by the finding" : "")});
+  }
+  return profiling::table_of(
+      "node_addresses",
+      {{.key = "place", .tooltip = "Where in the node's parameters the address is"},
+       {.key = "memory", .tooltip = "Allocation that contains it and the offset, from the ledger"},
+       {.key = "role", .tooltip = "What the allocation is for"},
+       {.key = "address",
+        .measure = profiling::Measure::Address,
+        .use = profiling::ColumnUse::Files}},
+      std::move(rows));
 }
 
 /// Operands of the chosen node; empty = none, or not known.
@@ -66,25 +89,9 @@ void NodeDetails::follow(const PanelContext& context, const GraphScene& scene) {
   theme_ = context.theme.kind;
   complete_ = complete;
   ++generation_;
-  rows_.clear();
+  addresses_ = {};
   table_.selected = -1;
-  if (!complete || node_ < 0) return;
-  const profiling::Snapshot& snapshot = scene.report()->snapshot;
-  for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node_)) {
-    const bool known = touch.allocation >= 0;
-    const std::string role =
-        known ? std::string(profiling::name_of(
-                    snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role))
-              : "";
-    const std::string target = target_text(snapshot, touch);
-    const bool named = scene.names_access(touch.allocation, node_);
-    rows_.push_back({.cells = {{.text = place_words(profiling::place_text(touch))},
-                               {.text = target},
-                               {.text = role}},
-                     .chip = named ? context.theme.colors.bad : 0,
-                     .tooltip = fmt::format("{} ({:#x}){}", target, touch.word,
-                                            named ? ", named by the finding" : "")});
-  }
+  if (complete && node_ >= 0) addresses_ = plot::drawn(addresses_table(scene), context.theme);
 }
 
 CardSpec NodeDetails::card(const PanelContext& context, GraphScene& scene) {
@@ -97,7 +104,7 @@ CardSpec NodeDetails::card(const PanelContext& context, GraphScene& scene) {
           .measured =
               "Argument bytes of the captured node, matched word by word with the "
               "allocations that the worker's ledger knew when it captured.",
-          .table = {.id = "##node.touches", .columns = kAddressColumns, .rows = &rows_},
+          .table = {.id = "##node.touches", .drawn = &addresses_},
           .empty = [chosen]() -> EmptyState {
             if (chosen) return {};
             return {"No node chosen", "Click a box of the topology or a cell of the map."};
@@ -109,7 +116,7 @@ CardSpec NodeDetails::card(const PanelContext& context, GraphScene& scene) {
                            [this, &scene, chosen] {
                              if (!chosen) return std::string("none");
                              return fmt::format("node={};addresses={};operand={}", scene.node(),
-                                                rows_.size(), operand_of(scene));
+                                                addresses_.rows.size(), operand_of(scene));
                            },
                        .kind = "text"}};
 }
@@ -139,8 +146,8 @@ void NodeDetails::draw_node(const PanelContext& context, const GraphScene& scene
             : fmt::format("{} bytes in {} parameter{}", plot::count_text(kernel->parameters.size()),
                           kernel->slots.size(), kernel->slots.size() == 1 ? "" : "s"));
   }
-  if (rows_.empty()) return line(context, "memory", "no address of known memory");
-  plot::draw_table(context, "##node.touches", kAddressColumns, rows_, generation_,
+  if (addresses_.rows.empty()) return line(context, "memory", "no address of known memory");
+  plot::draw_table(context, "##node.touches", addresses_.columns, addresses_.rows, generation_,
                    ImGui::GetContentRegionAvail(), table_);
 }
 

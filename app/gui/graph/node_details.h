@@ -4,7 +4,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 
 namespace app {
 
@@ -23,7 +23,7 @@ class NodeDetails {
   ThemeKind theme_ = ThemeKind::Dark;
   bool complete_ = false;
   std::uint64_t generation_ = 0;
-  std::vector<plot::TableRow> rows_;
+  plot::DrawnTable addresses_;
   plot::TableState table_;
 };
 

@@ -5,32 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <utility>
 
 #include "app/gui/plot/format.h"
-#include "engine/model/projections.h"
-#include "engine/program/operation_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
-
-const std::vector<plot::Column> kNodeColumns = {
-    {"#", 26, true, "Position in topological order; the row of the heatmap"},
-    {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 50, false, "Stage of the step it belongs to"},
-    {"layer", 48, true, "Layer of the step; in an expert layer also the projection"},
-    {"after", 44, false, "Nodes that must finish first"},
-    {"median", 66, true, "Median duration over the replays"}};
-const std::vector<plot::Column> kWorkColumns = {
-    {"#", 26, true, "Order of first start; the row of the heatmap"},
-    {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 50, false, "Stage of the step it belongs to"},
-    {"expert", 42, true, "Expert it belongs to"},
-    {"median", 66, true, "Median duration over the iterations"}};
-
-constexpr std::size_t kStageColumn = 2;  // of both
-constexpr std::size_t kAfterColumn = 4;  // of nodes
 
 /// The operation of a row, else its kernel's short name; a suffix in brackets is kept.
 std::string short_label(const profiling::NodeMatrix::Row& row) {
@@ -106,7 +87,9 @@ void GraphsModel::lay_out(const Theme& theme) {
   laid_out_theme_ = theme.kind;
   const auto made = made_at_once([&] {
     lay_out_rows(theme);
-    lay_out_nodes(theme);
+    nodes_ = plot::drawn(has_graph() ? profiling::graph_nodes_table(run(), &matrix())
+                                     : profiling::work_table(matrix()),
+                         theme);
     return true;
   });
   if (!made) picture_ = nullptr;
@@ -135,75 +118,6 @@ float GraphsModel::duration_ns(int row, int column) const {
 void GraphsModel::set_scale(CellScale scale) {
   scale_ = scale;
   ++grid_generation_;
-}
-
-void GraphsModel::lay_out_nodes(const Theme& theme) {
-  node_rows_.clear();
-  node_columns_ = has_graph() ? kNodeColumns : kWorkColumns;
-  // The colour and the operation say the stage too.
-  node_columns_[kStageColumn].optional =
-      std::ranges::any_of(matrix().rows, [](const auto& row) { return !row.operation.empty(); });
-  // As narrow as the stages of this run permit: "quantize" or "activation".
-  const bool long_stages = std::ranges::any_of(matrix().rows, [](const auto& row) {
-    return engine::stage_name(row.stage).size() >
-           engine::stage_name(engine::Stage::Quantize).size();
-  });
-  if (long_stages) {
-    node_columns_[kStageColumn].width = 64;
-    // The median stays in sight.
-    if (has_graph()) node_columns_[kAfterColumn].optional = true;
-  }
-  std::unordered_map<std::uint64_t, std::size_t> position;
-  std::unordered_map<std::uint64_t, double> median;
-  const engine::StepKind step = run().result.effective.step;
-  for (std::size_t i = 0; i < run().activity.nodes.size(); ++i) {
-    position[run().activity.nodes[i].id] = i;
-  }
-  for (const profiling::NodeMatrix::Row& row : matrix().rows) median[row.node_id] = row.time.median;
-  const auto number = [](double value) { return plot::Cell{fmt::format("{:.0f}", value), value}; };
-  const auto stage_cell = [&theme](engine::Stage stage) {
-    return plot::Cell{std::string(engine::stage_name(stage)), 0.0, theme.colors.dim_text};
-  };
-  if (!has_graph()) {
-    for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
-      const profiling::NodeMatrix::Row& row = matrix().rows[i];
-      node_rows_.push_back(
-          {.cells = {number(static_cast<double>(i)),
-                     {row.operation.empty()
-                          ? plot::short_kernel_name(row.label.substr(0, row.label.find(" [")))
-                          : row.operation},
-                     stage_cell(row.stage),
-                     {row.expert < 0 ? "all" : std::to_string(row.expert),
-                      static_cast<double>(row.expert)},
-                     {plot::duration_text(row.time.median), row.time.median}},
-           .chip = theme.stage(row.stage),
-           .tooltip = row.operation.empty() ? row.label
-                                            : fmt::format("{}  {}", row.operation, row.label)});
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < run().activity.nodes.size(); ++i) {
-    const profiling::GraphNode& node = run().activity.nodes[i];
-    const std::string operation = engine::operation_name(step, node.stage, node.writes);
-    std::string after;
-    for (const std::uint64_t id : node.dependencies) {
-      const auto found = position.find(id);
-      if (!after.empty()) after += ' ';
-      after += found == position.end() ? "?" : std::to_string(found->second);
-    }
-    const auto time = median.find(node.id);
-    const double node_median = time == median.end() ? std::nan("") : time->second;
-    node_rows_.push_back(
-        {.cells = {number(static_cast<double>(i)),
-                   {operation.empty() ? plot::short_kernel_name(node.name) : operation},
-                   stage_cell(node.stage),
-                   {engine::layer_number(step, node.layer), static_cast<double>(node.layer)},
-                   {after.empty() ? "start" : after, 0.0,
-                    after.empty() ? theme.colors.dim_text : 0},
-                   {plot::duration_text(node_median), node_median}},
-         .chip = theme.stage(node.stage),
-         .tooltip = operation.empty() ? node.name : fmt::format("{}  {}", operation, node.name)});
-  }
 }
 
 }  // namespace app

@@ -11,8 +11,8 @@
 #include "app/controllers/background.h"
 #include "app/gui/panels/replay_checks.h"
 #include "app/gui/panels/run_picture.h"
+#include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/grid_fold.h"
-#include "app/gui/plot/sorted_table.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 
@@ -73,8 +73,8 @@ class GraphsModel {
   const IterationSeries& iterations() const { return picture_->iterations; }
   const CheckSummary& checks() const { return picture_->checks; }
   const CheckStrip& check_strip() const { return picture_->check_strip; }
-  const std::vector<plot::Column>& node_columns() const { return node_columns_; }
-  const std::vector<plot::TableRow>& node_rows() const { return node_rows_; }
+  /// The nodes of the graph, or the pieces of work of a step without one.
+  const plot::DrawnTable& nodes_table() const { return nodes_; }
 
  private:
   const ReplayPicture::Cells& cells() const {
@@ -83,7 +83,6 @@ class GraphsModel {
   /// True if there is one.
   bool show(std::optional<std::shared_ptr<const ReplayPicture>> made);
   void lay_out_rows(const Theme& theme);
-  void lay_out_nodes(const Theme& theme);
 
   std::uint64_t generation_ = 0;
   std::uint64_t grid_generation_ = 0;
@@ -94,8 +93,7 @@ class GraphsModel {
   std::vector<std::string> row_labels_;
   std::vector<ImU32> row_colors_;
   std::vector<std::string> row_margin_;
-  std::vector<plot::Column> node_columns_;
-  std::vector<plot::TableRow> node_rows_;
+  plot::DrawnTable nodes_;
   BackgroundTask<std::shared_ptr<const ReplayPicture>> task_;
 };
 

@@ -7,6 +7,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/numerics_panel.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 
@@ -29,27 +30,25 @@ CardSpec NumericsPanel::snr_card(const PanelContext& context) {
       product_ = product;
     }
   };
-  return {
-      .id = "numerics.snr_card",
-      .title = "Error per expert",
-      .question =
-          "Which expert's product suffers most? A click selects an expert, here and in "
-          "Performance.",
-      .note = context.view.absent_note() + selected_note(context.view.expert) +
-              fmt::format("SNR of {} against the unquantized product",
-                          engine::output_name(model_.product())),
-      .measured =
-          "10 log10 of the sum of squares of the unquantized product over the sum of "
-          "squared errors, over the elements of layer 0 that are finite in both. Elements "
-          "that overflowed are left out and counted as lost. A fading bar is an exact "
-          "match, hatching an expert without rows.",
-      .text = [this] { return plot::table_text(model_.expert_columns(), model_.expert_rows()); },
-      .csv = [this] { return plot::table_csv(model_.expert_columns(), model_.expert_rows()); },
-      .header_widgets = widgets,
-      .header = widgets > 0.0F ? std::function<void()>(choose_product) : nullptr,
-      .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
-      .read_out = {"numerics.snr_per_expert", "SNR per expert",
-                   [this, &context] { return snr_value(context.view.expert); }}};
+  return {.id = "numerics.snr_card",
+          .title = "Error per expert",
+          .question =
+              "Which expert's product suffers most? A click selects an expert, here and in "
+              "Performance.",
+          .note = context.view.absent_note() + selected_note(context.view.expert) +
+                  fmt::format("SNR of {} against the unquantized product",
+                              engine::output_name(model_.product())),
+          .measured =
+              "10 log10 of the sum of squares of the unquantized product over the sum of "
+              "squared errors, over the elements of layer 0 that are finite in both. Elements "
+              "that overflowed are left out and counted as lost. A fading bar is an exact "
+              "match, hatching an expert without rows.",
+          .table = {.id = "##numerics.errors", .drawn = &model_.experts_table()},
+          .header_widgets = widgets,
+          .header = widgets > 0.0F ? std::function<void()>(choose_product) : nullptr,
+          .draw = [this, &context](const Area& room) { draw_snr(context, room.size); },
+          .read_out = {"numerics.snr_per_expert", "SNR per expert",
+                       [this, &context] { return snr_value(context.view.expert); }}};
 }
 
 std::string NumericsPanel::snr_value(int selected) const {
@@ -80,7 +79,8 @@ void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
     const auto snr_text = [&expert](const auto& measured) {
       return expert.rows == 0 ? "no rows" : engine::snr_text(measured, plot::kSnrDecimals);
     };
-    const engine::OperandExpert operand = model_.operand_expert(static_cast<std::size_t>(hovered));
+    const engine::OperandExpert operand = profiling::operand_expert(
+        model_.run().result, model_.operand(), static_cast<std::size_t>(hovered));
     plot::read_out(
         context, fmt::format("expert {}", hovered),
         {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows))},
@@ -134,8 +134,7 @@ CardSpec NumericsPanel::errors_card(const PanelContext& context) {
   // Rows are in the order of experts: a row and its bar share one selection.
   table_.selected = context.view.expert;
   spec.table = {.id = "##numerics.errors",
-                .columns = model_.expert_columns(),
-                .rows = &model_.expert_rows(),
+                .drawn = &model_.experts_table(),
                 .generation = model_.generation(),
                 .state = &table_,
                 .chosen = [&context](std::optional<std::size_t> row) {

@@ -4,59 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
-
-namespace {
-
-/// The columns name the product; those of the operand, whose symbol the card's title has, do not.
-/// Only what lost elements has a column for them.
-std::vector<plot::Column> expert_error_columns(engine::Product product, bool lost,
-                                               bool operand_lost) {
-  struct Titles {
-    const char* snr;
-    const char* tooltip;
-  };
-  static constexpr std::array<Titles, 3> kTitles = {{
-      {"Y dB", "SNR of Y in dB: product against the product of the unquantized operands"},
-      {"dX dB", "SNR of dX in dB: product against the product of the unquantized operands"},
-      {"dW dB", "SNR of dW in dB: product against the product of the unquantized operands"},
-  }};
-  const Titles& titles = kTitles.at(static_cast<std::size_t>(product));
-  std::vector<plot::Column> columns = {
-      {"exp.", 26, true, "Number of the expert"},
-      {"rows", 0, true, "Tokens routed to it"},
-      {titles.snr, 38, true, titles.tooltip},
-      {"op. dB", 38, true,
-       "SNR of quantizing the operand in dB: dequantized elements against the original ones. * "
-       "leaves out "
-       "elements that are or became infinite or NaN"},
-      {"max err.", 50, true, "Largest absolute error of an element of the product"},
-      {"op. ulp", 38, true,
-       "Largest error of the operand in units in the last place of its codes: 0.5 is correct "
-       "rounding"},
-      {"satur.", 38, true, "Elements of the operand above the format's largest value"},
-      {"underfl.", 44, true, "Elements of the operand that were not zero and became zero"}};
-  if (operand_lost) {
-    columns.push_back({"op. lost", 44, true,
-                       "Finite elements of the operand whose codes decode to infinity or NaN"});
-  }
-  if (lost) {
-    columns.push_back({"lost", 34, true,
-                       "Elements of the product that overflowed: infinite or NaN although the "
-                       "unquantized product is finite. The SNR leaves them out"});
-  }
-  return columns;
-}
-
-}  // namespace
 
 std::string recipe_text(const engine::Recipe& recipe) {
   const engine::RecipeTraits& traits = engine::traits_of(recipe);
@@ -133,60 +89,15 @@ const engine::TensorResult* NumericsModel::in_layer() const {
   return run_->result.expert_layer ? engine::find_tensor(run_->result, operand_) : nullptr;
 }
 
-engine::OperandExpert NumericsModel::operand_expert(std::size_t expert) const {
-  if (expert < statistics().experts.size()) return statistics().experts[expert];
-  engine::OperandExpert one;
-  if (operand_ != engine::StepTensor::X || expert >= run_->result.experts.size()) return one;
-  // Of a recording that has them of X alone.
-  const engine::ExpertResult& x = run_->result.experts[expert];
-  if (x.rows == 0) return one;
-  one.rows = x.rows;
-  one.snr_db = x.x_snr_db;
-  one.max_ulp = x.x_max_ulp;
-  one.saturated = x.saturated;
-  one.underflowed = x.underflowed;
-  return one;
-}
-
 void NumericsModel::derive_experts(const Theme& theme) {
+  experts_ = plot::drawn(profiling::expert_errors_table(run_->result, product_, operand_), theme);
   snr_bars_.clear();
-  expert_rows_.clear();
-  const auto snr = [&theme](double db, std::uint64_t left_out) {
-    return plot::snr_cell(db, left_out, theme.colors.warn);
-  };
-  const auto count = [&theme](std::uint64_t value) {
-    return plot::Cell{plot::count_text(value), static_cast<double>(value),
-                      value > 0 ? theme.colors.warn : theme.colors.dim_text};
-  };
-  const std::vector<engine::ExpertResult>& experts = run_->result.experts;
-  const bool lost = std::ranges::any_of(
-      experts, [this](const auto& expert) { return expert.of(product_).lost > 0; });
-  const bool operand_lost = std::ranges::any_of(
-      statistics().experts, [](const engine::OperandExpert& one) { return one.lost > 0; });
-  expert_columns_ = expert_error_columns(product_, lost, operand_lost);
-  for (std::size_t i = 0; i < experts.size(); ++i) {
-    const engine::ExpertResult& expert = experts[i];
-    const engine::ProductAccuracy& error = expert.of(product_);
-    const engine::OperandExpert operand = operand_expert(i);
-    snr_bars_.push_back({.value = error.snr_db,
+  for (const engine::ExpertResult& expert : run_->result.experts) {
+    const double snr_db = expert.rows == 0 ? profiling::kNaN : expert.of(product_).snr_db;
+    snr_bars_.push_back({.value = snr_db,
                          .companion = static_cast<double>(expert.rows),
                          .color = theme.colors.accent,
-                         .outside = std::isinf(error.snr_db) && error.snr_db > 0.0});
-    expert_rows_.push_back(
-        {.cells = {{std::to_string(i), static_cast<double>(i)},
-                   {plot::count_text(static_cast<std::uint64_t>(expert.rows)),
-                    static_cast<double>(expert.rows), expert.rows == 0 ? theme.colors.dim_text : 0},
-                   snr(expert.rows == 0 ? std::nan("") : error.snr_db, error.left_out()),
-                   snr(operand.snr_db, operand.left_out()),
-                   {plot::number_text(error.max_abs_error), error.max_abs_error},
-                   {std::isnan(operand.max_ulp) ? "" : plot::number_text(operand.max_ulp),
-                    operand.max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
-                   count(operand.saturated),
-                   count(operand.underflowed)}});
-    if (operand_lost) expert_rows_.back().cells.push_back(count(operand.lost));
-    if (lost) expert_rows_.back().cells.push_back(count(error.lost));
-    if (expert.rows == 0) snr_bars_.back().value = std::nan("");
-    if (expert.rows == 0) snr_bars_.back().outside = false;
+                         .outside = std::isinf(snr_db) && snr_db > 0.0});
   }
 }
 

@@ -10,7 +10,7 @@
 #include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/bins.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
@@ -27,8 +27,6 @@ class NumericsModel {
 
   const profiling::RecordedRun& run() const { return *run_; }
   const engine::OperandStatistics& statistics() const;
-  /// Numbers of an expert for the operand on screen; NaN and zeros if the recording has none.
-  engine::OperandExpert operand_expert(std::size_t expert) const;
   /// Additional results of a quantized tensor in an expert layer; null for a linear step.
   const engine::TensorResult* in_layer() const;
   std::uint64_t run_generation() const { return run_generation_; }
@@ -57,8 +55,7 @@ class NumericsModel {
   /// First row of the operand that a row of scales covers.
   std::int64_t operand_row(double source_row) const;
   const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
-  const std::vector<plot::Column>& expert_columns() const { return expert_columns_; }
-  const std::vector<plot::TableRow>& expert_rows() const { return expert_rows_; }
+  const plot::DrawnTable& experts_table() const { return experts_; }
 
  private:
   void derive_experts(const Theme& theme);
@@ -77,8 +74,7 @@ class NumericsModel {
   plot::Range map_colors_;
   std::vector<double> separators_;
   std::vector<plot::Bar> snr_bars_;
-  std::vector<plot::Column> expert_columns_;
-  std::vector<plot::TableRow> expert_rows_;
+  plot::DrawnTable experts_;
 };
 
 /// "FP8 block 1x128 / 128x128, E4M3, power-of-two scales".

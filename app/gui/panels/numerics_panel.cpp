@@ -13,6 +13,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/panels/scale_maps.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
@@ -95,7 +96,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
     figures.push_back({.id = "numerics.typical_snr",
                        .label = "typical SNR",
                        .value = plot::decibels(typical),
-                       .tooltip = kTypicalError});
+                       .tooltip = profiling::kTypicalError});
   }
   figures.push_back(
       {.id = "numerics.saturated",

@@ -1,59 +1,22 @@
 // Derivations of the Performance page.
 #include "app/gui/panels/performance_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
-#include "app/gui/plot/format.h"
 #include "engine/model/guarded_thread.h"
-#include "engine/program/operation_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
 
-const std::vector<plot::Column> kKernelColumns = {
-    {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
-    {.title = "stage",
-     .width = 66,
-     .numeric = false,
-     .tooltip = "Stage of the step, also shown by the colour",
-     .optional = true},
-    {"n", 44, true, "Records in the range"},
-    {"median", 64, true, "Median duration of one record"},
-    {"p95", 64, true, "95 of 100 records are no longer than this"},
-    {"sum", 64, true, "Summed duration in the range"},
-    {"share", 50, true, "Share of the summed time of all rows"}};
-
-const std::vector<plot::Column> kOperationColumns = {
-    {"operation", 0, false, "What it makes of what, in the order in which it is launched"},
-    {.title = "part",
-     .width = 120,
-     .numeric = false,
-     .tooltip = "Pass and micro-batch, and the graph that it is captured in, if there are several",
-     .optional = true},
-    {.title = "stage",
-     .width = 66,
-     .numeric = false,
-     .tooltip = "Stage that its time counts for, also shown by the colour",
-     .optional = true},
-    {"reads", 64, true, "Bytes that it must read at least, each value once"},
-    {"writes", 64, true, "Bytes that it must write at least"},
-    {"FLOP", 64, true, "Of the routed rows, without padding"}};
-
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
 
-plot::Cell time_cell(double nanoseconds) { return {plot::duration_text(nanoseconds), nanoseconds}; }
-
 }  // namespace
-
-const std::vector<plot::Column>& kernel_columns() { return kKernelColumns; }
-const std::vector<plot::Column>& operation_columns() { return kOperationColumns; }
 
 PerformanceModel::PerformanceModel(const std::function<void()>& wake)
     : run_task_(wake), range_task_(wake), lane_task_(wake) {}
@@ -168,62 +131,15 @@ void PerformanceModel::lay_out_all(const Theme& theme) {
   const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
   if (!same) {
     source_index_ = source_to_show();
-    lay_out_kernels(theme);
-    lay_out_operations(theme);
+    kernels_ = plot::drawn(profiling::kernels_table(run(), kernels()), theme);
+    operations_ = plot::drawn(
+        profiling::operations_table(run().result.effective, picture().operations), theme);
+    ++table_generation_;
   }
   if (!same || laid_out_source_ != source_index_) lay_out_experts(theme);
   laid_out_ = derived_;
   laid_out_theme_ = theme.kind;
   laid_out_source_ = source_index_;
-}
-
-void PerformanceModel::lay_out_kernels(const Theme& theme) {
-  kernel_rows_.clear();
-  ++table_generation_;
-  for (const profiling::KernelSummary& kernel : kernels()) {
-    const std::string& name = run().activity.names[kernel.name];
-    const std::string operation =
-        engine::operation_name(run().result.effective.step, kernel.stage, kernel.writes);
-    const bool both = !operation.empty() && operation != name;
-    const std::string full = both ? fmt::format("{}  {}", operation, name) : name;
-    kernel_rows_.push_back(
-        {.cells = {{.text = plot::work_name(operation, name), .full = full},
-                   {std::string(engine::stage_name(kernel.stage)), 0.0, theme.colors.dim_text},
-                   {plot::count_text(kernel.time.n), static_cast<double>(kernel.time.n)},
-                   time_cell(kernel.time.median),
-                   time_cell(kernel.time.p95),
-                   time_cell(kernel.time.sum),
-                   {fmt::format("{:.1f} %", 100.0 * kernel.share), kernel.share}},
-         .chip = theme.stage(kernel.stage),
-         .tooltip = full});
-  }
-}
-
-void PerformanceModel::lay_out_operations(const Theme& theme) {
-  const auto amount = [](double value, const std::string& text) -> plot::Cell {
-    return {value > 0.0 ? text : std::string("-"), value};
-  };
-  const auto bytes = [&](double value) {
-    return amount(value, plot::bytes_text(static_cast<std::uint64_t>(value)));
-  };
-  const bool layers = run().result.effective.layers > 1;
-  operation_rows_.clear();
-  for (const engine::ExplainedOperation& one : picture().operations) {
-    const bool named = !one.graph.empty() && one.graph != one.part && one.graph != "step";
-    const std::string part =
-        named ? fmt::format("{}, graph \"{}\"", one.part, one.graph) : one.part;
-    const std::string sentence =
-        layers ? fmt::format("{}, layer {}", one.sentence, one.layer) : one.sentence;
-    operation_rows_.push_back(
-        {.cells = {{.text = sentence},
-                   {part, 0.0, theme.colors.dim_text},
-                   {std::string(engine::stage_name(one.stage)), 0.0, theme.colors.dim_text},
-                   bytes(one.work.read_bytes),
-                   bytes(one.work.written_bytes),
-                   amount(one.work.flop, plot::si_text(one.work.flop))},
-         .chip = theme.stage(one.stage),
-         .tooltip = fmt::format("{}\n{}", sentence, part)});
-  }
 }
 
 const std::vector<profiling::ExpertTime>& PerformanceModel::experts_of(std::size_t source) const {

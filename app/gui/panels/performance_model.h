@@ -11,7 +11,7 @@
 #include "app/controllers/background.h"
 #include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/bar_plot.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 
 namespace app {
 
@@ -56,8 +56,8 @@ class PerformanceModel {
   double total_ns() const { return range_->total_ns; }
   const std::optional<profiling::GapSummary>& gaps() const { return range_->gaps; }
   std::size_t records_in_range() const { return range_->records; }
-  const std::vector<plot::TableRow>& kernel_rows() const { return kernel_rows_; }
-  const std::vector<plot::TableRow>& operation_rows() const { return operation_rows_; }
+  const plot::DrawnTable& kernels_table() const { return kernels_; }
+  const plot::DrawnTable& operations_table() const { return operations_; }
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
   /// Durations of one row of the table; -1 = the row with the largest sum.
   const plot::Bins& row_bins(int row) const;
@@ -94,8 +94,6 @@ class PerformanceModel {
   bool show(std::optional<std::shared_ptr<const RangePicture>> made);
   bool show(std::optional<std::shared_ptr<const LanePicture>> made);
   void lay_out_all(const Theme& theme);
-  void lay_out_kernels(const Theme& theme);
-  void lay_out_operations(const Theme& theme);
   void lay_out_experts(const Theme& theme);
   void compare_methods();
   /// The chosen source if this run has it, else the source whose experts take most time.
@@ -115,8 +113,8 @@ class PerformanceModel {
   ThemeKind laid_out_theme_ = ThemeKind::Dark;
   std::size_t laid_out_source_ = 0;
   std::uint64_t table_generation_ = 0;
-  std::vector<plot::TableRow> kernel_rows_;
-  std::vector<plot::TableRow> operation_rows_;
+  plot::DrawnTable kernels_;
+  plot::DrawnTable operations_;
   std::vector<plot::Bar> expert_bars_;
   std::vector<Agreement> agreements_;
 
@@ -124,9 +122,5 @@ class PerformanceModel {
   BackgroundTask<std::shared_ptr<const RangePicture>> range_task_;
   BackgroundTask<std::shared_ptr<const LanePicture>> lane_task_;
 };
-
-const std::vector<plot::Column>& operation_columns();
-/// Columns of the kernel table.
-const std::vector<plot::Column>& kernel_columns();
 
 }  // namespace app

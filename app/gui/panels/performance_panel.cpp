@@ -325,15 +325,14 @@ CardSpec PerformancePanel::operations_card(const PanelContext& context) {
           .question =
               "Which operations does a step consist of, in which order, and what does each read, "
               "write and compute at least?",
-          .note = fmt::format("{} operations", model_.operation_rows().size()),
+          .note = fmt::format("{} operations", model_.operations_table().rows.size()),
           .measured =
               "Nothing of this is measured. The operations follow from the settings that were in "
               "effect; `expertscope run --explain` prints the same before a run. Bytes: each value "
               "read or written once, with the padding of its layout. FLOP: 2 m n k of a product "
               "and one per code that is written, for the routed rows.",
           .table = {.id = "##performance.operations",
-                    .columns = operation_columns(),
-                    .rows = &model_.operation_rows(),
+                    .drawn = &model_.operations_table(),
                     .generation = model_.derived(),
                     .state = &operations_table_},
           .header_widgets = context.theme.px(kWorkWidth),
@@ -352,15 +351,14 @@ CardSpec PerformancePanel::kernels_card(const PanelContext& context) {
               "count records that lie inside as a whole. Records: " +
               model_.run().result.activity_method,
           .table = {.id = "##performance.kernels",
-                    .columns = kernel_columns(),
-                    .rows = &model_.kernel_rows(),
+                    .drawn = &model_.kernels_table(),
                     .generation = model_.table_generation(),
                     .state = &table_,
                     .chosen = [this](std::optional<std::size_t>) { row_view_ = {}; }},
           .header_widgets = context.theme.px(kWorkWidth),
           .header = [this, &context] { choose_work(context); },
           .empty = [this]() -> EmptyState {
-            if (!model_.kernel_rows().empty()) return {};
+            if (!model_.kernels_table().rows.empty()) return {};
             return {"Nothing runs in this range",
                     "Select a wider range in the timeline, or click into it to see the whole run."};
           }};
@@ -380,7 +378,7 @@ CardSpec PerformancePanel::durations_card(const PanelContext& context) {
   const auto shown = static_cast<std::size_t>(std::max(table_.selected, 0));
   const std::string name = model_.kernels().empty()
                                ? std::string("none")
-                               : model_.kernel_rows()[shown].cells.front().text;
+                               : model_.kernels_table().rows[shown].cells.front().text;
   return {.id = "performance.durations_card",
           .title = "Durations",
           .question =

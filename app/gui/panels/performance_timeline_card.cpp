@@ -170,8 +170,7 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
                   "strip is as high as the records in a pixel are busy, against the busiest. Live "
                   "memory is what was allocated and not yet released since the first event of "
                   "the run; the run's peak is the full height.",
-      .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
-      .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
+      .table = {.id = "##performance.kernels", .drawn = &model_.kernels_table()},
       .actions = {{"export_trace", "Export the range as a Chrome trace",
                    [this, &context] { order_export(context, false); }},
                   {"export_records", "Export the records of the range as CSV",

@@ -8,6 +8,7 @@
 #include "app/gui/panels/recipes_view.h"
 #include "engine/model/recipe_words.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
@@ -18,12 +19,13 @@ const char* const kExpertMethod =
     "Wasted is log2 of the scale that a block's amax asks for over the scale that was used; scales "
     "that are not powers of two waste nothing, and NVFP4 has none to count.";
 
-plot::ReadOutLine snr_line(const RecipeOverlay& overlay, const plot::TableRow& row,
+plot::ReadOutLine snr_line(const RecipeOverlay& overlay, double lost_db,
                            const engine::ExpertQuantization& expert) {
   const std::string snr =
       expert.rows == 0 ? "no rows"
                        : engine::snr_text(expert.snr_db, expert.left_out(), plot::kSnrDecimals);
-  return {overlay.name, fmt::format("{}, lost {}", snr, row.cells[4].text), overlay.color};
+  return {overlay.name, fmt::format("{}, lost {}", snr, profiling::lost_snr_text(lost_db)),
+          overlay.color};
 }
 
 plot::ReadOutLine waste_line(const RecipeOverlay& overlay,
@@ -43,7 +45,7 @@ plot::ReadOutLine waste_line(const RecipeOverlay& overlay,
 
 EmptyState RecipesView::no_experts() const {
   EmptyState empty = none_chosen();
-  if (empty.title.empty() && model_.experts().rows.empty()) {
+  if (empty.title.empty() && model_.experts().table.rows.empty()) {
     empty = {"No experts", "This comparison has no numbers per expert: compare again."};
   }
   return empty;
@@ -105,16 +107,16 @@ void RecipesView::draw_experts(const PanelContext& context, ImVec2 size, bool sn
   for (std::size_t i = 0; i < overlays.size(); ++i) {
     if (index >= overlays[i].report->experts.size()) continue;
     const engine::ExpertQuantization& one = overlays[i].report->experts[index];
-    lines.push_back(snr ? snr_line(overlays[i], experts.rows[index * overlays.size() + i], one)
-                        : waste_line(overlays[i], one));
+    lines.push_back(
+        snr ? snr_line(overlays[i], experts.lost[index * overlays.size() + i].value, one)
+            : waste_line(overlays[i], one));
   }
   plot::read_out(context, fmt::format("expert {}", expert), lines);
 }
 
 CardTable RecipesView::experts_table() {
   return {.id = "##recipes.experts",
-          .columns = recipe_expert_columns(),
-          .rows = &model_.experts().rows,
+          .drawn = &model_.experts().table,
           .generation = model_.generation(),
           .state = &experts_table_};
 }

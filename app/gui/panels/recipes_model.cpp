@@ -8,74 +8,15 @@
 #include <limits>
 
 #include "app/gui/plot/format.h"
-#include "engine/model/median_interval.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
-#include "engine/model/snr_words.h"
+#include "profiling/document/run_tables.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
 
 using engine::ScaleNumber;
-
-constexpr std::size_t kLostColumn = 2;
-const char* const kSnrLost =
-    "SNR of the recipe chosen first minus the SNR of this one, in dB. Below 0: this one is better";
-const char* const kWasted =
-    "Part of the code's range that the scales leave unused, in binades: mean of log2 of the scale "
-    "that a block's amax asks for over the one used";
-const char* const kWorst = "The same of the scale that wastes most";
-
-const std::vector<plot::Column> kRecipeColumns = {
-    {"recipe", 0, false,
-     "How the operand is scaled and coded; a click adds it to the overlaid plots"},
-    {"SNR dB", 52, true,
-     "10 log10 of the sum of squares over the sum of squared errors. * leaves out elements that "
-     "are or became infinite or NaN"},
-    {"SNR lost", 60, true, kSnrLost},
-    {"typical dB", 62, true, kTypicalError},
-    {"misrounded", 76, true,
-     "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
-     "the nearest one"},
-    {"underflow", 66, true, "Elements that were not zero and became zero"},
-    {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
-    {"lost", 56, true, "Finite elements whose code decodes to infinity or NaN"},
-    {"wasted", 52, true, kWasted},
-    {"worst", 46, true, kWorst},
-    {"bits/elem.", 62, true, "Codes and scales together, per element"},
-    {"median", 76, true, "Median time of the timed launches"},
-    {"of copy", 56, true,
-     "Bytes per second against a copy timed between the launches of the same comparison"}};
-
-const std::vector<plot::Column> kExpertColumns = {
-    {"recipe", 0, false, "Those that are chosen in the table of recipes"},
-    {"exp.", 40, true, "Number of the expert"},
-    {"rows", 62, true, "Rows of the operand"},
-    {"SNR dB", 52, true, "Of this expert's rows. * leaves out elements as in the table of recipes"},
-    {"SNR lost", 60, true, kSnrLost},
-    {"wasted", 52, true, kWasted},
-    {"worst", 46, true, kWorst},
-    {"underflow", 66, true, "Elements that were not zero and became zero"},
-    {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
-    {"lost", 56, true, "Finite elements whose code decodes to infinity or NaN"}};
-
-/// Of two SNRs; two exact matches differ by 0.
-plot::Cell loss_cell(double reference, double snr_db) {
-  double lost = profiling::kNaN;
-  if (std::isinf(reference) && reference == snr_db) lost = 0.0;
-  if (std::isfinite(reference) && std::isfinite(snr_db)) lost = reference - snr_db;
-  if (std::isnan(lost)) return {"n/a", lost};
-  return {fmt::format("{:.2f}", std::abs(lost) < 0.005 ? 0.0 : lost), lost};  // never "-0.00"
-}
-
-plot::Cell binades_cell(const engine::RangeWaste& waste, double binades) {
-  return {engine::binades_text(waste, binades), waste.scales == 0 ? profiling::kNaN : binades};
-}
-
-plot::Cell count_cell(std::uint64_t count) {
-  return {plot::count_text(count), static_cast<double>(count)};
-}
 
 plot::Bins code_bins(const RecipeOverlay& overlay) {
   plot::Bins bins;
@@ -90,9 +31,6 @@ plot::Bins code_bins(const RecipeOverlay& overlay) {
 }
 
 }  // namespace
-
-const std::vector<plot::Column>& recipe_columns() { return kRecipeColumns; }
-const std::vector<plot::Column>& recipe_expert_columns() { return kExpertColumns; }
 
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
                                            std::int64_t sample_row, std::int64_t sample_column) {
@@ -126,75 +64,16 @@ void RecipesModel::set(Comparison comparison, bool columnwise, const Theme& them
       reports_, [](const engine::QuantizationReport* report) { return report->refused.empty(); });
   before_ = ran == reports_.end() ? plot::Bins{} : plot::magnitude_bins((*ran)->statistics.before);
   experts_ = {};
-  derive_rows(theme);
+  derive_table(theme);
   derive_pairs();
   ++generation_;
 }
 
-void RecipesModel::derive_rows(const Theme& theme) {
-  rows_.clear();
-  const engine::RecipeComparison& all = recorded_->comparison;
-  // Both count bytes read and bytes written.
-  const double copy_rate =
-      static_cast<double>(all.copy_bytes) / engine::median_of(all.copy_times_ns);
-  for (const engine::QuantizationReport* report : reports_) {
-    const std::string name = engine::recipe_name(report->recipe, all.request.weights);
-    plot::TableRow row;
-    row.cells.push_back({name});
-    if (!report->refused.empty()) {
-      row.cells.front() = {name + ": " + report->refused, 0.0, theme.colors.dim_text};
-      for (std::size_t i = 1; i < kRecipeColumns.size(); ++i) {
-        row.cells.push_back({"", profiling::kNaN, theme.colors.dim_text});
-      }
-      row.tooltip = name + " did not run. " + report->refused;
-      rows_.push_back(std::move(row));
-      continue;
-    }
-    const engine::OperandStatistics& statistics = report->statistics;
-    const auto elements = static_cast<double>(statistics.elements);
-    const auto share = [&](std::uint64_t count) {
-      const auto part = static_cast<double>(count);
-      return plot::Cell{plot::share_text(part, elements),
-                        elements > 0 ? part / elements : profiling::kNaN,
-                        count > 0 ? theme.colors.warn : theme.colors.dim_text};
-    };
-    const double bits = 8.0 * static_cast<double>(report->code_bytes + report->scale_bytes);
-    const double per_element = elements > 0 ? bits / elements : profiling::kNaN;
-    const double median = engine::median_of(report->times_ns);
-    const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
-    const bool timed = std::isfinite(of_copy);
-    row.cells.push_back(
-        plot::snr_cell(statistics.snr_db, statistics.left_out(), theme.colors.warn));
-    row.cells.push_back(loss_cell(profiling::kNaN, statistics.snr_db));
-    row.cells.push_back(
-        {plot::decibel_text(statistics.median_block_snr_db), statistics.median_block_snr_db});
-    const bool compared = statistics.left_out() < statistics.elements;
-    row.cells.push_back(
-        {compared ? plot::count_text(static_cast<std::uint64_t>(report->max_ulp)) : "n/a",
-         compared ? static_cast<double>(report->max_ulp) : profiling::kNaN});
-    row.cells.push_back(share(statistics.underflowed));
-    row.cells.push_back(share(statistics.saturated));
-    row.cells.push_back(share(statistics.lost));
-    row.cells.push_back(binades_cell(report->waste, report->waste.mean));
-    row.cells.push_back(binades_cell(report->waste, report->waste.max));
-    row.cells.push_back(
-        {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element});
-    row.cells.push_back({plot::duration_text(median), median});
-    row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy});
-    row.tooltip = fmt::format(
-        "{}\nSNR {}\n{} codes and {} bytes of scales for {} elements\nrange wasted by {} scales: "
-        "mean {}, worst {} binades\nlargest relative error {}\n{}",
-        name, engine::snr_text(statistics, plot::kSnrDecimals),
-        plot::count_text(static_cast<std::uint64_t>(report->code_bytes)),
-        plot::count_text(static_cast<std::uint64_t>(report->scale_bytes)),
-        plot::count_text(statistics.elements), plot::count_text(report->waste.scales),
-        engine::binades_text(report->waste, report->waste.mean),
-        engine::binades_text(report->waste, report->waste.max),
-        plot::number_text(report->max_relative_error),
-        report->times_ns.empty()
-            ? "not timed"
-            : fmt::format("n {}, {}", report->times_ns.size(), report->time_method));
-    rows_.push_back(std::move(row));
+void RecipesModel::derive_table(const Theme& theme) {
+  const auto* const reference = overlays_.empty() ? nullptr : overlays_.front().report;
+  table_ = plot::drawn(profiling::comparison_table(*recorded_, {{columnwise_, reference}}), theme);
+  for (const RecipeOverlay& overlay : overlays_) {
+    table_.rows[static_cast<std::size_t>(overlay.row)].chip = overlay.color;
   }
 }
 
@@ -238,7 +117,6 @@ void RecipesModel::derive_pairs() {
 void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
   overlays_.clear();
   map_colors_ = {};
-  for (plot::TableRow& row : rows_) row.chip = 0;
   for (const int row : rows) {
     const auto index = static_cast<std::size_t>(row);
     if (row < 0 || index >= reports_.size() || !reports_[index]->refused.empty()) continue;
@@ -264,55 +142,39 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
                           : plot::Range{std::min(map_colors_.min, values.min),
                                         std::max(map_colors_.max, values.max)};
     }
-    rows_[index].chip = overlay.color;
     overlays_.push_back(std::move(overlay));
   }
   if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
-  derive_losses();
+  derive_table(theme);
   derive_experts(theme);
   ++generation_;
-}
-
-void RecipesModel::derive_losses() {
-  const double reference =
-      overlays_.empty() ? profiling::kNaN : overlays_.front().report->statistics.snr_db;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (!reports_[i]->refused.empty()) continue;
-    rows_[i].cells[kLostColumn] = loss_cell(reference, reports_[i]->statistics.snr_db);
-  }
 }
 
 void RecipesModel::derive_experts(const Theme& theme) {
   experts_ = {};
   if (overlays_.empty()) return;
-  const std::vector<engine::ExpertQuantization>& first = overlays_.front().report->experts;
+  std::vector<const engine::QuantizationReport*> reports;
+  for (const RecipeOverlay& overlay : overlays_) reports.push_back(overlay.report);
+  experts_.table = plot::drawn(
+      profiling::recipe_experts_table(reports, recorded_->comparison.request.weights), theme);
+  const std::vector<engine::ExpertQuantization>& first = reports.front()->experts;
   for (std::size_t expert = 0; expert < first.size(); ++expert) {
     for (const RecipeOverlay& overlay : overlays_) {
       const engine::ExpertQuantization one = expert < overlay.report->experts.size()
                                                  ? overlay.report->experts[expert]
                                                  : engine::ExpertQuantization{};
       const double snr = one.rows > 0 ? one.snr_db : profiling::kNaN;
+      const double reference = first[expert].rows > 0 ? first[expert].snr_db : profiling::kNaN;
       const bool scaled = one.waste.scales > 0;
+      experts_.table.rows[experts_.snr.size()].chip = overlay.color;
       experts_.snr.push_back(
           {.value = snr, .color = overlay.color, .outside = std::isinf(snr) && snr > 0.0});
-      const plot::Cell lost =
-          loss_cell(first[expert].rows > 0 ? first[expert].snr_db : profiling::kNaN, snr);
-      experts_.lost.push_back({.value = lost.key, .color = overlay.color});
+      experts_.lost.push_back(
+          {.value = profiling::lost_snr(reference, snr), .color = overlay.color});
       experts_.waste.push_back({.value = scaled ? one.waste.mean : profiling::kNaN,
                                 .low = scaled ? one.waste.mean : 0.0,
                                 .high = scaled ? one.waste.max : 0.0,
                                 .color = overlay.color});
-      experts_.rows.push_back({.cells = {{overlay.name},
-                                         {std::to_string(expert), static_cast<double>(expert)},
-                                         count_cell(static_cast<std::uint64_t>(one.rows)),
-                                         plot::snr_cell(snr, one.left_out(), theme.colors.warn),
-                                         lost,
-                                         binades_cell(one.waste, one.waste.mean),
-                                         binades_cell(one.waste, one.waste.max),
-                                         count_cell(one.underflowed),
-                                         count_cell(one.saturated),
-                                         count_cell(one.lost)},
-                               .chip = overlay.color});
     }
   }
 }

@@ -12,15 +12,10 @@
 #include "app/gui/panels/scale_maps.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/bins.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
-
-/// What OperandStatistics::median_block_snr_db says, for people.
-inline constexpr const char* kTypicalError =
-    "Median over short blocks of neighbours in a row of the SNR of each: unlike the SNR of all it "
-    "is not decided by a few channels with large elements";
 
 inline constexpr std::size_t kMostOverlaid = 3;
 
@@ -49,7 +44,7 @@ struct RecipeExperts {
   std::vector<plot::Bar> snr;
   std::vector<plot::Bar> lost;   // dB of SNR, against the recipe chosen first
   std::vector<plot::Bar> waste;  // binades: bar = mean, whisker = worst scale
-  std::vector<plot::TableRow> rows;
+  plot::DrawnTable table;
 };
 
 /// Rows of a scaling that the comparison has with both kinds of scale.
@@ -74,7 +69,7 @@ class RecipesModel {
   std::uint64_t generation() const { return generation_; }
   bool columnwise() const { return columnwise_; }
 
-  const std::vector<plot::TableRow>& rows() const { return rows_; }
+  const plot::DrawnTable& table() const { return table_; }
   const std::vector<const engine::QuantizationReport*>& reports() const { return reports_; }
   /// The initial choice: the first block recipe of every kind of scale, then the remaining recipes.
   std::vector<int> first_choice() const;
@@ -89,16 +84,15 @@ class RecipesModel {
   std::int64_t operand_rows() const;
 
  private:
-  void derive_rows(const Theme& theme);
+  void derive_table(const Theme& theme);
   void derive_pairs();
-  void derive_losses();
   void derive_experts(const Theme& theme);
 
   Comparison recorded_;
   bool columnwise_ = false;
   std::uint64_t generation_ = 0;
   std::vector<const engine::QuantizationReport*> reports_;  // of the current direction
-  std::vector<plot::TableRow> rows_;
+  plot::DrawnTable table_;
   std::vector<RecipeOverlay> overlays_;
   RecipeExperts experts_;
   std::vector<ScalePair> pairs_;
@@ -106,8 +100,6 @@ class RecipesModel {
   plot::Range map_colors_;
 };
 
-const std::vector<plot::Column>& recipe_columns();
-const std::vector<plot::Column>& recipe_expert_columns();
 /// The order that results from the rail's request. Settings that a comparison does not use (launch,
 /// layers, chosen recipe) are at their defaults, so that changing them triggers nothing.
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,

@@ -68,7 +68,7 @@ void RecipesView::follow(const PanelContext& context) {
   shown_ = changed_at_once(model_, [&](RecipesModel& model) {
     model.set(std::move(found), columnwise, context.theme);
     // A recording may compare other recipes.
-    if (std::exchange(chosen_of_, model.rows().size()) != model.rows().size()) {
+    if (std::exchange(chosen_of_, model.table().rows.size()) != model.table().rows.size()) {
       table_.chosen = model.first_choice();
     }
     model.choose(table_.chosen, context.theme);
@@ -189,7 +189,7 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
 
 void RecipesView::draw_content(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
-  const auto recipes = static_cast<float>(std::max<std::size_t>(model_.rows().size(), 3));
+  const auto recipes = static_cast<float>(std::max<std::size_t>(model_.table().rows.size(), 3));
   const float table = theme.px(62) + recipes * theme.px(18);
   const bool wide = area.size.x >= theme.px(640);
   const float plots = theme.px(150);
@@ -247,8 +247,7 @@ CardSpec RecipesView::table_card(const PanelContext& context) {
                               comparison.request.timed_launches),
           .measured = kTableMethod,
           .table = {.id = "##recipes.table",
-                    .columns = recipe_columns(),
-                    .rows = &model_.rows(),
+                    .drawn = &model_.table(),
                     .generation = model_.generation(),
                     .state = &table_,
                     .chosen = [this, &context](auto) { take_choice(context); }},

@@ -9,26 +9,12 @@
 
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
 
 constexpr std::size_t kSlowest = 5;
-
-const std::vector<plot::Column> kStepColumns = {
-    {"step", 0, true, "Number of the step in the routing file, from 0"},
-    {"time", 64, true, "Median over the iterations that had this step's splits"},
-    {.title = "rows",
-     .width = 54,
-     .numeric = true,
-     .tooltip = "Routed rows: the sum of the splits",
-     .optional = true},
-    {"imbalance", 64, true, "The largest split over the mean split; 1 = balanced"},
-    {.title = "SNR of Y",
-     .width = 56,
-     .numeric = true,
-     .tooltip = "SNR over all experts with this step's splits, measured after the timed iterations",
-     .optional = true}};
 
 /// A line over the steps covers at least this much, so that noise does not look like a trend.
 constexpr double kLeastSnrSpan = 3.0;  // dB
@@ -130,30 +116,10 @@ bool RecordedStepsCards::follow(const PanelContext& context, const profiling::Re
     choose(chosen_);
   }
   generation_ = generation;
-  fill_rows(context.theme);
+  rows_theme_ = context.theme.kind;
+  drawn_ =
+      plot::drawn(profiling::recorded_steps_table(*recording_, order_, slowest_), context.theme);
   return true;
-}
-
-void RecordedStepsCards::fill_rows(const Theme& theme) {
-  rows_theme_ = theme.kind;
-  rows_.clear();
-  for (const std::size_t index : order_) {
-    const engine::RecordedStep& step = steps()[index];
-    const bool slow = is_slow(index);
-    const auto cell = [&](std::string text, double key) {
-      return plot::Cell{.text = std::move(text), .key = std::isnan(key) ? -1.0 : key};
-    };
-    plot::TableRow& row = rows_.emplace_back();
-    row.chip = slow ? theme.colors.warn : 0;
-    row.tooltip = slow ? "One of the slowest" : "";
-    row.cells = {
-        cell(fmt::to_string(step.step), static_cast<double>(step.step)),
-        cell(time_text(step, false), step.median_ns),
-        cell(plot::count_text(static_cast<std::uint64_t>(step.rows)),
-             static_cast<double>(step.rows)),
-        cell(figure_or(step.imbalance, "no rows", 2), step.imbalance),
-        cell(std::isnan(step.y_snr_db) ? "n/a" : plot::decibel_text(step.y_snr_db), step.y_snr_db)};
-  }
 }
 
 const engine::RecordedStep& RecordedStepsCards::chosen() const {
@@ -323,8 +289,7 @@ CardSpec RecordedStepsCards::table() {
                                 : fmt::format("the slowest {} are marked", slowest_),
           .measured = "As the strip: the median of a step's iterations. A click on a title sorts.",
           .table = {.id = "##performance.step_table",
-                    .columns = kStepColumns,
-                    .rows = &rows_,
+                    .drawn = &drawn_,
                     .generation = generation_,
                     .state = &table_,
                     .chosen =

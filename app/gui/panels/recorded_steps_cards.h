@@ -9,7 +9,7 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/plot/bar_plot.h"
-#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/drawn_table.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
@@ -29,7 +29,6 @@ class RecordedStepsCards {
   int count() const { return static_cast<int>(steps().size()); }
   const engine::RecordedStep& chosen() const;
   void choose(int index);
-  void fill_rows(const Theme& theme);
   bool is_slow(std::size_t index) const;
   std::string slowest_text(const char* separator) const;
   EmptyState nothing() const;
@@ -46,7 +45,7 @@ class RecordedStepsCards {
   int chosen_ = 0;                  // index into the steps
   std::vector<std::size_t> order_;  // of the steps in the table, the slowest first
   std::size_t slowest_ = 0;         // how many of them are named
-  std::vector<plot::TableRow> rows_;
+  plot::DrawnTable drawn_;
   ThemeKind rows_theme_ = ThemeKind::Dark;
   plot::TableState table_;
   plot::PlotView strip_view_;

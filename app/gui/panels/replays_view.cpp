@@ -218,8 +218,7 @@ CardSpec ReplaysView::nodes_card() {
                         : "Spans of the eager iterations, by stage, layer, expert and name.",
       // Two tables with separate columns: ImGui remembers sorting and widths by id.
       .table = {.id = graph ? "##graphs.nodes" : "##graphs.work",
-                .columns = model_.node_columns(),
-                .rows = &model_.node_rows(),
+                .drawn = &model_.nodes_table(),
                 .generation = model_.generation(),
                 .state = &table_}};
 }

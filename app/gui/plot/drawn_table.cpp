@@ -12,30 +12,29 @@ namespace app::plot {
 namespace {
 
 // Grid pixels.
-constexpr float kDigit = 7.2F;   // of the mono font
-constexpr float kLetter = 6.4F;  // of the body font, on average
+constexpr float kDigit = 7.2F;        // of the mono font
+constexpr float kLetter = 6.4F;       // of the body font, on average
+constexpr float kTitleLetter = 6.0F;  // of the label font, on average
 constexpr std::size_t kMostLetters = 24;
+constexpr float kChip = 14.0F;  // with the gap after it
 
 std::size_t letters_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool first,
+Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
                 const Theme& theme) {
-  if (cell.left_out > 0 && cell.words.empty()) {
-    return snr_cell(cell.number(), cell.left_out, theme.colors.warn);
-  }
   const bool decibels =
       column.measure == profiling::Measure::Decibels && cell.words.empty() && !cell.empty();
   // The unit is in the heading.
   Cell made{decibels ? decibel_text(cell.number()) : profiling::shown(column, cell, kSnrDecimals),
             cell.number(), color_of(cell.tone, theme.colors)};
-  if (made.color == 0 && !first && !column.numeric()) made.color = theme.colors.dim_text;
-  if (const auto* text = std::get_if<std::string>(&cell.value);
-      text != nullptr && *text != made.text) {
-    made.full = *text;
+  if (decibels && cell.left_out > 0) {
+    made.text += '*';
+    made.color = theme.colors.warn;
   }
+  if (made.color == 0 && !name && !column.numeric()) made.color = theme.colors.dim_text;
   return made;
 }
 
@@ -62,14 +61,36 @@ ImU32 color_of(profiling::Tone tone, const Palette& colors) {
   return 0;
 }
 
-std::string DrawnTable::csv(const std::vector<int>& order) const {
+std::vector<profiling::Row> DrawnTable::ordered(const std::vector<int>& order) const {
   std::vector<profiling::Row> all = profiling::all_rows(source);
-  if (order.size() == all.size()) {
-    std::vector<profiling::Row> ordered;
-    for (const int row : order) ordered.push_back(std::move(all[static_cast<std::size_t>(row)]));
-    all = std::move(ordered);
+  if (order.size() != all.size()) return all;
+  std::vector<profiling::Row> chosen;
+  for (const int row : order) chosen.push_back(std::move(all[static_cast<std::size_t>(row)]));
+  return chosen;
+}
+
+std::string DrawnTable::csv(const std::vector<int>& order) const {
+  return profiling::csv_text(profiling::table_of(source.name, source.columns, ordered(order)));
+}
+
+std::string DrawnTable::text(const std::vector<int>& order) const {
+  const std::vector<profiling::Row> all = ordered(order);
+  const std::vector<std::size_t> chosen = profiling::shown_columns(source, all);
+  std::string text;
+  const auto add = [&](std::size_t i, const std::string& field) {
+    text += one_field(field);
+    text += chosen[i] == chosen.back() ? '\n' : '\t';
+  };
+  for (std::size_t i = 0; i < chosen.size(); ++i) add(i, source.columns[chosen[i]].heading());
+  for (const profiling::Row& row : all) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const profiling::Cell& cell = row.cells[chosen[i]];
+      const auto* const whole = std::get_if<std::string>(&cell.value);
+      add(i, whole != nullptr ? *whole
+                              : profiling::shown(source.columns[chosen[i]], cell, kSnrDecimals));
+    }
   }
-  return profiling::csv_text(profiling::table_of(source.name, source.columns, std::move(all)));
+  return text;
 }
 
 DrawnTable drawn(profiling::Table table, const Theme& theme) {
@@ -85,23 +106,31 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
                             .tooltip = column.tooltip,
                             .optional = column.optional()});
   }
-  std::vector<std::size_t> letters;
-  for (const Column& column : made.columns) letters.push_back(letters_of(column.title));
+  // Names take what is left: the first column of words, else what follows the first number.
+  const auto words = std::ranges::find(made.columns, false, &Column::numeric);
+  const std::size_t names = words != made.columns.end()
+                                ? static_cast<std::size_t>(words - made.columns.begin())
+                                : std::min<std::size_t>(1, made.columns.size() - 1);
+  std::vector<std::size_t> letters(made.columns.size());
   for (const profiling::Row& row : source_rows) {
     TableRow& drawn_row = made.rows.emplace_back();
     drawn_row.chip = row.stage ? theme.stage(*row.stage) : color_of(row.tone, theme.colors);
     drawn_row.tooltip = row.full_name;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       drawn_row.cells.push_back(
-          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == 0, theme));
+          drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == names, theme));
       letters[i] = std::max(letters[i], letters_of(drawn_row.cells.back().text));
     }
   }
-  // The first column has the names and takes what is left.
-  for (std::size_t i = 1; i < made.columns.size(); ++i) {
+  for (std::size_t i = 0; i < made.columns.size(); ++i) {
+    if (i == names) continue;
     Column& column = made.columns[i];
-    column.width = static_cast<float>(std::min(letters[i], kMostLetters)) *
-                   (column.numeric ? kDigit : kLetter);
+    column.width = std::max(static_cast<float>(std::min(letters[i], kMostLetters)) *
+                                (column.numeric ? kDigit : kLetter),
+                            static_cast<float>(letters_of(column.title)) * kTitleLetter);
+    const bool chips =
+        i == 0 && std::ranges::any_of(made.rows, [](const TableRow& row) { return row.chip != 0; });
+    if (chips) column.width += kChip;
   }
   return made;
 }

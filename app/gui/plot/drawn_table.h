@@ -11,7 +11,8 @@
 
 namespace app::plot {
 
-struct DrawnTable {
+class DrawnTable {
+ public:
   std::vector<Column> columns{};
   std::vector<TableRow> rows{};
   profiling::Table source{};
@@ -19,6 +20,11 @@ struct DrawnTable {
   /// In full precision, with the columns that only files have. `order`: that of the rows, as in
   /// TableState; as made where it is of another length. What the source reads must still exist.
   std::string csv(const std::vector<int>& order) const;
+  /// As people see it, but with whole names; separated by tabs.
+  std::string text(const std::vector<int>& order) const;
+
+ private:
+  std::vector<profiling::Row> ordered(const std::vector<int>& order) const;
 };
 
 DrawnTable drawn(profiling::Table table, const Theme& theme);

@@ -11,15 +11,9 @@
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
-#include "engine/model/snr_words.h"
 
 namespace app::plot {
 
-Cell snr_cell(double snr_db, std::uint64_t left_out, ImU32 warning) {
-  if (left_out == 0) return {decibel_text(snr_db), snr_db};
-  return {decibel_text(snr_db) + "*", snr_db, warning,
-          engine::snr_text(snr_db, left_out, kSnrDecimals)};
-}
 namespace {
 
 std::string csv_quoted(std::string_view field) {
@@ -235,42 +229,6 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
   controls::record(context, id + 2, "table", "table", std::to_string(rows.size()), origin,
                    ImVec2(origin.x + size.x, origin.y + size.y));
   return changed;
-}
-
-namespace {
-
-const std::string& written(const Cell& cell) { return cell.full.empty() ? cell.text : cell.full; }
-
-}  // namespace
-
-std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows) {
-  std::string text;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    text += columns[i].title;
-    text += i + 1 < columns.size() ? '\t' : '\n';
-  }
-  for (const TableRow& row : rows) {
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      text += written(row.cells[i]);
-      text += i + 1 < row.cells.size() ? '\t' : '\n';
-    }
-  }
-  return text;
-}
-
-std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows) {
-  std::string text;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    text += csv_quoted(columns[i].title) + (i + 1 < columns.size() ? "," : "\n");
-  }
-  for (const TableRow& row : rows) {
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      text += columns[i].numeric ? fmt::format("{}", row.cells[i].key)
-                                 : csv_quoted(written(row.cells[i]));
-      text += i + 1 < row.cells.size() ? ',' : '\n';
-    }
-  }
-  return text;
 }
 
 std::string one_field(std::string text) {

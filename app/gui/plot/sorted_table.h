@@ -28,13 +28,9 @@ struct Column {
 
 struct Cell {
   std::string text;
-  double key = 0.0;    // sort key of numeric columns; text columns sort by their text
-  ImU32 color = 0;     // 0 = the default
-  std::string full{};  // in text and CSV; empty = as shown
+  double key = 0.0;  // sort key of numeric columns; text columns sort by their text
+  ImU32 color = 0;   // 0 = the default
 };
-/// "20.9"; one that leaves elements out is "20.9*" in this colour, and in copied text and CSV it
-/// says how many.
-Cell snr_cell(double snr_db, std::uint64_t left_out, ImU32 warning);
 
 struct TableRow {
   std::vector<Cell> cells;
@@ -63,9 +59,6 @@ inline std::optional<std::size_t> selected_row(const TableState& state, std::siz
   return static_cast<std::size_t>(state.selected);
 }
 
-/// Tab-separated and comma-separated forms for the clipboard.
-std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
-std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
 /// The text as one field of a tab-separated line: tabs and line breaks become spaces.
 std::string one_field(std::string text);
 /// A line of a list for the clipboard, with its newline.
