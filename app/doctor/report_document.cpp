@@ -63,8 +63,8 @@ Table accesses_table(const Snapshot& snapshot, const Finding& finding) {
                   for_people("memory"), for_people("offset", Measure::Number)},
       .rows = [&snapshot, &finding](const profiling::RowSink& sink) {
         for (const profiling::Access& access : finding.accesses) {
-          sink({.cells = {node_title(snapshot, access.node), access.place, access.word,
-                          access.owner, access.offset}});
+          sink({.cells = profiling::cells_of(node_title(snapshot, access.node), access.place,
+                                             access.word, access.owner, access.offset)});
         }
       }};
 }
@@ -115,13 +115,14 @@ Table wrong_parts_table(const std::vector<ExperimentRecord>& experiments) {
               for (const profiling::OutputCheck& check : record.outcome.checks) {
                 if (check.wrong_parts.empty()) continue;
                 const std::size_t shown = std::min(check.wrong_parts.size(), kShownParts);
-                sink({.cells = {record.title, check.replay, check.output,
-                                fmt::format("{} of {}: {}{}", check.wrong_parts.size(), check.parts,
-                                            fmt::join(check.wrong_parts.begin(),
-                                                      check.wrong_parts.begin() +
-                                                          static_cast<std::ptrdiff_t>(shown),
-                                                      " "),
-                                            shown < check.wrong_parts.size() ? " ..." : "")}});
+                sink({.cells = profiling::cells_of(
+                          record.title, check.replay, check.output,
+                          fmt::format("{} of {}: {}{}", check.wrong_parts.size(), check.parts,
+                                      fmt::join(check.wrong_parts.begin(),
+                                                check.wrong_parts.begin() +
+                                                    static_cast<std::ptrdiff_t>(shown),
+                                                " "),
+                                      shown < check.wrong_parts.size() ? " ..." : ""))});
               }
             }
           }};
@@ -174,19 +175,19 @@ Table experiments_table(const DoctorReport& report) {
             for (const ExperimentRecord& one : report.experiments) {
               const std::string signs = signs_of(one.outcome);
               const double median = profiling::quantile(one.outcome.replay_us, 0.5);
-              sink(
-                  {.cells = {one.title,
-                             profiling::toned(symptom_of(one.experiment, one.outcome),
-                                              tone_of(one.outcome)),
-                             signs.empty() ? profiling::Cell() : profiling::Cell(signs),
-                             one.experiment.replays,
-                             one.finding < 0 ? profiling::Cell() : profiling::Cell(one.finding + 1),
-                             std::isnan(median) ? profiling::Cell() : profiling::Cell(1e3 * median),
-                             1e9 * one.outcome.seconds},
-                   .tone = tone_of(one.outcome),
-                   .full_name = one.outcome.message.empty()
-                                    ? one.title
-                                    : one.title + ": " + one.outcome.message});
+              sink({.cells = profiling::cells_of(
+                        one.title,
+                        profiling::toned(symptom_of(one.experiment, one.outcome),
+                                         tone_of(one.outcome)),
+                        signs.empty() ? profiling::Cell() : profiling::Cell(signs),
+                        one.experiment.replays,
+                        one.finding < 0 ? profiling::Cell() : profiling::Cell(one.finding + 1),
+                        std::isnan(median) ? profiling::Cell() : profiling::Cell(1e3 * median),
+                        1e9 * one.outcome.seconds),
+                    .tone = tone_of(one.outcome),
+                    .full_name = one.outcome.message.empty()
+                                     ? one.title
+                                     : one.title + ": " + one.outcome.message});
             }
           },
       .note = "Replays: = right, x wrong, ! did not end."};

@@ -90,18 +90,23 @@ std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
   return rows;
 }
 
-std::int64_t element_bytes(const RunRequest& request, StepTensor tensor) {
+std::optional<ElementType> element_of(const RunRequest& request, StepTensor tensor) {
   switch (traits_of(tensor).element) {
     case ElementRule::HighPrecision:
-      return element_bytes(request.recipe.high_precision);
+      return request.recipe.high_precision;
     case ElementRule::WeightGradient:
-      return element_bytes(request.linear.wgrad_type);
+      return request.linear.wgrad_type;
     case ElementRule::Fp32:
-      return sizeof(float);
+      return ElementType::Fp32;
     case ElementRule::Int32:
-      return sizeof(std::int32_t);
+      break;
   }
-  return 0;
+  return {};
+}
+
+std::int64_t element_bytes(const RunRequest& request, StepTensor tensor) {
+  const std::optional<ElementType> element = element_of(request, tensor);
+  return element ? element_bytes(*element) : std::int64_t{sizeof(std::int32_t)};
 }
 
 bool has_tensor(const RunRequest& request, StepTensor tensor) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -88,8 +89,9 @@ TensorExtent extent_of(const RunRequest& request, StepTensor tensor);
 std::int64_t total_rows(const RunRequest& request, StepTensor tensor,
                         std::span<const std::int64_t> splits);
 
-/// Bytes of one of a tensor's elements before it is quantized. Not every tensor has an ElementType:
-/// maps are of int32.
+/// Type of a tensor's elements before it is quantized. Empty for a map, whose elements are int32.
+std::optional<ElementType> element_of(const RunRequest& request, StepTensor tensor);
+/// Bytes of one of them, of a map too.
 std::int64_t element_bytes(const RunRequest& request, StepTensor tensor);
 
 /// Whether a step with these settings has the tensor in one of its passes, or in the forward pass

@@ -56,34 +56,32 @@ Row time_row(std::string what, std::string name, std::string shown, std::string_
   Row row;
   row.full_name = fmt::format("{}\n{}\nn {} in A, {} in B", name.empty() ? shown : name,
                               time.reason, time.n_a, time.n_b);
-  row.cells = {std::move(what), std::move(name), std::move(shown),
-               stage.empty() ? Cell() : Cell(stage), operation.empty() ? Cell() : Cell(operation)};
+  row.cells =
+      cells_of(std::move(what), std::move(name), std::move(shown),
+               stage.empty() ? Cell() : Cell(stage), operation.empty() ? Cell() : Cell(operation));
   if (time.n_a + time.n_b == 0) {
     row.cells.resize(19);
     return row;
   }
-  for (Cell cell :
-       {Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
-        known(time.ratio), known(time.interval.low), known(time.interval.high),
-        known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
-        // Why there is none is too long for a column.
-        toned(worded(engine::name_of(time.verdict), time.comparable() ? "" : "no verdict"),
-              tone_of(time)),
-        std::isnan(time.interval.low)
-            ? Cell()
-            : worded(Cell(time.interval.low),
-                     fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
-        worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
-        Cell(time.reason)}) {
-    row.cells.push_back(std::move(cell));
-  }
+  add_cells(row.cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
+            known(time.ratio), known(time.interval.low), known(time.interval.high),
+            known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
+            // Why there is none is too long for a column.
+            toned(worded(engine::name_of(time.verdict), time.comparable() ? "" : "no verdict"),
+                  tone_of(time)),
+            std::isnan(time.interval.low)
+                ? Cell()
+                : worded(Cell(time.interval.low),
+                         fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
+            worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
+            Cell(time.reason));
   return row;
 }
 
 void visit_times(const RunComparison& comparison, const RowSink& sink) {
   const auto finish = [&sink](Row row) {
     row.cells.resize(27);
-    sink(std::move(row));
+    sink(row);
   };
   finish(time_row("step", "", "step", "", "", comparison.step));
   for (const StageRow& one : comparison.stages) {
@@ -116,7 +114,7 @@ Table settings_table(const SettingsDifference& settings) {
                              "requested; effective = what was used instead; device or library")},
           .rows = [&settings](const RowSink& sink) {
             for (const SettingsRow& row : settings.rows) {
-              sink({.cells = {row.field, row.a, row.b, row.group}});
+              sink({.cells = cells_of(row.field, row.a, row.b, row.group)});
             }
           }};
 }
@@ -129,19 +127,17 @@ Table comparison_table(const RunComparison& comparison, const SettingsDifference
             for (const ExpertRow& one : comparison.experts) {
               const std::string number = fmt::to_string(one.expert);
               Row row = time_row("expert", number, "expert " + number, "", "", one.time);
-              for (Cell cell : {Cell(one.tokens_a), Cell(one.tokens_b), known(one.snr_a_db),
-                                known(one.snr_b_db), Cell(one.left_out_a), Cell(one.left_out_b),
-                                Cell(), Cell()}) {
-                row.cells.push_back(std::move(cell));
-              }
-              sink(std::move(row));
+              add_cells(row.cells, Cell(one.tokens_a), Cell(one.tokens_b), known(one.snr_a_db),
+                        known(one.snr_b_db), Cell(one.left_out_a), Cell(one.left_out_b), Cell(),
+                        Cell());
+              sink(row);
             }
             for (const SettingsRow& one : settings.rows) {
-              Row row{.cells = {"setting", one.group + "." + one.field, one.field}};
+              Row row{.cells = cells_of("setting", one.group + "." + one.field, one.field)};
               row.cells.resize(25);
               row.cells.emplace_back(one.a);
               row.cells.emplace_back(one.b);
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }
@@ -163,10 +159,11 @@ Table sweep_table(const std::vector<SweepPoint>& points) {
         for (const SweepPoint& point : points) {
           const bool timed = point.time.n > 0;
           const auto time = [timed](double ns) { return timed ? known(ns) : Cell(); };
-          sink({.cells = {point.label, point.time.n, time(point.time.median), time(point.time.p5),
-                          time(point.time.p95), point.time.n, known(point.worst_snr_db),
-                          known(point.median_snr_db), point.left_out, point.on_frontier ? 1 : 0,
-                          point.on_frontier ? toned("frontier", Tone::Good) : Cell()},
+          sink({.cells = cells_of(point.label, point.time.n, time(point.time.median),
+                                  time(point.time.p5), time(point.time.p95), point.time.n,
+                                  known(point.worst_snr_db), known(point.median_snr_db),
+                                  point.left_out, point.on_frontier ? 1 : 0,
+                                  point.on_frontier ? toned("frontier", Tone::Good) : Cell()),
                 .tone = point.on_frontier ? Tone::Good : Tone::Plain,
                 .full_name = point.label});
         }

@@ -76,7 +76,7 @@ Table experts_table(const RecordedRun& run) {
             }
             for (std::size_t e = 0; e < experts.size(); ++e) {
               const engine::ExpertResult& expert = experts[e];
-              Row row{.cells = {e, expert.rows, known(fprop_ns[e])}};
+              Row row{.cells = cells_of(e, expert.rows, known(fprop_ns[e]))};
               for (const engine::Product product : kProducts) {
                 if (std::ranges::find(made, product) == made.end()) {
                   row.cells.resize(row.cells.size() + 3);
@@ -91,7 +91,7 @@ Table experts_table(const RecordedRun& run) {
               row.cells.emplace_back(expert.saturated);
               row.cells.emplace_back(expert.underflowed);
               fields.add_cells(row.cells, &expert);
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }
@@ -159,13 +159,13 @@ Table expert_errors_table(const engine::RunResult& result, engine::Product produ
           const engine::ProductAccuracy& error = expert.of(product);
           const engine::OperandExpert quantized = operand_expert(result, operand, e);
           const bool has_rows = expert.rows > 0;
-          sink({.cells = {e, has_rows ? Cell(expert.rows) : toned(expert.rows, Tone::Dim),
-                          has_rows ? known_snr(error.snr_db, error.left_out()) : Cell(),
-                          known_snr(quantized.snr_db, quantized.left_out()),
-                          has_rows ? known(error.max_abs_error) : Cell(), known(quantized.max_ulp),
-                          alarming(quantized.saturated), alarming(quantized.underflowed),
-                          alarming(quantized.lost), alarming(error.lost), error.left_out(),
-                          quantized.left_out()}});
+          sink({.cells = cells_of(e, has_rows ? Cell(expert.rows) : toned(expert.rows, Tone::Dim),
+                                  has_rows ? known_snr(error.snr_db, error.left_out()) : Cell(),
+                                  known_snr(quantized.snr_db, quantized.left_out()),
+                                  has_rows ? known(error.max_abs_error) : Cell(),
+                                  known(quantized.max_ulp), alarming(quantized.saturated),
+                                  alarming(quantized.underflowed), alarming(quantized.lost),
+                                  alarming(error.lost), error.left_out(), quantized.left_out())});
         }
       }};
 }
@@ -193,18 +193,18 @@ Table tensors_table(const engine::RunResult& result) {
             const bool layer = result.expert_layer.has_value();
             for (const engine::TensorResult& one : result.tensors) {
               const engine::OperandStatistics* const statistics = quantized(one);
-              Row row{.cells = {engine::name_of(one.tensor),
-                                engine::tensor_symbol(result.effective.step, one.tensor),
-                                engine::tensor_meaning(result.effective.step, one.tensor), one.rows,
-                                one.columns, bytes_of(one, one.bytes),
-                                bytes_of(one, one.saved_bytes),
-                                layer ? known_snr(one.error.snr_db, one.error.left_out()) : Cell(),
-                                layer ? Cell(one.error.lost) : Cell(),
-                                statistics == nullptr
-                                    ? Cell()
-                                    : known_snr(statistics->snr_db, statistics->left_out())}};
+              Row row{.cells = cells_of(
+                          engine::name_of(one.tensor),
+                          engine::tensor_symbol(result.effective.step, one.tensor),
+                          engine::tensor_meaning(result.effective.step, one.tensor), one.rows,
+                          one.columns, bytes_of(one, one.bytes), bytes_of(one, one.saved_bytes),
+                          layer ? known_snr(one.error.snr_db, one.error.left_out()) : Cell(),
+                          layer ? Cell(one.error.lost) : Cell(),
+                          statistics == nullptr
+                              ? Cell()
+                              : known_snr(statistics->snr_db, statistics->left_out()))};
               error.add_cells(row.cells, &one.error);
-              sink(std::move(row));
+              sink(row);
             }
           },
       .note = result.expert_layer
@@ -240,14 +240,14 @@ Table error_sources_table(const engine::RunResult& result) {
           snr.left_out = measured.left_out;
           // Infinite or none where one of the two is exact or leaves everything out.
           const double gain = y == nullptr ? kNaN : measured.snr_db - y->error.snr_db;
-          sink({.cells = {
+          sink({.cells = cells_of(
                     engine::name_of(one.tensor),
                     engine::tensor_symbol(result.effective.step, one.tensor), std::move(snr),
                     std::isfinite(gain) ? worded(Cell(gain), fmt::format("{:+.2f} dB", gain))
                                         : Cell(),
                     y == nullptr ? Cell() : Cell(y->error.snr_db),
                     result.expert_layer ? Cell(result.expert_layer->unquantized_snr_db) : Cell(),
-                    measured.left_out}});
+                    measured.left_out)});
         }
       }};
 }
@@ -259,17 +259,18 @@ Table history_table(const RecordedHistory& recorded) {
                                 "scale_wanted", "saturated", "underflowed", "snr_db", "left_out"}) {
     columns.push_back(for_files(key));
   }
-  return {.name = "amax_histories",
-          .columns = std::move(columns),
-          .rows = [&history](const RowSink& sink) {
-            const auto experts = static_cast<std::size_t>(history.experts);
-            for (std::size_t i = 0; i < history.rows.size(); ++i) {
-              sink({.cells = {i / experts, i % experts, history.rows[i], history.amax[i],
-                              history.history_amax[i], history.scale_used[i],
-                              history.scale_wanted[i], history.saturated[i], history.underflowed[i],
-                              history.snr_db[i], history.left_out[i]}});
-            }
-          }};
+  return {
+      .name = "amax_histories",
+      .columns = std::move(columns),
+      .rows = [&history](const RowSink& sink) {
+        const auto experts = static_cast<std::size_t>(history.experts);
+        for (std::size_t i = 0; i < history.rows.size(); ++i) {
+          sink({.cells = cells_of(i / experts, i % experts, history.rows[i], history.amax[i],
+                                  history.history_amax[i], history.scale_used[i],
+                                  history.scale_wanted[i], history.saturated[i],
+                                  history.underflowed[i], history.snr_db[i], history.left_out[i])});
+        }
+      }};
 }
 
 }  // namespace profiling

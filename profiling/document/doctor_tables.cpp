@@ -76,11 +76,11 @@ Table findings_table(const RecordedVisit& visit) {
           .rows = [&visit](const RowSink& sink) {
             for (std::size_t i = 0; i < visit.report.findings.size(); ++i) {
               const Finding& finding = visit.report.findings[i];
-              sink({.cells = {visit.wall_clock_ms, i, finding.rule, finding.hazard,
-                              name_of(finding.confidence), finding.title, places(finding.nodes),
-                              finding.missing_order, finding.explanation,
-                              fmt::format("{}", fmt::join(finding.evidence, "\n")),
-                              finding.fix.words}});
+              sink({.cells = cells_of(
+                        visit.wall_clock_ms, i, finding.rule, finding.hazard,
+                        name_of(finding.confidence), finding.title, places(finding.nodes),
+                        finding.missing_order, finding.explanation,
+                        fmt::format("{}", fmt::join(finding.evidence, "\n")), finding.fix.words)});
             }
           }};
 }
@@ -92,26 +92,26 @@ Table snapshot_nodes_table(const Snapshot& snapshot) {
         "waits_for", "function", "grid", "block", "target", "source", "bytes"}) {
     columns.push_back(for_files(key));
   }
-  return {
-      .name = "snapshot_nodes",
-      .columns = std::move(columns),
-      .rows = [&snapshot](const RowSink& sink) {
-        for (std::size_t g = 0; g < snapshot.graphs.size(); ++g) {
-          const GraphSnapshot& graph = snapshot.graphs[g];
-          const std::vector<std::string> waits = waits_of(graph);
-          for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-            const SnapshotNode& node = graph.nodes[n];
-            Row row{.cells = {g, graph.name, n, name_of(node.type), node.name,
-                              engine::stage_name(node.stage),
-                              engine::operation_name(snapshot.step, node.stage, node.writes),
-                              node.layer, node.parent < 0 ? Cell() : Cell(node.parent), waits[n]}};
-            for (Cell& cell : parameter_cells(node.parameters)) {
-              row.cells.push_back(std::move(cell));
+  return {.name = "snapshot_nodes",
+          .columns = std::move(columns),
+          .rows = [&snapshot](const RowSink& sink) {
+            for (std::size_t g = 0; g < snapshot.graphs.size(); ++g) {
+              const GraphSnapshot& graph = snapshot.graphs[g];
+              const std::vector<std::string> waits = waits_of(graph);
+              for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+                const SnapshotNode& node = graph.nodes[n];
+                Row row{.cells = cells_of(
+                            g, graph.name, n, name_of(node.type), node.name,
+                            engine::stage_name(node.stage),
+                            engine::operation_name(snapshot.step, node.stage, node.writes),
+                            node.layer, node.parent < 0 ? Cell() : Cell(node.parent), waits[n])};
+                for (Cell& cell : parameter_cells(node.parameters)) {
+                  row.cells.push_back(std::move(cell));
+                }
+                sink(row);
+              }
             }
-            sink(std::move(row));
-          }
-        }
-      }};
+          }};
 }
 
 }  // namespace profiling

@@ -18,9 +18,9 @@ std::vector<std::size_t> shown_columns(const Table& table, const std::vector<Row
 ShownTable shown_table(const Table& table, std::size_t most_rows) {
   std::vector<Row> kept;
   ShownTable shown_rows;
-  table.rows([&](Row&& row) {
+  table.rows([&](const Row& row) {
     if (kept.size() < most_rows) {
-      kept.push_back(std::move(row));
+      kept.push_back(row);
     } else {
       ++shown_rows.left_out;
     }

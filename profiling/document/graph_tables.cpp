@@ -65,45 +65,46 @@ Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays) {
                 after.push_back(found == positions.end() ? "?" : std::to_string(found->second));
               }
               const std::string operation = engine::operation_name(step, node.stage, node.writes);
-              Row row{.cells = {i, node.id, node.name, name_cell(operation, node.name),
-                                engine::stage_name(node.stage), operation,
-                                worded(node.layer, engine::layer_number(step, node.layer)),
-                                fmt::format("{}", fmt::join(node.dependencies, " ")),
-                                after.empty() ? Cell("start")
-                                              : Cell(fmt::format("{}", fmt::join(after, " ")))},
-                      .stage = node.stage,
-                      .full_name = full_name(operation, node.name)};
+              Row row{
+                  .cells = cells_of(i, node.id, node.name, name_cell(operation, node.name),
+                                    engine::stage_name(node.stage), operation,
+                                    worded(node.layer, engine::layer_number(step, node.layer)),
+                                    fmt::format("{}", fmt::join(node.dependencies, " ")),
+                                    after.empty() ? Cell("start")
+                                                  : Cell(fmt::format("{}", fmt::join(after, " ")))),
+                  .stage = node.stage,
+                  .full_name = full_name(operation, node.name)};
               if (timed) {
                 const auto median = medians.find(node.id);
                 row.cells.push_back(median == medians.end() ? Cell() : Cell(median->second));
               }
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }
 
 Table work_table(const NodeMatrix& iterations) {
-  return {
-      .name = "work",
-      .columns = {column("position", Measure::Count, "#",
-                         "Order of first start; the row of the heatmap"),
-                  for_files("name"), for_files("operation"),
-                  for_people("work", Measure::Words,
-                             "Operation of the step, else the span as the worker recorded it"),
-                  stage_column(), column("expert", Measure::Count, {}, "Expert it belongs to"),
-                  column("median_ns", Measure::Time, "median",
-                         "Median duration over the iterations")},
-      .rows = [&iterations](const RowSink& sink) {
-        for (std::size_t i = 0; i < iterations.rows.size(); ++i) {
-          const NodeMatrix::Row& row = iterations.rows[i];
-          sink({.cells = {i, row.label, row.operation,
-                          name_cell(row.operation, row.label.substr(0, row.label.find(" ["))),
-                          engine::stage_name(row.stage),
-                          row.expert < 0 ? worded({}, "all") : Cell(row.expert), row.time.median},
-                .stage = row.stage,
-                .full_name = full_name(row.operation, row.label)});
-        }
-      }};
+  return {.name = "work",
+          .columns = {column("position", Measure::Count, "#",
+                             "Order of first start; the row of the heatmap"),
+                      for_files("name"), for_files("operation"),
+                      for_people("work", Measure::Words,
+                                 "Operation of the step, else the span as the worker recorded it"),
+                      stage_column(), column("expert", Measure::Count, {}, "Expert it belongs to"),
+                      column("median_ns", Measure::Time, "median",
+                             "Median duration over the iterations")},
+          .rows = [&iterations](const RowSink& sink) {
+            for (std::size_t i = 0; i < iterations.rows.size(); ++i) {
+              const NodeMatrix::Row& row = iterations.rows[i];
+              sink({.cells = cells_of(
+                        i, row.label, row.operation,
+                        name_cell(row.operation, row.label.substr(0, row.label.find(" ["))),
+                        engine::stage_name(row.stage),
+                        row.expert < 0 ? worded({}, "all") : Cell(row.expert), row.time.median),
+                    .stage = row.stage,
+                    .full_name = full_name(row.operation, row.label)});
+            }
+          }};
 }
 
 }  // namespace profiling

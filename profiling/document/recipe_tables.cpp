@@ -153,18 +153,18 @@ Table comparison_table(const RecordedComparison& recorded,
         for (const QuantizationReport& report : comparison.reports) {
           if (direction && report.columnwise != direction->columnwise) continue;
           const std::string name = engine::recipe_name(report.recipe, comparison.request.weights);
-          Row row{
-              .cells = {recorded.wall_clock_ms, operand, comparison.device.name,
-                        recipe_title(report.recipe), name, engine::name_of(report.recipe.scaling),
-                        report.columnwise ? "columnwise" : "rowwise"},
-              .full_name = facts_text(report, name)};
+          Row row{.cells = cells_of(recorded.wall_clock_ms, operand, comparison.device.name,
+                                    recipe_title(report.recipe), name,
+                                    engine::name_of(report.recipe.scaling),
+                                    report.columnwise ? "columnwise" : "rowwise"),
+                  .full_name = facts_text(report, name)};
           if (!report.refused.empty()) {
             if (direction) {
               row.cells[4] = toned(worded(name, name + ": " + report.refused), Tone::Dim);
             }
             row.cells.emplace_back(report.refused);
             row.cells.resize(count);
-            sink(std::move(row));
+            sink(row);
             continue;
           }
           const engine::OperandStatistics& statistics = report.statistics;
@@ -194,7 +194,7 @@ Table comparison_table(const RecordedComparison& recorded,
             row.cells.insert(row.cells.begin() + kBehindSnr,
                              lost_snr_cell(lost_snr(reference, statistics.snr_db)));
           }
-          sink(std::move(row));
+          sink(row);
         }
       }};
 }
@@ -220,14 +220,14 @@ Table recipe_experts_table(std::vector<const QuantizationReport*> reports, bool 
                     e < report->experts.size() ? report->experts[e] : engine::ExpertQuantization{};
                 Cell snr = known(snr_of(one));
                 snr.left_out = one.left_out();
-                Row row{.cells = {engine::recipe_name(report->recipe, weights), e, one.rows,
-                                  std::move(snr), one.left_out(),
-                                  lost_snr_cell(lost_snr(snr_of(first[e]), snr_of(one)))}};
+                Row row{.cells = cells_of(engine::recipe_name(report->recipe, weights), e, one.rows,
+                                          std::move(snr), one.left_out(),
+                                          lost_snr_cell(lost_snr(snr_of(first[e]), snr_of(one))))};
                 add_waste_cells(row.cells, one.waste);
                 for (const std::uint64_t elements : {one.underflowed, one.saturated, one.lost}) {
                   row.cells.emplace_back(elements);
                 }
-                sink(std::move(row));
+                sink(row);
               }
             }
           }};

@@ -26,11 +26,11 @@ Table iterations_table(const RecordedRun& run) {
             const auto& iterations = run.result.iterations;
             const StepTimes times = step_times(iterations, run.power.samples);
             for (std::size_t i = 0; i < iterations.size(); ++i) {
-              Row row{.cells = {i}};
+              Row row{.cells = cells_of(i)};
               fields.add_cells(row.cells, &iterations[i]);
               row.cells.push_back(
                   times.throttled.empty() ? Cell() : Cell(static_cast<int>(times.throttled[i])));
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }
@@ -43,9 +43,9 @@ Table expert_times_table(const RecordedRun& run) {
         for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
           for (const ExpertTime& expert :
                expert_times(run.activity, static_cast<engine::Stage>(stage))) {
-            Row row{.cells = {engine::kStageNames[stage], expert.expert}};
+            Row row{.cells = cells_of(engine::kStageNames[stage], expert.expert)};
             add_time_cells(row.cells, expert.time);
-            sink(std::move(row));
+            sink(row);
           }
         }
       }};
@@ -56,7 +56,7 @@ Table splits_table(const engine::RunResult& result) {
           .columns = {for_files("expert", Measure::Count), for_files("tokens", Measure::Count)},
           .rows = [&result](const RowSink& sink) {
             for (std::size_t expert = 0; expert < result.splits.size(); ++expert) {
-              sink({.cells = {expert, result.splits[expert]}});
+              sink({.cells = cells_of(expert, result.splits[expert])});
             }
           }};
 }
@@ -73,7 +73,7 @@ Table recorded_splits_table(const engine::RunResult& result) {
           .rows = [&recording = recording_of(result)](const RowSink& sink) {
             for (const engine::RecordedStep& step : recording.steps) {
               for (std::size_t expert = 0; expert < step.splits.size(); ++expert) {
-                sink({.cells = {step.step, expert, step.splits[expert]}});
+                sink({.cells = cells_of(step.step, expert, step.splits[expert])});
               }
             }
           }};
@@ -89,7 +89,7 @@ Table replay_checks_table(const engine::RunResult& result) {
             for (const engine::ReplayCheck& check : result.replay_checks) {
               Row row;
               fields.add_cells(row.cells, &check);
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }
@@ -113,12 +113,12 @@ Table operands_table(const engine::RunResult& result) {
                   for_files("saturated", Measure::Count), for_files("underflowed", Measure::Count),
                   for_files("lost", Measure::Count), for_files("undefined", Measure::Count)},
       .rows = [&result](const RowSink& sink) {
-        each_operand(result,
-                     [&](std::string_view symbol, const engine::OperandStatistics& operand) {
-                       sink({.cells = {symbol, operand.elements, operand.snr_db,
-                                       operand.median_block_snr_db, operand.saturated,
-                                       operand.underflowed, operand.lost, operand.undefined}});
-                     });
+        each_operand(
+            result, [&](std::string_view symbol, const engine::OperandStatistics& operand) {
+              sink({.cells = cells_of(symbol, operand.elements, operand.snr_db,
+                                      operand.median_block_snr_db, operand.saturated,
+                                      operand.underflowed, operand.lost, operand.undefined)});
+            });
       }};
 }
 
@@ -132,9 +132,9 @@ Table operand_experts_table(const engine::RunResult& result) {
             each_operand(result,
                          [&](std::string_view symbol, const engine::OperandStatistics& operand) {
                            for (std::size_t expert = 0; expert < operand.experts.size(); ++expert) {
-                             Row row{.cells = {symbol, expert}};
+                             Row row{.cells = cells_of(symbol, expert)};
                              fields.add_cells(row.cells, &operand.experts[expert]);
-                             sink(std::move(row));
+                             sink(row);
                            }
                          });
           }};
@@ -151,17 +151,17 @@ Table histograms_table(const engine::RunResult& result) {
                             {"after", &engine::OperandStatistics::after},
                             {"amax", &engine::OperandStatistics::amax},
                             {"scale", &engine::OperandStatistics::scale}};
-            each_operand(
-                result, [&](std::string_view symbol, const engine::OperandStatistics& operand) {
-                  for (const auto& [kind, member] : kKinds) {
-                    const engine::MagnitudeHistogram& histogram = operand.*member;
-                    for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
-                      if (histogram.counts[bin] == 0) continue;
-                      sink({.cells = {symbol, kind, histogram.first_bin + static_cast<int>(bin),
-                                      histogram.counts[bin]}});
-                    }
-                  }
-                });
+            each_operand(result, [&](std::string_view symbol,
+                                     const engine::OperandStatistics& operand) {
+              for (const auto& [kind, member] : kKinds) {
+                const engine::MagnitudeHistogram& histogram = operand.*member;
+                for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin) {
+                  if (histogram.counts[bin] == 0) continue;
+                  sink({.cells = cells_of(symbol, kind, histogram.first_bin + static_cast<int>(bin),
+                                          histogram.counts[bin])});
+                }
+              }
+            });
           }};
 }
 
@@ -178,10 +178,10 @@ Table memory_table(const Activity& activity) {
         const LiveMemory live = live_memory(events);
         for (std::size_t i = 0; i < events.size(); ++i) {
           const MemoryEvent& event = events[i];
-          sink({.cells = {event.time_ns, engine::name_of(event.operation),
-                          fmt::format("{:#x}", event.address), event.bytes,
-                          event.iteration < 0 ? Cell() : Cell(event.iteration),
-                          live.device_bytes[i], live.host_bytes[i], live.pool_bytes[i]}});
+          sink({.cells = cells_of(event.time_ns, engine::name_of(event.operation),
+                                  fmt::format("{:#x}", event.address), event.bytes,
+                                  event.iteration < 0 ? Cell() : Cell(event.iteration),
+                                  live.device_bytes[i], live.host_bytes[i], live.pool_bytes[i])});
         }
       }};
 }
@@ -196,32 +196,32 @@ Table power_table(const PowerTrace& power) {
       .rows = [&power](const RowSink& sink) {
         const auto reported = [](auto value) { return value < 0 ? Cell() : Cell(value); };
         for (const PowerSample& sample : power.samples) {
-          sink({.cells = {sample.time_ns, reported(sample.sm_clock_mhz),
-                          reported(sample.memory_clock_mhz), reported(sample.power_w),
-                          reported(sample.temperature_c),
-                          clock_reason_names(sample.clock_reasons)}});
+          sink({.cells = cells_of(sample.time_ns, reported(sample.sm_clock_mhz),
+                                  reported(sample.memory_clock_mhz), reported(sample.power_w),
+                                  reported(sample.temperature_c),
+                                  clock_reason_names(sample.clock_reasons))});
         }
       }};
 }
 
 /// Shape, registers, shared memory and bytes of a record, and the call that launched it.
-std::vector<Cell> launch_cells(const Activity& activity, const ActivityRecord& record) {
-  std::vector<Cell> cells(8);
+void add_launch_cells(const Activity& activity, const ActivityRecord& record,
+                      std::vector<Cell>& cells) {
   const LaunchShape* const shape = shape_of(activity, record);
-  if (shape != nullptr && shape->kernel()) {
-    cells[0] = fmt::format("{}x{}x{}", shape->grid_x, shape->grid_y, shape->grid_z);
-    cells[1] = fmt::format("{}x{}x{}", shape->block_x, shape->block_y, shape->block_z);
-    cells[2] = shape->registers_per_thread;
-    cells[3] = shape->static_shared_bytes;
-    cells[4] = shape->dynamic_shared_bytes;
-  } else if (shape != nullptr) {
-    cells[5] = shape->bytes;
+  const bool kernel = shape != nullptr && shape->kernel();
+  if (kernel) {
+    add_cells(cells, fmt::format("{}x{}x{}", shape->grid_x, shape->grid_y, shape->grid_z),
+              fmt::format("{}x{}x{}", shape->block_x, shape->block_y, shape->block_z),
+              shape->registers_per_thread, shape->static_shared_bytes, shape->dynamic_shared_bytes);
+  } else {
+    cells.resize(cells.size() + 5);
   }
+  cells.push_back(shape != nullptr && !kernel ? Cell(shape->bytes) : Cell());
   if (const HostCall* const call = call_of(activity, record)) {
-    cells[6] = name_of(activity, call->name);
-    cells[7] = call->start_ns;
+    add_cells(cells, name_of(activity, call->name), call->start_ns);
+  } else {
+    cells.resize(cells.size() + 2);
   }
-  return cells;
 }
 
 }  // namespace
@@ -238,17 +238,17 @@ Table records_table(const RecordedRun& run, TimeRange range) {
       .name = "records", .columns = std::move(columns), .rows = [&run, range](const RowSink& sink) {
         const Activity& activity = run.activity;
         engine::OperationNames operations(run.result.effective.step);
+        Row row;  // one for millions of records
         for (const ActivityRecord& record : records_in(activity, range)) {
-          Row row{.cells = {record.start_ns, record.end_ns, name_of(activity, record.name),
-                            engine::name_of(record.kind), engine::name_of(record.stage),
-                            operations.of(record.stage, record.writes), record.layer, record.lane,
-                            record.expert < 0 ? Cell() : Cell(record.expert),
-                            record.iteration < 0 ? Cell() : Cell(record.iteration),
-                            record.node_id == 0 ? Cell() : Cell(record.node_id)}};
-          for (Cell& cell : launch_cells(activity, record)) {
-            row.cells.push_back(std::move(cell));
-          }
-          sink(std::move(row));
+          row.cells.clear();
+          add_cells(row.cells, record.start_ns, record.end_ns, name_of(activity, record.name),
+                    engine::name_of(record.kind), engine::name_of(record.stage),
+                    operations.of(record.stage, record.writes), record.layer, record.lane,
+                    record.expert < 0 ? Cell() : Cell(record.expert),
+                    record.iteration < 0 ? Cell() : Cell(record.iteration),
+                    record.node_id == 0 ? Cell() : Cell(record.node_id));
+          add_launch_cells(activity, record, row.cells);
+          sink(row);
         }
       }};
 }

@@ -90,20 +90,19 @@ class RunsTable {
     const std::string precision = median_precision(times.durations_ns);
     const bool timed = time.n > 0;
     const bool rated = timed && time.median > 0 && result.flop > 0;
-    Row row{.cells = {named.name, timed ? Cell(time.median) : Cell(),
-                      precision.empty() ? Cell() : Cell(precision), time.n,
-                      times.throttled.empty() ? Cell() : Cell(times.throttled_count),
-                      rated ? Cell(1e9 * result.flop / time.median) : Cell(),
-                      worst_snr_cell(result), lost_outputs(result), result.id, run.wall_clock_ms}};
+    Row row{.cells = cells_of(named.name, timed ? Cell(time.median) : Cell(),
+                              precision.empty() ? Cell() : Cell(precision), time.n,
+                              times.throttled.empty() ? Cell() : Cell(times.throttled_count),
+                              rated ? Cell(1e9 * result.flop / time.median) : Cell(),
+                              worst_snr_cell(result), lost_outputs(result), result.id,
+                              run.wall_clock_ms)};
     request_.add_cells(row.cells, &result.effective);
     row.cells.emplace_back(time.n);
     for (const double ns : {time.median, time.p5, time.p95}) {
       row.cells.push_back(timed ? Cell(ns) : Cell());
     }
-    for (Cell cell : {Cell(result.iteration_method), Cell(result.activity_method),
-                      Cell(result.dropped_records), Cell(result.flop), Cell(result.wall_ns)}) {
-      row.cells.push_back(std::move(cell));
-    }
+    add_cells(row.cells, Cell(result.iteration_method), Cell(result.activity_method),
+              Cell(result.dropped_records), Cell(result.flop), Cell(result.wall_ns));
     device_.add_cells(row.cells, &result.device);
     pool_.add_cells(row.cells, &result.graph_memory);
     operands_.add_cells(row.cells, result);

@@ -94,14 +94,14 @@ Table table_of(std::string name, std::vector<Column> columns, std::vector<Row> r
 
 std::vector<Row> all_rows(const Table& table) {
   std::vector<Row> rows;
-  table.rows([&](Row&& row) { rows.push_back(std::move(row)); });
+  table.rows([&](const Row& row) { rows.push_back(row); });
   return rows;
 }
 
 std::string shown(const Column& column, const Cell& cell, int decimals) {
   if (!cell.words.empty()) return cell.words;
   if (cell.empty()) return kMissing;
-  if (const auto* text = std::get_if<std::string>(&cell.value)) return *text;
+  if (const std::string* const text = cell.text()) return *text;
   if (column.measure == Measure::Address) {
     if (const auto* address = std::get_if<std::uint64_t>(&cell.value)) {
       return fmt::format("{:#x}", *address);

@@ -41,26 +41,33 @@ enum class Tone : std::uint8_t { Plain, Good, Warning, Bad, Dim };
 
 /// One value. A missing one is empty in files, and a dash for people.
 struct Cell {
+  /// Numbers alone: what cannot fail to be copied.
+  using Number = std::variant<std::monostate, std::int64_t, std::uint64_t, double>;
+
   Cell() = default;
-  Cell(std::string text) : value(std::move(text)) {}
-  Cell(std::string_view text) : value(std::string(text)) {}
-  Cell(const char* text) : value(std::string(text)) {}
+  Cell(std::string text) : content(std::move(text)), is_text(true) {}
+  Cell(std::string_view text) : Cell(std::string(text)) {}
+  Cell(const char* text) : Cell(std::string(text)) {}
   template <class Whole>
     requires std::is_integral_v<Whole>
-  Cell(Whole number) {
+  Cell(Whole whole) {
     if constexpr (std::is_signed_v<Whole>) {
-      value = static_cast<std::int64_t>(number);
+      value = static_cast<std::int64_t>(whole);
     } else {
-      value = static_cast<std::uint64_t>(number);
+      value = static_cast<std::uint64_t>(whole);
     }
   }
-  Cell(double number) : value(number) {}
+  Cell(double real) : value(real) {}
 
-  bool empty() const { return std::holds_alternative<std::monostate>(value); }
+  bool empty() const { return !is_text && std::holds_alternative<std::monostate>(value); }
+  /// Null for a number and for a missing value.
+  const std::string* text() const { return is_text ? &content : nullptr; }
   /// NaN of words and of a missing value.
   double number() const;
 
-  std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double> value;
+  Number value;
+  std::string content{};
+  bool is_text = false;
   std::string words{};         // shown to people instead of the value; empty = the value
   std::uint64_t left_out = 0;  // elements that an SNR ignores; people are told beside it
   Tone tone = Tone::Plain;
@@ -74,6 +81,18 @@ Cell snr_cell(const Measured& measured)
   Cell cell(measured.snr_db);
   cell.left_out = measured.left_out();
   return cell;
+}
+/// The cells of a row, each made where it stays.
+template <class... Values>
+void add_cells(std::vector<Cell>& cells, Values&&... values) {
+  (cells.emplace_back(std::forward<Values>(values)), ...);
+}
+template <class... Values>
+std::vector<Cell> cells_of(Values&&... values) {
+  std::vector<Cell> cells;
+  cells.reserve(sizeof...(values));
+  add_cells(cells, std::forward<Values>(values)...);
+  return cells;
 }
 /// With words for people, such as a value that a file has in full.
 Cell worded(Cell cell, std::string words);
@@ -110,7 +129,7 @@ struct Row {
   std::string full_name{};               // of the row, where its first cell is shortened
 };
 
-using RowSink = std::function<void(Row&&)>;
+using RowSink = std::function<void(const Row&)>;
 
 struct Table {
   std::string name{};   // of its file, and of its control in the window: "kernels"

@@ -43,13 +43,14 @@ Table kernels_table(const RecordedRun& run, std::vector<KernelSummary> kernels) 
                   const std::string& operation = operations.of(kernel.stage, kernel.writes);
                   const bool both = !operation.empty() && operation != name;
                   const std::string full = both ? operation + "  " + name : name;
-                  Row row{.cells = {name, operation, worded(full, work_name(operation, name)),
-                                    engine::stage_name(kernel.stage)},
-                          .stage = kernel.stage,
-                          .full_name = full};
+                  Row row{
+                      .cells = cells_of(name, operation, worded(full, work_name(operation, name)),
+                                        engine::stage_name(kernel.stage)),
+                      .stage = kernel.stage,
+                      .full_name = full};
                   add_time_cells(row.cells, kernel.time);
                   row.cells.emplace_back(kernel.share);
-                  sink(std::move(row));
+                  sink(row);
                 }
               },
           .folded = true};
@@ -74,7 +75,7 @@ Table stages_table(const RecordedRun& run) {
           .columns = std::move(columns),
           .rows = [&run](const RowSink& sink) {
             for (const StageTime& one : stage_times(run.result, run.activity)) {
-              Row row{.cells = {engine::stage_name(one.stage)}, .stage = one.stage};
+              Row row{.cells = cells_of(engine::stage_name(one.stage)), .stage = one.stage};
               add_time_cells(row.cells, one.time);
               const double ns = one.time.median;
               const bool rated = one.work && ns > 0;
@@ -82,7 +83,7 @@ Table stages_table(const RecordedRun& run) {
               row.cells.push_back(one.work ? Cell(one.work->bytes) : Cell());
               row.cells.push_back(rated ? Cell(one.work->bytes / ns) : Cell());
               row.cells.push_back(rated ? amount(1e-3 * one.work->flop / ns) : Cell());
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }
@@ -113,11 +114,11 @@ Table operations_table(const engine::RunRequest& effective,
               named ? fmt::format("{}, graph \"{}\"", one.part, one.graph) : one.part;
           const std::string sentence =
               layers ? fmt::format("{}, layer {}", one.sentence, one.layer) : one.sentence;
-          sink(
-              {.cells = {sentence, part, engine::stage_name(one.stage), amount(one.work.read_bytes),
-                         amount(one.work.written_bytes), amount(one.work.flop)},
-               .stage = one.stage,
-               .full_name = fmt::format("{}\n{}", sentence, part)});
+          sink({.cells = cells_of(sentence, part, engine::stage_name(one.stage),
+                                  amount(one.work.read_bytes), amount(one.work.written_bytes),
+                                  amount(one.work.flop)),
+                .stage = one.stage,
+                .full_name = fmt::format("{}\n{}", sentence, part)});
         }
       }};
 }
@@ -129,16 +130,17 @@ Table step_graphs_table(const engine::RunResult& result) {
                                  for_people("n", Measure::Count),
                                  for_people("to launch on the host", Measure::Time)};
   fields.add_columns(columns);
-  return {.name = "step_graphs",
-          .columns = std::move(columns),
-          .rows = [&result, fields](const RowSink& sink) {
-            for (const engine::StepGraph& one : result.graphs) {
-              Row row{.cells = {one.name, one.contents.kernels, 1e3 * one.median_us, one.samples,
-                                static_cast<double>(one.contents.host_launch_ns)}};
-              fields.add_cells(row.cells, &one);
-              sink(std::move(row));
-            }
-          }};
+  return {
+      .name = "step_graphs",
+      .columns = std::move(columns),
+      .rows = [&result, fields](const RowSink& sink) {
+        for (const engine::StepGraph& one : result.graphs) {
+          Row row{.cells = cells_of(one.name, one.contents.kernels, 1e3 * one.median_us,
+                                    one.samples, static_cast<double>(one.contents.host_launch_ns))};
+          fields.add_cells(row.cells, &one);
+          sink(row);
+        }
+      }};
 }
 
 Table expert_spread_table(const engine::Measurements& measured) {
@@ -160,8 +162,8 @@ Table expert_spread_table(const engine::Measurements& measured) {
                 }
                 const Distribution over = summarize(std::move(medians));
                 if (over.n == 0) continue;
-                sink({.cells = {engine::kStageNames[stage], kMethods[method], over.n, over.minimum,
-                                over.median, over.maximum},
+                sink({.cells = cells_of(engine::kStageNames[stage], kMethods[method], over.n,
+                                        over.minimum, over.median, over.maximum),
                       .stage = static_cast<engine::Stage>(stage)});
               }
             }
@@ -169,21 +171,21 @@ Table expert_spread_table(const engine::Measurements& measured) {
 }
 
 Table roofline_table(const RecordedRun& run) {
-  return {
-      .name = "roofline",
-      .title = "Against the run's own copy and dense product:",
-      .columns = {for_people("stage"), for_people("rate", Measure::FlopRate),
-                  for_people("FLOP per byte", Measure::Number),
-                  for_people("of the dense product", Measure::Share)},
-      .rows = [&run](const RowSink& sink) {
-        const engine::Ceilings& ceilings = run.result.measurements.ceilings;
-        if (ceilings.products == 0) return;
-        for (const RooflinePoint& point : roofline_points(run.result, run.activity)) {
-          sink({.cells = {engine::stage_name(point.stage), point.flop_per_s(),
-                          point.work.intensity(), point.flop_per_s() / ceilings.product_flop_per_s},
-                .stage = point.stage});
-        }
-      }};
+  return {.name = "roofline",
+          .title = "Against the run's own copy and dense product:",
+          .columns = {for_people("stage"), for_people("rate", Measure::FlopRate),
+                      for_people("FLOP per byte", Measure::Number),
+                      for_people("of the dense product", Measure::Share)},
+          .rows = [&run](const RowSink& sink) {
+            const engine::Ceilings& ceilings = run.result.measurements.ceilings;
+            if (ceilings.products == 0) return;
+            for (const RooflinePoint& point : roofline_points(run.result, run.activity)) {
+              sink({.cells = cells_of(engine::stage_name(point.stage), point.flop_per_s(),
+                                      point.work.intensity(),
+                                      point.flop_per_s() / ceilings.product_flop_per_s),
+                    .stage = point.stage});
+            }
+          }};
 }
 
 Table recorded_steps_table(const engine::RecordedRouting& recording,
@@ -211,14 +213,14 @@ Table recorded_steps_table(const engine::RecordedRouting& recording,
               Cell snr(step.y_snr_db);
               snr.left_out = step.y_left_out;
               const bool measured = !std::isnan(step.y_snr_db) || step.y_left_out > 0;
-              Row row{.cells = {step.step, time, step.visits, step.rows,
-                                std::isfinite(step.imbalance) ? Cell(step.imbalance)
-                                                              : worded({}, "no rows"),
-                                measured ? std::move(snr) : Cell()},
+              Row row{.cells = cells_of(step.step, time, step.visits, step.rows,
+                                        std::isfinite(step.imbalance) ? Cell(step.imbalance)
+                                                                      : worded({}, "no rows"),
+                                        measured ? std::move(snr) : Cell()),
                       .tone = i < marked ? Tone::Warning : Tone::Plain,
                       .full_name = i < marked ? "One of the slowest" : ""};
               fields.add_cells(row.cells, &step);
-              sink(std::move(row));
+              sink(row);
             }
           }};
 }

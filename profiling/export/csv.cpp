@@ -32,7 +32,7 @@ class Line {
     text_ += '"';
   }
   void add(const Cell& cell) {
-    if (const auto* words = std::get_if<std::string>(&cell.value)) return add_words(*words);
+    if (const std::string* const words = cell.text()) return add_words(*words);
     separate();
     std::visit(
         [this](const auto& value) {
@@ -76,7 +76,7 @@ void add_row(const std::vector<Cell>& owner, const Table& table, const Row& row,
 std::string csv_text(const Table& table) {
   std::string text;
   add_header({}, table, text);
-  table.rows([&](Row&& row) { add_row({}, table, row, text); });
+  table.rows([&](const Row& row) { add_row({}, table, row, text); });
   return text;
 }
 
@@ -89,7 +89,7 @@ engine::Status CsvFile::add(const Table& table, const std::vector<Cell>& owner) 
     file_.emplace(std::move(file));
     add_header(owner_, table, text_);
   }
-  table.rows([&](Row&& row) {
+  table.rows([&](const Row& row) {
     add_row(owner, table, row, text_);
     has_rows_ = true;
     if (text_.size() >= kFlushBytes) flush();

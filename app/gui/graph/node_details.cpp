@@ -42,11 +42,11 @@ profiling::Table addresses_table(const GraphScene& scene) {
     }
     const std::string target = target_text(snapshot, touch);
     const bool named = scene.names_access(touch.allocation, scene.node());
-    rows.push_back(
-        {.cells = {place_words(profiling::place_text(touch)), target, std::move(role), touch.word},
-         .tone = named ? profiling::Tone::Bad : profiling::Tone::Plain,
-         .full_name = fmt::format("{} ({:#x}){}", target, touch.word,
-                                  named ? ", named by the finding" : "")});
+    rows.push_back({.cells = profiling::cells_of(place_words(profiling::place_text(touch)), target,
+                                                 std::move(role), touch.word),
+                    .tone = named ? profiling::Tone::Bad : profiling::Tone::Plain,
+                    .full_name = fmt::format("{} ({:#x}){}", target, touch.word,
+                                             named ? ", named by the finding" : "")});
   }
   return profiling::table_of(
       "node_addresses",

@@ -112,7 +112,7 @@ std::optional<Box> box_of(const engine::Operation& operation, bool backward) {
     case ActivateGradient:
       return backward ? Box::ActivationBackward : Box::Activation;
     case Quantize:
-      if (operation.fused) return backward ? Box::ActivationBackward : Box::Activation;
+      if (operation.activates) return backward ? Box::ActivationBackward : Box::Activation;
       break;
     default:
       break;
@@ -211,7 +211,7 @@ void draw_operation(const engine::Operation& operation, bool backward, Drawing& 
     const bool again = backward && !engine::traits_of(value.tensor).backward;
     // The codes of an operand are of the operand itself, unless its elements are never written.
     const bool elements = value.form == engine::ValueForm::Elements;
-    if (to && !again && (elements || operation.fused)) add_arrow({here, *to}, drawing.arrows);
+    if (to && !again && (elements || operation.activates)) add_arrow({here, *to}, drawing.arrows);
   }
 }
 

@@ -85,7 +85,7 @@ std::string DrawnTable::text(const std::vector<int>& order) const {
   for (const profiling::Row& row : all) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const profiling::Cell& cell = row.cells[chosen[i]];
-      const auto* const whole = std::get_if<std::string>(&cell.value);
+      const std::string* const whole = cell.text();
       add(i, whole != nullptr ? *whole
                               : profiling::shown(source.columns[chosen[i]], cell, kSnrDecimals));
     }

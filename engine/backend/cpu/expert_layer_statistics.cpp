@@ -142,7 +142,8 @@ class Statistics {
       if (!traits.reported || traits.tokens() != tokens || !exists(tensor)) continue;
       if (engine::operand_of(StepKind::ExpertLayer, tensor)) continue;
       const void* const values = layer_.values_of(tensor, expert);
-      if (values != nullptr) use(tensor, values, element_of(layer_.request(), tensor));
+      const std::optional<ElementType> type = element_of(layer_.request(), tensor);
+      if (values != nullptr && type) use(tensor, values, *type);
     }
   }
 

@@ -60,7 +60,7 @@ LayerTensors::LayerTensors(const StepProgram& program, TensorBuffers& buffers) {
     const TensorExtent extent = extent_of(request, tensor);
     const std::int64_t rows = extent.routed ? request.shape.rows : extent.rows;  // of any splits
     Place& place = places_[i];
-    place.row_bytes = extent.columns * element_bytes(element_of(request, tensor));
+    place.row_bytes = extent.columns * element_bytes(request, tensor);
     const int places = places_of(program, tensor);
     if (places > 1) place.layer_bytes = rows * place.row_bytes;
     place.memory = buffers[i].reserve(places * rows * place.row_bytes);

@@ -31,7 +31,7 @@ void expect_sound(const Table& table) {
     }
   }
   std::size_t rows = 0;
-  table.rows([&](Row&& row) {
+  table.rows([&](const Row& row) {
     ++rows;
     EXPECT_EQ(row.cells.size(), table.columns.size()) << table.name << ", row " << rows;
   });
