@@ -74,7 +74,7 @@ class PageWriter {
 
 void HtmlPage::table(const profiling::Table& table) {
   profiling::ShownTable rows = profiling::shown_table(table, kMaxPageRows);
-  if (rows.rows.empty()) return;
+  if (rows.rows.empty() || rows.columns.empty()) return;
   const auto write = [&] {
     Row header;
     for (const profiling::Column* column : rows.columns) header.push_back(column->heading());

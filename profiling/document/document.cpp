@@ -10,7 +10,7 @@ std::vector<std::size_t> shown_columns(const Table& table, const std::vector<Row
     if (!table.columns[i].for_people()) continue;
     const bool has_value = std::ranges::any_of(
         rows, [i](const Row& row) { return !row.cells[i].empty() || !row.cells[i].words.empty(); });
-    if (has_value) chosen.push_back(i);
+    if (has_value || rows.empty()) chosen.push_back(i);
   }
   return chosen;
 }

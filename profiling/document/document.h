@@ -84,7 +84,8 @@ class Document {
   std::vector<Block> blocks_;
 };
 
-/// Indices of the columns that people see of these rows: those that have a value in one of them.
+/// Indices of the columns that people see of these rows: those that have a value in one of them,
+/// and all where there is none.
 std::vector<std::size_t> shown_columns(const Table& table, const std::vector<Row>& rows);
 
 /// What a table shows to people: the columns that have a value in one of the rows shown, and the

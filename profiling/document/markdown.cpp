@@ -40,7 +40,7 @@ class MarkdownRenderer {
   void operator()(const Chart&) {}
   void operator()(const Table& table) {
     const ShownTable rows = shown_table(table, most_rows_);
-    if (rows.rows.empty()) return;
+    if (rows.rows.empty() || rows.columns.empty()) return;
     if (!table.title.empty()) part("{}\n", table.title);
     end_facts();
     std::string rule = "|";

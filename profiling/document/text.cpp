@@ -108,7 +108,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
 
 std::string text_of(const Table& table, const TextLayout& layout) {
   const ShownTable rows = shown_table(table, layout.most_rows);
-  if (rows.rows.empty()) return {};
+  if (rows.rows.empty() || rows.columns.empty()) return {};
   std::vector<std::size_t> widths;
   std::vector<std::size_t> chosen;
   std::size_t sum = 0;

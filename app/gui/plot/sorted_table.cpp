@@ -118,6 +118,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                 TableState& state) {
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
+  if (columns.empty()) return false;  // ImGui has no such table: no row has a value
   const bool optional = width_of(theme, columns, kShortName, true) <= size.x;
   const float wanted = width_of(theme, columns, kFewWords, optional);
   const bool wide = wanted > size.x;

@@ -117,6 +117,15 @@ TEST(Document, AsMarkdown) {
   EXPECT_FALSE(text.ends_with("\n\n"));
 }
 
+TEST(Table, WithoutRowsHasAllItsColumns) {
+  const Table table = sample_table();
+  EXPECT_EQ(shown_columns(table, {}).size(), 6U) << "those for people";
+  Row nothing;
+  nothing.cells.resize(table.columns.size());
+  EXPECT_TRUE(shown_columns(table, {nothing}).empty());
+  EXPECT_EQ(text_of(table_of("t", table.columns, {nothing})), "");
+}
+
 TEST(Document, AnEmptyTableIsLeftOutWithItsTitle) {
   Document document;
   Table table = sample_table();
