@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/gui/cards/card_board.h"
-#include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/drawn_table.h"
+#include "app/gui/plot/plot_frame.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace app {
