@@ -46,10 +46,8 @@ class PageWriter {
   }
   void operator()(const profiling::Code& code) {
     end_facts();
-    const auto write = [&] { page_.code(code.text); };
-    if (code.folded) return page_.details(code.heading, write);
     if (!code.heading.empty()) page_.heading(4, code.heading);
-    write();
+    page_.code(code.text);
   }
   void operator()(const profiling::Chart& chart) {
     end_facts();

@@ -35,7 +35,6 @@ struct Code {
   std::string heading;   // "PyTorch"; empty = none
   std::string language;  // "python"
   std::string text;
-  bool folded = false;  // as Table::folded
 };
 
 /// A picture of numbers; a terminal leaves it out.

@@ -40,8 +40,6 @@ std::string number_words(Measure measure, double value, std::uint64_t left_out, 
       return si_text(value);
     case Measure::FlopRate:
       return flop_rate(value).text();
-    case Measure::ByteRate:
-      return number_text(value / 1e9) + " GB/s";
     case Measure::Share:
       return share_text(value, 1.0);
     case Measure::Factor:

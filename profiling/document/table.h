@@ -31,7 +31,6 @@ enum class Measure : std::uint8_t {
   Bytes,     // with the unit that fits
   Flop,      // with a decimal prefix
   FlopRate,  // FLOP/s
-  ByteRate,  // byte/s
   Share,     // of 1; percent
   Factor,    // a ratio of two values of one kind: "1.07"
   Address,   // hexadecimal

@@ -12,12 +12,6 @@ namespace {
 constexpr std::size_t kLabel = 12;  // columns of a fact's label
 constexpr std::string_view kGap = "  ";
 
-/// Characters, not bytes.
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 void pad(std::string& line, std::string_view text, std::size_t width, bool right) {
   const std::string blanks(width - std::min(width, columns_of(text)), ' ');
   right ? (line += blanks).append(text) : line.append(text) += blanks;
@@ -46,7 +40,6 @@ class TextRenderer {
     }
   }
   void operator()(const Code& code) {
-    if (code.folded) return;
     if (!code.heading.empty()) paragraph(code.heading + ":");
     for (std::size_t start = 0; start < code.text.size();) {
       const std::size_t end = std::min(code.text.find('\n', start), code.text.size());
@@ -86,6 +79,11 @@ class TextRenderer {
 };
 
 }  // namespace
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   const std::string blanks(indent, ' ');

@@ -22,6 +22,9 @@ std::string text_of(const Document& document, const TextLayout& layout = {});
 /// One table, which begins with its headings.
 std::string text_of(const Table& table, const TextLayout& layout = {});
 
+/// Columns that a text takes: characters, not bytes.
+std::size_t columns_of(std::string_view text);
+
 /// Lines of at most `width` columns, indent included; line breaks of the text are kept.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 

@@ -6,6 +6,7 @@
 
 #include "app/gui/plot/format.h"
 #include "profiling/document/document.h"
+#include "profiling/document/text.h"
 #include "profiling/export/csv.h"
 
 namespace app::plot {
@@ -17,11 +18,6 @@ constexpr float kLetter = 6.4F;       // of the body font, on average
 constexpr float kTitleLetter = 6.0F;  // of the label font, on average
 constexpr std::size_t kMostLetters = 24;
 constexpr float kChip = 14.0F;  // with the gap after it
-
-std::size_t letters_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 Cell drawn_cell(const profiling::Column& column, const profiling::Cell& cell, bool name,
                 const Theme& theme) {
@@ -119,7 +115,7 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
     for (std::size_t i = 0; i < shown.size(); ++i) {
       drawn_row.cells.push_back(
           drawn_cell(made.source.columns[shown[i]], row.cells[shown[i]], i == names, theme));
-      letters[i] = std::max(letters[i], letters_of(drawn_row.cells.back().text));
+      letters[i] = std::max(letters[i], profiling::columns_of(drawn_row.cells.back().text));
     }
   }
   for (std::size_t i = 0; i < made.columns.size(); ++i) {
@@ -127,7 +123,7 @@ DrawnTable drawn(profiling::Table table, const Theme& theme) {
     Column& column = made.columns[i];
     column.width = std::max(static_cast<float>(std::min(letters[i], kMostLetters)) *
                                 (column.numeric ? kDigit : kLetter),
-                            static_cast<float>(letters_of(column.title)) * kTitleLetter);
+                            static_cast<float>(profiling::columns_of(column.title)) * kTitleLetter);
     const bool chips =
         i == 0 && std::ranges::any_of(made.rows, [](const TableRow& row) { return row.chip != 0; });
     if (chips) column.width += kChip;

@@ -7,6 +7,7 @@
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/theme/text.h"
@@ -16,22 +17,6 @@ namespace app {
 namespace {
 
 using profiling::HeadlineFigure;
-
-ImU32 color_of(profiling::Tone tone, const Palette& colors) {
-  switch (tone) {
-    case profiling::Tone::Warning:
-      return colors.warn;
-    case profiling::Tone::Bad:
-      return colors.bad;
-    case profiling::Tone::Good:
-      return colors.good;
-    case profiling::Tone::Dim:
-      return colors.dim_text;
-    case profiling::Tone::Plain:
-      break;
-  }
-  return colors.text;
-}
 
 /// " · 0 frames drawn while timing": the window draws on the machine that it measures.
 std::string drawn_text(int frames) {
@@ -45,7 +30,8 @@ void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
   const ImVec2 at = ImGui::GetCursorPos();
   {
     const FontScope font(theme.fonts.headline);
-    const TextColorScope color(color_of(figure.tone, theme.colors));
+    const ImU32 tone = plot::color_of(figure.tone, theme.colors);
+    const TextColorScope color(tone != 0 ? tone : theme.colors.text);
     show_text(figure.value.figure);
   }
   if (!figure.value.unit.empty()) {
