@@ -42,33 +42,33 @@ class Reader {
         options_(input.options),
         experts_(num_experts) {}
 
-  Result<RoutingRecording> read() {
-    RoutingRecording recording{.source = layer_.source,
-                               .numbers = layer_.numbers,
-                               .experts = 0,
-                               .layers = layer_.layers,
-                               .file_steps = 0,
-                               .steps = {}};
+  Result<RoutingSteps> read() {
+    RoutingSteps recorded{.source = layer_.source,
+                          .numbers = layer_.numbers,
+                          .experts = 0,
+                          .layers = layer_.layers,
+                          .file_steps = 0,
+                          .steps = {}};
     ENGINE_TRY(check_sizes());
     ENGINE_TRY(counts() ? take_columns() : take_experts());
-    recording.experts =
+    recorded.experts =
         counts() ? static_cast<int>(layer_.pieces.front().columns) : std::max(highest_ + 1, 1);
     for (const RoutedRows& piece : layer_.pieces) {
-      first_step_of_.push_back(recording.file_steps);
-      recording.file_steps += steps_of(piece);
+      first_step_of_.push_back(recorded.file_steps);
+      recorded.file_steps += steps_of(piece);
     }
-    ENGINE_ASSIGN(const std::int64_t chosen, check_steps(recording.file_steps));
-    recording.steps.reserve(static_cast<std::size_t>(chosen));
+    ENGINE_ASSIGN(const std::int64_t chosen, check_steps(recorded.file_steps));
+    recorded.steps.reserve(static_cast<std::size_t>(chosen));
     for (std::int64_t i = 0; i < chosen; ++i) {
       ENGINE_TRY(check_cancel());
-      ENGINE_ASSIGN(RecordedStep step, read_step((spec_.first_step + i) % recording.file_steps));
-      recording.steps.push_back(std::move(step));
+      ENGINE_ASSIGN(RecordedStep step, read_step((spec_.first_step + i) % recorded.file_steps));
+      recorded.steps.push_back(std::move(step));
       if (!options_.with_choices || counts()) continue;
-      recording.top_k = static_cast<int>(layer_.pieces.front().columns);
-      recording.token_experts.push_back(choices_of((spec_.first_step + i) % recording.file_steps));
+      recorded.top_k = static_cast<int>(layer_.pieces.front().columns);
+      recorded.token_experts.push_back(choices_of((spec_.first_step + i) % recorded.file_steps));
     }
-    ENGINE_TRY(check_routed(recording));
-    return recording;
+    ENGINE_TRY(check_routed(recorded));
+    return recorded;
   }
 
  private:
@@ -211,14 +211,14 @@ class Reader {
   }
 
   /// Without a row there is nothing to run or to compare.
-  Status check_routed(const RoutingRecording& recording) const {
-    if (recording.largest_step() > 0) return {};
-    const bool all = std::ssize(recording.steps) == recording.file_steps;
+  Status check_routed(const RoutingSteps& recorded) const {
+    if (recorded.largest_step() > 0) return {};
+    const bool all = std::ssize(recorded.steps) == recorded.file_steps;
     return refuse_routing(
         spec_, fmt::format("{} of {} {}, so that no expert has a row: {}",
                            counts() ? "all rows per expert" : "all choices",
                            all ? fmt::format("layer {}", spec_.layer)
-                               : fmt::format("the {} chosen steps", recording.steps.size()),
+                               : fmt::format("the {} chosen steps", recorded.steps.size()),
                            counts() ? "are 0" : "are dropped (negative, or placeholders)",
                            all ? (layer_.layers > 1 ? "choose another layer or file"
                                                     : "choose another file")
@@ -323,26 +323,26 @@ class Reader {
 
 }  // namespace
 
-std::int64_t RoutingRecording::largest_step() const {
+std::int64_t RoutingSteps::largest_step() const {
   std::int64_t rows = 0;
   for (const RecordedStep& step : steps) rows = std::max(rows, step.rows);
   return rows;
 }
 
-std::int64_t RoutingRecording::largest_choices() const {
+std::int64_t RoutingSteps::largest_choices() const {
   std::int64_t choices = 0;
   for (const RecordedStep& step : steps) choices = std::max(choices, step.rows + step.dropped);
   return choices;
 }
 
-std::int64_t RoutingRecording::dropped() const {
+std::int64_t RoutingSteps::dropped() const {
   std::int64_t choices = 0;
   for (const RecordedStep& step : steps) choices += step.dropped;
   return choices;
 }
 
-Result<RoutingRecording> read_recorded_routing(const RoutingSpec& spec, int num_experts,
-                                               const ReadOptions& options) {
+Result<RoutingSteps> read_recorded_routing(const RoutingSpec& spec, int num_experts,
+                                           const ReadOptions& options) {
   ENGINE_ASSIGN(const RoutingFile file, read_routing_file(spec.path));
   ENGINE_ASSIGN(const RoutedNumbers numbers, meant_numbers(spec, file));
   ENGINE_ASSIGN(const RoutedLayer layer, layer_of(numbers, spec.layer));
@@ -352,17 +352,16 @@ Result<RoutingRecording> read_recorded_routing(const RoutingSpec& spec, int num_
 }
 
 Result<RoutingFacts> inspect_routing(const RoutingSpec& spec, const std::atomic<bool>* cancel) {
-  ENGINE_ASSIGN(const RoutingRecording recording,
-                read_recorded_routing(spec, 0, {.cancel = cancel}));
-  return RoutingFacts{.source = recording.source,
-                      .numbers = recording.numbers,
-                      .experts = recording.experts,
-                      .layers = recording.layers,
-                      .file_steps = recording.file_steps,
-                      .steps = static_cast<int>(recording.steps.size()),
-                      .largest_step = recording.largest_step(),
-                      .dropped = recording.dropped(),
-                      .largest_choices = recording.largest_choices()};
+  ENGINE_ASSIGN(const RoutingSteps recorded, read_recorded_routing(spec, 0, {.cancel = cancel}));
+  return RoutingFacts{.source = recorded.source,
+                      .numbers = recorded.numbers,
+                      .experts = recorded.experts,
+                      .layers = recorded.layers,
+                      .file_steps = recorded.file_steps,
+                      .steps = static_cast<int>(recorded.steps.size()),
+                      .largest_step = recorded.largest_step(),
+                      .dropped = recorded.dropped(),
+                      .largest_choices = recorded.largest_choices()};
 }
 
 std::int64_t needed_rows(const RunRequest& request, std::int64_t largest_step,

@@ -30,7 +30,7 @@
 
 namespace engine {
 
-struct RoutingRecording {
+struct RoutingSteps {
   std::string source;                               // "vLLM routed_experts, int16 [4096, 27, 8]"
   RoutingNumbers numbers = RoutingNumbers::Counts;  // as detected or requested, never Detect
   int experts = 0;              // number of counts in a step, or the highest id + 1
@@ -49,7 +49,7 @@ struct RoutingRecording {
 };
 
 struct ReadOptions {
-  bool with_choices = false;  // also RoutingRecording::token_experts
+  bool with_choices = false;  // also RoutingSteps::token_experts
   /// Another thread sets it to stop reading; the error is then Cancelled.
   const std::atomic<bool>* cancel = nullptr;
 };
@@ -57,8 +57,8 @@ struct ReadOptions {
 /// `num_experts` is that of the shape: every id must be below it, and every list of counts must
 /// have that many entries; 0 = as many as the file has. Only `spec.path` and the settings of a
 /// routing file are read.
-Result<RoutingRecording> read_recorded_routing(const RoutingSpec& spec, int num_experts,
-                                               const ReadOptions& options = {});
+Result<RoutingSteps> read_recorded_routing(const RoutingSpec& spec, int num_experts,
+                                           const ReadOptions& options = {});
 
 /// What a routing file means for the sizes of a step: a worker reports it before the file is run.
 struct RoutingFacts {

@@ -111,15 +111,15 @@ Status check_alignment(const RecordedStep& step, bool several, const RoutingSpec
 }
 
 /// One step is the routing itself, so all of X is routed; of several each may leave rows unused.
-Status check_rows(const RoutingRecording& recording, const RunRequest& request) {
+Status check_rows(const RoutingSteps& recorded, const RunRequest& request) {
   const std::int64_t rows = request.shape.rows;
   const auto refuse = [&](std::string why) {
     return Error{ErrorCode::InvalidArgument, shown_path(request.routing.path) + ": " + why};
   };
   // Where tokens are permuted, those whose choices were dropped leave rows unused.
   const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;
-  if (recording.steps.size() == 1 && !permuted) {
-    const std::int64_t sum = recording.steps.front().rows;
+  if (recorded.steps.size() == 1 && !permuted) {
+    const std::int64_t sum = recorded.steps.front().rows;
     if (sum == rows) return {};
     return refuse(
         fmt::format("the splits sum to {} but the shape has {} rows; set the rows to "
@@ -129,7 +129,7 @@ Status check_rows(const RoutingRecording& recording, const RunRequest& request) 
   const auto rows_of = [&](const RecordedStep& step) {
     return needed_rows(request, step.rows, step.rows + step.dropped);
   };
-  const auto largest = std::ranges::max_element(recording.steps, {}, rows_of);
+  const auto largest = std::ranges::max_element(recorded.steps, {}, rows_of);
   const std::int64_t needed = rows_of(*largest);
   if (needed <= rows) return {};
   return refuse(
@@ -138,42 +138,42 @@ Status check_rows(const RoutingRecording& recording, const RunRequest& request) 
                   largest->step, permuted ? "needs" : "has", needed, rows, needed));
 }
 
-Result<RoutingRecording> checked_recording(const RunRequest& request, bool with_choices) {
-  ENGINE_ASSIGN(RoutingRecording recording,
+Result<RoutingSteps> checked_steps(const RunRequest& request, bool with_choices) {
+  ENGINE_ASSIGN(RoutingSteps recorded,
                 read_recorded_routing(request.routing, request.shape.num_experts,
                                       {.with_choices = with_choices}));
-  ENGINE_TRY(check_rows(recording, request));
-  const bool several = recording.steps.size() > 1;
-  for (const RecordedStep& step : recording.steps) {
+  ENGINE_TRY(check_rows(recorded, request));
+  const bool several = recorded.steps.size() > 1;
+  for (const RecordedStep& step : recorded.steps) {
     ENGINE_TRY(check_alignment(step, several, request.routing));
   }
-  return recording;
+  return recorded;
 }
 
 }  // namespace
 
 std::vector<std::vector<std::int64_t>> ResolvedRouting::splits_of_steps() const {
-  if (!recording) return {shape.splits};
+  if (!recorded) return {shape.splits};
   std::vector<std::vector<std::int64_t>> all;
-  for (const RecordedStep& step : recording->steps) all.push_back(step.splits);
+  for (const RecordedStep& step : recorded->steps) all.push_back(step.splits);
   return all;
 }
 
 double mean_rows(std::span<const std::int64_t> splits,
-                 const std::optional<RecordedRouting>& recording, std::size_t iterations) {
-  if (!recording || iterations == 0) {
+                 const std::optional<RecordedRouting>& recorded, std::size_t iterations) {
+  if (!recorded || iterations == 0) {
     return static_cast<double>(std::accumulate(splits.begin(), splits.end(), std::int64_t{0}));
   }
   double rows = 0.0;
   for (std::size_t i = 0; i < iterations; ++i) {
-    rows += static_cast<double>(recording->steps[i % recording->steps.size()].rows);
+    rows += static_cast<double>(recorded->steps[i % recorded->steps.size()].rows);
   }
   return rows / static_cast<double>(iterations);
 }
 
-StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
+StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recorded,
                                 int iterations, int in_flight) {
-  const auto all = static_cast<int>(recording.steps.size());
+  const auto all = static_cast<int>(recorded.steps.size());
   if (all == 1) return {0, "the run has one step, so the step has the numerics of the run"};
   const auto replayed =
       static_cast<int>(std::min(std::int64_t{all}, std::int64_t{iterations} * in_flight));
@@ -191,21 +191,21 @@ StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRou
 
 Result<ResolvedRouting> resolve_routing(const RunRequest& request) {
   ResolvedRouting routing{.shape = {.splits = {}, .n = request.shape.n, .k = request.shape.k},
-                          .recording = std::nullopt};
+                          .recorded = std::nullopt};
   if (request.routing.distribution != RoutingDistribution::File) {
     routing.shape.splits = distribute(request);
     ENGINE_ASSIGN(routing.tokens, make_token_routing(request, nullptr));
     return routing;
   }
   const bool permuted = is_expert_layer(request) && request.expert_layer.top_k > 0;
-  ENGINE_ASSIGN(RoutingRecording recording, checked_recording(request, permuted));
-  ENGINE_ASSIGN(routing.tokens, make_token_routing(request, &recording));
-  routing.recording = RecordedRouting{.source = std::move(recording.source),
-                                      .layers = recording.layers,
-                                      .file_steps = recording.file_steps,
-                                      .numerics = {},
-                                      .steps = std::move(recording.steps)};
-  routing.shape.splits = routing.recording->steps.front().splits;
+  ENGINE_ASSIGN(RoutingSteps recorded, checked_steps(request, permuted));
+  ENGINE_ASSIGN(routing.tokens, make_token_routing(request, &recorded));
+  routing.recorded = RecordedRouting{.source = std::move(recorded.source),
+                                     .layers = recorded.layers,
+                                     .file_steps = recorded.file_steps,
+                                     .numerics = {},
+                                     .steps = std::move(recorded.steps)};
+  routing.shape.splits = routing.recorded->steps.front().splits;
   return routing;
 }
 
@@ -215,8 +215,8 @@ Result<GroupedShape> resolve_shape(const RunRequest& request) {
     shape.splits = distribute(request);
     return shape;
   }
-  ENGINE_ASSIGN(RoutingRecording recording, checked_recording(request, false));
-  shape.splits = std::move(recording.steps.front().splits);
+  ENGINE_ASSIGN(RoutingSteps recorded, checked_steps(request, false));
+  shape.splits = std::move(recorded.steps.front().splits);
   return shape;
 }
 

@@ -20,23 +20,23 @@ namespace engine {
 
 struct ResolvedRouting {
   GroupedShape shape;                                    // of the first step
-  std::optional<RecordedRouting> recording;              // only of RoutingDistribution::File
+  std::optional<RecordedRouting> recorded;               // only of RoutingDistribution::File
   std::shared_ptr<const TokenRouting> tokens = nullptr;  // only of a step that begins at tokens
 
   /// Rows of every step that iterations are to have, in turn. At least one.
   std::vector<std::vector<std::int64_t>> splits_of_steps() const;
 };
 
-/// Mean rows of the first `iterations` iterations; the sum of the splits without a recording.
+/// Mean rows of the first `iterations` iterations; the sum of the splits without a routing file.
 double mean_rows(std::span<const std::int64_t> splits,
-                 const std::optional<RecordedRouting>& recording, std::size_t iterations);
+                 const std::optional<RecordedRouting>& recorded, std::size_t iterations);
 
 /// Whose errors are measured after the timed iterations (MeasureOptions::recorded_steps).
 struct StepsToMeasure {
   int steps = 0;      // the first ones that were replayed
   std::string words;  // for RecordedRouting::numerics
 };
-StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recording,
+StepsToMeasure steps_to_measure(const MeasureOptions& measure, const RecordedRouting& recorded,
                                 int iterations, int in_flight = 1);
 
 /// The launch's iterations, rounded up so that each of `steps` recorded steps is visited equally

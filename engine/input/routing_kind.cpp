@@ -135,7 +135,7 @@ std::string source_words(RoutingNumbers numbers, const IntegerTable& table) {
 
 // ---- Which list is meant -----------------------------------------------------------------------
 
-/// At most one; both null: the tables together may be one recording.
+/// At most one; both null: the tables together may be one recorded routing.
 struct MeantList {
   const IntegerTable* table = nullptr;
   const RaggedList* ragged = nullptr;

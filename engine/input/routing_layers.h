@@ -71,7 +71,7 @@ struct RoutedNumbers {
   std::variant<IntegerTable, LayerTables> tables;
 };
 
-/// One layer of a recording. With Counts every row is a step; otherwise rows are tokens, and no
+/// One layer of a routing file. With Counts every row is a step; otherwise rows are tokens, and no
 /// step has tokens of two pieces.
 struct RoutedLayer {
   RoutingNumbers numbers = RoutingNumbers::Counts;

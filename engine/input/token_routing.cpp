@@ -77,24 +77,23 @@ std::vector<std::int32_t> TokenRouting::deal(std::span<const std::int64_t> split
 }
 
 Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest& request,
-                                                               RoutingRecording* recorded) {
+                                                               RoutingSteps* recorded) {
   using Made = std::shared_ptr<const TokenRouting>;
   const int top_k = request.expert_layer.top_k;
   if (!is_expert_layer(request) || top_k == 0) return Made();
   const std::int64_t tokens = tokens_of(request);
   std::vector<TokenRouting::Step> steps;
   if (recorded != nullptr) {
-    RoutingRecording& recording = *recorded;
     const auto refuse = [&](std::string why) {
       return Error{ErrorCode::InvalidArgument, shown_path(request.routing.path) + ": " + why};
     };
-    if (recording.top_k != 0 && recording.top_k != top_k) {
+    if (recorded->top_k != 0 && recorded->top_k != top_k) {
       return refuse(
           fmt::format("its tokens choose {} experts each, but expert_layer.top_k is {}: "
                       "set it to {}, or to 0 for rows that arrive permuted",
-                      recording.top_k, top_k, recording.top_k));
+                      recorded->top_k, top_k, recorded->top_k));
     }
-    const auto replayed = static_cast<std::int64_t>(recording.steps.size());
+    const auto replayed = static_cast<std::int64_t>(recorded->steps.size());
     const std::int64_t choices = tokens * top_k;  // of a step; 0 where the step has no tokens
     if (replayed > 1 && replayed * choices > kMaxRecordedChoices) {
       return refuse(fmt::format(
@@ -102,16 +101,16 @@ Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest&
           "{}, or shape.rows to fewer",
           replayed, choices, kMaxRecordedChoices, kMaxRecordedChoices / choices));
     }
-    for (std::size_t i = 0; i < recording.token_experts.size(); ++i) {
-      std::vector<std::int32_t>& experts = recording.token_experts[i];
+    for (std::size_t i = 0; i < recorded->token_experts.size(); ++i) {
+      std::vector<std::int32_t>& experts = recorded->token_experts[i];
       const std::int64_t own = std::ssize(experts) / top_k;
       if (own > tokens) {
         return refuse(
             fmt::format("step {} has {} tokens, but the shape has room for {}: set "
                         "shape.rows to {} or more",
-                        recording.steps[i].step, own, tokens, own * top_k));
+                        recorded->steps[i].step, own, tokens, own * top_k));
       }
-      steps.push_back({.splits = recording.steps[i].splits, .experts = std::move(experts)});
+      steps.push_back({.splits = recorded->steps[i].splits, .experts = std::move(experts)});
     }
   }
   return Made(std::make_shared<TokenRouting>(tokens, top_k, request.seed, std::move(steps)));

@@ -53,11 +53,11 @@ class TokenRouting {
 /// 1 GiB: they are page-locked, so that a replay finds them.
 inline constexpr std::int64_t kMaxRecordedChoices = std::int64_t{1} << 28;
 
-/// Token routing of a request's step; null if the step begins at rows. `recording` has the choices
+/// Token routing of a request's step; null if the step begins at rows. `recorded` has the choices
 /// that were read together with the request's splits; it is null if no file gives the routing. The
-/// tokens of a recording must choose top_k experts each, its steps must have at most the request's
-/// tokens, and the room for all its steps together is limited to kMaxRecordedChoices.
+/// tokens of a routing file must choose top_k experts each, its steps must have at most the
+/// request's tokens, and the room for all its steps together is limited to kMaxRecordedChoices.
 Result<std::shared_ptr<const TokenRouting>> make_token_routing(const RunRequest& request,
-                                                               RoutingRecording* recording);
+                                                               RoutingSteps* recorded);
 
 }  // namespace engine

@@ -42,10 +42,10 @@ void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>&
 }
 
 std::vector<std::int64_t> mean_splits(const RunResult& result) {
-  if (!result.recording) return result.splits;
+  if (!result.recorded_routing) return result.splits;
   std::vector<double> sums(result.splits.size(), 0.0);
   double visits = 0.0;
-  for (const RecordedStep& step : result.recording->steps) {
+  for (const RecordedStep& step : result.recorded_routing->steps) {
     visits += step.visits;
     for (std::size_t expert = 0; expert < std::min(sums.size(), step.splits.size()); ++expert) {
       sums[expert] += step.visits * static_cast<double>(step.splits[expert]);
@@ -58,8 +58,8 @@ std::vector<std::int64_t> mean_splits(const RunResult& result) {
   return mean;
 }
 
-std::vector<std::size_t> slowest_steps(const RecordedRouting& recording, std::size_t most) {
-  const std::vector<RecordedStep>& steps = recording.steps;
+std::vector<std::size_t> slowest_steps(const RecordedRouting& recorded, std::size_t most) {
+  const std::vector<RecordedStep>& steps = recorded.steps;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     // A time that came over the wire may be anything.

@@ -84,11 +84,11 @@ double imbalance_of(std::span<const std::int64_t> splits);
 void add_times(std::span<const Iteration> iterations, std::vector<RecordedStep>& steps,
                int in_flight = 1);
 
-/// Rows of every expert in the mean of the timed iterations, rounded; as routed if there is no
-/// recording. What times over all iterations are to be compared with.
+/// Rows of every expert in the mean of the timed iterations, rounded; as routed without a
+/// routing file. What times over all iterations are to be compared with.
 std::vector<std::int64_t> mean_splits(const RunResult& result);
 
 /// Indices into the steps that were run, the slowest first, at most `most`.
-std::vector<std::size_t> slowest_steps(const RecordedRouting& recording, std::size_t most);
+std::vector<std::size_t> slowest_steps(const RecordedRouting& recorded, std::size_t most);
 
 }  // namespace engine

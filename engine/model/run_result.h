@@ -230,9 +230,9 @@ struct RunResult {
   std::uint64_t id = 0;  // of the request it answers
   RunRequest effective;
   std::vector<Deviation> deviations;
-  std::vector<std::int64_t> splits;  // as routed; of a recording those of the first step replayed,
-                                     // which all numerics below are of
-  std::optional<RecordedRouting> recording = {};  // only of a routing from a file
+  std::vector<std::int64_t> splits;  // as routed; of a routing file those of the first step
+                                     // replayed, which all numerics below are of
+  std::optional<RecordedRouting> recorded_routing = {};  // only of a routing from a file
   DeviceFacts device;
   std::vector<TensorResult> tensors = {};        // in the order of StepTensor, each at most once
   std::optional<LayerResult> expert_layer = {};  // only of StepKind::ExpertLayer
@@ -253,7 +253,7 @@ struct RunResult {
   std::string activity_method;  // "CUPTI activity records", "steady clock per expert and stage", or
                                 // why there is none
   std::uint64_t dropped_records = 0;
-  double flop = 0.0;         // of one step, all layers; of a recording the mean of its iterations
+  double flop = 0.0;  // of one step, all layers; of recorded steps the mean of the iterations
   std::int64_t wall_ns = 0;  // whole run on the engine thread, set-up and statistics included
   template <int = 0>
   static constexpr auto fields() {
@@ -262,7 +262,7 @@ struct RunResult {
         engine::field<&RunResult::effective>(),
         engine::field<&RunResult::deviations>({.most = 1000}),
         engine::field<&RunResult::splits>({.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
-        engine::field<&RunResult::recording>(),
+        engine::field<&RunResult::recorded_routing>(),
         engine::field<&RunResult::device>(),
         engine::field<&RunResult::tensors>({.most = kStepTensors.size()}),
         engine::field<&RunResult::expert_layer>(),

@@ -42,7 +42,7 @@ bool same_step(const RecordedRun& a, const RecordedRun& b) {
 
 /// Iterations of several recorded steps differ in more than what they quantize.
 bool one_routing(const RecordedRun& run) {
-  return !run.result.recording || run.result.recording->steps.size() < 2;
+  return !run.result.recorded_routing || run.result.recorded_routing->steps.size() < 2;
 }
 
 struct Samples {

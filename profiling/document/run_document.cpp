@@ -94,23 +94,23 @@ class RunWriter {
     if (const std::string end = iteration_end_text(result_); !end.empty()) {
       document_.fact("median", end);
     }
-    const bool mean_step = result_.recording && result_.recording->steps.size() > 1;
+    const bool mean_step = result_.recorded_routing && result_.recorded_routing->steps.size() > 1;
     document_.fact("rate", fmt::format("{} at the median{}",
                                        flop_rate(1e9 * result_.flop / time.median).text(),
                                        mean_step ? ", work as in the mean step" : ""));
   }
 
   void recorded_routing() {
-    if (!result_.recording) return;
-    const engine::RecordedRouting& recording = *result_.recording;
-    const auto& steps = recording.steps;
+    if (!result_.recorded_routing) return;
+    const engine::RecordedRouting& recorded = *result_.recorded_routing;
+    const auto& steps = recorded.steps;
     std::int64_t dropped = 0;
     for (const engine::RecordedStep& step : steps) dropped += step.dropped;
     document_.fact(
         "routing",
-        fmt::format("{}; layer {} of {}, {} of {} steps{}", recording.source,
-                    result_.effective.routing.layer, recording.layers, count_text(steps.size()),
-                    count_text(recording.file_steps),
+        fmt::format("{}; layer {} of {}, {} of {} steps{}", recorded.source,
+                    result_.effective.routing.layer, recorded.layers, count_text(steps.size()),
+                    count_text(recorded.file_steps),
                     dropped == 0 ? ""
                                  : fmt::format(", {} choice{} without an expert",
                                                count_text(dropped), dropped == 1 ? "" : "s")));
@@ -123,7 +123,7 @@ class RunWriter {
                                  "reach all",
                                  count_text(reached), count_text(steps.size()), steps.size()));
     }
-    document_.fact("steps", "SNR " + recording.numerics);
+    document_.fact("steps", "SNR " + recorded.numerics);
   }
 
   /// The worst expert, and what quantizing each operand did to it, whatever the tensors before it
@@ -284,17 +284,17 @@ class RunWriter {
   }
 
   void recorded_steps() {
-    if (!result_.recording || result_.recording->steps.size() < 2) return;
-    const engine::RecordedRouting& recording = *result_.recording;
+    if (!result_.recorded_routing || result_.recorded_routing->steps.size() < 2) return;
+    const engine::RecordedRouting& recorded = *result_.recorded_routing;
     std::vector<double> time;
     std::vector<double> imbalance;
     std::vector<double> snr;
-    for (const engine::RecordedStep& step : recording.steps) {
+    for (const engine::RecordedStep& step : recorded.steps) {
       time.push_back(step.median_ns);
       imbalance.push_back(step.imbalance);
       snr.push_back(step.y_snr_db);
     }
-    std::vector<std::size_t> slowest = engine::slowest_steps(recording, kSlowestSteps);
+    std::vector<std::size_t> slowest = engine::slowest_steps(recorded, kSlowestSteps);
     if (slowest.empty()) {
       document_.paragraph(
           "No step has a time of its own: none ran, or several micro-batches were in flight and "
@@ -305,7 +305,7 @@ class RunWriter {
     bars("Imbalance of every recorded step: the largest split over the mean split", "",
          std::move(imbalance));
     bars("SNR of Y in every recorded step that was measured", "dB", std::move(snr));
-    document_.table(recorded_steps_table(recording, std::move(slowest)));
+    document_.table(recorded_steps_table(recorded, std::move(slowest)));
   }
 
   void operand_charts() {

@@ -61,17 +61,17 @@ Table splits_table(const engine::RunResult& result) {
           }};
 }
 
-const engine::RecordedRouting& recording_of(const engine::RunResult& result) {
+const engine::RecordedRouting& recorded_routing_of(const engine::RunResult& result) {
   static const engine::RecordedRouting kNone;
-  return result.recording ? *result.recording : kNone;
+  return result.recorded_routing ? *result.recorded_routing : kNone;
 }
 
 Table recorded_splits_table(const engine::RunResult& result) {
   return {.name = "recorded_splits",
           .columns = {for_files("step", Measure::Count), for_files("expert", Measure::Count),
                       for_files("tokens", Measure::Count)},
-          .rows = [&recording = recording_of(result)](const RowSink& sink) {
-            for (const engine::RecordedStep& step : recording.steps) {
+          .rows = [&recorded = recorded_routing_of(result)](const RowSink& sink) {
+            for (const engine::RecordedStep& step : recorded.steps) {
               for (std::size_t expert = 0; expert < step.splits.size(); ++expert) {
                 sink({.cells = cells_of(step.step, expert, step.splits[expert])});
               }
@@ -264,7 +264,7 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(stages_table(run));
   tables.push_back(expert_times_table(run));
   tables.push_back(splits_table(result));
-  tables.push_back(recorded_steps_table(recording_of(result)));
+  tables.push_back(recorded_steps_table(recorded_routing_of(result)));
   tables.push_back(recorded_splits_table(result));
   tables.push_back(graph_nodes_table(run, nullptr));
   tables.push_back(step_graphs_table(result));

@@ -50,10 +50,10 @@ Table work_table(const NodeMatrix& iterations);
 Table step_graphs_table(const engine::RunResult& result);
 /// The steps of a routing file, those at `indices` in that order; the first `marked` are called the
 /// slowest.
-Table recorded_steps_table(const engine::RecordedRouting& recording,
+Table recorded_steps_table(const engine::RecordedRouting& recorded,
                            std::vector<std::size_t> indices, std::size_t marked = 0);
 /// All of them, in the order of the file.
-Table recorded_steps_table(const engine::RecordedRouting& recording);
+Table recorded_steps_table(const engine::RecordedRouting& recorded);
 /// Per stage and method the spread over the experts.
 Table expert_spread_table(const engine::Measurements& measured);
 /// The roofline: stages against the run's own product and copy.

@@ -188,7 +188,7 @@ Table roofline_table(const RecordedRun& run) {
           }};
 }
 
-Table recorded_steps_table(const engine::RecordedRouting& recording,
+Table recorded_steps_table(const engine::RecordedRouting& recorded,
                            std::vector<std::size_t> indices, std::size_t marked) {
   const FieldColumns fields(engine::kType<engine::RecordedStep>);
   std::vector<Column> columns = {
@@ -204,9 +204,9 @@ Table recorded_steps_table(const engine::RecordedRouting& recording,
   return {.name = "recorded_steps",
           .title = "The slowest steps:",
           .columns = std::move(columns),
-          .rows = [&recording, fields, indices = std::move(indices), marked](const RowSink& sink) {
+          .rows = [&recorded, fields, indices = std::move(indices), marked](const RowSink& sink) {
             for (std::size_t i = 0; i < indices.size(); ++i) {
-              const engine::RecordedStep& step = recording.steps[indices[i]];
+              const engine::RecordedStep& step = recorded.steps[indices[i]];
               const Cell time = std::isfinite(step.median_ns) ? Cell(step.median_ns)
                                 : step.visits == 0            ? worded({}, "not run")
                                                               : worded({}, "not timed alone");
@@ -225,10 +225,10 @@ Table recorded_steps_table(const engine::RecordedRouting& recording,
           }};
 }
 
-Table recorded_steps_table(const engine::RecordedRouting& recording) {
-  std::vector<std::size_t> all(recording.steps.size());
+Table recorded_steps_table(const engine::RecordedRouting& recorded) {
+  std::vector<std::size_t> all(recorded.steps.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  return recorded_steps_table(recording, std::move(all));
+  return recorded_steps_table(recorded, std::move(all));
 }
 
 }  // namespace profiling

@@ -5,6 +5,7 @@
 
 #include "engine/model/projections.h"
 #include "profiling/session/former_run.h"
+#include "profiling/session/layout.h"
 
 namespace profiling {
 namespace {
@@ -57,6 +58,12 @@ void convert(FormerRun& former, engine::RunResult& result) {
 std::vector<std::string> former_tables() {
   std::vector<std::string> names;
   for (const auto& table : layout_of<FormerRun>().tables) names.push_back(table->name);
+  const auto add = [&](const Layout& layout) {
+    for (const auto& table : layout.tables) {
+      if (!table->former_name.empty()) names.push_back(table->former_name);
+    }
+  };
+  for_each_kind(Session(), [&]<class Recorded>(const auto&) { add(layout_of<Recorded>()); });
   return names;
 }
 

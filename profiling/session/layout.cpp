@@ -61,6 +61,12 @@ class Builder {
                                 : fmt::format("{}{}", owner.prefix, layout.table);
   }
 
+  static std::string former_name_of(const StoredTable& owner, const Field& field,
+                                    const std::string& prefix) {
+    if (field.rules.formerly.empty()) return {};
+    return fmt::format("{}_{}{}", owner.name, prefix, field.rules.formerly);
+  }
+
   /// For the entries of a list: "position", unless an owning table has that key already.
   static std::string free_key(const StoredTable& owner, std::string_view member) {
     const auto taken = [](const StoredTable* level) { return level->key == "position"; };
@@ -114,8 +120,10 @@ class Builder {
         }
         return;
       case Kind::Optional:
-        return add_alternative(table, *type.element, 0, name_of(table, layout, member),
-                               {.member = field.name, .offset = offset, .type = &type});
+        add_alternative(table, *type.element, 0, name_of(table, layout, member),
+                        {.member = field.name, .offset = offset, .type = &type},
+                        former_name_of(table, field, prefix));
+        return;
       default:
         add_column(table, field, layout, prefix,
                    {.form = layout.how == How::Exact                ? StoredColumn::Form::ExactText
@@ -157,8 +165,10 @@ class Builder {
   }
 
   void add_alternative(StoredTable& table, const Type& type, std::size_t alternative,
-                       std::string name, const StoredTable::Place& place) {
+                       std::string name, const StoredTable::Place& place,
+                       std::string former_name = {}) {
     StoredTable& rows = part_of(table, StoredTable::Rows::Alternative, std::move(name), "").first;
+    rows.former_name = std::move(former_name);
     rows.record = &type;
     rows.alternative = alternative;
     rows.places.push_back(place);

@@ -63,6 +63,7 @@ struct StoredTable {
     const engine::Type* type = nullptr;
   };
   std::string name;
+  std::string former_name = {};  // in recordings from before its member was renamed
   Rows rows = Rows::Recorded;
   std::string key;               // column that tells the rows of one owner apart
   std::string_view prefix = {};  // of the names of the tables of its members

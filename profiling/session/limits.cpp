@@ -104,8 +104,8 @@ void check_tensors(const engine::RunResult& result, Limits& limits) {
 }
 
 void check_recording(const engine::RunResult& result, Limits& limits) {
-  if (!result.recording) return;
-  const engine::RecordedRouting& recording = *result.recording;
+  if (!result.recorded_routing) return;
+  const engine::RecordedRouting& recording = *result.recorded_routing;
   limits.between("splits of recorded steps",
                  std::ssize(recording.steps) * std::ssize(result.splits), 0,
                  engine::kMaxRecordedSplits);

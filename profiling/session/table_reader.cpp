@@ -120,21 +120,34 @@ class TableReader {
             fmt::format("{}: table {} {}", engine::shown_path(source_.path), table_.name, why)};
   }
 
-  /// Finds the columns and builds the query for them.
-  engine::Status find_columns() {
-    struct Found {
-      std::int64_t key = 0;  // place in the primary key, from 1
-      bool computed = false;
-    };
-    std::map<std::string, Found> found;
-    RowReader columns(source_.database, source_.path, table_.name,
-                      fmt::format("PRAGMA table_xinfo(\"{}\")", table_.name), source_.budget, 0);
+  struct Found {
+    std::int64_t key = 0;  // place in the primary key, from 1
+    bool computed = false;
+  };
+  using FoundColumns = std::map<std::string, Found>;
+
+  /// Of the table of this name; none if the file does not have it.
+  engine::Result<FoundColumns> columns_of(const std::string& table) const {
+    FoundColumns found;
+    RowReader columns(source_.database, source_.path, table,
+                      fmt::format("PRAGMA table_xinfo(\"{}\")", table), source_.budget, 0);
     while (columns.next()) {
       // Unknown columns are ignored.
       found[columns.text(1, "name")] = {.key = columns.integer(5, "pk"),
                                         .computed = columns.integer(6, "hidden") != 0};
     }
     ENGINE_TRY(columns.take_status());
+    return found;
+  }
+
+  /// Finds the columns and builds the query for them.
+  engine::Status find_columns() {
+    std::string name = table_.name;
+    ENGINE_ASSIGN(FoundColumns found, columns_of(name));
+    if (found.empty() && !table_.former_name.empty()) {
+      name = table_.former_name;
+      ENGINE_ASSIGN(found, columns_of(name));
+    }
     missing_ = found.empty();
     if (missing_) return {};
     std::string select;
@@ -175,7 +188,7 @@ class TableReader {
                         .offset = column.offset,
                         .integer = is_integer(column) ? column.type->size : 0});
     }
-    query_ = fmt::format("SELECT {} FROM \"{}\" ORDER BY {}", select, table_.name, order);
+    query_ = fmt::format("SELECT {} FROM \"{}\" ORDER BY {}", select, name, order);
     return {};
   }
 

@@ -106,6 +106,7 @@ constexpr MemberLayout kMembers[] = {
     column<engine::RunResult>("id", "order_id"),
     list<engine::RunResult>("deviations", "deviations", "position"),
     list<engine::RunResult>("splits", "splits", "expert", "tokens"),
+    list<engine::RunResult>("recorded_routing", "recorded_routing", ""),
     list<engine::RecordedRouting>("steps", "recorded_steps", "position"),
     column<engine::RecordedStep>("rows", "tokens"),
     list<engine::RecordedStep>("splits", "recorded_splits", "expert", "tokens"),

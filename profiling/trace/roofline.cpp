@@ -63,7 +63,7 @@ constexpr std::array kHopper = {DeviceRow{"NVIDIA H200", 1830.0, 4.8e12},
 bool quantizes_weights(const engine::RunResult& result, int iteration) {
   const int weight_reuse = result.effective.linear.weight_reuse;
   if (iteration < 0 || weight_reuse < 2) return true;
-  const std::size_t steps = result.recording ? result.recording->steps.size() : 1;
+  const std::size_t steps = result.recorded_routing ? result.recorded_routing->steps.size() : 1;
   return engine::quantizes_weights(iteration, weight_reuse, steps);
 }
 

@@ -93,16 +93,16 @@ std::string range_text(const plot::Range& range, const char* unit, int digits) {
 
 bool RecordedStepsCards::follow(const PanelContext& context, const profiling::RecordedRun& run,
                                 std::uint64_t generation) {
-  const bool same = recording_ != nullptr && generation_ == generation;
-  recording_ = run.result.recording ? &*run.result.recording : nullptr;
-  if (recording_ == nullptr || recording_->steps.empty()) {
-    recording_ = nullptr;
+  const bool same = recorded_ != nullptr && generation_ == generation;
+  recorded_ = run.result.recorded_routing ? &*run.result.recorded_routing : nullptr;
+  if (recorded_ == nullptr || recorded_->steps.empty()) {
+    recorded_ = nullptr;
     return false;
   }
   if (same && rows_theme_ == context.theme.kind) return true;
   if (!same) {
     const bool other = order_.size() != steps().size();
-    order_ = engine::slowest_steps(*recording_, steps().size());
+    order_ = engine::slowest_steps(*recorded_, steps().size());
     slowest_ = std::min(order_.size(), kSlowest);
     std::vector<bool> timed(steps().size());
     for (const std::size_t index : order_) timed[index] = true;
@@ -118,7 +118,7 @@ bool RecordedStepsCards::follow(const PanelContext& context, const profiling::Re
   generation_ = generation;
   rows_theme_ = context.theme.kind;
   drawn_ =
-      plot::drawn(profiling::recorded_steps_table(*recording_, order_, slowest_), context.theme);
+      plot::drawn(profiling::recorded_steps_table(*recorded_, order_, slowest_), context.theme);
   return true;
 }
 
@@ -147,7 +147,7 @@ std::string RecordedStepsCards::slowest_text(const char* separator) const {
 
 EmptyState RecordedStepsCards::nothing() const {
   if (count() > 1) return {};
-  return {"One step", "The file has the routing of one step (" + recording_->source +
+  return {"One step", "The file has the routing of one step (" + recorded_->source +
                           "). Choose in the rail how many tokens form a step, or open a routing "
                           "file of several steps."};
 }
@@ -156,7 +156,7 @@ std::string RecordedStepsCards::strip_note() const {
   if (count() < 2) return "";
   const auto reached = std::ranges::count_if(
       steps(), [](const engine::RecordedStep& step) { return step.visits > 0; });
-  std::string note = fmt::format("{} of {} steps", count(), recording_->file_steps);
+  std::string note = fmt::format("{} of {} steps", count(), recorded_->file_steps);
   if (reached < count()) {
     note += fmt::format(", {} run: {} iterations reach all", reached, count());
   }
@@ -181,12 +181,12 @@ CardSpec RecordedStepsCards::strip(const PanelContext& context) {
           "Which steps of the recorded routing are slow, and does imbalance explain it? "
           "Drag over the strip, or press the arrow keys above it.",
       .note = strip_note(),
-      .measured = recording_->source +
+      .measured = recorded_->source +
                   ". Iteration i used the splits of step i, wrapping around after the last step; "
                   "a step's time is the median of its iterations. Imbalance: the largest "
                   "split over the mean "
                   "split. SNR of Y: " +
-                  recording_->numerics +
+                  recorded_->numerics +
                   ". Hatched: not run. A line at the foot: the step ran in flight with other "
                   "micro-batches, so it has no separate time.",
       .list = [this] { return list(); },

@@ -25,7 +25,7 @@ class RecordedStepsCards {
   CardSpec step(const PanelContext& context);
 
  private:
-  const std::vector<engine::RecordedStep>& steps() const { return recording_->steps; }
+  const std::vector<engine::RecordedStep>& steps() const { return recorded_->steps; }
   int count() const { return static_cast<int>(steps().size()); }
   const engine::RecordedStep& chosen() const;
   void choose(int index);
@@ -39,7 +39,7 @@ class RecordedStepsCards {
   std::string step_note() const;
   void draw_step(const PanelContext& context, const Area& room);
 
-  const engine::RecordedRouting* recording_ = nullptr;  // of the run on screen
+  const engine::RecordedRouting* recorded_ = nullptr;  // of the run on screen
   std::uint64_t generation_ = 0;
   bool backward_ = false;
   int chosen_ = 0;                  // index into the steps

@@ -257,7 +257,7 @@ void ControlRail::draw_recording(engine::RunRequest& request) {
     const TextColorScope color(context_->theme.colors.dim_text);
     show_wrapped(text);
   }
-  controls::record(*context_, "routing.recording", "what the routing file holds", "text", text,
+  controls::record(*context_, "routing.recorded", "what the routing file holds", "text", text,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   const engine::RunRequest fitted = engine::fitted_to_routing(request, facts);
   if (std::exchange(routing_.chosen, std::nullopt) == question) request = fitted;

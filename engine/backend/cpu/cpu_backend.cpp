@@ -68,11 +68,11 @@ Error ran_out_during(const char* what) {
 /// The shape of the step with the largest expert: what memory is planned for.
 GroupedShape widest(const ResolvedRouting& routing) {
   GroupedShape shape = routing.shape;
-  if (!routing.recording) return shape;
+  if (!routing.recorded) return shape;
   const auto largest = [](const RecordedStep& step) {
     return *std::ranges::max_element(step.splits);
   };
-  shape.splits = std::ranges::max_element(routing.recording->steps, {}, largest)->splits;
+  shape.splits = std::ranges::max_element(routing.recorded->steps, {}, largest)->splits;
   return shape;
 }
 
@@ -132,7 +132,7 @@ class CpuBackend final : public Backend {
     ENGINE_ASSIGN(ResolvedRouting routing, resolve_routing(request));
     ENGINE_TRY(check_operand_files(request));
     const GroupedShape& shape = routing.shape;
-    if (routing.recording) visit_steps_equally(result, routing.recording->steps.size());
+    if (routing.recorded) visit_steps_equally(result, routing.recorded->steps.size());
     result.splits = shape.splits;
 
     const int iterations = result.effective.launch.iterations;
@@ -153,8 +153,8 @@ class CpuBackend final : public Backend {
                                                            .progress = progress,
                                                            .token_routing = routing.tokens});
     const auto steps_with_errors = [&](int ran) {
-      return routing.recording ? steps_to_measure(result.effective.measure, *routing.recording, ran)
-                               : StepsToMeasure{};
+      return routing.recorded ? steps_to_measure(result.effective.measure, *routing.recorded, ran)
+                              : StepsToMeasure{};
     };
     progress.expect(shape.num_experts() * kStatisticsUnits *
                         (1.0 + steps_with_errors(iterations).steps) +
@@ -174,13 +174,13 @@ class CpuBackend final : public Backend {
       status = step->measure_statistics(result);
     }
     if (!status.ok()) return status.error();
-    result.flop = flop_of_row(request) *
-                  mean_rows(result.splits, routing.recording, result.iterations.size());
-    if (routing.recording) {
-      add_times(result.iterations, routing.recording->steps);
+    result.flop =
+        flop_of_row(request) * mean_rows(result.splits, routing.recorded, result.iterations.size());
+    if (routing.recorded) {
+      add_times(result.iterations, routing.recorded->steps);
       ENGINE_TRY(measure_steps(*step, steps_with_errors(static_cast<int>(result.iterations.size())),
-                               context, *routing.recording));
-      result.recording = std::move(routing.recording);
+                               context, *routing.recorded));
+      result.recorded_routing = std::move(routing.recorded);
     }
     observed.end();
     if (result.effective.measure.ceilings) {
@@ -235,13 +235,13 @@ class CpuBackend final : public Backend {
   }
 
   static Status measure_steps(HostStep& step, const StepsToMeasure& wanted, RunContext& context,
-                              RecordedRouting& recording) {
-    recording.numerics = wanted.words;
+                              RecordedRouting& recorded) {
+    recorded.numerics = wanted.words;
     context.progress.stage.store(static_cast<int>(Stage::Check));
     for (int i = 0; i < wanted.steps; ++i) {
       context.progress.iteration.store(i);
       context.progress.iterations.store(wanted.steps);
-      RecordedStep& one = recording.steps[static_cast<std::size_t>(i)];
+      RecordedStep& one = recorded.steps[static_cast<std::size_t>(i)];
       step.set_splits(one.splits, static_cast<std::size_t>(i));
       ENGINE_ASSIGN(const OutputErrors errors, step.measure_errors());
       errors.write_to(one);

@@ -55,7 +55,7 @@ class CudaRun {
     ENGINE_TRY(check_operand_files(request_));
     result_.splits = routing.shape.splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
-    result_.recording = std::move(routing.recording);
+    result_.recorded_routing = std::move(routing.recorded);
     tokens_ = std::move(routing.tokens);
     ENGINE_TRY(take_steps());
     plan_ = plan_step(result_, routing.shape, resources_.capability);
@@ -71,7 +71,7 @@ class CudaRun {
     ENGINE_TRY(step_->check_splits(resources_.stream));
     ENGINE_TRY(poll_cancel());
     result_.flop = flop_of_row(request_) * in_flight() *
-                   mean_rows(result_.splits, result_.recording,
+                   mean_rows(result_.splits, result_.recorded_routing,
                              result_.iterations.size() * static_cast<std::size_t>(in_flight()));
     ENGINE_TRY(measure());
     ENGINE_TRY(measure_requested(
@@ -106,11 +106,11 @@ class CudaRun {
   /// one step's.
   Status take_steps() {
     std::vector<std::vector<std::int64_t>> steps = {result_.splits};
-    if (result_.recording) {
+    if (result_.recorded_routing) {
       keep_captured_step(result_);
-      visit_steps_equally(result_, result_.recording->steps.size());
+      visit_steps_equally(result_, result_.recorded_routing->steps.size());
       steps.clear();
-      for (const RecordedStep& step : result_.recording->steps) steps.push_back(step.splits);
+      for (const RecordedStep& step : result_.recorded_routing->steps) steps.push_back(step.splits);
     }
     ENGINE_ASSIGN(splits_,
                   RecordedSplits::create(std::move(steps), request_.int32_splits, tokens_.get()));
@@ -378,8 +378,8 @@ class CudaRun {
     ENGINE_TRY(status);
     result_.iterations = clock.take();
     result_.iteration_end = rule.end();
-    if (result_.recording) {
-      add_times(result_.iterations, result_.recording->steps, in_flight());
+    if (result_.recorded_routing) {
+      add_times(result_.iterations, result_.recorded_routing->steps, in_flight());
     }
     return {};
   }
@@ -392,11 +392,11 @@ class CudaRun {
 
   /// The error of the outputs in each of the first recorded steps, by eager launches.
   Status measure_steps() {
-    if (!result_.recording) return {};
-    RecordedRouting& recording = *result_.recording;
+    if (!result_.recorded_routing) return {};
+    RecordedRouting& recorded = *result_.recorded_routing;
     const StepsToMeasure wanted = steps_to_measure(
-        request_.measure, recording, static_cast<int>(result_.iterations.size()), in_flight());
-    recording.numerics = wanted.words;
+        request_.measure, recorded, static_cast<int>(result_.iterations.size()), in_flight());
+    recorded.numerics = wanted.words;
     if (wanted.steps == 0) return {};
     enter(Stage::Check, kMeasuredShare);
     context_.progress.iterations.store(wanted.steps);
@@ -405,7 +405,7 @@ class CudaRun {
                          : make_output_reference(*built_.linear, resources_.stream);
     if (!reference.ok()) {
       if (reference.error().code != ErrorCode::Unsupported) return reference.error();
-      recording.numerics = "not measured: " + reference.error().message;
+      recorded.numerics = "not measured: " + reference.error().message;
       return {};
     }
     StepObserver unobserved;
@@ -413,7 +413,7 @@ class CudaRun {
       ENGINE_TRY(poll_cancel());
       context_.progress.iteration.store(i);
       context_.progress.fraction.store(kMeasuredShare + (1 - kMeasuredShare) * i / wanted.steps);
-      RecordedStep& one = recording.steps[static_cast<std::size_t>(i)];
+      RecordedStep& one = recorded.steps[static_cast<std::size_t>(i)];
       ENGINE_TRY(route(measured_step(), static_cast<std::size_t>(i), unobserved));
       if (request_.linear.accumulate_wgrad) {
         ENGINE_TRY(check_.poison(*step_, resources_.stream));

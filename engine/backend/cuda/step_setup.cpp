@@ -201,20 +201,20 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
 
 void keep_captured_step(RunResult& result) {
   const bool captured = result.effective.launch.kind == LaunchKind::GraphReplay;
-  RecordedRouting& recording = *result.recording;
+  RecordedRouting& recorded = *result.recorded_routing;
   if (!captured || traits_of(result.effective.backend).follows_splits ||
-      recording.steps.size() < 2) {
+      recorded.steps.size() < 2) {
     return;
   }
   result.deviations.push_back(
       {.field = "routing.steps",
-       .requested = std::to_string(recording.steps.size()),
+       .requested = std::to_string(recorded.steps.size()),
        .effective = "1",
        .reason = fmt::format("One matmul per expert takes its splits from the host, so every "
                              "replay has those of the capture, step {}: choose cuBLASLt grouped, "
                              "or eager launches",
-                             recording.steps.front().step)});
-  recording.steps.resize(1);
+                             recorded.steps.front().step)});
+  recorded.steps.resize(1);
   result.effective.routing.steps = 1;
 }
 

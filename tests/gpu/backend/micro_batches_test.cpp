@@ -454,7 +454,7 @@ TEST_F(MicroBatchesTest, OfTokensPermuteInTheirGraphs) {
   }
 }
 
-TEST_F(MicroBatchesTest, EachHasTheNextStepOfARecording) {
+TEST_F(MicroBatchesTest, EachHasTheNextRecordedStep) {
   const TemporaryFile file("splits.json",
                            "[[100, 200, 300, 100], [0, 700, 0, 0], [1, 2, 3, 4], [350, 0, 0, 350], "
                            "[175, 175, 175, 175]]");
@@ -465,8 +465,8 @@ TEST_F(MicroBatchesTest, EachHasTheNextStepOfARecording) {
   const Result<RunResult> made = run(request);
   ASSERT_TRUE(made.ok()) << made.error().message;
   expect_right(made.value());
-  ASSERT_TRUE(made.value().recording.has_value());
-  for (const RecordedStep& step : made.value().recording->steps) {
+  ASSERT_TRUE(made.value().recorded_routing.has_value());
+  for (const RecordedStep& step : made.value().recorded_routing->steps) {
     EXPECT_EQ(step.visits, 4) << "twenty micro-batches over five steps";
     EXPECT_TRUE(std::isnan(step.median_ns)) << "no step has an iteration of its own";
   }

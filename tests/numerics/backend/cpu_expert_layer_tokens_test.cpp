@@ -351,14 +351,14 @@ TEST(TokenRouting, StepsWithEqualSplitsHaveTheirOwnChoices) {
   EXPECT_THAT(routing.value().splits_of_steps(), testing::Each(splits));
   EXPECT_EQ(routing.value().tokens->experts_of(splits, 0), (std::vector<std::int32_t>{0, 1, 2, 3}));
   EXPECT_EQ(routing.value().tokens->experts_of(splits, 1), (std::vector<std::int32_t>{3, 0, 1, 2}));
-  // The second step as it is in the recording, and alone: the same error of Y.
+  // The second step as it is in the file, and alone: the same error of Y.
   const Result<RunResult> both = run_tokens(request);
   ASSERT_TRUE(both.ok()) << both.error().message;
   request.routing.path = written("second.json", "[[3,0],[1,2],[3,0],[1,2]]");
   const Result<RunResult> second = run_tokens(request);
   ASSERT_TRUE(second.ok()) << second.error().message;
-  const std::vector<RecordedStep>& steps = both.value().recording->steps;
-  EXPECT_EQ(steps[1].y_snr_db, second.value().recording->steps[1].y_snr_db);
+  const std::vector<RecordedStep>& steps = both.value().recorded_routing->steps;
+  EXPECT_EQ(steps[1].y_snr_db, second.value().recorded_routing->steps[1].y_snr_db);
   EXPECT_NE(steps[1].y_snr_db, steps[0].y_snr_db) << "the first step's choices were replayed";
 }
 
@@ -396,8 +396,8 @@ TEST(TokenRouting, RecordedChoicesArePermutedAsTheyAre) {
   request.launch.iterations = 4;
   const Result<RunResult> made = run_tokens(request);
   ASSERT_TRUE(made.ok()) << made.error().message;
-  ASSERT_EQ(made.value().recording->steps.size(), 2U);
-  EXPECT_GT(made.value().recording->steps[1].dx_snr_db, 30.0);
+  ASSERT_EQ(made.value().recorded_routing->steps.size(), 2U);
+  EXPECT_GT(made.value().recorded_routing->steps[1].dx_snr_db, 30.0);
   EXPECT_GT(find_tensor(made.value(), StepTensor::YTokens)->error.snr_db, 40.0);
 
   request.expert_layer.top_k = 4;

@@ -123,8 +123,8 @@ TEST(KeptWeights, NothingIsSaidWhereItIsNotKnown) {
       },
       [](RecordedRun& run) { run.result.splits = {4, 4}; },
       [](RecordedRun& run) {
-        run.result.recording.emplace();
-        run.result.recording->steps.resize(2);
+        run.result.recorded_routing.emplace();
+        run.result.recorded_routing->steps.resize(2);
       },
       [](RecordedRun& run) { run.result.device.name = "another device"; }};
   for (const Change& change : changes) {

@@ -206,9 +206,9 @@ TEST_F(Export, AStageHasItsTimeAndWhatIsCountedOfIt) {
 
 TEST_F(Export, ARecordedRoutingHasItsSteps) {
   auto session = two_runs();
-  engine::RecordedRouting& recording = session.runs[1].result.recording.emplace();
-  recording.steps = {{.step = 3, .rows = 5, .splits = {5, 0}, .visits = 2, .median_ns = 250.0},
-                     {.step = 4, .rows = 4, .splits = {1, 3}, .visits = 0, .y_snr_db = 28.5}};
+  engine::RecordedRouting& recorded = session.runs[1].result.recorded_routing.emplace();
+  recorded.steps = {{.step = 3, .rows = 5, .splits = {5, 0}, .visits = 2, .median_ns = 250.0},
+                    {.step = 4, .rows = 4, .splits = {1, 3}, .visits = 0, .y_snr_db = 28.5}};
   ASSERT_TRUE(profiling::export_csv(session, folder_.string()).ok());
   const auto steps = read_csv(folder_ / "recorded_steps.csv");
   ASSERT_EQ(steps.size(), 3U);

@@ -27,7 +27,7 @@ RoutingSpec spec_of(const TemporaryFile& file) {
 }
 
 std::vector<Splits> splits_of(const RoutingSpec& spec, int experts = 0) {
-  const Result<RoutingRecording> read = read_recorded_routing(spec, experts);
+  const Result<RoutingSteps> read = read_recorded_routing(spec, experts);
   EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
   std::vector<Splits> all;
   if (!read.ok()) return all;
@@ -36,7 +36,7 @@ std::vector<Splits> splits_of(const RoutingSpec& spec, int experts = 0) {
 }
 
 std::string refusal(const RoutingSpec& spec, int experts = 0) {
-  const Result<RoutingRecording> read = read_recorded_routing(spec, experts);
+  const Result<RoutingSteps> read = read_recorded_routing(spec, experts);
   return read.ok() ? "" : read.error().message;
 }
 
@@ -77,12 +77,12 @@ TEST(RecordedRouting, ConsecutiveTokensFormSteps) {
   spec.first_step = 3;
   spec.steps = 2;  // the first follows the last
   EXPECT_THAT(splits_of(spec, 4), ElementsAre(Splits{0, 1, 0, 0}, Splits{1, 1, 0, 0}));
-  const auto recording = read_recorded_routing(spec, 4).value();
-  EXPECT_EQ(recording.steps[0].step, 3);
-  EXPECT_EQ(recording.steps[0].dropped, 1);
-  EXPECT_EQ(recording.steps[0].rows, 1);
-  EXPECT_EQ(recording.steps[1].step, 0);
-  EXPECT_DOUBLE_EQ(recording.steps[1].imbalance, 2.0);
+  const auto recorded = read_recorded_routing(spec, 4).value();
+  EXPECT_EQ(recorded.steps[0].step, 3);
+  EXPECT_EQ(recorded.steps[0].dropped, 1);
+  EXPECT_EQ(recorded.steps[0].rows, 1);
+  EXPECT_EQ(recorded.steps[1].step, 0);
+  EXPECT_DOUBLE_EQ(recorded.steps[1].imbalance, 2.0);
 }
 
 TEST(RecordedRouting, SequencesOfABatchAreSteps) {
@@ -168,9 +168,9 @@ TEST(RecordedRouting, PlaceholdersAreDroppedAndALayerOfThemIsRefused) {
   EXPECT_THAT(refusal(spec_of(file)), HasSubstr("set routing.layer to 1"));
   RoutingSpec spec = spec_of(file);
   spec.layer = 1;
-  const auto recording = read_recorded_routing(spec, 3).value();
-  EXPECT_THAT(recording.steps.front().splits, ElementsAre(1, 1, 2));
-  EXPECT_EQ(recording.dropped(), 2);
+  const auto recorded = read_recorded_routing(spec, 3).value();
+  EXPECT_THAT(recorded.steps.front().splits, ElementsAre(1, 1, 2));
+  EXPECT_EQ(recorded.dropped(), 2);
 }
 
 RunRequest request_of(const RoutingSpec& spec, int experts, std::int64_t tokens) {
@@ -190,7 +190,7 @@ TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
   ASSERT_TRUE(routing.ok());
   EXPECT_THAT(routing.value().shape.splits, ElementsAre(5, 0, 3));
   EXPECT_THAT(routing.value().splits_of_steps(), ElementsAre(Splits{5, 0, 3}, Splits{1, 2, 6}));
-  EXPECT_DOUBLE_EQ(mean_rows(routing.value().shape.splits, routing.value().recording, 3),
+  EXPECT_DOUBLE_EQ(mean_rows(routing.value().shape.splits, routing.value().recorded_routing, 3),
                    (8.0 + 9.0 + 8.0) / 3.0);
   EXPECT_TRUE(resolve(64).ok());
   EXPECT_THAT(resolve(8).error().message,

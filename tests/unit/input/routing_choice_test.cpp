@@ -33,9 +33,9 @@ struct Outcome {
 };
 
 Outcome outcome_of(const RoutingSpec& spec) {
-  const Result<RoutingRecording> recording = read_recorded_routing(spec, 0);
-  if (!recording.ok()) return {{}, recording.error().message};
-  return {recording.value().steps.front().splits, {}};
+  const Result<RoutingSteps> recorded = read_recorded_routing(spec, 0);
+  if (!recorded.ok()) return {{}, recorded.error().message};
+  return {recorded.value().steps.front().splits, {}};
 }
 
 Outcome json_outcome(const std::string& text, const std::string& tensor = {}) {

@@ -68,16 +68,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// An iteration replays as many recorded steps as it has micro-batches in flight.
 TEST(Routing, ErrorsAreMeasuredOfEveryStepThatWasReplayed) {
-  RecordedRouting recording;
-  recording.steps.resize(12);
+  RecordedRouting recorded;
+  recorded.steps.resize(12);
   const MeasureOptions measure{.recorded_steps = 16};
-  EXPECT_EQ(steps_to_measure(measure, recording, 3).steps, 3);
-  EXPECT_EQ(steps_to_measure(measure, recording, 3, 3).steps, 9);
+  EXPECT_EQ(steps_to_measure(measure, recorded, 3).steps, 3);
+  EXPECT_EQ(steps_to_measure(measure, recorded, 3, 3).steps, 9);
   EXPECT_EQ(
-      steps_to_measure(measure, recording, 3, 3).words,
+      steps_to_measure(measure, recorded, 3, 3).words,
       "measured for the first 9 of 12 steps; 3 iterations of 3 micro-batches reached no more");
-  EXPECT_EQ(steps_to_measure(measure, recording, 4, 3).words, "measured for all 12 steps");
-  EXPECT_EQ(steps_to_measure({.recorded_steps = 2}, recording, 4, 3).steps, 2);
+  EXPECT_EQ(steps_to_measure(measure, recorded, 4, 3).words, "measured for all 12 steps");
+  EXPECT_EQ(steps_to_measure({.recorded_steps = 2}, recorded, 4, 3).steps, 2);
 }
 
 TEST(Routing, UniformSplitsDifferByAtMostOne) {

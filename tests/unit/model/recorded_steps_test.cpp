@@ -1,4 +1,4 @@
-// What is derived from a replayed recording: imbalance, times by step, the slowest, the mean rows.
+// What is derived from a recorded routing: imbalance, times by step, the slowest, the mean rows.
 #include "engine/model/recorded_steps.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,7 @@ TEST(RecordedSteps, AWholePassQuantizesWeightsOrKeepsThem) {
       }
     }
   }
-  EXPECT_TRUE(quantizes_weights(4, 2, 0)) << "no recording: every second iteration";
+  EXPECT_TRUE(quantizes_weights(4, 2, 0)) << "no routing file: every second iteration";
   EXPECT_FALSE(quantizes_weights(5, 2, 1));
 }
 
@@ -78,25 +78,25 @@ TEST(RecordedSteps, MicroBatchesVisitStepsThatHaveNoTimeOfTheirOwn) {
 }
 
 TEST(RecordedSteps, TheSlowestComeFirstAndOnlyTimesCount) {
-  RecordedRouting recording{.source = {}, .numerics = {}, .steps = three_steps()};
-  EXPECT_THAT(slowest_steps(recording, 5), IsEmpty());
-  recording.steps[0].visits = recording.steps[1].visits = recording.steps[2].visits = 1;
-  recording.steps[0].median_ns = 10.0;
-  recording.steps[2].median_ns = 30.0;  // of the second there is no time
-  EXPECT_THAT(slowest_steps(recording, 5), ElementsAre(2, 0));
-  EXPECT_THAT(slowest_steps(recording, 1), ElementsAre(2));
+  RecordedRouting recorded{.source = {}, .numerics = {}, .steps = three_steps()};
+  EXPECT_THAT(slowest_steps(recorded, 5), IsEmpty());
+  recorded.steps[0].visits = recorded.steps[1].visits = recorded.steps[2].visits = 1;
+  recorded.steps[0].median_ns = 10.0;
+  recorded.steps[2].median_ns = 30.0;  // of the second there is no time
+  EXPECT_THAT(slowest_steps(recorded, 5), ElementsAre(2, 0));
+  EXPECT_THAT(slowest_steps(recorded, 1), ElementsAre(2));
 }
 
 TEST(RecordedSteps, MeanRowsAreThoseOfTheIterations) {
   RunResult result;
   result.splits = {8, 0};
-  EXPECT_THAT(mean_splits(result), ElementsAre(8, 0)) << "no recording";
-  result.recording = {.source = {}, .numerics = {}, .steps = three_steps()};
+  EXPECT_THAT(mean_splits(result), ElementsAre(8, 0)) << "no routing file";
+  result.recorded_routing = {.source = {}, .numerics = {}, .steps = three_steps()};
   EXPECT_THAT(mean_splits(result), ElementsAre(8, 0)) << "nothing ran";
-  result.recording->steps[0].visits = 1;
-  result.recording->steps[1].visits = 3;
+  result.recorded_routing->steps[0].visits = 1;
+  result.recorded_routing->steps[1].visits = 3;
   EXPECT_THAT(mean_splits(result), ElementsAre(4, 2)) << "(8 + 3 * 2) / 4 and 3 * 2 / 4, rounded";
-  result.recording->steps[1].splits.clear();  // as a wire may bring it
+  result.recorded_routing->steps[1].splits.clear();  // as a wire may bring it
   EXPECT_THAT(mean_splits(result), ElementsAre(2, 0));
 }
 

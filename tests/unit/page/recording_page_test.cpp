@@ -124,7 +124,7 @@ TEST(RecordingPage, AStageHasItsTimeAndTheBytesThatAreCounted) {
   run.result.effective.shape = {.preset = {}, .num_experts = 2, .rows = 512, .n = 64, .k = 64};
   run.result.effective.expert_layer.top_k = 4;
   run.result.splits = {256, 256};
-  run.result.recording.reset();
+  run.result.recorded_routing.reset();
   run.activity.records = {
       {.start_ns = 0, .end_ns = 2'000'000, .iteration = 0, .stage = engine::Stage::Permute}};
   const std::string page = recording_page({.runs = {{&run, "tokens"}}}, "a recording", false);
@@ -163,7 +163,7 @@ TEST(RecordingPage, ShowsEveryOperandUnderItsNameInTheStep) {
 
 TEST(RecordingPage, ARecordedRoutingHasItsSteps) {
   profiling::RecordedRun run = profiling::sample_run(3);
-  engine::RecordedRouting& recording = run.result.recording.emplace();
+  engine::RecordedRouting& recording = run.result.recorded_routing.emplace();
   recording.source = "SGLang logical_count, int32 [2, 1, 2]";
   recording.file_steps = 2;
   recording.numerics = "measured for the first 1 of 2 steps";

@@ -38,19 +38,20 @@ RecordedRun sample_run(int salt) {
   result.deviations = {{.field = "backend", .requested = "a", .effective = "b", .reason = "c"},
                        {.field = "launch", .requested = "", .effective = "x", .reason = "“why”"}};
   result.splits = {100, 0, 200 + salt};
-  result.recording = {
+  result.recorded_routing = {
       .source = "“routed”", .layers = 3, .file_steps = 40, .numerics = "of one", .steps = {}};
-  result.recording->steps = {{.step = 7,
-                              .rows = 300 + salt,
-                              .dropped = 2,
-                              .splits = result.splits,
-                              .imbalance = 2.25,
-                              .visits = 3,
-                              .median_ns = 1000.5,
-                              .p5_ns = 900.0,
-                              .p95_ns = 1100.0,
-                              .y_snr_db = 31.0},
-                             {.step = 8, .rows = 6, .splits = {1, 2, 3}, .dw_snr_db = kInfinity}};
+  result.recorded_routing->steps = {
+      {.step = 7,
+       .rows = 300 + salt,
+       .dropped = 2,
+       .splits = result.splits,
+       .imbalance = 2.25,
+       .visits = 3,
+       .median_ns = 1000.5,
+       .p5_ns = 900.0,
+       .p95_ns = 1100.0,
+       .y_snr_db = 31.0},
+      {.step = 8, .rows = 6, .splits = {1, 2, 3}, .dw_snr_db = kInfinity}};
   result.device = {.name = "device",
                    .driver = "580.1",
                    .compute_capability = "9.0",

@@ -36,6 +36,22 @@ TEST(SessionTensors, ARowThatRunsDoNotUsuallyHaveIsKept) {
   EXPECT_EQ(describe(session.value().runs.at(0).result), describe(run.result));
 }
 
+TEST(SessionTensors, ARecordedRoutingIsReadFromItsFormerTable) {
+  const RecordedRun run = sample_run(2);
+  ASSERT_TRUE(run.result.recorded_routing);
+  const ScratchFolder folder;
+  const std::string path = folder.file("s");
+  {
+    auto writer = SessionWriter::create(path);
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer.value()->append(run).ok());
+  }
+  alter(path, "ALTER TABLE recorded_routing RENAME TO runs_recording");
+  const engine::Result<Session> session = open_session(path);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(describe(session.value().runs.at(0).result), describe(run.result));
+}
+
 std::uint64_t counted(const engine::MagnitudeHistogram& histogram) {
   return std::accumulate(histogram.counts.begin(), histogram.counts.end(), histogram.zeros);
 }

@@ -167,9 +167,9 @@ TEST(StageWork, KeptWeightsAreNotQuantizedAgain) {
   for (const auto& [iteration, bytes] : expected) {
     EXPECT_EQ(stage_work(result, Stage::Quantize, iteration)->bytes, bytes) << iteration;
   }
-  result.recording.emplace();  // a pass over its steps quantizes, the next two keep
-  result.recording->steps = {{.splits = {16, 0, 32}, .visits = 1},
-                             {.splits = {16, 0, 32}, .visits = 1}};
+  result.recorded_routing.emplace();  // a pass over its steps quantizes, the next two keep
+  result.recorded_routing->steps = {{.splits = {16, 0, 32}, .visits = 1},
+                                    {.splits = {16, 0, 32}, .visits = 1}};
   EXPECT_EQ(stage_work(result, Stage::Quantize, 1)->bytes, all);
   EXPECT_EQ(stage_work(result, Stage::Quantize, 2)->bytes, x);
 }

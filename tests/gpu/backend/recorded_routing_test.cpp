@@ -83,7 +83,7 @@ TEST_F(RecordedStepsTest, SplitsEnqueuedBetweenReplaysAreFollowedBitForBit) {
   }
 }
 
-class CudaRecordingTest : public ::testing::Test {
+class CudaRecordedRoutingTest : public ::testing::Test {
  protected:
   void SetUp() override {
     slot_ = make_cuda_backend("");
@@ -106,13 +106,13 @@ class CudaRecordingTest : public ::testing::Test {
     return request;
   }
   void expect_steps(const RunResult& result, const RunRequest& request) {
-    ASSERT_TRUE(result.recording.has_value());
-    const RecordedRouting& recording = *result.recording;
-    ASSERT_THAT(recording.steps, SizeIs(steps().size()));
+    ASSERT_TRUE(result.recorded_routing.has_value());
+    const RecordedRouting& recorded = *result.recorded_routing;
+    ASSERT_THAT(recorded.steps, SizeIs(steps().size()));
     EXPECT_THAT(result.iterations, SizeIs(21)) << "16, rounded up to whole cycles";
     for (std::size_t i = 0; i < steps().size(); ++i) {
       SCOPED_TRACE(::testing::Message() << "step " << i);
-      const RecordedStep& step = recording.steps[i];
+      const RecordedStep& step = recorded.steps[i];
       EXPECT_EQ(step.splits, steps()[i]);
       EXPECT_EQ(step.visits, 3);
       EXPECT_GT(step.median_ns, 0.0);
@@ -127,8 +127,8 @@ class CudaRecordingTest : public ::testing::Test {
       alone.routing.path = only.path();
       const auto single = run(alone);
       ASSERT_TRUE(single.ok()) << single.error().message;
-      const RecordedStep& step = recording.steps[at];
-      const RecordedStep& other = single.value().recording->steps[0];
+      const RecordedStep& step = recorded.steps[at];
+      const RecordedStep& other = single.value().recorded_routing->steps[0];
       // Blocks add their sums of squares in the order in which they finish.
       EXPECT_NEAR(step.y_snr_db, other.y_snr_db, 1e-6);
       EXPECT_NEAR(step.dx_snr_db, other.dx_snr_db, 1e-6);
@@ -141,7 +141,7 @@ class CudaRecordingTest : public ::testing::Test {
   StepObserver observer_;
 };
 
-TEST_F(CudaRecordingTest, EagerStepsAndReplaysOfOneGraphVisitTheStepsInTurn) {
+TEST_F(CudaRecordedRoutingTest, EagerStepsAndReplaysOfOneGraphVisitTheStepsInTurn) {
   const TemporaryFile file("splits.json", json_of(steps()));
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     for (const LaunchKind launch : {LaunchKind::Eager, LaunchKind::GraphReplay}) {
@@ -159,7 +159,7 @@ TEST_F(CudaRecordingTest, EagerStepsAndReplaysOfOneGraphVisitTheStepsInTurn) {
   }
 }
 
-TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
+TEST_F(CudaRecordedRoutingTest, TheCpuBackendFindsTheSameErrors) {
   const TemporaryFile file("splits.json", json_of(steps()));
   const RunRequest request = request_of(file, StepKind::Linear, LaunchKind::Eager);
   const auto device = run(request);
@@ -170,8 +170,8 @@ TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
   const auto expected = cpu->run(host, {.progress = progress_, .observer = observer_});
   ASSERT_TRUE(expected.ok()) << expected.error().message;
   for (std::size_t i = 0; i < steps().size(); ++i) {
-    const RecordedStep& one = device.value().recording->steps[i];
-    const RecordedStep& other = expected.value().recording->steps[i];
+    const RecordedStep& one = device.value().recorded_routing->steps[i];
+    const RecordedStep& other = expected.value().recorded_routing->steps[i];
     if (one.rows == 0) continue;
     EXPECT_NEAR(one.y_snr_db, other.y_snr_db, 0.1) << "step " << i;
     EXPECT_NEAR(one.dx_snr_db, other.dx_snr_db, 0.1) << "step " << i;
@@ -179,7 +179,7 @@ TEST_F(CudaRecordingTest, TheCpuBackendFindsTheSameErrors) {
   }
 }
 
-TEST_F(CudaRecordingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
+TEST_F(CudaRecordedRoutingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
   const TemporaryFile file("splits.json", json_of(steps()));
   const auto request = [&](LaunchKind launch) {
     RunRequest made = request_of(file, StepKind::Linear, launch, GemmBackend::CublasLtPerExpert);
@@ -193,7 +193,7 @@ TEST_F(CudaRecordingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
   expect_steps(followed.value(), eager);
   const auto kept = run(request(LaunchKind::GraphReplay));
   ASSERT_TRUE(kept.ok()) << kept.error().message;
-  EXPECT_THAT(kept.value().recording->steps, SizeIs(1));
+  EXPECT_THAT(kept.value().recorded_routing->steps, SizeIs(1));
   EXPECT_EQ(kept.value().effective.routing.steps, 1);
   const auto& deviations = kept.value().deviations;
   const auto found = std::ranges::find(deviations, "routing.steps", &Deviation::field);
@@ -201,7 +201,7 @@ TEST_F(CudaRecordingTest, OneMatmulPerExpertFollowsEagerlyAndKeepsItsCapture) {
   EXPECT_THAT(found->reason, HasSubstr("step 0"));
 }
 
-TEST_F(CudaRecordingTest, WhatIsRememberedGoesFromStepToStep) {
+TEST_F(CudaRecordedRoutingTest, WhatIsRememberedGoesFromStepToStep) {
   const TemporaryFile file("splits.json", json_of(steps()));
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     for (const StepPasses passes :
@@ -217,7 +217,7 @@ TEST_F(CudaRecordingTest, WhatIsRememberedGoesFromStepToStep) {
       for (const ReplayCheck& check : result.value().replay_checks) {
         EXPECT_THAT(check.wrong_experts, IsEmpty()) << "replay " << check.replay;
       }
-      const RecordedStep& step = result.value().recording->steps[0];
+      const RecordedStep& step = result.value().recorded_routing->steps[0];
       if (passes != StepPasses::Backward) {
         EXPECT_GT(step.y_snr_db, 15.0);
       }

@@ -75,7 +75,7 @@ struct Outputs {
   std::vector<std::vector<std::uint16_t>> y, dx, dw;
 };
 
-TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
+TEST(CpuRecordedRouting, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
   for (const Scaling scaling :
        {Scaling::None, Scaling::PerTensorCurrent, Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
     SCOPED_TRACE(name_of(scaling));
@@ -106,17 +106,17 @@ TEST(CpuRecording, EveryIterationHasTheBitsOfAStepThatNeverHadOtherSplits) {
   }
 }
 
-TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
+TEST(CpuRecordedRouting, StepsAreVisitedInTurnAndReported) {
   const TemporaryFile file("splits.json", json_of(steps()));
   RunRequest request = recorded_request(file, Scaling::Block);
   request.measure.recorded_steps = 3;
   const auto result = run_cpu(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  ASSERT_TRUE(result.value().recording.has_value());
-  const RecordedRouting& recording = *result.value().recording;
-  EXPECT_EQ(recording.source, "rows per expert, by step, integers [5, 4]");
-  EXPECT_EQ(recording.file_steps, 5);
-  ASSERT_EQ(recording.steps.size(), 5U);
+  ASSERT_TRUE(result.value().recorded_routing.has_value());
+  const RecordedRouting& recorded = *result.value().recorded_routing;
+  EXPECT_EQ(recorded.source, "rows per expert, by step, integers [5, 4]");
+  EXPECT_EQ(recorded.file_steps, 5);
+  ASSERT_EQ(recorded.steps.size(), 5U);
   EXPECT_THAT(result.value().splits, ElementsAre(40, 0, 24, 11));
   EXPECT_EQ(result.value().iterations.size(), 10U) << "7, rounded up to two visits of every step";
   const auto rounded = std::ranges::find(result.value().deviations,
@@ -126,7 +126,7 @@ TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
   EXPECT_EQ(rounded->effective, "10");
   double rows = 0.0;
   for (std::size_t i = 0; i < 5; ++i) {
-    const RecordedStep& step = recording.steps[i];
+    const RecordedStep& step = recorded.steps[i];
     SCOPED_TRACE(testing::Message() << "step " << i);
     EXPECT_EQ(step.step, static_cast<std::int64_t>(i));
     EXPECT_EQ(step.splits, steps()[i]);
@@ -139,22 +139,22 @@ TEST(CpuRecording, StepsAreVisitedInTurnAndReported) {
     EXPECT_TRUE(std::isnan(step.dx_snr_db)) << "there is no backward pass";
     rows += static_cast<double>(step.visits * step.rows);
   }
-  EXPECT_DOUBLE_EQ(recording.steps[0].imbalance, 40.0 * 4 / 75);
-  EXPECT_TRUE(std::isnan(recording.steps[3].imbalance)) << "no rows";
-  EXPECT_THAT(recording.numerics, HasSubstr("first 3 of 5 steps"));
+  EXPECT_DOUBLE_EQ(recorded.steps[0].imbalance, 40.0 * 4 / 75);
+  EXPECT_TRUE(std::isnan(recorded.steps[3].imbalance)) << "no rows";
+  EXPECT_THAT(recorded.numerics, HasSubstr("first 3 of 5 steps"));
   EXPECT_DOUBLE_EQ(result.value().flop, 2.0 * 64 * 96 * rows / 10);
 }
 
-TEST(CpuRecording, IterationsThatReachNotEveryStepAreSaidSo) {
+TEST(CpuRecordedRouting, IterationsThatReachNotEveryStepAreSaidSo) {
   const TemporaryFile file("splits.json", json_of(steps()));
   RunRequest request = recorded_request(file, Scaling::Block);
   request.launch.iterations = 2;
   const auto result = run_cpu(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  const RecordedRouting& recording = *result.value().recording;
-  EXPECT_EQ(recording.steps[2].visits, 0);
-  EXPECT_TRUE(std::isnan(recording.steps[2].median_ns));
-  EXPECT_THAT(recording.numerics, HasSubstr("2 iterations reached no more"));
+  const RecordedRouting& recorded = *result.value().recorded_routing;
+  EXPECT_EQ(recorded.steps[2].visits, 0);
+  EXPECT_TRUE(std::isnan(recorded.steps[2].median_ns));
+  EXPECT_THAT(recorded.numerics, HasSubstr("2 iterations reached no more"));
 }
 
 /// Error of all experts from those of each.
@@ -172,7 +172,7 @@ double snr_over_experts(const RunResult& result, Product product, double columns
   return 10.0 * std::log10(signal / noise);
 }
 
-TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
+TEST(CpuRecordedRouting, ErrorsAreThoseOfARunOfThatStepAlone) {
   for (const StepKind kind : {StepKind::Linear, StepKind::ExpertLayer}) {
     const TemporaryFile file("splits.json", json_of(steps()));
     RunRequest request = recorded_request(file, Scaling::Block, kind);
@@ -187,8 +187,8 @@ TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
       alone.routing.path = only.path();
       const auto single = run_cpu(alone);
       ASSERT_TRUE(single.ok()) << single.error().message;
-      const RecordedStep& step = recorded.value().recording->steps[at];
-      EXPECT_DOUBLE_EQ(step.y_snr_db, single.value().recording->steps[0].y_snr_db);
+      const RecordedStep& step = recorded.value().recorded_routing->steps[at];
+      EXPECT_DOUBLE_EQ(step.y_snr_db, single.value().recorded_routing->steps[0].y_snr_db);
       EXPECT_NEAR(
           step.y_snr_db,
           snr_over_experts(single.value(), Product::Fprop, kind == StepKind::Linear ? 64 : 96),
@@ -199,7 +199,7 @@ TEST(CpuRecording, ErrorsAreThoseOfARunOfThatStepAlone) {
   }
 }
 
-TEST(CpuRecording, WhatIsRememberedGoesFromStepToStep) {
+TEST(CpuRecordedRouting, WhatIsRememberedGoesFromStepToStep) {
   // Delayed scaling, accumulated dW, weights kept over micro-batches and a pass that reads what
   // forward saved: none may read past the rows of another step.
   const TemporaryFile file("splits.json", json_of(steps()));
@@ -213,7 +213,7 @@ TEST(CpuRecording, WhatIsRememberedGoesFromStepToStep) {
       request.linear.weight_reuse = 2;
       const auto result = run_cpu(request);
       ASSERT_TRUE(result.ok()) << result.error().message;
-      const RecordedStep& step = result.value().recording->steps[0];
+      const RecordedStep& step = result.value().recorded_routing->steps[0];
       EXPECT_EQ(std::isnan(step.y_snr_db), passes == StepPasses::Backward);
       EXPECT_EQ(std::isnan(step.dw_snr_db), passes == StepPasses::Forward);
       if (passes != StepPasses::Backward) {
@@ -226,17 +226,17 @@ TEST(CpuRecording, WhatIsRememberedGoesFromStepToStep) {
   }
 }
 
-TEST(CpuRecording, AListOfSplitsIsARecordingOfOneStep) {
+TEST(CpuRecordedRouting, AListOfSplitsIsOneRecordedStep) {
   const TemporaryFile file("one.json", "[40, 0, 24, 11]");
   const auto result = run_cpu(recorded_request(file, Scaling::Block));
   ASSERT_TRUE(result.ok()) << result.error().message;
-  const RecordedRouting& recording = *result.value().recording;
-  ASSERT_EQ(recording.steps.size(), 1U);
-  EXPECT_EQ(recording.steps[0].visits, 7);
-  EXPECT_THAT(recording.numerics, HasSubstr("the numerics of the run"));
+  const RecordedRouting& recorded = *result.value().recorded_routing;
+  ASSERT_EQ(recorded.steps.size(), 1U);
+  EXPECT_EQ(recorded.steps[0].visits, 7);
+  EXPECT_THAT(recorded.numerics, HasSubstr("the numerics of the run"));
 }
 
-TEST(CpuRecording, CancellingWhileStepsAreMeasuredEndsTheRun) {
+TEST(CpuRecordedRouting, CancellingWhileStepsAreMeasuredEndsTheRun) {
   struct CancelAfter final : StepObserver {
     void end_iteration() override { ++iterations; }
     void span(const WorkTag& tag, const char* name, int, std::int64_t, std::int64_t) override {
