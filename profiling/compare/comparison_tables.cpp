@@ -193,7 +193,7 @@ Document difference_document(const RunComparison& comparison, const SettingsDiff
   const TimeDifference& step = comparison.step;
   Document document;
   Table differing = settings_table(settings);
-  differing.title = fmt::format("{} settings differ:", settings.rows.size());
+  differing.title = "Settings that differ:";
   document.table(std::move(differing));
   Table times = time_differences_table(comparison);
   times.title = "Times of the step, its stages and its kernels:";

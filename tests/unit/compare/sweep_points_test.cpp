@@ -121,7 +121,7 @@ TEST(DifferenceDocument, SaysWhatDiffersTheTimesAndTheVerdict) {
   const profiling::SettingsDifference settings{
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
   const std::string text = profiling::text_of(profiling::difference_document(comparison, settings));
-  EXPECT_THAT(text, HasSubstr("1 settings differ:"));
+  EXPECT_THAT(text, HasSubstr("Settings that differ:"));
   EXPECT_THAT(text, HasSubstr("seed     1  2  requested"));
   // Three decimals: a step that is 0.4 % slower does not read as 1.00.
   EXPECT_THAT(text, HasSubstr("2.000"));
