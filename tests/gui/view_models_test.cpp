@@ -46,6 +46,9 @@ TEST(BinsTable, ListsWhatIsNotEmptyAndWhatHasNoBin) {
   EXPECT_EQ(profiling::csv_text(table),
             "series,from_log2,to_log2,count\r\nbefore,0,1,5\r\nbefore,2,4,12345\r\n"
             "before,zeros,,7\r\nbefore,nans,,2\r\n");
+  EXPECT_THAT(profiling::csv_text(
+                  app::plot::bins_table("side", {{"A", &bins}}, app::plot::kTimeEdges, "percent")),
+              HasSubstr("side,from_ns,to_ns,percent\r\nA,0,1,5\r\n"));
   EXPECT_THAT(app::plot::tabbed_text(table), HasSubstr("before\t2.000\t4.000\t12 345\n"));
 }
 

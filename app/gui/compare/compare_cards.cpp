@@ -92,7 +92,8 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
                 const OverlaidBins& bins = overlaid();
                 return plot::bins_table(
                     "side", {{"A", &bins.a}, {"B", &bins.b}},
-                    bins.axis == plot::AxisKind::Log2 ? plot::kLog2Edges : plot::kTimeEdges);
+                    bins.axis == plot::AxisKind::Log2 ? plot::kLog2Edges : plot::kTimeEdges,
+                    normalised_ ? "percent" : "count");
               },
           .header_widgets = widgets,
           .header = [this, &context, widgets] { draw_overlay_choice(context, widgets); },

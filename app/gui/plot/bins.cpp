@@ -76,14 +76,15 @@ double Bins::counted(Range range) const {
   return sum;
 }
 
-profiling::Table bins_table(const char* key, std::vector<NamedBins> all, const BinEdges& edges) {
+profiling::Table bins_table(const char* key, std::vector<NamedBins> all, const BinEdges& edges,
+                            const char* counts) {
   using profiling::column;
   using profiling::Measure;
   return {
       .name = "bins",
       .columns = {column(key), column(fmt::format("from{}", edges.suffix), edges.measure, "from"),
                   column(fmt::format("to{}", edges.suffix), edges.measure, "to"),
-                  column("count", Measure::Number)},
+                  column(counts, Measure::Number)},
       .rows = [all = std::move(all)](const profiling::RowSink& sink) {
         for (const auto& [name, bins] : all) {
           for (std::size_t i = 0; i < bins->counts.size(); ++i) {

@@ -47,9 +47,10 @@ struct BinEdges {
 inline constexpr BinEdges kLog2Edges{.suffix = "_log2"};
 inline constexpr BinEdges kTimeEdges{.suffix = "_ns", .measure = profiling::Measure::Time};
 inline constexpr BinEdges kCodeEdges{.measure = profiling::Measure::Count};
-/// The bins that are not empty, then what has no bin. `key`: what the names are. The bins must
-/// outlive the table.
-profiling::Table bins_table(const char* key, std::vector<NamedBins> all, const BinEdges& edges);
+/// The bins that are not empty, then what has no bin. `key`: what the names are; `counts`: what is
+/// in a bin. The bins must outlive the table.
+profiling::Table bins_table(const char* key, std::vector<NamedBins> all, const BinEdges& edges,
+                            const char* counts = "count");
 /// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins per power of two, even in
 /// the mantissa).
 double magnitude_edge_log2(int bin);
