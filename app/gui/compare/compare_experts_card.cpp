@@ -8,9 +8,7 @@
 #include "app/gui/compare/compare_panel.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/bar_plot.h"
-#include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
-#include "engine/model/snr_words.h"
 #include "profiling/compare/comparison_tables.h"
 
 namespace app {

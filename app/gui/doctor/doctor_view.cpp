@@ -1,7 +1,6 @@
 #include "app/gui/doctor/doctor_view.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

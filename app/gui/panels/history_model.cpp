@@ -1,7 +1,5 @@
 #include "app/gui/panels/history_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
