@@ -1,10 +1,8 @@
 // `expertscope ab`: two requests in alternating blocks on one worker, and whether one is faster.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <vector>
 
 #include "app/cli/batch_run.h"
@@ -70,34 +68,6 @@ void print_json(const Batch& batch, const RunComparison& comparison,
   print("{}\n", document.dump(2));
 }
 
-/// "n/a" for what does not exist.
-std::string number(double value) {
-  return std::isnan(value) ? "n/a" : fmt::format("{:.4f}", value);
-}
-
-void print_text(const RunComparison& comparison, const profiling::SettingsDifference& settings) {
-  const TimeDifference& step = comparison.step;
-  for (const profiling::SettingsRow& row : settings.rows) {
-    print("{:<12}{} {}: {} | {}\n", "differs", row.group, row.field, row.a, row.b);
-  }
-  print("{:<12}median {} ms, n {}\n", "A", number(step.median_a / 1e6), step.n_a);
-  print("{:<12}median {} ms, n {}\n", "B", number(step.median_b / 1e6), step.n_b);
-  print("{:<12}{}, {} to {}\n", "B / A", number(step.ratio), number(step.interval.low),
-        number(step.interval.high));
-  print("{:<12}{}, p of the blocks {:.2g}\n", "A / A", number(step.control_ratio), step.block_p);
-  for (const profiling::StageRow& row : comparison.stages) {
-    const std::string_view why = engine::name_of(row.time.doubt);
-    print("{:<12}{:<8}{}{}{}\n", engine::stage_name(row.stage), number(row.time.ratio),
-          engine::name_of(row.time.verdict), why.empty() ? "" : ": ", why);
-  }
-  if (comparison.not_comparable.empty() && comparison.no_expert_time.empty()) {
-    print("{:<12}{}\n", "experts", expert_verdicts(comparison));
-  }
-  const bool both = step.n_a > 0 && step.n_b > 0 && step.comparable();
-  print("{:<12}{}{}: {}\n", "verdict", both ? "B is " : "", engine::name_of(step.verdict),
-        step.reason);
-}
-
 int measure_both(const AbOptions& options) {
   InterleavedOrder order = options.order;
   WorkerChoice worker = options.worker;
@@ -146,7 +116,7 @@ int measure_both(const AbOptions& options) {
   } else if (options.json) {
     print_json(batch, comparison, settings);
   } else {
-    print_text(comparison, settings);
+    print_document(difference_document(comparison, settings));
   }
   return end_of(measured, {});
 }

@@ -12,42 +12,66 @@
 namespace profiling {
 namespace {
 
+constexpr std::size_t kTimeCells = 14;        // of add_time_difference_columns()
+constexpr std::size_t kDifferenceCells = 27;  // of difference_columns()
+
+void add_time_difference_columns(std::vector<Column>& columns) {
+  columns.insert(
+      columns.end(),
+      {for_files("n_a", Measure::Count), for_files("n_b", Measure::Count),
+       column("median_a_ns", Measure::Time, "A", "Median of A"),
+       column("median_b_ns", Measure::Time, "B", "Median of B"),
+       column("ratio", Measure::Factor, "B / A", "Ratio of the medians: below 1, B is faster"),
+       for_files("ratio_low", Measure::Factor), for_files("ratio_high", Measure::Factor),
+       for_files("control_ratio", Measure::Factor), for_files("block_p", Measure::Number),
+       for_files("clock_ratio", Measure::Factor),
+       column("verdict", Measure::Words, "B is", "The reason is in the row's tooltip"),
+       column({}, Measure::Factor, "interval",
+              "Contains the ratio with 95 %, from order statistics of both sides",
+              ColumnUse::WidePeople),
+       column({}, Measure::Count, "n A / B", "Samples", ColumnUse::WidePeople),
+       for_files("reason")});
+}
+
 std::vector<Column> difference_columns() {
-  return {for_files("what"),
-          for_files("name"),
-          for_people("what"),
-          for_files("stage"),
-          for_files("operation"),
-          for_files("n_a", Measure::Count),
-          for_files("n_b", Measure::Count),
-          column("median_a_ns", Measure::Time, "A", "Median of A"),
-          column("median_b_ns", Measure::Time, "B", "Median of B"),
-          column("ratio", Measure::Factor, "B / A", "Ratio of the medians: below 1, B is faster"),
-          for_files("ratio_low", Measure::Factor),
-          for_files("ratio_high", Measure::Factor),
-          for_files("control_ratio", Measure::Factor),
-          for_files("block_p", Measure::Number),
-          for_files("clock_ratio", Measure::Factor),
-          column("verdict", Measure::Words, "B is", "The reason is in the row's tooltip"),
-          column({}, Measure::Factor, "interval",
-                 "Contains the ratio with 95 %, from order statistics of both sides",
-                 ColumnUse::WidePeople),
-          column({}, Measure::Count, "n A / B", "Samples", ColumnUse::WidePeople),
-          for_files("reason"),
-          for_files("tokens_a", Measure::Count),
-          for_files("tokens_b", Measure::Count),
-          for_files("snr_a_db", Measure::Decibels),
-          for_files("snr_b_db", Measure::Decibels),
-          for_files("left_out_a", Measure::Count),
-          for_files("left_out_b", Measure::Count),
-          for_files("setting_a"),
-          for_files("setting_b")};
+  std::vector<Column> columns = {for_files("what"), for_files("name"), for_people("what"),
+                                 for_files("stage"), for_files("operation")};
+  add_time_difference_columns(columns);
+  columns.insert(
+      columns.end(),
+      {for_files("tokens_a", Measure::Count), for_files("tokens_b", Measure::Count),
+       for_files("snr_a_db", Measure::Decibels), for_files("snr_b_db", Measure::Decibels),
+       for_files("left_out_a", Measure::Count), for_files("left_out_b", Measure::Count),
+       for_files("setting_a"), for_files("setting_b")});
+  return columns;
 }
 
 Tone tone_of(const TimeDifference& time) {
   return time.verdict == TimeVerdict::Faster   ? Tone::Good
          : time.verdict == TimeVerdict::Slower ? Tone::Bad
                                                : Tone::Dim;
+}
+
+void add_time_difference_cells(std::vector<Cell>& cells, const TimeDifference& time) {
+  if (time.n_a + time.n_b == 0) {
+    cells.resize(cells.size() + kTimeCells);
+    return;
+  }
+  const auto ratio = [](double value) {
+    return worded(known(value), std::isnan(value) ? "" : fmt::format("{:.3f}", value));
+  };
+  add_cells(cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
+            ratio(time.ratio), known(time.interval.low), known(time.interval.high),
+            known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
+            // Why there is none is too long for a column.
+            toned(worded(engine::name_of(time.verdict), time.comparable() ? "" : "no verdict"),
+                  tone_of(time)),
+            std::isnan(time.interval.low)
+                ? Cell()
+                : worded(Cell(time.interval.low),
+                         fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
+            worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
+            Cell(time.reason));
 }
 
 /// `what` to `reason`.
@@ -59,28 +83,29 @@ Row time_row(std::string what, std::string name, std::string shown, std::string_
   row.cells =
       cells_of(std::move(what), std::move(name), std::move(shown),
                stage.empty() ? Cell() : Cell(stage), operation.empty() ? Cell() : Cell(operation));
-  if (time.n_a + time.n_b == 0) {
-    row.cells.resize(19);
-    return row;
-  }
-  add_cells(row.cells, Cell(time.n_a), Cell(time.n_b), known(time.median_a), known(time.median_b),
-            known(time.ratio), known(time.interval.low), known(time.interval.high),
-            known(time.control_ratio), known(time.block_p), known(time.clock_ratio),
-            // Why there is none is too long for a column.
-            toned(worded(engine::name_of(time.verdict), time.comparable() ? "" : "no verdict"),
-                  tone_of(time)),
-            std::isnan(time.interval.low)
-                ? Cell()
-                : worded(Cell(time.interval.low),
-                         fmt::format("{:.3f} – {:.3f}", time.interval.low, time.interval.high)),
-            worded(Cell(time.n_a + time.n_b), fmt::format("{}/{}", time.n_a, time.n_b)),
-            Cell(time.reason));
+  add_time_difference_cells(row.cells, time);
   return row;
+}
+
+/// Missing where neither is known.
+Cell snr_of(double snr_db, std::uint64_t left_out) {
+  if (std::isnan(snr_db) && left_out == 0) return {};
+  Cell cell(snr_db);
+  cell.left_out = left_out;
+  return cell;
+}
+
+/// What the numbers of a side can be compared with.
+void add_control(const TimeDifference& step, Document& document) {
+  if (std::isnan(step.control_ratio)) return;
+  document.fact("A / A", fmt::format("{:.4f}: odd blocks of A against its even ones; p of the "
+                                     "blocks of A and B {:.2g}",
+                                     step.control_ratio, step.block_p));
 }
 
 void visit_times(const RunComparison& comparison, const RowSink& sink) {
   const auto finish = [&sink](Row row) {
-    row.cells.resize(27);
+    row.cells.resize(kDifferenceCells);
     sink(row);
   };
   finish(time_row("step", "", "step", "", "", comparison.step));
@@ -104,6 +129,28 @@ Table time_differences_table(const RunComparison& comparison) {
   return {.name = "time_differences",
           .columns = difference_columns(),
           .rows = [&comparison](const RowSink& sink) { visit_times(comparison, sink); }};
+}
+
+Table expert_differences_table(const RunComparison& comparison) {
+  std::vector<Column> columns = {column("expert", Measure::Count)};
+  add_time_difference_columns(columns);
+  columns.insert(columns.end(), {column("tokens_a", Measure::Count, "tokens of A"),
+                                 column("tokens_b", Measure::Count, "tokens of B"),
+                                 column("snr_a_db", Measure::Decibels, "SNR of A"),
+                                 column("snr_b_db", Measure::Decibels, "SNR of B"),
+                                 for_files("left_out_a", Measure::Count),
+                                 for_files("left_out_b", Measure::Count)});
+  return {.name = "expert_differences",
+          .columns = std::move(columns),
+          .rows = [&comparison](const RowSink& sink) {
+            for (const ExpertRow& one : comparison.experts) {
+              Row row{.cells = cells_of(one.expert), .full_name = one.time.reason};
+              add_time_difference_cells(row.cells, one.time);
+              add_cells(row.cells, one.tokens_a, one.tokens_b, snr_of(one.snr_a_db, one.left_out_a),
+                        snr_of(one.snr_b_db, one.left_out_b), one.left_out_a, one.left_out_b);
+              sink(row);
+            }
+          }};
 }
 
 Table settings_table(const SettingsDifference& settings) {
@@ -140,6 +187,25 @@ Table comparison_table(const RunComparison& comparison, const SettingsDifference
               sink(row);
             }
           }};
+}
+
+Document difference_document(const RunComparison& comparison, const SettingsDifference& settings) {
+  const TimeDifference& step = comparison.step;
+  Document document;
+  Table differing = settings_table(settings);
+  differing.title = "Settings that differ:";
+  document.table(std::move(differing));
+  Table times = time_differences_table(comparison);
+  times.title = "Times of the step, its stages and its kernels:";
+  document.table(std::move(times));
+  add_control(step, document);
+  if (comparison.not_comparable.empty() && comparison.no_expert_time.empty()) {
+    document.fact("experts", expert_verdicts(comparison));
+  }
+  const bool both = step.n_a > 0 && step.n_b > 0 && step.comparable();
+  document.fact("verdict", fmt::format("{}{}: {}", both ? "B is " : "",
+                                       engine::name_of(step.verdict), step.reason));
+  return document;
 }
 
 Table sweep_table(const std::vector<SweepPoint>& points) {

@@ -252,16 +252,17 @@ Table error_sources_table(const engine::RunResult& result) {
       }};
 }
 
-Table history_table(const RecordedHistory& recorded) {
-  const engine::AmaxHistory& history = recorded.history;
-  std::vector<Column> columns;
-  for (const char* const key : {"step", "expert", "tokens", "amax", "history_amax", "scale_used",
-                                "scale_wanted", "saturated", "underflowed", "snr_db", "left_out"}) {
-    columns.push_back(for_files(key));
-  }
+Table history_table(const engine::AmaxHistory& history) {
   return {
       .name = "amax_histories",
-      .columns = std::move(columns),
+      .columns = {column("step", Measure::Count), column("expert", Measure::Count),
+                  column("tokens", Measure::Count), column("amax", Measure::Number),
+                  column("history_amax", Measure::Number, "amax from history"),
+                  column("scale_used", Measure::Number, "scale used"),
+                  column("scale_wanted", Measure::Number, "scale wanted"),
+                  column("saturated", Measure::Count), column("underflowed", Measure::Count),
+                  column("snr_db", Measure::Decibels, "SNR"),
+                  for_files("left_out", Measure::Count)},
       .rows = [&history](const RowSink& sink) {
         const auto experts = static_cast<std::size_t>(history.experts);
         for (std::size_t i = 0; i < history.rows.size(); ++i) {

@@ -67,35 +67,62 @@ std::vector<std::string> waits_of(const GraphSnapshot& graph) {
 
 }  // namespace
 
-Table findings_table(const RecordedVisit& visit) {
+Table findings_table(const DoctorReport& report) {
   return {.name = "findings",
-          .columns = {for_files("wall_clock_ms"), for_files("finding"), for_files("rule"),
-                      for_files("hazard"), for_files("confidence"), for_files("title"),
-                      for_files("nodes"), for_files("missing_order"), for_files("explanation"),
-                      for_files("evidence"), for_files("fix")},
-          .rows = [&visit](const RowSink& sink) {
-            for (std::size_t i = 0; i < visit.report.findings.size(); ++i) {
-              const Finding& finding = visit.report.findings[i];
+          .columns = {for_files("finding"), column("rule"), column("hazard"), column("confidence"),
+                      column("title"), for_files("nodes"), for_files("missing_order"),
+                      for_files("explanation"), for_files("evidence"), for_files("fix")},
+          .rows = [&report](const RowSink& sink) {
+            for (std::size_t i = 0; i < report.findings.size(); ++i) {
+              const Finding& finding = report.findings[i];
               sink({.cells = cells_of(
-                        visit.wall_clock_ms, i, finding.rule, finding.hazard,
-                        name_of(finding.confidence), finding.title, places(finding.nodes),
-                        finding.missing_order, finding.explanation,
+                        i, finding.rule, finding.hazard, name_of(finding.confidence), finding.title,
+                        places(finding.nodes), finding.missing_order, finding.explanation,
                         fmt::format("{}", fmt::join(finding.evidence, "\n")), finding.fix.words)});
             }
           }};
 }
 
-Table snapshot_nodes_table(const Snapshot& snapshot) {
-  std::vector<Column> columns;
-  for (const char* const key :
-       {"graph", "graph_name", "node", "type", "name", "stage", "operation", "layer", "parent",
-        "waits_for", "function", "grid", "block", "target", "source", "bytes"}) {
-    columns.push_back(for_files(key));
-  }
+Table findings_table(const RecordedVisit& visit) {
+  Table table = findings_table(visit.report);
+  table.columns.insert(table.columns.begin(), for_files("wall_clock_ms"));
+  table.rows = [findings = std::move(table.rows), &visit](const RowSink& sink) {
+    findings([&](const Row& row) {
+      Row timed = row;
+      timed.cells.insert(timed.cells.begin(), Cell(visit.wall_clock_ms));
+      sink(timed);
+    });
+  };
+  return table;
+}
+
+Table output_checks_table(const DoctorReport& report) {
+  return {.name = "output_checks",
+          .columns = {column("experiment"), column("replay", Measure::Count), column("output"),
+                      column("parts", Measure::Count),
+                      column("wrong_parts", Measure::Words, "wrong parts")},
+          .rows = [&report](const RowSink& sink) {
+            for (const ExperimentRecord& record : report.experiments) {
+              for (const OutputCheck& check : record.outcome.checks) {
+                sink({.cells = cells_of(record.title, check.replay, check.output, check.parts,
+                                        fmt::format("{}", fmt::join(check.wrong_parts, " ")))});
+              }
+            }
+          }};
+}
+
+Table snapshot_nodes_table(const Snapshot& snapshot, std::optional<std::size_t> only) {
   return {.name = "snapshot_nodes",
-          .columns = std::move(columns),
-          .rows = [&snapshot](const RowSink& sink) {
+          .columns = {for_files("graph", Measure::Count), for_files("graph_name"),
+                      column("node", Measure::Count), for_files("type"), column("name"),
+                      column("stage"), column("operation"), column("layer", Measure::Count),
+                      for_files("parent", Measure::Count),
+                      column("waits_for", Measure::Words, "waits for"), for_files("function"),
+                      for_files("grid"), for_files("block"), for_files("target"),
+                      for_files("source"), for_files("bytes", Measure::Bytes)},
+          .rows = [&snapshot, only](const RowSink& sink) {
             for (std::size_t g = 0; g < snapshot.graphs.size(); ++g) {
+              if (only && *only != g) continue;
               const GraphSnapshot& graph = snapshot.graphs[g];
               const std::vector<std::string> waits = waits_of(graph);
               for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

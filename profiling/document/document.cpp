@@ -4,15 +4,34 @@
 
 namespace profiling {
 
-std::vector<std::size_t> shown_columns(const Table& table, const std::vector<Row>& rows) {
+namespace {
+
+/// `visit` calls what it is given with every row.
+template <class Visit>
+std::vector<std::size_t> valued_columns(const Table& table, const Visit& visit) {
+  std::vector<bool> valued(table.columns.size());
+  bool any = false;
+  visit([&](const Row& row) {
+    any = true;
+    for (std::size_t i = 0; i < valued.size(); ++i) {
+      if (!row.cells[i].empty() || !row.cells[i].words.empty()) valued[i] = true;
+    }
+  });
   std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (!table.columns[i].for_people()) continue;
-    const bool has_value = std::ranges::any_of(
-        rows, [i](const Row& row) { return !row.cells[i].empty() || !row.cells[i].words.empty(); });
-    if (has_value || rows.empty()) chosen.push_back(i);
+  for (std::size_t i = 0; i < valued.size(); ++i) {
+    if (table.columns[i].for_people() && (valued[i] || !any)) chosen.push_back(i);
   }
   return chosen;
+}
+
+}  // namespace
+
+std::vector<std::size_t> shown_columns(const Table& table, const std::vector<Row>& rows) {
+  return valued_columns(table, [&rows](const auto& use) { std::ranges::for_each(rows, use); });
+}
+
+std::vector<std::size_t> shown_columns(const Table& table) {
+  return valued_columns(table, table.rows);
 }
 
 ShownTable shown_table(const Table& table, std::size_t most_rows) {

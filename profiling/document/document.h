@@ -86,6 +86,8 @@ class Document {
 /// Indices of the columns that people see of these rows: those that have a value in one of them,
 /// and all where there is none.
 std::vector<std::size_t> shown_columns(const Table& table, const std::vector<Row>& rows);
+/// Of all its rows.
+std::vector<std::size_t> shown_columns(const Table& table);
 
 /// What a table shows to people: the columns that have a value in one of the rows shown, and the
 /// text of each cell. `most_rows` are kept; `left_out` counts the others.

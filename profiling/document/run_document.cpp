@@ -58,7 +58,7 @@ class RunWriter {
     document_.table(experts_table(run_));
     document_.table(expert_spread_table(result_.measurements));
     document_.table(stages_table(run_));
-    document_.table(roofline_table(run_));
+    if (result_.measurements.ceilings.products > 0) document_.table(roofline_table(run_));
     document_.table(kernels_table(run_));
   }
 

@@ -2,6 +2,7 @@
 #include "profiling/document/run_tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
 #include <utility>
@@ -51,15 +52,19 @@ Table expert_times_table(const RecordedRun& run) {
       }};
 }
 
-Table splits_table(const engine::RunResult& result) {
+}  // namespace
+
+Table splits_table(const std::vector<std::int64_t>& splits) {
   return {.name = "splits",
-          .columns = {for_files("expert", Measure::Count), for_files("tokens", Measure::Count)},
-          .rows = [&result](const RowSink& sink) {
-            for (std::size_t expert = 0; expert < result.splits.size(); ++expert) {
-              sink({.cells = cells_of(expert, result.splits[expert])});
+          .columns = {column("expert", Measure::Count), column("tokens", Measure::Count, "rows")},
+          .rows = [&splits](const RowSink& sink) {
+            for (std::size_t expert = 0; expert < splits.size(); ++expert) {
+              sink({.cells = cells_of(expert, splits[expert])});
             }
           }};
 }
+
+namespace {
 
 const engine::RecordedRouting& recorded_routing_of(const engine::RunResult& result) {
   static const engine::RecordedRouting kNone;
@@ -79,20 +84,28 @@ Table recorded_splits_table(const engine::RunResult& result) {
           }};
 }
 
+}  // namespace
+
 Table replay_checks_table(const engine::RunResult& result) {
   const FieldColumns fields(engine::kType<engine::ReplayCheck>);
-  std::vector<Column> columns;
+  std::vector<Column> columns = {
+      for_people("replay", Measure::Count), for_people("micro-batch", Measure::Count),
+      for_people("layer", Measure::Count), for_people("output"), for_people("wrong experts")};
   fields.add_columns(columns);
   return {.name = "replay_checks",
           .columns = std::move(columns),
           .rows = [&result, fields](const RowSink& sink) {
             for (const engine::ReplayCheck& check : result.replay_checks) {
-              Row row;
+              Row row{.cells = cells_of(check.replay, check.micro_batch, check.layer,
+                                        engine::output_name(check.product),
+                                        fmt::format("{}", fmt::join(check.wrong_experts, " ")))};
               fields.add_cells(row.cells, &check);
               sink(row);
             }
           }};
 }
+
+namespace {
 
 /// Calls `use` with each operand's symbol and its statistics.
 template <class Use>
@@ -186,23 +199,33 @@ Table memory_table(const Activity& activity) {
       }};
 }
 
+}  // namespace
+
 Table power_table(const PowerTrace& power) {
-  return {
-      .name = "power",
-      .columns = {for_files("time_ns", Measure::Time), for_files("sm_clock_mhz", Measure::Count),
-                  for_files("memory_clock_mhz", Measure::Count),
-                  for_files("power_w", Measure::Number), for_files("temperature_c", Measure::Count),
-                  for_files("clock_held_by")},
-      .rows = [&power](const RowSink& sink) {
-        const auto reported = [](auto value) { return value < 0 ? Cell() : Cell(value); };
-        for (const PowerSample& sample : power.samples) {
-          sink({.cells = cells_of(sample.time_ns, reported(sample.sm_clock_mhz),
-                                  reported(sample.memory_clock_mhz), reported(sample.power_w),
-                                  reported(sample.temperature_c),
-                                  clock_reason_names(sample.clock_reasons))});
-        }
-      }};
+  return {.name = "power",
+          .columns = {column("time_ns", Measure::Time, "time"),
+                      column("sm_clock_mhz", Measure::Count, "SM clock"),
+                      column("memory_clock_mhz", Measure::Count, "memory clock"),
+                      column("power_w", Measure::Number, "power"),
+                      column("temperature_c", Measure::Count, "temperature"),
+                      column("clock_held_by", Measure::Words, "clock limited by")},
+          .rows = [&power](const RowSink& sink) {
+            const auto reported = [](auto value, const char* unit) {
+              return value < 0 ? Cell()
+                               : worded(value, fmt::format("{:.0f} {}", 1.0 * value, unit));
+            };
+            for (const PowerSample& sample : power.samples) {
+              const std::string limits = clock_reason_names(sample.clock_reasons);
+              sink({.cells = cells_of(sample.time_ns, reported(sample.sm_clock_mhz, "MHz"),
+                                      reported(sample.memory_clock_mhz, "MHz"),
+                                      reported(sample.power_w, "W"),
+                                      reported(sample.temperature_c, "\u00b0C"),
+                                      worded(limits, limits.empty() ? "nothing" : ""))});
+            }
+          }};
 }
+
+namespace {
 
 /// Shape, registers, shared memory and bytes of a record, and the call that launched it.
 void add_launch_cells(const Activity& activity, const ActivityRecord& record,
@@ -263,7 +286,7 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(kernels_table(run));
   tables.push_back(stages_table(run));
   tables.push_back(expert_times_table(run));
-  tables.push_back(splits_table(result));
+  tables.push_back(splits_table(result.splits));
   tables.push_back(recorded_steps_table(recorded_routing_of(result)));
   tables.push_back(recorded_splits_table(result));
   tables.push_back(graph_nodes_table(run, nullptr));

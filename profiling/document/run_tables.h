@@ -42,6 +42,12 @@ engine::OperandExpert operand_expert(const engine::RunResult& result, engine::St
 Table tensors_table(const engine::RunResult& result);
 /// What the quantization of each operand of an expert layer costs Y.
 Table error_sources_table(const engine::RunResult& result);
+/// The rows of every expert.
+Table splits_table(const std::vector<std::int64_t>& splits);
+/// Every replay that was compared with the eager run, output by output.
+Table replay_checks_table(const engine::RunResult& result);
+/// Clocks, power and temperature over the run.
+Table power_table(const PowerTrace& power);
 /// The nodes of the step's graph; with the matrix of its replays also their durations.
 Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays);
 /// The pieces of work of a step without a graph.
@@ -56,6 +62,8 @@ Table recorded_steps_table(const engine::RecordedRouting& recorded,
 Table recorded_steps_table(const engine::RecordedRouting& recorded);
 /// Per stage and method the spread over the experts.
 Table expert_spread_table(const engine::Measurements& measured);
+/// The device's rate at the clock that it had while the iterations ran; 0 = not known.
+double clock_adjusted_flop_per_s(const RecordedRun& run);
 /// The roofline: stages against the run's own product and copy.
 Table roofline_table(const RecordedRun& run);
 
@@ -65,8 +73,8 @@ struct NamedRun {
 };
 /// One row per run: what people compare, and for files every setting and total.
 Table runs_table(std::vector<NamedRun> runs);
-/// One row per expert and step of delayed scaling, for files; the rings stay in the session.
-Table history_table(const RecordedHistory& recorded);
+/// One row per expert and step of delayed scaling; the rings stay in the session.
+Table history_table(const engine::AmaxHistory& history);
 
 /// What OperandStatistics::median_block_snr_db says, for people.
 inline constexpr const char* kTypicalError =

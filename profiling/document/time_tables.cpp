@@ -170,19 +170,52 @@ Table expert_spread_table(const engine::Measurements& measured) {
           }};
 }
 
+double clock_adjusted_flop_per_s(const RecordedRun& run) {
+  const auto peaks = nominal_peaks(run.result);
+  const std::vector<engine::Iteration>& iterations = run.result.iterations;
+  if (!peaks || iterations.empty()) return 0.0;
+  const TimeSpan timed{.begin_ns = 0,
+                       .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
+  const PowerSummary power = summarize_power(run.power.samples, {&timed, 1});
+  return power.samples == 0 ? 0.0 : peaks->flop_per_clock * power.sm_clock_mhz * 1e6;
+}
+
 Table roofline_table(const RecordedRun& run) {
   return {.name = "roofline",
           .title = "Against the run's own copy and dense product:",
-          .columns = {for_people("stage"), for_people("rate", Measure::FlopRate),
+          .columns = {column("stage"), column("flop_per_s", Measure::FlopRate, "rate"),
+                      column("median_ns", Measure::Time, "time per step", "", ColumnUse::WideViews),
+                      column("n", Measure::Count, "iterations", "", ColumnUse::WideViews),
                       for_people("FLOP per byte", Measure::Number),
-                      for_people("of the dense product", Measure::Share)},
+                      if_wide("GB/s", Measure::Number, "Counted bytes over the time"),
+                      if_wide("of the copy's rate", Measure::Share),
+                      for_people("of the dense product", Measure::Share),
+                      if_wide("of the peak at its clock", Measure::Share),
+                      if_wide("of the nominal peak", Measure::Share),
+                      for_files("flop", Measure::Flop), for_files("bytes", Measure::Bytes),
+                      for_files("copy_bytes_per_s", Measure::Number),
+                      for_files("dense_flop_per_s", Measure::FlopRate),
+                      for_files("nominal_flop_per_s", Measure::FlopRate),
+                      for_files("clock_adjusted_flop_per_s", Measure::FlopRate)},
           .rows = [&run](const RowSink& sink) {
             const engine::Ceilings& ceilings = run.result.measurements.ceilings;
-            if (ceilings.products == 0) return;
+            const auto peaks = nominal_peaks(run.result);
+            const double nominal = peaks ? peaks->flop_per_s() : 0.0;
+            const double adjusted = clock_adjusted_flop_per_s(run);
+            const auto share = [](double rate, double roof) {
+              return roof > 0.0 ? Cell(rate / roof) : Cell();
+            };
             for (const RooflinePoint& point : roofline_points(run.result, run.activity)) {
-              sink({.cells = cells_of(engine::stage_name(point.stage), point.flop_per_s(),
-                                      point.work.intensity(),
-                                      point.flop_per_s() / ceilings.product_flop_per_s),
+              const double rate = point.flop_per_s();
+              const double bytes_per_ns = point.work.bytes / point.median_ns;
+              sink({.cells = cells_of(engine::stage_name(point.stage), rate, point.median_ns,
+                                      point.samples, point.work.intensity(), bytes_per_ns,
+                                      share(1e9 * bytes_per_ns, ceilings.copy_bytes_per_s),
+                                      share(rate, ceilings.product_flop_per_s),
+                                      share(rate, adjusted), share(rate, nominal), point.work.flop,
+                                      point.work.bytes, amount(ceilings.copy_bytes_per_s),
+                                      amount(ceilings.product_flop_per_s), amount(nominal),
+                                      amount(adjusted)),
                     .stage = point.stage});
             }
           }};

@@ -297,12 +297,38 @@ def test_a_against_b_again_takes_their_places(open_window):
     assert value(window, "compare.verdict") == "ambiguous", value(window, "compare.reason")
 
 
+def saved_csv(window, card):
+    """The rows that the card's menu saves, by their headers."""
+    stem = card.removesuffix("_card").replace(".", "-")
+    window.click(f"{card}.menu")
+    window.wait("the menu", shown(f"{card}.menu.save_csv"))
+    window.settle()
+    window.click(f"{card}.menu.save_csv")
+
+    def notices(controls):
+        return [c["value"] for c in controls if c["value"].startswith("Table saved") and stem in c["value"]]
+    saved = notices(window.wait("the table", lambda m: notices(m["controls"]))["controls"])[-1]
+    window.settle()
+    window.dismiss_notices()
+    path = pathlib.Path(saved.removeprefix("Table saved: "))
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def test_every_card_saves_its_own_table(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+    assert {row["what"] for row in saved_csv(window, "compare.times_card")} == {"step", "stage", "kernel"}
+    experts = saved_csv(window, "compare.experts_card")
+    assert [row["expert"] for row in experts] == ["0", "1", "2", "3"]
+    assert all(float(row["snr_a_db"]) > 0 and int(row["tokens_a"]) > 0 for row in experts)
+    assert "setting" in saved_csv(window, "compare.settings_card")[0]
+
+
 def test_csv_of_everything(open_window, program, tmp_path):
     window = open_pair(open_window, program, tmp_path)
     window.click("compare.times_card.menu")
-    window.wait("the menu", shown("compare.times_card.menu.csv"))
+    window.wait("the menu", shown("compare.times_card.menu.whole_csv"))
     window.settle()
-    window.click("compare.times_card.menu.csv")
+    window.click("compare.times_card.menu.whole_csv")
     text = subprocess.run(["xclip", "-selection", "clipboard", "-o"], env=window.environment,
                           capture_output=True, text=True, timeout=10).stdout if has_xclip() else None
     if text is None:

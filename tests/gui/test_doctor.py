@@ -378,9 +378,12 @@ def test_tables_are_saved_with_their_commas_quoted(open_window, recording):
     window = opened(open_window(str(recording())))
     show(window, 3)
     window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
-    assert saved_csv(window, "doctor.findings_card") == [
-        ["rule", "hazard", "confidence", "title"],
-        ["shared-workspace", "1", "proved", "Nodes 2 and 4 share the workspace of fprop"]]
+    # As the export of a recording has them, with evidence and fix.
+    header, found = saved_csv(window, "doctor.findings_card")
+    finding = dict(zip(header, found))
+    assert [finding[key] for key in ("rule", "hazard", "confidence", "title")] == [
+        "shared-workspace", "1", "proved", "Nodes 2 and 4 share the workspace of fprop"]
+    assert finding["nodes"] == "0:2 0:4" and {"evidence", "fix"} <= set(header)
     experiments = saved_csv(window, "doctor.experiments_card")
     rows = [dict(zip(experiments[0], row)) for row in experiments[1:]]
     assert [row["experiment"] for row in rows] == ["replayed", "fprop, layer 1 moved"]
@@ -393,7 +396,8 @@ def test_tables_are_saved_with_their_commas_quoted(open_window, recording):
     show(window, 1)
     window.wait("the graph", lambda m: any(c["id"] == "graphs.topology" for c in m["controls"]))
     nodes = saved_csv(window, "topology.card")
-    assert len(nodes) == 25 and {len(row) for row in nodes} == {7}
+    assert len(nodes) == 25 and {len(row) for row in nodes} == {16}
+    assert {"node", "stage", "waits_for", "grid"} <= set(nodes[0])
     show(window, 2)
     window.wait("the map", lambda m: any(c["id"] == "graphs.memory" for c in m["controls"]))
     memory = {row[0]: row for row in saved_csv(window, "memory.card")}

@@ -9,8 +9,10 @@
 #include "app/gui/panels/history_model.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/plot/bins.h"
+#include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/lane_order.h"
-#include "app/gui/plot/sorted_table.h"
+#include "profiling/document/columns.h"
+#include "profiling/export/csv.h"
 
 namespace {
 
@@ -21,15 +23,33 @@ using testing::IsNan;
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-TEST(CsvOfTabbed, QuotesOnlyTheFieldsThatNeedIt) {
-  EXPECT_EQ(app::plot::csv_of_tabbed("node\t1\t2\ngemm<64, 128>\t7\t\nthe \"big\" one\t8\t9\n"),
-            "node,1,2\n\"gemm<64, 128>\",7,\n\"the \"\"big\"\" one\",8,9\n");
-  EXPECT_EQ(app::plot::csv_of_tabbed(""), "");
+TEST(TabbedText, HasUnitsForPeopleAndKeepsOneFieldForATextWithTabs) {
+  using profiling::Measure;
+  std::vector<profiling::Row> rows(2);
+  rows[0].cells = profiling::cells_of("a\tb", 2500.0, profiling::Cell(), 1);
+  rows[1].cells = profiling::cells_of("c\nd", profiling::Cell(), profiling::Cell(), 2);
+  const profiling::Table table = profiling::table_of(
+      "t",
+      {profiling::column("node"), profiling::column("median_ns", Measure::Time, "median"),
+       profiling::column("empty"), profiling::for_files("id", Measure::Count)},
+      rows);
+  EXPECT_EQ(app::plot::tabbed_text(table), "node\tmedian\na b\t2.500 \u00b5s\nc d\t\u2013\n");
+  EXPECT_EQ(profiling::csv_text(table),
+            "node,median_ns,empty,id\r\na\tb,2500,,1\r\n\"c\nd\",,,2\r\n");
 }
 
-TEST(Tabbed, KeepsOneFieldForATextWithTabsAndLineBreaks) {
-  EXPECT_EQ(app::plot::tabbed("a\tb", 7, "c\nd"), "a b\t7\tc d\n");
-  EXPECT_EQ(app::plot::tabbed(""), "\n");
+TEST(BinsTable, ListsWhatIsNotEmptyAndWhatHasNoBin) {
+  const app::plot::Bins bins{
+      .edges = {0, 1, 2, 4}, .counts = {5, 0, 12345}, .zeros = 7, .infinities = 0, .nans = 2};
+  const profiling::Table table =
+      app::plot::bins_table("series", {{"before", &bins}}, app::plot::kLog2Edges);
+  EXPECT_EQ(profiling::csv_text(table),
+            "series,from_log2,to_log2,count\r\nbefore,0,1,5\r\nbefore,2,4,12345\r\n"
+            "before,zeros,,7\r\nbefore,nans,,2\r\n");
+  EXPECT_THAT(profiling::csv_text(
+                  app::plot::bins_table("side", {{"A", &bins}}, app::plot::kTimeEdges, "percent")),
+              HasSubstr("side,from_ns,to_ns,percent\r\nA,0,1,5\r\n"));
+  EXPECT_THAT(app::plot::tabbed_text(table), HasSubstr("before\t2.000\t4.000\t12 345\n"));
 }
 
 TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
@@ -101,14 +121,35 @@ TEST(SnappedToBins, TakesQuartersOfPowersOfTwo) {
   EXPECT_TRUE(app::snapped_to_bins({200, 300}).empty());
 }
 
-TEST(SelectionList, ListsCountsAndWholeEdges) {
+TEST(SelectionTable, HasCountsAndWholeEdges) {
   const app::ValueSelection selection{.asked = {0.1, 0.7},
                                       .snapped = {0.0, 1.0},
-                                      .series = {{.name = "before", .count = 3, .total = 12}}};
-  const std::string list = app::selection_list(selection);
-  EXPECT_THAT(list, HasSubstr("before\t"));
-  EXPECT_THAT(list, HasSubstr("3"));
-  EXPECT_THAT(list, HasSubstr("12"));
+                                      .series = {{.name = "before", .count = 3, .total = 12}},
+                                      .scales_of_experts = {4}};
+  EXPECT_EQ(
+      profiling::csv_text(app::selection_table(selection)),
+      "series,from_log2,to_log2,count,of\r\nbefore,0,1,3,12\r\nscales of expert 0,0,1,4,\r\n");
+}
+
+TEST(RowLines, SayWhatTheRowSaysExceptItsName) {
+  using profiling::Measure;
+  std::vector<profiling::Row> rows(2);
+  rows[0].cells = profiling::cells_of("fprop", 1.0, 2.0, "no", 7);
+  rows[1].cells = profiling::cells_of("dgrad", 2500.0, profiling::Cell(), "yes", 8);
+  const profiling::Table table = profiling::table_of(
+      "t",
+      {profiling::column("stage"), profiling::column("median_ns", Measure::Time, "median"),
+       profiling::column("empty", Measure::Number), profiling::column("slow"),
+       profiling::for_files("id", Measure::Count)},
+      rows);
+  const std::vector<app::plot::ReadOutLine> lines =
+      app::plot::row_lines(table, 1, app::Palette{}, {{"slow", 5U}});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].label + "=" + lines[0].value, "median=2.500 \u00b5s");
+  EXPECT_EQ(lines[0].exact, 2500.0);  // what is copied
+  EXPECT_EQ(lines[1].label + "=" + lines[1].value, "slow=yes");
+  EXPECT_EQ(lines[1].color, 5U);
+  EXPECT_TRUE(app::plot::row_lines(table, 2, app::Palette{}).empty());
 }
 
 /// Two steps of two experts; the second has no tokens in the first step.

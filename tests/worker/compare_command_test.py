@@ -232,6 +232,12 @@ class AgainstEachOther(Commands):
         b = self.request("b.json", recipe={"scaling": "nvfp4"})
         text = self.ok("ab", *CPU, "--a", a, "--b", b, "--blocks", 4, "--iterations", 10)
         self.assertIn("B is ambiguous", text)
+        # The tables that the window and the CSV have, too.
+        self.assertRegex(text, r"(?m)^recipe\.scaling +bf16 +nvfp4 +requested$")
+        self.assertRegex(text, r"(?m)^what +A +B +B / A +B is +interval +n A / B$")
+        self.assertRegex(text, r"(?m)^step +[0-9.]+ .?s +[0-9.]+ .?s +[0-9.]+  ambiguous")
+        self.assertRegex(text, r"(?m)^all of fprop ")
+        self.assertRegex(text, r"(?m)^A / A +[0-9.]+: odd blocks of A")
         self.assertRegex(text, r"experts +0 of 4 differ: (too few blocks \(4 blocks are too few|\d ambiguous, )")
 
     def test_a_refused_side_is_named(self):

@@ -13,6 +13,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
+#include "profiling/export/csv.h"
 
 namespace app {
 
@@ -46,7 +47,7 @@ const std::vector<int>& order_of(const CardTable& table) {
 /// What the menu copies as text; null = nothing.
 std::function<std::string()> text_of(const CardSpec& spec) {
   if (spec.text) return spec.text;
-  if (spec.list) return spec.list;
+  if (spec.list) return [&spec] { return plot::tabbed_text(spec.list()); };
   if (spec.table.id != nullptr) {
     return [&table = spec.table] { return table.drawn->text(order_of(table)); };
   }
@@ -55,7 +56,7 @@ std::function<std::string()> text_of(const CardSpec& spec) {
 
 std::function<std::string()> csv_of(const CardSpec& spec) {
   if (spec.csv) return spec.csv;
-  if (spec.list) return [&spec] { return plot::csv_of_tabbed(spec.list()); };
+  if (spec.list) return [&spec] { return profiling::csv_text(spec.list()); };
   if (spec.table.id != nullptr) {
     return [&table = spec.table] { return table.drawn->csv(order_of(table)); };
   }

@@ -59,7 +59,7 @@ struct CardSpec {
   std::string note{};         // dimmed, after the title: method, n
   std::string measured{};     // "How is this measured"
   CardTable table{};
-  std::function<std::string()> list{};  // lines of tab-separated fields; copied, or saved as CSV
+  std::function<profiling::Table()> list{};  // the rows of what is drawn, to copy and to save
   // Instead of the table or the list; a card without any of them has nothing to copy.
   std::function<std::string()> text{};
   std::function<std::string()> csv{};

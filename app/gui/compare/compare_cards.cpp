@@ -22,19 +22,6 @@ constexpr const char* kMeasured =
     "itself as much. There is no verdict at all if the two did different work or ran on different "
     "devices.";
 
-std::string bins_list(const OverlaidBins& bins) {
-  std::string text = "from\tto\ta\tb\n";
-  const bool shared = bins.a.edges == bins.b.edges;
-  for (std::size_t i = 0; i < bins.a.counts.size(); ++i) {
-    text += fmt::format("{}\t{}\t{}\t{}\n", bins.a.edges[i], bins.a.edges[i + 1], bins.a.counts[i],
-                        shared ? fmt::format("{}", bins.b.counts[i]) : "");
-  }
-  for (std::size_t i = 0; !shared && i < bins.b.counts.size(); ++i) {
-    text += fmt::format("{}\t{}\t\t{}\n", bins.b.edges[i], bins.b.edges[i + 1], bins.b.counts[i]);
-  }
-  return text;
-}
-
 }  // namespace
 
 CardSpec ComparePanel::settings_card() {
@@ -50,7 +37,6 @@ CardSpec ComparePanel::settings_card() {
                     .drawn = &model_.settings_table(),
                     .generation = model_.generation(),
                     .state = &settings_table_},
-          .csv = [this] { return model_.csv(); },
           .empty = [&settings]() -> EmptyState {
             if (!settings.rows.empty()) return {};
             return {"The same settings",
@@ -71,7 +57,9 @@ CardSpec ComparePanel::times_card() {
                     .generation = model_.generation(),
                     .state = &times_table_,
                     .chosen = [this](std::optional<std::size_t>) { show_durations_of_row(); }},
-          .csv = [this] { return model_.csv(); }};
+          .actions = {{.name = "whole_csv",
+                       .label = "Copy times, experts and settings as CSV",
+                       .act = [this] { ImGui::SetClipboardText(model_.csv().c_str()); }}}};
 }
 
 void ComparePanel::show_durations_of_row() {
@@ -99,7 +87,14 @@ CardSpec ComparePanel::overlay_card(const PanelContext& context, const Area& are
           .measured =
               "Times: every sample of both sides in common bins. Values, scales and "
               "amax: magnitudes of layer 0, four bins per power of two.",
-          .list = [this] { return bins_list(overlaid()); },
+          .list =
+              [this] {
+                const OverlaidBins& bins = overlaid();
+                return plot::bins_table(
+                    "side", {{"A", &bins.a}, {"B", &bins.b}},
+                    bins.axis == plot::AxisKind::Log2 ? plot::kLog2Edges : plot::kTimeEdges,
+                    normalised_ ? "percent" : "count");
+              },
           .header_widgets = widgets,
           .header = [this, &context, widgets] { draw_overlay_choice(context, widgets); },
           .empty = [this]() -> EmptyState {

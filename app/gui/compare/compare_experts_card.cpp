@@ -8,9 +8,8 @@
 #include "app/gui/compare/compare_panel.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/bar_plot.h"
-#include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
-#include "engine/model/snr_words.h"
+#include "profiling/compare/comparison_tables.h"
 
 namespace app {
 namespace {
@@ -89,22 +88,11 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
                           .index;
   if (hovered < 0) return;
   const ExpertRow& row = experts[static_cast<std::size_t>(hovered)];
-  const auto tokens = [](std::int64_t count) {
-    return plot::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
-  };
-  const std::string snr_a = engine::snr_text(row.snr_a_db, row.left_out_a, plot::kSnrDecimals);
-  const std::string snr_b = engine::snr_text(row.snr_b_db, row.left_out_b, plot::kSnrDecimals);
-  std::vector<plot::ReadOutLine> lines = {
-      {"tokens, A \u2192 B", tokens(row.tokens_a) + " \u2192 " + tokens(row.tokens_b)},
-      {"SNR, A \u2192 B", snr_a + " \u2192 " + snr_b}};
-  if (row.time.n_a + row.time.n_b > 0) {
-    lines.push_back({"time, A \u2192 B", plot::duration_text(row.time.median_a) + " \u2192 " +
-                                             plot::duration_text(row.time.median_b)});
-    lines.push_back({std::string(engine::name_of(row.time.verdict)), ratio_text(row.time.ratio),
-                     verdict_color(row.time.verdict, theme)});
-    if (row.time.doubt != profiling::TimeDoubt::None) {
-      lines.push_back({"reason", std::string(engine::name_of(row.time.doubt))});
-    }
+  std::vector<plot::ReadOutLine> lines =
+      plot::row_lines(profiling::expert_differences_table(*model_.comparison()),
+                      static_cast<std::size_t>(hovered), theme.colors);
+  if (row.time.doubt != profiling::TimeDoubt::None) {
+    lines.push_back({"reason", std::string(engine::name_of(row.time.doubt))});
   }
   plot::read_out(context, fmt::format("expert {}", row.expert), lines);
 }
@@ -138,8 +126,7 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
                       ", medians, B against A; the shaded band is the interval of an expert whose "
                       "verdict is ambiguous. SNR: the expert's product against the unquantized "
                       "product; it is the same in every iteration, so it has no interval.",
-          .text = [this] { return model_.csv(); },
-          .csv = [this] { return model_.csv(); },
+          .list = [&comparison] { return profiling::expert_differences_table(comparison); },
           .header_widgets = metric + products + theme.px(kGap),
           .header = choose,
           .empty = [this, &comparison, timed]() -> EmptyState {

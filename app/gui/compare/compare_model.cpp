@@ -128,10 +128,6 @@ std::vector<OfferedOverlay> offered_overlays(const engine::RunResult& a,
   return offered;
 }
 
-std::string ratio_text(double ratio) {
-  return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "n/a";
-}
-
 ImU32 verdict_color(TimeVerdict verdict, const Theme& theme) {
   if (verdict == TimeVerdict::Faster) return theme.colors.good;
   return verdict == TimeVerdict::Slower ? theme.colors.bad : theme.colors.dim_text;

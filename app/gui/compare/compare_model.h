@@ -105,8 +105,6 @@ class CompareModel {
   OverlaidBins bins_;
 };
 
-/// "0.912", "n/a".
-std::string ratio_text(double ratio);
 ImU32 verdict_color(profiling::TimeVerdict verdict, const Theme& theme);
 
 }  // namespace app

@@ -150,7 +150,6 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     }
   }
   if (nearest < 0) return;
-  const SweepPoint& point = made_.points[static_cast<std::size_t>(nearest)];
   // Nothing can be selected in the plot: a press that did not become a drag is a click.
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
       ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < theme.px(3) * theme.px(3)) {
@@ -160,15 +159,10 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     return;
   }
   if (menu_shown_) return;
-  plot::read_out(context, made_.names[static_cast<std::size_t>(nearest)],
-                 {{"median step", plot::duration_text(point.time.median)},
-                  {"p5 \u2013 p95", plot::duration_text(point.time.p5) + " \u2013 " +
-                                        plot::duration_text(point.time.p95)},
-                  {"samples", fmt::format("{}", point.time.n)},
-                  {"worst expert", plot::decibels(point.worst_snr_db).text()},
-                  {"median expert", plot::decibels(point.median_snr_db).text()},
-                  {"elements left out", plot::count_text(point.left_out)},
-                  {"click", "make it A or B"}});
+  const auto row = static_cast<std::size_t>(nearest);
+  std::vector<plot::ReadOutLine> lines = plot::row_lines(made_.table.source, row, theme.colors);
+  lines.push_back({"click", "make it A or B"});
+  plot::read_out(context, made_.names[row], lines);
 }
 
 CardTable FrontierView::table() {

@@ -1,7 +1,6 @@
 #include "app/gui/doctor/doctor_view.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "app/gui/doctor/replay_board.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "profiling/document/doctor_tables.h"
 #include "profiling/hazards/model/names.h"
 #include "profiling/trace/statistics.h"
 
@@ -33,18 +33,6 @@ ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
     default:
       return theme.colors.bad;
   }
-}
-
-/// Every check of every experiment.
-std::string check_list(const profiling::DoctorReport& report) {
-  std::string text = plot::tabbed("experiment", "replay", "output", "parts", "wrong_parts");
-  for (const profiling::ExperimentRecord& record : report.experiments) {
-    for (const profiling::OutputCheck& check : record.outcome.checks) {
-      text += plot::tabbed(record.title, check.replay, check.output, check.parts,
-                           fmt::join(check.wrong_parts, " "));
-    }
-  }
-  return text;
 }
 
 void wrapped(const std::string& text, ImU32 color) {
@@ -270,7 +258,7 @@ CardSpec DoctorView::proof_card(const PanelContext& context, const GraphScene& s
       },
       .draw = [&context, proofs](const Area& room) { draw_proofs(context, room, proofs); }};
   if (report != nullptr && !report->experiments.empty()) {
-    spec.list = [report] { return check_list(*report); };
+    spec.list = [report] { return profiling::output_checks_table(*report); };
   }
   return spec;
 }

@@ -12,6 +12,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
+#include "profiling/document/doctor_tables.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -24,14 +25,6 @@ void heading(const PanelContext& context, const char* text) {
   const FontScope font(context.theme.fonts.label);
   const TextColorScope color(context.theme.colors.dim_text);
   show_text(text);
-}
-
-std::string finding_list(const profiling::DoctorReport& report) {
-  std::string text = plot::tabbed("rule", "hazard", "confidence", "title");
-  for (const profiling::Finding& one : report.findings) {
-    text += plot::tabbed(one.rule, one.hazard, profiling::name_of(one.confidence), one.title);
-  }
-  return text;
 }
 
 }  // namespace
@@ -80,7 +73,7 @@ CardSpec FindingView::list_card(const PanelContext& context, GraphScene& scene) 
                         draw_entry(context, scene, static_cast<int>(i));
                       ImGui::EndChild();
                     }};
-  if (count > 0) spec.list = [report] { return finding_list(*report); };
+  if (count > 0) spec.list = [report] { return profiling::findings_table(*report); };
   return spec;
 }
 

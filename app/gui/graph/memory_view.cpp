@@ -11,6 +11,7 @@
 #include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
+#include "profiling/document/columns.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -330,20 +331,27 @@ void MemoryView::take_input(const PanelContext& context, const Columns& columns,
   last_ = first_ + next_span;
 }
 
-std::string MemoryView::list(const GraphScene& scene) const {
-  std::string text = plot::tabbed("owner", "role", "bytes", "allocated", "freed", "nodes");
-  for (const int index : rows_) {
-    const MemoryRow& row = scene.facts()->memory.rows[static_cast<std::size_t>(index)];
-    const engine::Allocation& memory = memory_of(scene, row);
-    std::string nodes;
-    for (const MemoryCell& cell : row.cells) {
-      nodes += fmt::format("{}{}{}", nodes.empty() ? "" : " ", cell.node,
-                           cell.unordered_with >= 0 ? "!" : "");
-    }
-    text += plot::tabbed(owner_of(memory), profiling::name_of(memory.role), memory.bytes,
-                         memory.allocated_at, memory.freed_at, nodes);
-  }
-  return text;
+profiling::Table MemoryView::list(const GraphScene& scene) const {
+  using profiling::column;
+  using profiling::Measure;
+  return {.name = "memory",
+          .columns = {column("owner"), column("role"), column("bytes", Measure::Bytes),
+                      column("allocated", Measure::Count), column("freed", Measure::Count),
+                      column("nodes")},
+          .rows = [this, &scene](const profiling::RowSink& sink) {
+            for (const int index : rows_) {
+              const MemoryRow& row = scene.facts()->memory.rows[static_cast<std::size_t>(index)];
+              const engine::Allocation& memory = memory_of(scene, row);
+              std::string nodes;
+              for (const MemoryCell& cell : row.cells) {
+                nodes += fmt::format("{}{}{}", nodes.empty() ? "" : " ", cell.node,
+                                     cell.unordered_with >= 0 ? "!" : "");
+              }
+              sink({.cells = profiling::cells_of(owner_of(memory), profiling::name_of(memory.role),
+                                                 memory.bytes, memory.allocated_at, memory.freed_at,
+                                                 std::move(nodes))});
+            }
+          }};
 }
 
 CardSpec MemoryView::card(const PanelContext& context, const Area& area, GraphScene& scene) {

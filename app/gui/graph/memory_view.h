@@ -45,7 +45,7 @@ class MemoryView {
                      int node) const;
   void take_input(const PanelContext& context, const Columns& columns, int nodes);
   void draw_rows(const PanelContext& context, const Area& room, GraphScene& scene);
-  std::string list(const GraphScene& scene) const;
+  profiling::Table list(const GraphScene& scene) const;
   float x_of(double node, const Columns& columns) const;
 
   std::uint64_t shown_ = 0;

@@ -15,6 +15,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/projections.h"
 #include "engine/program/operation_words.h"
+#include "profiling/document/doctor_tables.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app {
@@ -41,24 +42,6 @@ bool matches(engine::StepKind step, const profiling::GraphSnapshot& graph, int n
 }
 
 constexpr std::size_t kLinesInReadOut = 8;
-
-/// Every node with the nodes it waits for.
-std::string node_list(engine::StepKind step, const profiling::GraphSnapshot& graph) {
-  std::vector<std::string> waits(graph.nodes.size());
-  for (const profiling::SnapshotEdge& edge : graph.edges) {
-    std::string& of = waits[static_cast<std::size_t>(edge.to)];
-    if (!of.empty()) of += ' ';
-    of += std::to_string(edge.from);
-  }
-  std::string text = plot::tabbed("node", "id", "name", "stage", "operation", "layer", "waits_for");
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const profiling::SnapshotNode& node = graph.nodes[i];
-    text +=
-        plot::tabbed(i, node.id, node.name, engine::stage_name(node.stage),
-                     engine::operation_name(step, node.stage, node.writes), node.layer, waits[i]);
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -203,7 +186,10 @@ CardSpec TopologyView::card(const PanelContext& context, const Area& area, Graph
                 .draw = [this, &context, &scene,
                          &board](const Area& room) { draw_graph(context, room, scene, board); }};
   if (graph != nullptr)
-    spec.list = [graph, step = scene.step()] { return node_list(step, *graph); };
+    spec.list = [&scene] {
+      return profiling::snapshot_nodes_table(scene.report()->snapshot,
+                                             static_cast<std::size_t>(scene.graph_index()));
+    };
   if (ready) {
     spec.header = [this, &context, &scene, widgets] {
       draw_header(context, scene, widgets - context.theme.px(kGap));

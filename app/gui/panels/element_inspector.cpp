@@ -9,6 +9,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/projections.h"
+#include "profiling/document/columns.h"
 
 namespace app {
 namespace {
@@ -74,15 +75,32 @@ const std::vector<std::string>& cell_fields() {
   return kFields;
 }
 
-std::string element_fields(const RecipeOverlay& overlay, std::size_t element) {
-  const engine::QuantizationSample& sample = overlay.report->sample;
-  const auto columns = static_cast<std::size_t>(sample.columns);
-  return fmt::format("{}\t{}\t{:.9g}\t{}\t{}\t{:.9g}\t{:.9g}",
-                     sample.row + static_cast<std::int64_t>(element / columns),
-                     sample.column + static_cast<std::int64_t>(element % columns),
-                     sample.original[element], code_hex(overlay.format, sample.codes[element]),
-                     code_bits(overlay.format, sample.codes[element]), sample.scale_inv[element],
-                     sample.decoded[element]);
+profiling::Table elements_table(std::span<const RecipeOverlay> overlays) {
+  using profiling::column;
+  using profiling::Measure;
+  return {.name = "elements",
+          .columns = {column("recipe"), column("row", Measure::Count),
+                      column("column", Measure::Count), column("x", Measure::Number),
+                      column("code"), column("bits"), column("scale_inv", Measure::Number),
+                      column("decoded", Measure::Number), column("ulp", Measure::Number)},
+          .rows = [overlays](const profiling::RowSink& sink) {
+            // Nine digits tell two FP32 values apart.
+            const auto exact = [](float value) {
+              return profiling::worded(static_cast<double>(value), fmt::format("{:.9g}", value));
+            };
+            for (const RecipeOverlay& overlay : overlays) {
+              const engine::QuantizationSample& sample = overlay.report->sample;
+              const auto columns = static_cast<std::size_t>(sample.columns);
+              for (std::size_t i = 0; i < sample.codes.size(); ++i) {
+                sink({.cells = profiling::cells_of(
+                          overlay.name, sample.row + static_cast<std::int64_t>(i / columns),
+                          sample.column + static_cast<std::int64_t>(i % columns),
+                          exact(sample.original[i]), code_hex(overlay.format, sample.codes[i]),
+                          code_bits(overlay.format, sample.codes[i]), exact(sample.scale_inv[i]),
+                          exact(sample.decoded[i]), steps_to_code(overlay, i))});
+              }
+            }
+          }};
 }
 
 bool draw_sample_position(const PanelContext& context, const SamplePosition& position,
@@ -277,14 +295,8 @@ void RunInspector::ask_again(const PanelContext& context, const NumericsModel& m
   go_to(context, model, row_, column_);
 }
 
-std::string RunInspector::list() const {
-  if (shown_ == nullptr) return {};
-  const engine::QuantizationSample& sample = overlay_.report->sample;
-  std::string text = "row\tcolumn\tx\tcode\tbits\tscale_inv\tdecoded\tulp\n";
-  for (std::size_t i = 0; i < sample.codes.size(); ++i) {
-    text += fmt::format("{}\t{:.4f}\n", element_fields(overlay_, i), steps_to_code(overlay_, i));
-  }
-  return text;
+profiling::Table RunInspector::list() const {
+  return elements_table({&overlay_, shown_ == nullptr ? std::size_t{0} : std::size_t{1}});
 }
 
 void RunInspector::draw(const PanelContext& context, const NumericsModel& model, const Area& area) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ enum class CellField { Original, Code, Bits, Scale, Decoded, Error, Ulp };
 /// Names of the fields, in order.
 const std::vector<std::string>& cell_fields();
 
-/// Row, column, x, code, bits, scale_inv and decoded value of an element, separated by tabs.
-std::string element_fields(const RecipeOverlay& overlay, std::size_t element);
+/// One row per element of the samples; they must outlive the table.
+profiling::Table elements_table(std::span<const RecipeOverlay> overlays);
 
 /// What of a sample is shown; the picked element stays when the pointer leaves.
 struct SampleView {
@@ -68,8 +69,7 @@ class RunInspector {
   /// Draws into the rest of a card. Once an element was chosen, those around it are requested from
   /// every run on screen.
   void draw(const PanelContext& context, const NumericsModel& model, const Area& area);
-  /// Tab-separated.
-  std::string list() const;
+  profiling::Table list() const;
 
  private:
   void follow(const PanelContext& context, const NumericsModel& model);

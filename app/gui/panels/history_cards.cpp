@@ -8,6 +8,7 @@
 #include "app/gui/panels/history_view.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/columns.h"
 
 namespace app {
 namespace {
@@ -43,12 +44,15 @@ void draw_steps(const plot::PlotFrame& frame, const std::vector<double>& values,
   }
 }
 
-std::string ring_list(const std::vector<double>& ring) {
-  std::string text = "row\tamax\n";
+profiling::Table ring_table(const std::vector<double>& ring) {
+  std::vector<profiling::Row> rows;
   for (std::size_t row = 0; row < ring.size(); ++row) {
-    text += fmt::format("{}\t{:.9g}\n", row, ring[row]);
+    rows.push_back({.cells = profiling::cells_of(row, ring[row])});
   }
-  return text;
+  return profiling::table_of("ring",
+                             {profiling::column("row", profiling::Measure::Count),
+                              profiling::column("amax", profiling::Measure::Number)},
+                             std::move(rows));
 }
 
 }  // namespace
@@ -179,7 +183,7 @@ CardSpec HistoryView::ring_card(const PanelContext& context) {
                               std::max<std::size_t>(ring.size(), 1) - 1,
                               model_.history()->request.request.recipe.delayed.history_length),
           .measured = kMethod,
-          .list = [ring] { return ring_list(ring); },
+          .list = [ring] { return ring_table(ring); },
           .draw = [this, &context, ring](const Area& room) { draw_ring(context, room, ring); },
           .read_out = {"history.ring", "rows of the history", [ring] {
                          const auto filled =

@@ -1,11 +1,10 @@
 #include "app/gui/panels/history_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "profiling/document/run_tables.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -57,20 +56,7 @@ std::vector<double> HistoryModel::log2_of(Figure figure, int expert) const {
   return series;
 }
 
-std::string HistoryModel::list() const {
-  std::string text =
-      "step\texpert\trows\tamax\thistory_amax\tscale_used\tscale_wanted\tsaturated\t"
-      "underflowed\tsnr_db\tleft_out\n";
-  for (int step = 0; step < history_->steps; ++step) {
-    for (int expert = 0; expert < history_->experts; ++expert) {
-      const HistoryPoint p = at(step, expert);
-      text += fmt::format("{}\t{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{}\t{}\t{:.4f}\t{}\n", step,
-                          expert, p.rows, p.amax, p.history_amax, p.scale_used, p.scale_wanted,
-                          p.saturated, p.underflowed, p.snr_db, p.left_out);
-    }
-  }
-  return text;
-}
+profiling::Table HistoryModel::list() const { return profiling::history_table(*history_); }
 
 engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& settings,
                                          const engine::RunRequest& rail) {

@@ -8,6 +8,7 @@
 
 #include "app/gui/plot/grid_fold.h"
 #include "engine/model/amax_history.h"
+#include "profiling/document/table.h"
 
 namespace app {
 
@@ -39,8 +40,7 @@ class HistoryModel {
   std::vector<double> log2_of(Figure figure, int expert) const;
   /// [experts, steps] SNR in dB; NaN = no tokens.
   const plot::Grid& snr() const { return snr_; }
-  /// Tab-separated.
-  std::string list() const;
+  profiling::Table list() const;
 
  private:
   History history_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/gui/controls/widgets.h"
+#include "profiling/document/columns.h"
 
 namespace app {
 namespace {
@@ -14,15 +15,23 @@ std::string conditions_text(const engine::MeasureOptions& measure) {
                      measure.pace == engine::Pace::Burst ? "burst" : "sustained");
 }
 
-std::string durations_list(const IterationsCard& card) {
-  const std::vector<bool>& throttled = card.series.times.throttled;
-  std::string text = fmt::format("{}\tduration_ns\tthrottled\n", iteration_noun(card.replays));
-  const int first = first_iteration(card.replays);
-  for (std::size_t i = 0; i < card.series.ns.values.size(); ++i) {
-    text += fmt::format("{}\t{:.0f}\t{}\n", first + static_cast<int>(i), card.series.ns.values[i],
-                        throttled.empty() ? "" : (throttled[i] ? "1" : "0"));
-  }
-  return text;
+profiling::Table durations_table(const IterationsCard& card) {
+  using profiling::column;
+  using profiling::Measure;
+  return {.name = "iterations",
+          .columns = {column(iteration_noun(card.replays), Measure::Count),
+                      column("duration_ns", Measure::Time, "duration"), column("throttled")},
+          .rows = [&series = card.series,
+                   first = first_iteration(card.replays)](const profiling::RowSink& sink) {
+            const std::vector<bool>& throttled = series.times.throttled;
+            for (std::size_t i = 0; i < series.ns.values.size(); ++i) {
+              sink({.cells = profiling::cells_of(
+                        first + static_cast<int>(i), series.ns.values[i],
+                        throttled.empty() ? profiling::Cell()
+                                          : profiling::worded(throttled[i] ? 1 : 0,
+                                                              throttled[i] ? "yes" : "no"))});
+            }
+          }};
 }
 
 void draw_durations(const PanelContext& context, const IterationsCard& card, ImVec2 size) {
@@ -101,7 +110,7 @@ CardSpec iterations_card(const PanelContext& context, const IterationsCard& card
               "Method: " + result.iteration_method +
               ". The axis starts near the data. Marked at the bottom: NVML's reading before, in "
               "or after it (50 per second) reports throttling by power, heat or a brake.",
-          .list = [card] { return durations_list(card); },
+          .list = [card] { return durations_table(card); },
           .header_widgets = choice ? context.theme.px(kSkipWidth) : 0.0F,
           .header = choice ? std::function<void()>(
                                  [&context, card] { draw_skip_throttled(context, card); })

@@ -7,8 +7,8 @@
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
-#include "app/gui/plot/sorted_table.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
@@ -43,7 +43,7 @@ CardSpec LayerView::errors_card(const PanelContext& context) {
               "The layer of the run is computed again with one operand of forward unquantized and "
               "all others quantized, and its Y compared with that of a layer that computes in FP32 "
               "from unquantized operands. The gain is over the run's own Y. Layer 0, all experts.",
-          .list = [this] { return errors_list(); },
+          .list = layer_list(profiling::error_sources_table),
           .empty =
               [this] {
                 if (!has_layer_) {
@@ -110,17 +110,6 @@ void LayerView::draw_errors(const PanelContext& context, const Area& room) const
                   {"gain", gain_text(error.gain_db) + " dB", theme.colors.accent}});
 }
 
-std::string LayerView::errors_list() const {
-  std::string text = "unquantized\tsnr_of_y_db\tgain_db\n";
-  if (!has_layer_) return text;
-  for (const ErrorBar& bar : model_.errors()) {
-    text += plot::tabbed(engine::traits_of(bar.tensor).symbol, bar.snr_db, bar.gain_db);
-  }
-  text += plot::tabbed("none", model_.own_snr_db(), 0.0);
-  const double all = model_.run().result.expert_layer->unquantized_snr_db;
-  return text + plot::tabbed("all", all, all - model_.own_snr_db());
-}
-
 CardSpec LayerView::memory_card(const PanelContext& context) {
   return {
       .id = "layer.memory_card",
@@ -134,7 +123,7 @@ CardSpec LayerView::memory_card(const PanelContext& context) {
           "quantized weights. A counts as 0 where backward computes it again. A step that begins "
           "at tokens also keeps the rows of Y, for the gradient of the probabilities. Without the "
           "padding that a device's products want between experts.",
-      .list = [this] { return memory_list(); },
+      .list = [this] { return recipe_memories_table(memories_); },
       .empty =
           [this] {
             if (!memories_.empty()) return EmptyState{};
@@ -187,24 +176,14 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
   const int hovered =
       plot::draw_named_bars(context, {.id = "##layer.memory", .size = rows.size, .end = end}, bars);
   if (hovered < 0) return;
-  const RecipeMemory& one = memories_[static_cast<std::size_t>(hovered)];
-  std::vector<plot::ReadOutLine> lines = {{"X", bytes_of(one.x), theme.series(0)}};
-  if (layer) {
-    lines.push_back({"H", bytes_of(one.h), theme.series(1)});
-    lines.push_back({"A", one.a == 0 ? "0, computed again" : bytes_of(one.a), theme.series(2)});
-  }
-  if (one.y > 0) lines.push_back({"Y", bytes_of(one.y), theme.colors.good});
-  lines.push_back({"activations together", bytes_of(one.activations())});
-  lines.push_back({"second copies of weights", bytes_of(one.weights), weights});
-  plot::read_out(context, one.name, lines);
-}
-
-std::string LayerView::memory_list() const {
-  std::string text = "recipe\tx_bytes\th_bytes\ta_bytes\ty_bytes\tweights_bytes\n";
-  for (const RecipeMemory& one : memories_) {
-    text += plot::tabbed(one.name, one.x, one.h, one.a, one.y, one.weights);
-  }
-  return text;
+  const auto index = static_cast<std::size_t>(hovered);
+  plot::read_out(context, memories_[index].name,
+                 plot::row_lines(recipe_memories_table(memories_), index, theme.colors,
+                                 {{"X", theme.series(0)},
+                                  {"H", theme.series(1)},
+                                  {"A", theme.series(2)},
+                                  {"Y", theme.colors.good},
+                                  {"second copies of weights", weights}}));
 }
 
 }  // namespace app

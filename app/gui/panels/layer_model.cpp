@@ -15,6 +15,7 @@
 #include "engine/program/error_sources.h"
 #include "engine/program/saved_memory.h"
 #include "engine/program/step_program.h"
+#include "profiling/document/columns.h"
 #include "profiling/trace/roofline.h"
 
 namespace app {
@@ -392,6 +393,31 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
     memories.back().chosen = !mixed && one.recipe.scaling == request.recipe.scaling;
   }
   return memories;
+}
+
+profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories) {
+  using profiling::column;
+  using profiling::Measure;
+  return {
+      .name = "recipe_memories",
+      .columns = {column("recipe"), column("x_bytes", Measure::Bytes, "X"),
+                  column("h_bytes", Measure::Bytes, "H"), column("a_bytes", Measure::Bytes, "A"),
+                  column("y_bytes", Measure::Bytes, "Y"),
+                  profiling::for_people("activations together", Measure::Bytes),
+                  column("weights_bytes", Measure::Bytes, "second copies of weights")},
+      .rows = [&memories](const profiling::RowSink& sink) {
+        const auto some = [](std::int64_t bytes) {
+          return bytes > 0 ? profiling::Cell(bytes) : profiling::Cell();
+        };
+        for (const RecipeMemory& one : memories) {
+          // A linear step has neither.
+          const bool layer = one.h > 0 || one.a > 0;
+          profiling::Cell a = some(one.a);
+          if (layer && one.a == 0) a = profiling::worded(one.a, "0, computed again");
+          sink({.cells = profiling::cells_of(one.name, one.x, some(one.h), std::move(a),
+                                             some(one.y), one.activations(), one.weights)});
+        }
+      }};
 }
 
 std::string memory_sentence(const std::vector<RecipeMemory>& memories) {

@@ -115,6 +115,8 @@ struct RecipeMemory {
 /// its projections have different recipes, the request's own combination comes first.
 std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
                                           const std::vector<std::int64_t>& splits);
+/// The memories must outlive the table.
+profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories);
 /// "FP8 block keeps 1.8x less than BF16 ...", for the recipe of the request.
 std::string memory_sentence(const std::vector<RecipeMemory>& memories);
 

@@ -11,8 +11,8 @@
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
-#include "app/gui/plot/sorted_table.h"
 #include "engine/model/snr_words.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
@@ -166,17 +166,7 @@ CardSpec LayerView::picture_card(const PanelContext& context) {
           "is part of the quantize kernels of A, and backward of dH. A permutation's bytes are "
           "counted: every token and row that it reads or writes once, and 4 bytes for each number "
           "of a copy (its expert, its row, its probability and the gradient of that).",
-      .list =
-          [this] {
-            std::string text = "tensor\trows\tcolumns\tsnr_db\tlost\tbytes\tkept_bytes\n";
-            if (!has_layer_) return text;
-            for (const LayerTensorBox& box : model_.tensors()) {
-              const engine::TensorResult& one = *box.result;
-              text += plot::tabbed(engine::traits_of(one.tensor).symbol, one.rows, one.columns,
-                                   one.error.snr_db, one.error.lost, one.bytes, one.saved_bytes);
-            }
-            return text;
-          },
+      .list = layer_list(profiling::tensors_table),
       .empty = [this, &context] { return no_layer(context); },
       .draw = [this, &context](const Area& room) { draw_picture(context, room); },
       .read_out = {"layer.picture", "expert layer", [this] { return picture_value(); }}};

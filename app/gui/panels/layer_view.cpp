@@ -43,6 +43,12 @@ void LayerView::follow(const PanelContext& context) {
   memories_ = recipe_memories(request, memory_splits_);
 }
 
+std::function<profiling::Table()> LayerView::layer_list(
+    profiling::Table (*table)(const engine::RunResult&)) const {
+  if (!has_layer_) return nullptr;
+  return [this, table] { return table(model_.run().result); };
+}
+
 EmptyState LayerView::no_layer(const PanelContext& context) const {
   if (has_layer_) return {};
   const SessionView& view = context.view;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ class LayerView {
 
  private:
   void follow(const PanelContext& context);
+  /// A table of the run on screen; null without an expert layer.
+  std::function<profiling::Table()> layer_list(
+      profiling::Table (*table)(const engine::RunResult&)) const;
   EmptyState no_layer(const PanelContext& context) const;
   // layer_picture.cpp
   CardSpec picture_card(const PanelContext& context);
@@ -34,10 +38,8 @@ class LayerView {
   // layer_cards.cpp
   CardSpec errors_card(const PanelContext& context);
   void draw_errors(const PanelContext& context, const Area& room) const;
-  std::string errors_list() const;
   CardSpec memory_card(const PanelContext& context);
   void draw_memory(const PanelContext& context, const Area& room) const;
-  std::string memory_list() const;
 
   LayerModel model_;
   std::uint64_t followed_ = 0;  // the run that it was derived from last

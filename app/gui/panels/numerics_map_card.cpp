@@ -19,16 +19,19 @@ struct LayerWords {
   const char* item;    // in the combo box
   const char* legend;  // for an unfolded map
   const char* folded;
+  const char* key;  // in files
 };
 
 const LayerWords& words_of(MapLayer layer) {
   static constexpr std::array<LayerWords, 6> kWords = {{
-      {"largest", "scale_inv", "largest scale_inv of a cell"},
-      {"mean", "scale_inv", "mean of log2 scale_inv"},
-      {"std dev", "standard deviation of log2 scale_inv", "std dev of log2 scale_inv"},
-      {"max - min", "max - min of log2 scale_inv", "max - min of log2 scale_inv"},
-      {"saturated", "saturated elements", "saturated elements"},
-      {"underflowed", "underflowed elements", "underflowed elements"},
+      {"largest", "scale_inv", "largest scale_inv of a cell", "log2_scale_inv"},
+      {"mean", "scale_inv", "mean of log2 scale_inv", "mean_log2_scale_inv"},
+      {"std dev", "standard deviation of log2 scale_inv", "std dev of log2 scale_inv",
+       "std_dev_log2_scale_inv"},
+      {"max - min", "max - min of log2 scale_inv", "max - min of log2 scale_inv",
+       "distance_log2_scale_inv"},
+      {"saturated", "saturated elements", "saturated elements", "saturated_share"},
+      {"underflowed", "underflowed elements", "underflowed elements", "underflowed_share"},
   }};
   return kWords.at(static_cast<std::size_t>(layer));
 }
@@ -145,18 +148,6 @@ void NumericsPanel::inspect_at(const PanelContext& context, const plot::HeatmapH
 
 CardSpec NumericsPanel::map_card(const PanelContext& context) {
   const engine::ScaleMap& map = model_.statistics().scale_map;
-  const auto listed = [this] {
-    std::string text;
-    const plot::Grid& grid = model_.map();
-    for (int row = 0; row < grid.rows; ++row) {
-      for (int column = 0; column < grid.columns; ++column) {
-        text += fmt::format("{}{:.4f}", column > 0 ? "\t" : "",
-                            static_cast<double>(grid.at(row, column)));
-      }
-      text += '\n';
-    }
-    return text;
-  };
   return {
       .id = "numerics.map_card",
       .title = "Block-scale map",
@@ -172,7 +163,11 @@ CardSpec NumericsPanel::map_card(const PanelContext& context) {
           "side are folded; the choice in the header sets which statistic of its scales "
           "a cell shows. Saturated and underflowed are shares of the "
           "elements of a cell; the line above covers all scales, before folding.",
-      .list = listed,
+      .list =
+          [this] {
+            return map_table("operand", {{model_.operand_name(), &model_.map()}},
+                             words_of(model_.layer()).key);
+          },
       .header_widgets = context.theme.px(kLayerWidth),
       .header = [this, &context] { draw_map_layers(context); },
       .draw = [this, &context](const Area& room) { draw_map(context, room); }};

@@ -10,6 +10,7 @@
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
+#include "profiling/document/columns.h"
 #include "profiling/document/run_tables.h"
 
 namespace app {
@@ -159,18 +160,25 @@ ValueSelection select_values(const NumericsModel& model, plot::Range range, bool
   return selection;
 }
 
-std::string selection_list(const ValueSelection& selection) {
-  const std::string range =
-      fmt::format("{:.4f}\t{:.4f}", selection.snapped.min, selection.snapped.max);
-  std::string text = "series\tfrom_log2\tto_log2\tcount\tof\n";
-  for (const SelectedSeries& series : selection.series) {
-    text += fmt::format("{}\t{}\t{:.0f}\t{:.0f}\n", series.name, range, series.count, series.total);
-  }
-  for (std::size_t expert = 0; expert < selection.scales_of_experts.size(); ++expert) {
-    text += fmt::format("scales of expert {}\t{}\t{}\t\n", expert, range,
-                        selection.scales_of_experts[expert]);
-  }
-  return text;
+profiling::Table selection_table(const ValueSelection& selection) {
+  using profiling::column;
+  using profiling::Measure;
+  return {
+      .name = "selection",
+      .columns = {column("series"), column("from_log2", Measure::Number, "from"),
+                  column("to_log2", Measure::Number, "to"), column("count", Measure::Count),
+                  column("of", Measure::Count)},
+      .rows = [&selection](const profiling::RowSink& sink) {
+        const auto& [low, high] = selection.snapped;
+        for (const SelectedSeries& series : selection.series) {
+          sink({.cells = profiling::cells_of(series.name, low, high, series.count, series.total)});
+        }
+        for (std::size_t expert = 0; expert < selection.scales_of_experts.size(); ++expert) {
+          sink({.cells =
+                    profiling::cells_of(fmt::format("scales of expert {}", expert), low, high,
+                                        selection.scales_of_experts[expert], profiling::Cell())});
+        }
+      }};
 }
 
 }  // namespace app

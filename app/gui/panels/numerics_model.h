@@ -104,7 +104,7 @@ struct ValueSelection {
 ValueSelection select_values(const NumericsModel& model, plot::Range range, bool scales);
 /// Edges of the magnitude bins whose centres lie in the range; empty if there is none.
 plot::Range snapped_to_bins(plot::Range range);
-/// Tab-separated.
-std::string selection_list(const ValueSelection& selection);
+/// The selection must outlive the table.
+profiling::Table selection_table(const ValueSelection& selection);
 
 }  // namespace app

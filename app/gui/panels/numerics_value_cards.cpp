@@ -18,21 +18,6 @@ const char* const kCountMethod =
     "without sign in four bins per power of two. Heights are counts per power of two, so that bins "
     "of unequal width compare by area. Zeros, infinities and NaN are shown separately.";
 
-struct NamedBins {
-  const char* name;
-  const plot::Bins& bins;
-};
-
-std::string bins_list(const std::vector<NamedBins>& all) {
-  std::string text = "series\tfrom_log2\tto_log2\tcount\n";
-  for (const auto& [name, bins] : all) {
-    text += plot::bin_lines(name, bins);
-    text += fmt::format("{0}\tzeros\t\t{1}\n{0}\tinfinities\t\t{2}\n{0}\tnans\t\t{3}\n", name,
-                        bins.zeros, bins.infinities, bins.nans);
-  }
-  return text;
-}
-
 plot::Range shared_limits(const NumericsModel& model) {
   const plot::Range limits = plot::histogram_limits(
       {&model.before(), &model.after(), &model.scale(), &model.amax()}, plot::AxisKind::Log2);
@@ -64,22 +49,26 @@ CardSpec NumericsPanel::values_card(const PanelContext& context) {
     controls::checkbox(context, "numerics.log_counts", "log counts", log_counts_,
                        {.tooltip = "Logarithmic heights for all histograms of this page"});
   };
-  return {
-      .id = "numerics.values_card",
-      .title = "Values",
-      .question = "Which magnitudes does the operand hold, and which survive quantization?",
-      .measured = kCountMethod,
-      .list =
-          [this] { return bins_list({{"before", model_.before()}, {"after", model_.after()}}); },
-      .header_widgets = context.theme.px(92),
-      .header = log_counts,
-      .draw = [this, &context](const Area& room) { draw_values(context, room); },
-      .read_out = {"numerics.value_histogram", "values before and after", [this] {
-                     return fmt::format(
-                         "elements={};zeros_before={};zeros_after={};infinities={};nans={}",
-                         model_.statistics().elements, model_.before().zeros, model_.after().zeros,
-                         model_.before().infinities, model_.before().nans);
-                   }}};
+  return {.id = "numerics.values_card",
+          .title = "Values",
+          .question = "Which magnitudes does the operand hold, and which survive quantization?",
+          .measured = kCountMethod,
+          .list =
+              [this] {
+                return plot::bins_table("series",
+                                        {{"before", &model_.before()}, {"after", &model_.after()}},
+                                        plot::kLog2Edges);
+              },
+          .header_widgets = context.theme.px(92),
+          .header = log_counts,
+          .draw = [this, &context](const Area& room) { draw_values(context, room); },
+          .read_out = {"numerics.value_histogram", "values before and after", [this] {
+                         return fmt::format(
+                             "elements={};zeros_before={};zeros_after={};infinities={};nans={}",
+                             model_.statistics().elements, model_.before().zeros,
+                             model_.after().zeros, model_.before().infinities,
+                             model_.before().nans);
+                       }}};
 }
 
 void NumericsPanel::draw_values(const PanelContext& context, const Area& room) {
@@ -112,7 +101,11 @@ CardSpec NumericsPanel::scales_card(const PanelContext& context) {
           "block or tensor. All three plots share axis and zoom; a range of magnitudes is one of "
           "values and of amax, a range of scales only of those. " +
           std::string(kCountMethod),
-      .list = [this] { return bins_list({{"scale", model_.scale()}, {"amax", model_.amax()}}); },
+      .list =
+          [this] {
+            return plot::bins_table(
+                "series", {{"scale", &model_.scale()}, {"amax", &model_.amax()}}, plot::kLog2Edges);
+          },
       .draw = [this, &context](const Area& room) { draw_scales(context, room); }};
 }
 
@@ -210,7 +203,7 @@ CardSpec NumericsPanel::selection_card(const PanelContext& context) {
   if (selection_) {
     spec.note =
         fmt::format("2^{:.2f} .. 2^{:.2f}", selection_->snapped.min, selection_->snapped.max);
-    spec.list = [this] { return selection_list(*selection_); };
+    spec.list = [this] { return selection_table(*selection_); };
   }
   return spec;
 }

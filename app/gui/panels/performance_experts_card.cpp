@@ -9,19 +9,25 @@
 #include "app/gui/plot/plot_text.h"
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "profiling/document/columns.h"
 
 namespace app {
 
-std::string PerformancePanel::experts_list() const {
-  std::string text = "expert\ttokens\tn\tmedian_ns\tp5_ns\tp95_ns\n";
+profiling::Table PerformancePanel::experts_list() const {
+  std::vector<profiling::Column> columns = {
+      profiling::column("expert", profiling::Measure::Count),
+      profiling::column("tokens", profiling::Measure::Count, "rows")};
+  profiling::add_time_columns(columns);
   const std::vector<std::int64_t> splits = engine::mean_splits(model_.run().result);
+  std::vector<profiling::Row> rows;
   for (const profiling::ExpertTime& expert : model_.experts()) {
     const auto index = static_cast<std::size_t>(expert.expert);
-    text += fmt::format("{}\t{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\n", expert.expert,
-                        index < splits.size() ? splits[index] : 0, expert.time.n,
-                        expert.time.median, expert.time.p5, expert.time.p95);
+    profiling::Row& row = rows.emplace_back();
+    row.cells =
+        profiling::cells_of(expert.expert, index < splits.size() ? splits[index] : std::int64_t{0});
+    profiling::add_time_cells(row.cells, expert.time);
   }
-  return text;
+  return profiling::table_of("expert_times", std::move(columns), std::move(rows));
 }
 
 namespace {

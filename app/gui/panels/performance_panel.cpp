@@ -364,16 +364,6 @@ CardSpec PerformancePanel::kernels_card(const PanelContext& context) {
           }};
 }
 
-std::string PerformancePanel::durations_list() const {
-  std::string text = "from_ns\tto_ns\tcount\n";
-  const plot::Bins& bins = model_.row_bins(table_.selected);
-  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
-    text +=
-        fmt::format("{:.1f}\t{:.1f}\t{:.0f}\n", bins.edges[i], bins.edges[i + 1], bins.counts[i]);
-  }
-  return text;
-}
-
 CardSpec PerformancePanel::durations_card(const PanelContext& context) {
   const auto shown = static_cast<std::size_t>(std::max(table_.selected, 0));
   const std::string name = model_.kernels().empty()
@@ -385,7 +375,11 @@ CardSpec PerformancePanel::durations_card(const PanelContext& context) {
               "How are the durations of the chosen kernel distributed? Two humps mean two regimes.",
           .note = table_.selected >= 0 ? name : name + " (largest sum; click a row for another)",
           .measured = "Durations of the row's records in equal bins, " + range_note() + ".",
-          .list = [this] { return durations_list(); },
+          .list =
+              [this, name] {
+                return plot::bins_table("row", {{name, &model_.row_bins(table_.selected)}},
+                                        plot::kTimeEdges);
+              },
           .empty = [this]() -> EmptyState {
             if (!model_.row_bins(table_.selected).counts.empty()) return {};
             return {"No durations", "No record of this row lies wholly in the range."};

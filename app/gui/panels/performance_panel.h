@@ -58,7 +58,7 @@ class PerformancePanel : public PagePanel {
   // performance_experts_card.cpp
   CardSpec experts_card(const PanelContext& context, const Area& area);
   void draw_experts(const PanelContext& context, ImVec2 size);
-  std::string experts_list() const;
+  profiling::Table experts_list() const;
   std::string experts_value(int selected) const;
   std::string experts_note() const;
   std::string selected_note(int expert) const;
@@ -75,13 +75,11 @@ class PerformancePanel : public PagePanel {
   // performance_roofline_card.cpp
   CardSpec roofline_card(const PanelContext& context);
   void draw_roofline(const PanelContext& context, ImVec2 size);
-  std::string roofline_list() const;
   CardSpec kernels_card(const PanelContext& context);
   CardSpec operations_card(const PanelContext& context);
   /// What the card beside the experts shows: what ran, or what the step consists of.
   void choose_work(const PanelContext& context);
   CardSpec durations_card(const PanelContext& context);
-  std::string durations_list() const;
 
   PerformanceModel model_;
   CardBoard board_;

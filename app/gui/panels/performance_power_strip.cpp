@@ -9,6 +9,8 @@
 #include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/ticks.h"
+#include "profiling/document/run_tables.h"
+#include "profiling/export/csv.h"
 
 namespace app {
 namespace {
@@ -121,25 +123,14 @@ void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
   }
 }
 
-void show_sample(const PanelContext& context, const PowerSample& sample,
-                 std::span<const Curve> curves) {
-  std::vector<plot::ReadOutLine> lines = {
-      {"time", plot::duration_text(static_cast<double>(sample.time_ns))}};
-  for (const Curve& curve : curves) {
-    const double value = curve.value(sample);
-    lines.push_back({curve.name,
-                     value < 0.0 ? "not reported" : fmt::format("{:.0f} {}", value, curve.unit),
-                     curve.color});
-  }
-  if (sample.memory_clock_mhz >= 0) {
-    lines.push_back({"memory clock", fmt::format("{} MHz", sample.memory_clock_mhz)});
-  }
-  if (sample.temperature_c >= 0) {
-    lines.push_back({"temperature", fmt::format("{} \u00b0C", sample.temperature_c)});
-  }
-  const std::string limits = profiling::clock_reason_names(sample.clock_reasons);
-  lines.push_back({"clock limited by", limits.empty() ? "nothing" : limits});
-  plot::read_out(context, "clock and power", lines);
+void show_sample(const PanelContext& context, const profiling::PowerTrace& power,
+                 std::size_t sample, std::span<const Curve> curves) {
+  plot::ChipColors chips;
+  for (const Curve& curve : curves) chips.emplace_back(curve.name, curve.color);
+  const double time = static_cast<double>(power.samples[sample].time_ns);
+  plot::read_out(
+      context, "clock and power at " + plot::duration_text(time),
+      plot::row_lines(profiling::power_table(power), sample, context.theme.colors, chips));
 }
 
 }  // namespace
@@ -161,17 +152,8 @@ void PerformancePanel::save_power(const PanelContext& context) const {
         StatusMessage{"This run has no samples of clock and power: " + power.missing});
     return;
   }
-  std::string text = plot::tabbed("time_ns", "sm_clock_mhz", "memory_clock_mhz", "power_w",
-                                  "temperature_c", "clock_held_by");
-  const auto cell = [](double value) {
-    return value < 0 ? std::string() : fmt::format("{:.9g}", value);
-  };
-  for (const PowerSample& sample : power.samples) {
-    text += plot::tabbed(sample.time_ns, cell(sample.sm_clock_mhz), cell(sample.memory_clock_mhz),
-                         cell(sample.power_w), cell(sample.temperature_c),
-                         profiling::clock_reason_names(sample.clock_reasons));
-  }
-  context.commands.push_back(CsvOrder{"performance-power", plot::csv_of_tabbed(text)});
+  context.commands.push_back(
+      CsvOrder{"performance-power", profiling::csv_text(profiling::power_table(power))});
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,
@@ -258,7 +240,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
                             plot::faded(theme.colors.text, 0.6F));
     }
   }
-  if (nearest) show_sample(context, power.samples[*nearest], curves);
+  if (nearest) show_sample(context, power, *nearest, curves);
   if (strip_view_.x != before) {
     timeline_view_.x = strip_view_.x;
     timeline_view_.held = strip_view_.held;

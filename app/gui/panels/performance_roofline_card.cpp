@@ -12,6 +12,7 @@
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 namespace {
@@ -43,23 +44,8 @@ Roof nominal_roof(const engine::RunResult& result) {
   return peaks ? Roof{peaks->bytes_per_s, peaks->flop_per_s()} : Roof{};
 }
 
-/// The device's rate at the clock it had while the iterations ran; 0 = not known.
-double clock_adjusted(const profiling::RecordedRun& run) {
-  const auto peaks = profiling::nominal_peaks(run.result);
-  const std::vector<engine::Iteration>& iterations = run.result.iterations;
-  if (!peaks || iterations.empty()) return 0.0;
-  const profiling::TimeSpan timed{
-      .begin_ns = 0, .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
-  const profiling::PowerSummary power = profiling::summarize_power(run.power.samples, {&timed, 1});
-  return power.samples == 0 ? 0.0 : peaks->flop_per_clock * power.sm_clock_mhz * 1e6;
-}
-
 std::string rate_text(double flop_per_s) {
   return fmt::format("{:.4g} TFLOP/s", flop_per_s / kTera);
-}
-
-std::string share_text(double rate, double of) {
-  return of <= 0.0 ? "not measured" : fmt::format("{:.1f} %", 100.0 * rate / of);
 }
 
 /// Its two parts as drawn, so that they can be named.
@@ -212,22 +198,6 @@ Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical
 
 }  // namespace
 
-std::string PerformancePanel::roofline_list() const {
-  const profiling::RecordedRun& run = model_.run();
-  const Roof practical = practical_roof(run.result);
-  std::string text =
-      "stage\tn\tmedian_ns\tflop\tbytes\tflop_per_s\tcopy_bytes_per_s\tdense_flop_per_s\t"
-      "nominal_flop_per_s\tclock_adjusted_flop_per_s\n";
-  for (const RooflinePoint& point : model_.picture().roofline) {
-    text +=
-        fmt::format("{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\n",
-                    engine::stage_name(point.stage), point.samples, point.median_ns,
-                    point.work.flop, point.work.bytes, point.flop_per_s(), practical.bytes_per_s,
-                    practical.flop_per_s, nominal_roof(run.result).flop_per_s, clock_adjusted(run));
-  }
-  return text;
-}
-
 CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
   const engine::RunResult& result = model_.run().result;
   const engine::Ceilings& ceilings = result.measurements.ceilings;
@@ -260,7 +230,7 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
           ". Thin roof: " +
           (peaks ? peaks->source : std::string("none, the device is not in the table")) + ".",
-      .list = [this] { return roofline_list(); },
+      .list = [this] { return profiling::roofline_table(model_.run()); },
       .header_widgets = offers ? context.theme.px(112) : 0.0F,
       .header = offers ? std::function<void()>(offer) : nullptr,
       .empty = [&points, &result]() -> EmptyState {
@@ -336,21 +306,12 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
               places);
   }
   if (hovered == nullptr) return;
-  const double rate = hovered->flop_per_s();
-  plot::read_out(
-      context, std::string(engine::stage_name(hovered->stage)),
-      {{"rate", rate_text(rate), theme.stage(hovered->stage)},
-       {"time per step", plot::duration_text(hovered->median_ns)},
-       {"iterations", plot::count_text(hovered->samples)},
-       {"intensity", fmt::format("{:.3g} FLOP/B", hovered->work.intensity())},
-       {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns)},
-       {"of the copy's rate",
-        share_text(1e9 * hovered->work.bytes / hovered->median_ns, practical.bytes_per_s),
-        theme.colors.accent},
-       {"of the dense product", share_text(rate, practical.flop_per_s), theme.colors.accent},
-       {"of the peak at its clock", share_text(rate, clock_adjusted(run))},
-       {"of the nominal peak",
-        nominal.empty() ? "not known" : share_text(rate, nominal.flop_per_s)}});
+  plot::read_out(context, std::string(engine::stage_name(hovered->stage)),
+                 plot::row_lines(profiling::roofline_table(run),
+                                 static_cast<std::size_t>(hovered - points.data()), theme.colors,
+                                 {{"rate", theme.stage(hovered->stage)},
+                                  {"of the copy's rate", theme.colors.accent},
+                                  {"of the dense product", theme.colors.accent}}));
 }
 
 }  // namespace app

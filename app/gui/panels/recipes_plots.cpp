@@ -25,12 +25,11 @@ std::vector<plot::HistogramSeries> series_of(const std::vector<RecipeOverlay>& o
   return series;
 }
 
-std::string bins_list(const std::vector<RecipeOverlay>& overlays, BinsOf which) {
-  std::string text = "recipe\tfrom\tto\tcount\n";
-  for (const RecipeOverlay& overlay : overlays) {
-    text += plot::bin_lines(overlay.name, overlay.*which);
-  }
-  return text;
+profiling::Table bins_of(const std::vector<RecipeOverlay>& overlays, BinsOf which,
+                         const plot::BinEdges& edges) {
+  std::vector<plot::NamedBins> all;
+  for (const RecipeOverlay& overlay : overlays) all.push_back({overlay.name, &(overlay.*which)});
+  return plot::bins_table("recipe", std::move(all), edges);
 }
 
 struct OverlayPlot {
@@ -77,51 +76,55 @@ CardSpec RecipesView::values_card(const PanelContext& context) {
     controls::either(context, "recipes.counts", log_counts_, "lin", "log",
                      {.tooltip = "Heights of the histograms", .width = widgets});
   };
-  return {.id = "recipes.values_card",
-          .title = "Values",
-          .question = "Which magnitudes survive each recipe?",
-          .measured =
-              "Exact counts of |x| before and of |decoded x| after, four bins per power of two.",
-          .list = [this] { return bins_list(model_.overlays(), &RecipeOverlay::after); },
-          .header_widgets = widgets,
-          .header = choose_counts,
-          .empty = [this] { return none_chosen(); },
-          .draw =
-              [this, &context](const Area& room) {
-                draw_overlay(context, room,
-                             {.which = &RecipeOverlay::after,
-                              .before = &model_.before(),
-                              .histogram = {.id = "##recipes.values",
-                                            .x = {.kind = plot::AxisKind::Log2, .label = "|x|"},
-                                            .y_label = "values / octave",
-                                            .log_y = log_counts_}},
-                             model_.overlays(), value_view_);
-              },
-          .read_out = {"recipes.value_histogram", "values of the chosen recipes",
-                       [this] { return fmt::format("series={}", model_.overlays().size() + 1); }}};
+  return {
+      .id = "recipes.values_card",
+      .title = "Values",
+      .question = "Which magnitudes survive each recipe?",
+      .measured =
+          "Exact counts of |x| before and of |decoded x| after, four bins per power of two.",
+      .list =
+          [this] { return bins_of(model_.overlays(), &RecipeOverlay::after, plot::kLog2Edges); },
+      .header_widgets = widgets,
+      .header = choose_counts,
+      .empty = [this] { return none_chosen(); },
+      .draw =
+          [this, &context](const Area& room) {
+            draw_overlay(context, room,
+                         {.which = &RecipeOverlay::after,
+                          .before = &model_.before(),
+                          .histogram = {.id = "##recipes.values",
+                                        .x = {.kind = plot::AxisKind::Log2, .label = "|x|"},
+                                        .y_label = "values / octave",
+                                        .log_y = log_counts_}},
+                         model_.overlays(), value_view_);
+          },
+      .read_out = {"recipes.value_histogram", "values of the chosen recipes",
+                   [this] { return fmt::format("series={}", model_.overlays().size() + 1); }}};
 }
 
 CardSpec RecipesView::scales_card(const PanelContext& context) {
-  return {.id = "recipes.scales_card",
-          .title = "Scales",
-          .question = "How many scales are there, and how far apart?",
-          .measured =
-              "The factor by which an element is multiplied before it is coded, one "
-              "count per scale, four bins per power of two.",
-          .list = [this] { return bins_list(model_.overlays(), &RecipeOverlay::scale); },
-          .empty = [this] { return none_chosen(); },
-          .draw =
-              [this, &context](const Area& room) {
-                draw_overlay(context, room,
-                             {.which = &RecipeOverlay::scale,
-                              .histogram = {.id = "##recipes.scales",
-                                            .x = {.kind = plot::AxisKind::Log2, .label = "scale"},
-                                            .y_label = "scales / octave",
-                                            .log_y = log_counts_}},
-                             model_.overlays(), scale_view_);
-              },
-          .read_out = {"recipes.scale_histogram", "scales of the chosen recipes",
-                       [this] { return fmt::format("series={}", model_.overlays().size()); }}};
+  return {
+      .id = "recipes.scales_card",
+      .title = "Scales",
+      .question = "How many scales are there, and how far apart?",
+      .measured =
+          "The factor by which an element is multiplied before it is coded, one "
+          "count per scale, four bins per power of two.",
+      .list =
+          [this] { return bins_of(model_.overlays(), &RecipeOverlay::scale, plot::kLog2Edges); },
+      .empty = [this] { return none_chosen(); },
+      .draw =
+          [this, &context](const Area& room) {
+            draw_overlay(context, room,
+                         {.which = &RecipeOverlay::scale,
+                          .histogram = {.id = "##recipes.scales",
+                                        .x = {.kind = plot::AxisKind::Log2, .label = "scale"},
+                                        .y_label = "scales / octave",
+                                        .log_y = log_counts_}},
+                         model_.overlays(), scale_view_);
+          },
+      .read_out = {"recipes.scale_histogram", "scales of the chosen recipes",
+                   [this] { return fmt::format("series={}", model_.overlays().size()); }}};
 }
 
 CardSpec RecipesView::codes_card(const PanelContext& context) {
@@ -130,45 +133,42 @@ CardSpec RecipesView::codes_card(const PanelContext& context) {
     used += fmt::format("{}{} of {}", used.empty() ? "used " : ", ", overlay.codes_used,
                         overlay.report->code_counts.size());
   }
-  return {.id = "recipes.codes_card",
-          .title = "Codes",
-          .question = "Which of its codes does a recipe use?",
-          .note = used,
-          .measured =
-              "Counts of every code over all elements, in the order of their bits: positive "
-              "ones left, negative ones right. A four-bit code is drawn sixteen wide.",
-          .list = [this] { return bins_list(model_.overlays(), &RecipeOverlay::codes); },
-          .empty = [this] { return none_chosen(); },
-          .draw =
-              [this, &context](const Area& room) {
-                draw_overlay(context, room,
-                             {.which = &RecipeOverlay::codes,
-                              .histogram = {.id = "##recipes.codes",
-                                            .x = {.kind = plot::AxisKind::Integer,
-                                                  .label = "code",
-                                                  .limits = {0.0, 256.0}},
-                                            .y_label = "elements",
-                                            .log_y = log_counts_,
-                                            .per_bin = true,
-                                            .end_bins = false}},
-                             model_.overlays(), code_view_);
-              },
-          .read_out = {"recipes.code_histogram", "codes of the chosen recipes",
-                       [used] { return used; }}};
+  return {
+      .id = "recipes.codes_card",
+      .title = "Codes",
+      .question = "Which of its codes does a recipe use?",
+      .note = used,
+      .measured =
+          "Counts of every code over all elements, in the order of their bits: positive "
+          "ones left, negative ones right. A four-bit code is drawn sixteen wide.",
+      .list =
+          [this] { return bins_of(model_.overlays(), &RecipeOverlay::codes, plot::kCodeEdges); },
+      .empty = [this] { return none_chosen(); },
+      .draw =
+          [this, &context](const Area& room) {
+            draw_overlay(context, room,
+                         {.which = &RecipeOverlay::codes,
+                          .histogram = {.id = "##recipes.codes",
+                                        .x = {.kind = plot::AxisKind::Integer,
+                                              .label = "code",
+                                              .limits = {0.0, 256.0}},
+                                        .y_label = "elements",
+                                        .log_y = log_counts_,
+                                        .per_bin = true,
+                                        .end_bins = false}},
+                         model_.overlays(), code_view_);
+          },
+      .read_out = {"recipes.code_histogram", "codes of the chosen recipes",
+                   [used] { return used; }}};
 }
 
 CardSpec RecipesView::maps_card(const PanelContext& context) {
   const auto listed = [this] {
-    std::string text = "recipe\trow\tcolumn\tlog2_scale_inv\n";
+    std::vector<NamedMap> maps;
     for (const RecipeOverlay& overlay : model_.overlays()) {
-      for (int row = 0; row < overlay.map.rows; ++row) {
-        for (int column = 0; column < overlay.map.columns; ++column) {
-          text += fmt::format("{}\t{}\t{}\t{:.4f}\n", overlay.name, row, column,
-                              static_cast<double>(overlay.map.at(row, column)));
-        }
-      }
+      maps.push_back({overlay.name, &overlay.map});
     }
-    return text;
+    return map_table("recipe", std::move(maps), "log2_scale_inv");
   };
   return {.id = "recipes.maps_card",
           .title = "Scale maps",

@@ -23,16 +23,6 @@ const char* const kTableMethod =
     "medians of launches of the quantization alone, interleaved with a copy of the operand; "
     "'of copy' is bytes read and written per second against that copy.";
 
-std::string sample_list(const std::vector<RecipeOverlay>& overlays) {
-  std::string text = "recipe\trow\tcolumn\tx\tcode\tbits\tscale_inv\tdecoded\n";
-  for (const RecipeOverlay& overlay : overlays) {
-    for (std::size_t i = 0; i < overlay.report->sample.codes.size(); ++i) {
-      text += fmt::format("{}\t{}\n", overlay.name, element_fields(overlay, i));
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const {
@@ -318,7 +308,7 @@ CardSpec RecipesView::elements_card(const PanelContext& context) {
           .measured =
               "Codes, scales and decoded values as the kernels wrote them, of 32 x 32 "
               "elements. Near the end of the operand the sample moves up and left.",
-          .list = [this] { return sample_list(model_.overlays()); },
+          .list = [this] { return elements_table(model_.overlays()); },
           .empty = [this] { return none_chosen(); },
           .draw = [this, &context](const Area&) { draw_elements(context); }};
 }

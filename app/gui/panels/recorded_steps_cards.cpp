@@ -163,16 +163,6 @@ std::string RecordedStepsCards::strip_note() const {
   return note + ", slowest: " + slowest_text(", ");
 }
 
-std::string RecordedStepsCards::list() const {
-  std::string text =
-      "step\ttime_ns\titerations\trows\tdropped\timbalance\ty_snr_db\tdx_snr_db\tdw_snr_db\n";
-  for (const engine::RecordedStep& step : steps()) {
-    text += plot::tabbed(step.step, step.median_ns, step.visits, step.rows, step.dropped,
-                         step.imbalance, step.y_snr_db, step.dx_snr_db, step.dw_snr_db);
-  }
-  return text;
-}
-
 CardSpec RecordedStepsCards::strip(const PanelContext& context) {
   return {
       .id = "performance.steps_card",
@@ -189,7 +179,7 @@ CardSpec RecordedStepsCards::strip(const PanelContext& context) {
                   recorded_->numerics +
                   ". Hatched: not run. A line at the foot: the step ran in flight with other "
                   "micro-batches, so it has no separate time.",
-      .list = [this] { return list(); },
+      .list = [this] { return profiling::recorded_steps_table(*recorded_); },
       .empty = [this] { return nothing(); },
       .draw = [this, &context](const Area& room) { draw_strip(context, room); },
       .read_out = {"performance.steps", "recorded steps", [this] {
@@ -324,14 +314,7 @@ CardSpec RecordedStepsCards::step(const PanelContext& context) {
           .note = step_note(),
           .measured =
               "The splits from the routing file that this step used. A click selects an expert.",
-          .list =
-              [this] {
-                std::string text = "expert\trows\n";
-                for (std::size_t i = 0; i < chosen().splits.size(); ++i) {
-                  text += plot::tabbed(i, chosen().splits[i]);
-                }
-                return text;
-              },
+          .list = [this] { return profiling::splits_table(chosen().splits); },
           .draw = [this, &context](const Area& room) { draw_step(context, room); },
           .read_out = {"performance.step", "the chosen step", [this] {
                          return fmt::format("step={};rows={};visits={};splits={}", chosen().step,

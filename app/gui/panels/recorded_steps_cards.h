@@ -33,7 +33,6 @@ class RecordedStepsCards {
   std::string slowest_text(const char* separator) const;
   EmptyState nothing() const;
   std::string strip_note() const;
-  std::string list() const;
   void draw_strip(const PanelContext& context, const Area& room);
   void draw_strip_read_out(const PanelContext& context, int index) const;
   std::string step_note() const;

@@ -9,6 +9,8 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/backend_traits.h"
+#include "profiling/document/columns.h"
+#include "profiling/document/run_tables.h"
 
 namespace app {
 
@@ -102,21 +104,25 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
   }
 }
 
-std::string ReplaysView::matrix_list() const {
+profiling::Table ReplaysView::matrix_list() const {
   const profiling::NodeMatrix& matrix = model_.matrix();
   const int first = first_iteration(model_.has_graph());
-  std::string text = "node";
-  for (int i = 0; i < matrix.iterations; ++i) text += fmt::format("\t{}", i + first);
-  text += '\n';
-  for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
-    text += model_.row_labels()[row];
-    for (int i = 0; i < matrix.iterations; ++i) {
-      const auto value = static_cast<double>(model_.duration_ns(static_cast<int>(row), i));
-      text += std::isnan(value) ? std::string("\t") : fmt::format("\t{:.0f}", value);
-    }
-    text += '\n';
+  std::vector<profiling::Column> columns = {profiling::column("node")};
+  for (int i = 0; i < matrix.iterations; ++i) {
+    columns.push_back(profiling::column(std::to_string(i + first), profiling::Measure::Time));
   }
-  return text;
+  return {.name = "node_durations",
+          .columns = std::move(columns),
+          .rows = [this, &matrix](const profiling::RowSink& sink) {
+            for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
+              profiling::Row made{.cells = profiling::cells_of(model_.row_labels()[row])};
+              for (int i = 0; i < matrix.iterations; ++i) {
+                made.cells.push_back(profiling::known(
+                    static_cast<double>(model_.duration_ns(static_cast<int>(row), i))));
+              }
+              sink(made);
+            }
+          }};
 }
 
 void ReplaysView::draw_matrix_read_out(const PanelContext& context,
@@ -225,14 +231,6 @@ CardSpec ReplaysView::nodes_card() {
 
 CardSpec ReplaysView::checks_card(const PanelContext& context) {
   const std::vector<engine::ReplayCheck>& checks = model_.run().result.replay_checks;
-  const auto listed = [&checks] {
-    std::string text = "replay\tmicro_batch\tlayer\tproduct\twrong_experts\n";
-    for (const engine::ReplayCheck& check : checks) {
-      text += fmt::format("{}\t{}\t{}\t{}\t{}\n", check.replay, check.micro_batch, check.layer,
-                          engine::output_name(check.product), fmt::join(check.wrong_experts, " "));
-    }
-    return text;
-  };
   return {.id = "graphs.checks_card",
           .title = "Replay = eager",
           .question = "Did every replay compute what the eager run computed?",
@@ -240,7 +238,7 @@ CardSpec ReplaysView::checks_card(const PanelContext& context) {
           .measured =
               "Order-independent checksums of each expert's output bits after a replay, "
               "against those of an eager run of the same request.",
-          .list = listed,
+          .list = [this] { return profiling::replay_checks_table(model_.run().result); },
           .empty = [this, &checks]() -> EmptyState {
             if (!checks.empty()) return {};
             return {"Nothing to compare",

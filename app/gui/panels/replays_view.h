@@ -27,7 +27,7 @@ class ReplaysView {
   CardSpec matrix_card(const PanelContext& context);
   void draw_matrix(const PanelContext& context, ImVec2 size);
   void draw_matrix_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;
-  std::string matrix_list() const;
+  profiling::Table matrix_list() const;
   CardSpec nodes_card();
   CardSpec checks_card(const PanelContext& context);
 

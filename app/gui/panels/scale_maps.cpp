@@ -1,4 +1,5 @@
 #include "app/gui/panels/scale_maps.h"
+#include "profiling/document/columns.h"
 
 #include <fmt/format.h>
 
@@ -62,6 +63,25 @@ std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
   for (std::size_t before = 0; before < owner; ++before) start += rows_of(before);
   const std::int64_t block = static_cast<std::int64_t>(source_row) - map.expert_first_row[owner];
   return start + block * std::max<std::int64_t>(map.block_rows, 1);
+}
+
+profiling::Table map_table(const char* owner, std::vector<NamedMap> maps, const char* key) {
+  using profiling::column;
+  using profiling::Measure;
+  return {.name = "map",
+          .columns = {column(owner), column("row", Measure::Count),
+                      column("column", Measure::Count), column(key, Measure::Number)},
+          .rows = [maps = std::move(maps)](const profiling::RowSink& sink) {
+            for (const auto& [name, map] : maps) {
+              for (int row = 0; row < map->rows; ++row) {
+                for (int column = 0; column < map->columns; ++column) {
+                  sink({.cells = profiling::cells_of(
+                            name, row, column,
+                            profiling::known(static_cast<double>(map->at(row, column))))});
+                }
+              }
+            }
+          }};
 }
 
 std::string no_scales_text(const engine::OperandStatistics& operand, std::string_view what) {

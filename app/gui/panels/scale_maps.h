@@ -10,6 +10,7 @@
 
 #include "app/gui/plot/grid_fold.h"
 #include "engine/model/run_result.h"
+#include "profiling/document/table.h"
 
 namespace app {
 
@@ -26,6 +27,14 @@ int expert_at(const engine::ScaleMap& map, double source_row);
 /// `rows_of` gives an expert's rows of the operand.
 std::int64_t operand_row(const engine::ScaleMap& map, double source_row,
                          const std::function<std::int64_t(std::size_t)>& rows_of);
+
+struct NamedMap {
+  std::string name;
+  const plot::Grid* map = nullptr;
+};
+/// One row per cell. `owner`: what the names are; `key`: what the cells show. The maps must outlive
+/// the table.
+profiling::Table map_table(const char* owner, std::vector<NamedMap> maps, const char* key);
 
 /// Why a quantized operand has no scale to show; `what` is not drawn.
 std::string no_scales_text(const engine::OperandStatistics& operand, std::string_view what);

@@ -5,8 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "profiling/document/columns.h"
+#include "profiling/document/quantity.h"
 
 namespace app::plot {
+
+namespace {
+
+/// People see a whole number in full, and a share rounded.
+profiling::Cell counted_cell(double count) {
+  if (count != std::floor(count) || !(count < 1e15)) return count;
+  return profiling::worded(count, profiling::count_text(static_cast<std::uint64_t>(count)));
+}
+
+}  // namespace
 
 Range Bins::range() const {
   std::size_t first = 0;
@@ -62,14 +76,31 @@ double Bins::counted(Range range) const {
   return sum;
 }
 
-std::string bin_lines(std::string_view name, const Bins& bins) {
-  std::string text;
-  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
-    if (bins.counts[i] == 0.0) continue;
-    text += fmt::format("{}\t{:.4f}\t{:.4f}\t{:.0f}\n", name, bins.edges[i], bins.edges[i + 1],
-                        bins.counts[i]);
-  }
-  return text;
+profiling::Table bins_table(const char* key, std::vector<NamedBins> all, const BinEdges& edges,
+                            const char* counts) {
+  using profiling::column;
+  using profiling::Measure;
+  return {
+      .name = "bins",
+      .columns = {column(key), column(fmt::format("from{}", edges.suffix), edges.measure, "from"),
+                  column(fmt::format("to{}", edges.suffix), edges.measure, "to"),
+                  column(counts, Measure::Number)},
+      .rows = [all = std::move(all)](const profiling::RowSink& sink) {
+        for (const auto& [name, bins] : all) {
+          for (std::size_t i = 0; i < bins->counts.size(); ++i) {
+            if (bins->counts[i] == 0.0) continue;
+            sink({.cells = profiling::cells_of(name, bins->edges[i], bins->edges[i + 1],
+                                               counted_cell(bins->counts[i]))});
+          }
+          for (const auto& [what, count] : {std::pair{"zeros", bins->zeros},
+                                            {"infinities", bins->infinities},
+                                            {"nans", bins->nans}}) {
+            if (count == 0) continue;
+            sink({.cells = profiling::cells_of(name, what, profiling::Cell(),
+                                               counted_cell(static_cast<double>(count)))});
+          }
+        }
+      }};
 }
 
 double magnitude_edge_log2(int bin) {

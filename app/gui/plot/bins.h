@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/gui/plot/range.h"
 #include "engine/model/run_result.h"
+#include "profiling/document/table.h"
 
 namespace app::plot {
 
@@ -35,8 +35,22 @@ struct Bins {
   double counted(Range range) const;
 };
 
-/// Tab-separated lines of the bins that are not empty: name, both edges, count.
-std::string bin_lines(std::string_view name, const Bins& bins);
+struct NamedBins {
+  std::string name;
+  const Bins* bins = nullptr;
+};
+/// What the edges of bins are, and the end of their keys in files.
+struct BinEdges {
+  const char* suffix = "";
+  profiling::Measure measure = profiling::Measure::Number;
+};
+inline constexpr BinEdges kLog2Edges{.suffix = "_log2"};
+inline constexpr BinEdges kTimeEdges{.suffix = "_ns", .measure = profiling::Measure::Time};
+inline constexpr BinEdges kCodeEdges{.measure = profiling::Measure::Count};
+/// The bins that are not empty, then what has no bin. `key`: what the names are; `counts`: what is
+/// in a bin. The bins must outlive the table.
+profiling::Table bins_table(const char* key, std::vector<NamedBins> all, const BinEdges& edges,
+                            const char* counts = "count");
 /// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins per power of two, even in
 /// the mantissa).
 double magnitude_edge_log2(int bin);

@@ -57,36 +57,63 @@ ImU32 color_of(profiling::Tone tone, const Palette& colors) {
   return 0;
 }
 
-std::vector<profiling::Row> DrawnTable::ordered(const std::vector<int>& order) const {
+std::string tabbed_text(const profiling::Table& table) {
+  // Visited twice: the rows of a large table are not held.
+  const std::vector<std::size_t> chosen = profiling::shown_columns(table);
+  std::string text;
+  const auto add = [&](std::size_t column, const std::string& field) {
+    text += one_field(field);
+    text += column == chosen.back() ? '\n' : '\t';
+  };
+  for (const std::size_t i : chosen) add(i, table.columns[i].heading());
+  table.rows([&](const profiling::Row& row) {
+    for (const std::size_t i : chosen) {
+      const std::string* const whole = row.cells[i].text();
+      add(i, whole != nullptr && !whole->empty()
+                 ? *whole
+                 : profiling::shown(table.columns[i], row.cells[i], kSnrDecimals));
+    }
+  });
+  return text;
+}
+
+profiling::Table DrawnTable::ordered(const std::vector<int>& order) const {
   std::vector<profiling::Row> all = profiling::all_rows(source);
-  if (order.size() != all.size()) return all;
+  if (order.size() != all.size()) return source;
   std::vector<profiling::Row> chosen;
   for (const int row : order) chosen.push_back(std::move(all[static_cast<std::size_t>(row)]));
-  return chosen;
+  return profiling::table_of(source.name, source.columns, std::move(chosen));
 }
 
 std::string DrawnTable::csv(const std::vector<int>& order) const {
-  return profiling::csv_text(profiling::table_of(source.name, source.columns, ordered(order)));
+  return profiling::csv_text(ordered(order));
 }
 
 std::string DrawnTable::text(const std::vector<int>& order) const {
-  const std::vector<profiling::Row> all = ordered(order);
-  const std::vector<std::size_t> chosen = profiling::shown_columns(source, all);
-  std::string text;
-  const auto add = [&](std::size_t i, const std::string& field) {
-    text += one_field(field);
-    text += chosen[i] == chosen.back() ? '\n' : '\t';
-  };
-  for (std::size_t i = 0; i < chosen.size(); ++i) add(i, source.columns[chosen[i]].heading());
-  for (const profiling::Row& row : all) {
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const profiling::Cell& cell = row.cells[chosen[i]];
-      const std::string* const whole = cell.text();
-      add(i, whole != nullptr ? *whole
-                              : profiling::shown(source.columns[chosen[i]], cell, kSnrDecimals));
+  return tabbed_text(ordered(order));
+}
+
+std::vector<ReadOutLine> row_lines(const profiling::Table& table, std::size_t row,
+                                   const Palette& colors, const ChipColors& chips) {
+  std::vector<ReadOutLine> lines;
+  std::size_t visited = 0;
+  table.rows([&](const profiling::Row& one) {
+    if (visited++ != row) return;
+    bool names_the_row = true;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const profiling::Column& column = table.columns[i];
+      if (!column.for_people() || std::exchange(names_the_row, false)) continue;
+      const profiling::Cell& cell = one.cells[i];
+      if (cell.empty() && cell.words.empty()) continue;
+      const auto chip = std::ranges::find(chips, std::string_view(column.heading()),
+                                          &ChipColors::value_type::first);
+      lines.push_back({.label = column.heading(),
+                       .value = profiling::shown(column, cell, kSnrDecimals),
+                       .color = chip == chips.end() ? color_of(cell.tone, colors) : chip->second,
+                       .exact = cell.number()});
     }
-  }
-  return text;
+  });
+  return lines;
 }
 
 DrawnTable drawn(profiling::Table table, const Theme& theme) {

@@ -16,12 +16,6 @@ namespace app::plot {
 
 namespace {
 
-std::string csv_quoted(std::string_view field) {
-  std::string result = "\"";
-  for (const char c : field) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
 void sort_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows,
                TableState& state) {
   state.order.resize(rows.size());
@@ -237,18 +231,6 @@ std::string one_field(std::string text) {
     if (c == '\t' || c == '\n' || c == '\r') c = ' ';
   }
   return text;
-}
-
-std::string csv_of_tabbed(std::string_view lines) {
-  std::string csv;
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find_first_of("\t\n"), lines.size());
-    const std::string_view field = lines.substr(0, end);
-    csv += field.find_first_of(",\"") == field.npos ? std::string(field) : csv_quoted(field);
-    if (end < lines.size()) csv += lines[end] == '\t' ? ',' : '\n';
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-  }
-  return csv;
 }
 
 }  // namespace app::plot

@@ -3,14 +3,12 @@
 // frame.
 #pragma once
 
-#include <fmt/format.h>
 #include <imgui.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,15 +59,5 @@ inline std::optional<std::size_t> selected_row(const TableState& state, std::siz
 
 /// The text as one field of a tab-separated line: tabs and line breaks become spaces.
 std::string one_field(std::string text);
-/// A line of a list for the clipboard, with its newline.
-template <class... Fields>
-std::string tabbed(Fields&&... fields) {
-  std::string line;
-  ((line += one_field(fmt::format("{}", std::forward<Fields>(fields))) + '\t'), ...);
-  line.back() = '\n';
-  return line;
-}
-/// The same lines as CSV; quotes only the fields that need it.
-std::string csv_of_tabbed(std::string_view lines);
 
 }  // namespace app::plot

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "profiling/compare/comparison_tables.h"
+#include "profiling/document/text.h"
 #include "profiling/export/csv.h"
 
 namespace {
@@ -93,6 +94,39 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
               HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
+}
+
+TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {
+  RecordedRun a = sweep_run({40}, 1000);
+  RecordedRun b = sweep_run({30}, 2000);
+  a.result.splits = b.result.splits = {7};
+  b.result.experts[0].fprop.lost = 3;
+  const profiling::RunComparison comparison =
+      profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
+  const profiling::Table table = profiling::expert_differences_table(comparison);
+  EXPECT_EQ(profiling::csv_text(table),
+            "expert,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
+            "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,"
+            "left_out_b\r\n0,,,,,,,,,,,,,7,7,40,30,0,3\r\n");
+  EXPECT_EQ(profiling::text_of(table),
+            "expert  tokens of A  tokens of B  SNR of A               SNR of B\n"
+            "     0            7            7  40.00 dB  30.00 dB (3 left out)\n");
+}
+
+TEST(DifferenceDocument, SaysWhatDiffersTheTimesAndTheVerdict) {
+  const RecordedRun a = sweep_run({40}, 1000);
+  const RecordedRun b = sweep_run({30}, 2000);
+  const profiling::RunComparison comparison =
+      profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
+  const profiling::SettingsDifference settings{
+      .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
+  const std::string text = profiling::text_of(profiling::difference_document(comparison, settings));
+  EXPECT_THAT(text, HasSubstr("Settings that differ:"));
+  EXPECT_THAT(text, HasSubstr("seed     1  2  requested"));
+  // Three decimals: a step that is 0.4 % slower does not read as 1.00.
+  EXPECT_THAT(text, HasSubstr("2.000"));
+  EXPECT_THAT(text, HasSubstr("verdict     B is ambiguous: 1 and 1 samples are too few"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("A / A")));  // measured without blocks
 }
 
 }  // namespace

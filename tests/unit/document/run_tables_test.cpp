@@ -51,7 +51,37 @@ TEST(RunTables, EveryRowHasACellPerColumn) {
   expect_sound(comparison_table(comparison));
   const RecordedVisit visit = sample_visit(5);
   expect_sound(findings_table(visit));
+  expect_sound(findings_table(visit.report));
+  expect_sound(output_checks_table(visit.report));
   expect_sound(snapshot_nodes_table(visit.report.snapshot));
+}
+
+TEST(DoctorTables, NodesAreThoseOfOneGraphOrOfAll) {
+  const Snapshot snapshot = sample_visit(5).report.snapshot;
+  ASSERT_GT(snapshot.graphs.size(), 1U);
+  std::size_t all = 0;
+  for (std::size_t g = 0; g < snapshot.graphs.size(); ++g) {
+    EXPECT_EQ(all_rows(snapshot_nodes_table(snapshot, g)).size(), snapshot.graphs[g].nodes.size());
+    all += snapshot.graphs[g].nodes.size();
+  }
+  EXPECT_EQ(all_rows(snapshot_nodes_table(snapshot)).size(), all);
+}
+
+TEST(DoctorTables, PeopleSeeWhatTheCardsCopy) {
+  const RecordedVisit visit = sample_visit(5);
+  for (const Table& table : {findings_table(visit.report), output_checks_table(visit.report),
+                             snapshot_nodes_table(visit.report.snapshot)}) {
+    EXPECT_FALSE(shown_columns(table).empty()) << table.name;
+    EXPECT_EQ(shown_columns(table), shown_columns(table, all_rows(table))) << table.name;
+  }
+}
+
+TEST(Roofline, HasItsPointsAlsoWithoutRoofs) {
+  RecordedRun run = sample_run(3);
+  const std::size_t points = roofline_points(run.result, run.activity).size();
+  run.result.measurements.ceilings = {};
+  EXPECT_EQ(all_rows(roofline_table(run)).size(), points);
+  EXPECT_THAT(text_of(run_document(run, "")), testing::Not(HasSubstr("own copy and dense")));
 }
 
 TEST(RunTables, ColumnsAreTheSameForEveryRun) {
