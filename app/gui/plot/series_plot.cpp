@@ -5,73 +5,51 @@
 #include <cmath>
 
 #include "app/gui/plot/format.h"
-#include "app/gui/plot/label_places.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
 namespace {
 
-/// A band at the bottom below the marked points.
-void draw_marks(const Theme& theme, const SeriesSpec& spec, const PlotFrame& frame,
-                std::size_t first, std::size_t last) {
+/// Ranges of the marked points of [first, last).
+Spans spans_of(const SeriesSpec& spec, std::size_t first, std::size_t last) {
+  Spans spans{.color = spec.mark_color, .kind = Spans::Kind::Foot};
   const std::vector<bool>& marked = *spec.marked;
-  const auto edge = [&](std::size_t i) {
-    return frame.x().to_pixel(spec.x_offset + static_cast<double>(i) - 0.5);
-  };
-  const float bottom = frame.max().y;
+  const auto edge = [&](std::size_t i) { return spec.x_offset + static_cast<double>(i) - 0.5; };
   for (std::size_t i = first; i < last;) {
     const std::size_t begin = i;
     while (i < last && marked[i] == marked[begin]) ++i;
-    if (!marked[begin]) continue;
-    frame.draw()->AddRectFilled(ImVec2(edge(begin), bottom - theme.px(3)), ImVec2(edge(i), bottom),
-                                spec.mark_color);
+    if (marked[begin]) spans.ranges.push_back({edge(begin), edge(i)});
   }
+  return spans;
 }
 
-/// The points of [first, last) and the line at the median.
-void draw_points(const PanelContext& context, const SeriesSpec& spec, const FoldedSeries& series,
-                 const PlotFrame& frame, std::size_t first, std::size_t last) {
-  const Theme& theme = context.theme;
-  const std::vector<double>& values = series.values;
-  ImDrawList* draw = frame.draw();
-  LabelPlaces places(frame.min(), frame.max());
+/// The points of [first, last), as ranges where several share a pixel, and the line at the median.
+Marks marks_of(const Theme& theme, const SeriesSpec& spec, const FoldedSeries& series,
+               const PlotFrame& frame, std::size_t first, std::size_t last) {
   const double pixels_per_point = frame.x().pixels_per_unit();
-  if (pixels_per_point >= 1.0) {
-    ImVec2 previous;
-    for (std::size_t i = first; i < last; ++i) {
-      const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(i)),
-                      frame.y().to_pixel(values[i]));
-      if (i > first) {
-        draw->AddLine(previous, at, faded(spec.color, 0.6F));
-        places.keep_free_line(previous, at);
-      }
-      places.keep_free(at, theme.px(2.2F));
-      if (pixels_per_point >= 5.0) draw->AddCircleFilled(at, theme.px(2.2F), spec.color, 8);
-      previous = at;
-    }
-  } else {
-    const auto stride = static_cast<std::size_t>(std::ceil(1.0 / pixels_per_point));
-    for (std::size_t i = first; i < last; i += stride) {
-      const Range fold = series.extremes(i, std::min(i + stride, last));
-      const float x = frame.x().to_pixel(spec.x_offset + static_cast<double>(i));
-      const ImVec2 low(x, frame.y().to_pixel(fold.min));
-      const ImVec2 high(x, frame.y().to_pixel(fold.max) - 1.0F);
-      draw->AddLine(low, high, spec.color);
-      places.keep_free_line(low, high);
-    }
+  const bool apart = pixels_per_point >= 1.0;
+  Line line{.color = spec.color,
+            .strength = apart ? 0.6F : 1.0F,
+            .dots = pixels_per_point >= 5.0 ? theme.px(2.2F) : 0.0F};
+  const auto stride =
+      apart ? std::size_t{1} : static_cast<std::size_t>(std::ceil(1.0 / pixels_per_point));
+  // A range without extent is one pixel high.
+  const double pixel = std::abs(1.0 / frame.y().pixels_per_unit());
+  for (std::size_t i = first; i < last; i += stride) {
+    const Range fold = series.extremes(i, std::min(i + stride, last));
+    const double x = spec.x_offset + static_cast<double>(i);
+    line.points.push_back({x, fold.min});
+    if (!apart) line.points.insert(line.points.end(), {{x, fold.max + pixel}, kNowhere});
   }
-  if (spec.marked != nullptr && !spec.marked->empty()) {
-    draw_marks(theme, spec, frame, first, last);
-  }
+  Marks marks = {std::move(line)};
+  if (spec.marked != nullptr && !spec.marked->empty()) marks.push_back(spans_of(spec, first, last));
   if (std::isfinite(spec.median)) {
-    const float at = frame.y().to_pixel(spec.median);
-    draw->AddLine(ImVec2(frame.min().x, at), ImVec2(frame.max().x, at),
-                  faded(theme.colors.text, 0.7F));
-    const std::string label = "median " + duration_text(spec.median);
-    const LabelPlaces::Place place =
-        places.along(at, text_size(theme.fonts.label, label), theme.px(2));
-    draw_label(draw, theme, place, theme.colors.text, label);
+    marks.push_back(Rule{.at = spec.median,
+                         .color = faded(theme.colors.text, 0.7F),
+                         .label = "median " + duration_text(spec.median)});
   }
+  return marks;
 }
 
 }  // namespace
@@ -131,10 +109,11 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
       .selectable = false,
       .min_span = std::min(5.0, count)};
   PlotFrame frame(context, frame_spec, view);
-  frame.kept().put(*frame.draw(),
-                   DrawingKey(theme, spec.generation, first, last, frame.x().view, y, frame.min(),
-                              frame.max(), spec.x_offset, spec.median, spec.color),
-                   [&] { draw_points(context, spec, series, frame, first, last); });
+  frame.kept().put(
+      *frame.draw(),
+      DrawingKey(theme, spec.generation, first, last, frame.x().view, y, frame.min(), frame.max(),
+                 spec.x_offset, spec.median, spec.color),
+      [&] { draw_marks(context, frame, marks_of(theme, spec, series, frame, first, last)); });
   if (!frame.hovered()) return -1;
   const std::size_t index = index_of(std::round(frame.hover_x()));
   const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(index)),
