@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
@@ -38,32 +39,23 @@ double peak_of(const Bins& bins, Range view, bool per_bin) {
   return highest;
 }
 
-void draw_series(const PlotFrame& frame, const HistogramSeries& series, const HistogramSpec& spec) {
+/// The outline over the bins in view. One that is not empty is at least a pixel high.
+Line outline_of(const PlotFrame& frame, const HistogramSeries& series, const HistogramSpec& spec) {
+  Line line{.color = series.color, .fill = series.filled ? 0.45F : 0.0F, .stepped = true};
   const Bins& bins = *series.bins;
-  ImDrawList* draw = frame.draw();
-  const float floor_y = frame.max().y;
-  float previous_top = floor_y;
+  const Range view = frame.x().view;
+  const double least = frame.y().to_value(frame.max().y - 1.0F);
   for (std::size_t bin = 0; bin < bins.counts.size(); ++bin) {
-    if (bins.edges[bin + 1] < frame.x().view.min || bins.edges[bin] > frame.x().view.max) continue;
-    const float left = frame.x().to_pixel(bins.edges[bin]);
-    const float right = frame.x().to_pixel(bins.edges[bin + 1]);
-    float top = frame.y().to_pixel(height_of(tall(bins, bin, spec.per_bin), spec.log_y));
-    // A non-empty bin is always at least one pixel high.
-    if (bins.counts[bin] > 0.0) top = std::min(top, floor_y - 1.0F);
-    if (bins.counts[bin] > 0.0 && series.filled) {
-      draw->AddRectFilled(ImVec2(left, top), ImVec2(right, floor_y), faded(series.color, 0.45F));
-    }
-    if (top != previous_top) {
-      draw->AddLine(ImVec2(left, previous_top), ImVec2(left, top), series.color);
-    }
-    if (bins.counts[bin] > 0.0) {
-      draw->AddLine(ImVec2(left, top), ImVec2(right, top), series.color, 1.0F);
-    }
-    previous_top = top;
-    if (bin + 1 == bins.counts.size() && top != floor_y) {
-      draw->AddLine(ImVec2(right, top), ImVec2(right, floor_y), series.color);
+    if (bins.edges[bin + 1] < view.min || bins.edges[bin] > view.max) continue;
+    const double height = height_of(tall(bins, bin, spec.per_bin), spec.log_y);
+    if (line.points.empty()) line.points.push_back({bins.edges[bin], 0.0});
+    line.points.push_back(
+        {bins.edges[bin], bins.counts[bin] > 0.0 ? std::max(height, least) : 0.0});
+    if (bin + 1 == bins.counts.size() || bins.edges[bin + 1] > view.max) {
+      line.points.push_back({bins.edges[bin + 1], 0.0});
     }
   }
+  return line;
 }
 
 /// Bins change with the run and the range: their contents identify them.
@@ -145,7 +137,11 @@ bool draw_histogram(const PanelContext& context, const HistogramSpec& spec,
                      DrawingKey(theme, contents_of(series), frame.x().view, frame_spec.y.limits,
                                 frame.min(), frame.max(), spec.log_y, spec.per_bin),
                      [&] {
-                       for (const HistogramSeries& one : series) draw_series(frame, one, spec);
+                       Marks marks;
+                       for (const HistogramSeries& one : series) {
+                         marks.push_back(outline_of(frame, one, spec));
+                       }
+                       draw_marks(context, frame, marks);
                      });
     in_plot = frame.hovered();
     top_left = frame.min();
@@ -174,9 +170,9 @@ bool draw_histogram(const PanelContext& context, const HistogramSpec& spec,
                                            share_text(count, one.bins->total())),
                          one.color});
       }
-      frame.draw()->AddLine(ImVec2(frame.mouse().x, frame.min().y),
-                            ImVec2(frame.mouse().x, frame.max().y),
-                            faded(theme.colors.text, 0.35F));
+      draw_marks(
+          context, frame,
+          {Rule{.at = frame.hover_x(), .color = faded(theme.colors.text, 0.35F), .upright = true}});
       read_out(context, title, lines);
     }
   }
