@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -36,24 +35,20 @@ bool is_drawn(const SweepPoint& point, SnrChoice choice) {
 }
 
 Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  plot::Range time{kInfinity, -kInfinity};
-  plot::Range medians{kInfinity, -kInfinity};
-  plot::Range snr{kInfinity, -kInfinity};
+  plot::Range time = plot::kNoValues;
+  plot::Range medians = plot::kNoValues;
+  plot::Range snr = plot::kNoValues;
   Extent extent;
   for (const SweepPoint& point : points) {
     if (!is_drawn(point, choice)) continue;
-    time = {std::min(time.min, point.time.p5), std::max(time.max, point.time.p95)};
-    medians = {std::min(medians.min, point.time.median), std::max(medians.max, point.time.median)};
+    time = plot::widened(plot::widened(time, point.time.p5), point.time.p95);
+    medians = plot::widened(medians, point.time.median);
     const double value = snr_of(point, choice);
-    if (std::isinf(value)) {
-      extent.any_exact = true;
-    } else {
-      snr = {std::min(snr.min, value), std::max(snr.max, value)};
-    }
+    extent.any_exact = extent.any_exact || std::isinf(value);
+    snr = plot::widened(snr, value);
   }
-  if (!(snr.max >= snr.min)) snr = {0.0, 1.0};
-  if (!(time.max >= time.min)) time = {0.0, 1.0};
+  if (!plot::has_values(snr)) snr = {0.0, 1.0};
+  if (!plot::has_values(time)) time = {0.0, 1.0};
   extent.time = plot::padded(time, 0.08);
   extent.time.min = std::max(0.0, extent.time.min);
   extent.medians = medians.max > medians.min ? plot::padded(medians, 0.2) : extent.time;
@@ -100,10 +95,10 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     dots.dots.push_back(std::move(dot));
   }
   std::ranges::sort(frontier.points, {}, &plot::Point::x);
-  const int nearest = plot::draw_marks(context, frame, {frontier, dots}).index;
+  const auto [mark, nearest, clicked] = plot::draw_marks(context, frame, {frontier, dots});
   if (nearest < 0) return;
   const SweepPoint& point = made_.points[static_cast<std::size_t>(nearest)];
-  if (frame.clicked()) {
+  if (clicked) {
     menu_point_ = nearest;
     open_menu_ = true;
     table_.selected = nearest;

@@ -56,10 +56,10 @@ plot::Line line_of(const plot::PlotFrame& frame, const std::vector<PowerSample>&
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
   const double highest = std::max(curve.highest, 1.0);
   for (std::size_t i = shown.first; i < shown.last; i += stride) {
-    plot::Range range{INFINITY, -INFINITY};
+    plot::Range range = plot::kNoValues;
     for (std::size_t j = i; j < std::min(i + stride, shown.last); ++j) {
       const double value = curve.value(samples[j]);
-      if (value >= 0.0) range = {std::min(range.min, value), std::max(range.max, value)};
+      if (value >= 0.0) range = plot::widened(range, value);
     }
     const auto time = static_cast<double>(samples[i].time_ns);
     // Where nothing was reported the range is infinite, and the line is interrupted.

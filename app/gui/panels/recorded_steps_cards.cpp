@@ -40,14 +40,9 @@ std::string snr_text(double snr_db, std::uint64_t left_out) {
 /// What a line of the strip shows of a step.
 using StepFigure = double engine::RecordedStep::*;
 
-/// Range of the finite values; empty if there is none.
 plot::Range range_of(const std::vector<engine::RecordedStep>& steps, StepFigure figure) {
-  plot::Range range{INFINITY, -INFINITY};
-  for (const engine::RecordedStep& step : steps) {
-    if (!std::isfinite(step.*figure)) continue;
-    range.min = std::min(range.min, step.*figure);
-    range.max = std::max(range.max, step.*figure);
-  }
+  plot::Range range = plot::kNoValues;
+  for (const engine::RecordedStep& step : steps) range = plot::widened(range, step.*figure);
   return range;
 }
 
@@ -66,7 +61,7 @@ plot::Line line_of(const std::vector<engine::RecordedStep>& steps, StepFigure fi
 }
 
 std::string range_text(const plot::Range& range, const char* unit, int digits) {
-  if (!(range.min <= range.max)) return "not measured";
+  if (!plot::has_values(range)) return "not measured";
   return fmt::format("{:.{}f} \u2013 {:.{}f}{}", range.min, digits, range.max, digits, unit);
 }
 
@@ -324,13 +319,13 @@ void RecordedStepsCards::draw_step(const PanelContext& context, const Area& room
   for (const std::int64_t rows : step.splits) {
     bars.push_back({.value = static_cast<double>(rows), .color = context.theme.colors.accent});
   }
-  const plot::BarHit hit = plot::draw_bars(context,
-                                           {.id = "##performance.step",
-                                            .size = room.size,
-                                            .y = {.kind = plot::AxisKind::Number, .label = "rows"},
-                                            .x_label = "expert",
-                                            .selected = context.view.expert},
-                                           bars, step_view_);
+  const plot::MarkHit hit = plot::draw_bars(context,
+                                            {.id = "##performance.step",
+                                             .size = room.size,
+                                             .y = {.kind = plot::AxisKind::Number, .label = "rows"},
+                                             .x_label = "expert",
+                                             .selected = context.view.expert},
+                                            bars, step_view_);
   if (hit.index >= 0) {
     const auto rows = static_cast<double>(step.splits[static_cast<std::size_t>(hit.index)]);
     const double mean = static_cast<double>(step.rows) / static_cast<double>(step.splits.size());

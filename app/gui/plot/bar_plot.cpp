@@ -12,7 +12,7 @@ Range limits_of(const std::vector<Bar>& bars) {
   Range reach;
   for (const Bar& bar : bars) {
     if (!std::isfinite(bar.value)) continue;
-    reach = {std::min({reach.min, bar.value, bar.low}), std::max({reach.max, bar.value, bar.high})};
+    reach = widened(widened(widened(reach, bar.value), bar.low), bar.high);
   }
   return {reach.min * 1.1, reach.empty() ? 1.0 : reach.max * 1.1};
 }
@@ -32,8 +32,8 @@ void name_companions(const Theme& theme, const PlotFrame& frame, const std::stri
 
 }  // namespace
 
-BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
-                 PlotView& view) {
+MarkHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
+                  PlotView& view) {
   const Bars mark{
       .bars = &bars, .per_item = spec.per_item, .companions = !spec.companion_label.empty()};
   FrameSpec frame_spec{
@@ -51,7 +51,7 @@ BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::ve
   if (spec.selected >= 0) frames.ranges.push_back({spec.selected - 0.5, spec.selected + 0.5});
   const MarkHit hit = draw_marks(context, frame, {frames, mark});
   if (mark.companions) name_companions(context.theme, frame, spec.companion_label);
-  return {.index = hit.index, .clicked = hit.index >= 0 && frame.clicked()};
+  return hit;
 }
 
 }  // namespace app::plot

@@ -18,11 +18,8 @@ struct BarSpec {
   std::size_t per_item = 1;
 };
 
-struct BarHit {
-  int index = -1;        // of the item under the mouse; -1 = none. The caller writes the read-out.
-  bool clicked = false;  // in this frame
-};
-BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
-                 PlotView& view);
+/// Returns the item under the mouse; the caller writes the read-out.
+MarkHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
+                  PlotView& view);
 
 }  // namespace app::plot

@@ -30,11 +30,6 @@ bool has_name(const Mark& mark) {
          std::ranges::any_of(dots->dots, [](const Dot& dot) { return !dot.name.empty(); });
 }
 
-bool at_foot(const Mark& mark) {
-  const Spans* spans = std::get_if<Spans>(&mark);
-  return spans != nullptr && spans->kind == Spans::Kind::Foot;
-}
-
 /// Draws marks, then their names.
 class Pen {
  public:
@@ -46,9 +41,7 @@ class Pen {
         marks_(marks),
         hit_(hit) {
     if (std::ranges::none_of(marks, has_name)) return;
-    const bool foot = std::ranges::any_of(marks, at_foot);
-    places_.emplace(frame.min(),
-                    ImVec2(frame.max().x, frame.max().y - (foot ? theme_.px(kFoot + 1) : 0.0F)));
+    places_.emplace(frame.min(), frame.max());
   }
 
   void draw() {
@@ -78,12 +71,10 @@ class Pen {
       switch (spans.kind) {
         case Spans::Kind::Foot:
           low.y = high.y - theme_.px(kFoot);
+          if (places_) places_->keep_free(low, high);
           [[fallthrough]];
         case Spans::Kind::Filled:
           draw_->AddRectFilled(low, high, spans.color);
-          break;
-        case Spans::Kind::Hatched:
-          draw_hatch(draw_, low, high, spans.color, theme_.px(5));
           break;
         case Spans::Kind::Framed:
           draw_->AddRect(low, high, spans.color, theme_.px(2), 0, theme_.px(1.5F));
@@ -248,57 +239,46 @@ class Pen {
     const ImVec2 size = text_size(theme_.fonts.label, line.name);
     LabelPlaces::Place place = place_of(line, ImVec2(chip + size.x, size.y));
     if (place.taken) return;  // the read-out and the list have it
-    if (!place.clear) {
-      draw_->AddRectFilled(place.at, ImVec2(place.at.x + chip + size.x, place.at.y + size.y),
-                           faded(theme_.colors.panel, 0.9F), theme_.px(2));
-    }
     const float middle = place.at.y + 0.5F * size.y;
     draw_->AddLine(ImVec2(place.at.x, middle), ImVec2(place.at.x + chip - theme_.px(4), middle),
                    line.color, line.width);
-    draw_text(draw_, theme_.fonts.label, ImVec2(place.at.x + chip, place.at.y), theme_.colors.text,
-              line.name);
+    place.at.x += chip;
+    draw_label(draw_, theme_, place, theme_.colors.text, line.name);
   }
 
+  /// First all places: a line to a name further away may pass under the name of another dot.
   void name(const Dots& dots) {
-    if (dots.all_named) return name_all(dots);
+    struct Named {
+      const Dot* dot;
+      LabelPlaces::Place place;
+    };
+    std::vector<Named> chosen;
+    bool lines = false;
     for (const bool strong : {true, false}) {
       for (const Dot& dot : dots.dots) {
         if (dot.strong != strong || dot.name.empty() || !somewhere(dot.at)) continue;
+        const ImVec2 from = spot(dot.at);
         const ImVec2 size = text_size(theme_.fonts.label, dot.name);
-        const auto at = places_->next_to(spot(dot.at), size, theme_.px(8));
-        if (!at) continue;  // its read-out has the name
-        draw_text(draw_, theme_.fonts.label, *at,
-                  strong ? theme_.colors.text : theme_.colors.dim_text, dot.name);
-      }
-    }
-  }
-
-  /// Lines first: one may pass under the name of another dot.
-  void name_all(const Dots& dots) {
-    std::vector<LabelPlaces::Place> chosen;
-    bool lines = false;
-    for (const Dot& dot : dots.dots) {
-      const ImVec2 from = spot(dot.at);
-      const ImVec2 size = text_size(theme_.fonts.label, dot.name);
-      std::optional<ImVec2> beside;
-      for (const float away : {8.0F, 20.0F, 36.0F, 56.0F}) {
-        beside = places_->next_to(from, size, theme_.px(away));
-        if (!beside) continue;
-        if (away > 8.0F) {
+        std::optional<ImVec2> beside = places_->next_to(from, size, theme_.px(8));
+        for (const float away : {20.0F, 36.0F, 56.0F}) {
+          if (beside || !dots.all_named) break;
+          beside = places_->next_to(from, size, theme_.px(away));
+          if (!beside) continue;
           draw_->AddLine(from,
                          ImVec2(std::clamp(from.x, beside->x, beside->x + size.x),
                                 std::clamp(from.y, beside->y, beside->y + size.y)),
                          theme_.colors.dim_text);
           lines = true;
         }
-        break;
+        if (beside) chosen.push_back({&dot, {.at = *beside, .clear = true}});
+        if (beside || !dots.all_named) continue;  // its read-out has the name
+        chosen.push_back({&dot, places_->anywhere(size, theme_.px(kGapSmall))});
       }
-      chosen.push_back(beside ? LabelPlaces::Place{.at = *beside, .clear = true}
-                              : places_->anywhere(size, theme_.px(kGapSmall)));
     }
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      chosen[i].clear = chosen[i].clear && !lines;
-      draw_label(draw_, theme_, chosen[i], theme_.colors.text, dots.dots[i].name);
+    for (auto& [dot, place] : chosen) {
+      place.clear = place.clear && !lines;
+      draw_label(draw_, theme_, place, dot->strong ? theme_.colors.text : theme_.colors.dim_text,
+                 dot->name);
     }
   }
 
@@ -345,7 +325,7 @@ MarkHit draw_marks(const PanelContext& context, const PlotFrame& frame, const Ma
       frame.hovered() ? find_mark(frame.x(), frame.y(), frame.mouse(), context.theme.scale, marks)
                       : MarkHit{};
   Pen(context, frame, marks, hit).draw();
-  return hit;
+  return {hit.mark, hit.index, hit.mark >= 0 && frame.clicked()};
 }
 
 }  // namespace app::plot

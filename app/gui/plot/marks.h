@@ -83,7 +83,7 @@ struct Rule {
 
 /// Ranges of x over the whole height, or at the foot of the plot.
 struct Spans {
-  enum class Kind { Filled, Hatched, Framed, Foot };
+  enum class Kind { Filled, Framed, Foot };
   std::vector<Range> ranges{};
   ImU32 color = 0;
   Kind kind = Kind::Filled;
@@ -93,8 +93,9 @@ using Mark = std::variant<Spans, Bars, Line, Rule, Dots>;
 using Marks = std::vector<Mark>;
 
 struct MarkHit {
-  int mark = -1;   // -1 = none
-  int index = -1;  // of the dot or of the item in its mark
+  int mark = -1;         // -1 = none
+  int index = -1;        // of the dot or of the item in its mark
+  bool clicked = false;  // in this frame, without a drag
 };
 /// The dot nearest to the mouse within its mark's reach, else the item of bars at the mouse's x.
 MarkHit find_mark(const AxisMap& x, const AxisMap& y, ImVec2 mouse, float scale,

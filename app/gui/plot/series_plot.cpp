@@ -56,29 +56,21 @@ Marks marks_of(const Theme& theme, const SeriesSpec& spec, const FoldedSeries& s
 
 FoldedSeries fold_series(std::vector<double> values) {
   FoldedSeries series;
-  for (std::size_t first = 0; first < values.size(); first += kSeriesFold) {
-    const std::size_t last = std::min(first + kSeriesFold, values.size());
-    Range fold{values[first], values[first]};
-    for (std::size_t i = first; i < last; ++i) {
-      fold = {std::min(fold.min, values[i]), std::max(fold.max, values[i])};
-    }
-    series.folds.push_back(fold);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % kSeriesFold == 0) series.folds.push_back(kNoValues);
+    series.folds.back() = widened(series.folds.back(), values[i]);
   }
   series.values = std::move(values);
   return series;
 }
 
 Range FoldedSeries::extremes(std::size_t first, std::size_t last) const {
-  Range range{values[first], values[first]};
+  Range range = kNoValues;
   for (std::size_t i = first; i < last;) {
-    if (i % kSeriesFold == 0 && i + kSeriesFold <= last) {
-      const Range& fold = folds[i / kSeriesFold];
-      range = {std::min(range.min, fold.min), std::max(range.max, fold.max)};
-      i += kSeriesFold;
-    } else {
-      range = {std::min(range.min, values[i]), std::max(range.max, values[i])};
-      ++i;
-    }
+    const bool whole = i % kSeriesFold == 0 && i + kSeriesFold <= last;
+    const Range part = whole ? folds[i / kSeriesFold] : Range{values[i], values[i]};
+    range = widened(widened(range, part.min), part.max);
+    i += whole ? kSeriesFold : 1;
   }
   return range;
 }
@@ -96,8 +88,7 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
   };
   const std::size_t first = index_of(std::floor(shown.min));
   const std::size_t last = index_of(std::ceil(shown.max)) + 1;
-  Range y = series.extremes(first, last);
-  if (std::isfinite(spec.median)) y = {std::min(y.min, spec.median), std::max(y.max, spec.median)};
+  Range y = widened(series.extremes(first, last), spec.median);
   // From the data, not from zero: the question here is how much it varies. The labels say so.
   y = y.empty() ? Range{y.min * 0.95, y.max * 1.05 + 1.0} : padded(y, 0.12);
   y.min = std::max(0.0, y.min);
