@@ -1,6 +1,6 @@
 // What plots are made of. A mark is a plain value over the axes of its frame; one function draws a
-// list of them in this order, finds the one under the mouse and places their names clear of all
-// that was drawn. A plot is a function that makes marks from its data.
+// list of them in this order, finds the one under the mouse and places their names clear of lines,
+// dots and each other. A plot is a function that makes marks from its data.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Line {
   std::vector<Point> points{};
   ImU32 color = 0;
   float width = 1.0F;     // pixels
-  float strength = 1.0F;  // of the colour of the line,
-  float fill = 0.0F;      // of that of the area below it, down to the foot of the plot
+  float strength = 1.0F;  // of the line's colour; its dots have all of it
+  float fill = 0.0F;      // strength of the area below a stepped line
   float dots = 0.0F;      // radius of a dot at each point, in pixels
   bool stepped = false;   // a value holds until the next point
   std::string name{};     // shown with a piece of the line before it
@@ -97,7 +97,7 @@ struct MarkHit {
   int index = -1;        // of the dot or of the item in its mark
   bool clicked = false;  // in this frame, without a drag
 };
-/// The dot nearest to the mouse within its mark's reach, else the item of bars at the mouse's x.
+/// Finds the dot nearest to the mouse within its mark's reach, else the item of bars at its x.
 MarkHit find_mark(const AxisMap& x, const AxisMap& y, ImVec2 mouse, float scale,
                   const Marks& marks);
 
