@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,7 +11,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
-#include "app/gui/plot/label_places.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -36,24 +35,20 @@ bool is_drawn(const SweepPoint& point, SnrChoice choice) {
 }
 
 Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  plot::Range time{kInfinity, -kInfinity};
-  plot::Range medians{kInfinity, -kInfinity};
-  plot::Range snr{kInfinity, -kInfinity};
+  plot::Range time = plot::kNoValues;
+  plot::Range medians = plot::kNoValues;
+  plot::Range snr = plot::kNoValues;
   Extent extent;
   for (const SweepPoint& point : points) {
     if (!is_drawn(point, choice)) continue;
-    time = {std::min(time.min, point.time.p5), std::max(time.max, point.time.p95)};
-    medians = {std::min(medians.min, point.time.median), std::max(medians.max, point.time.median)};
+    time = plot::widened(plot::widened(time, point.time.p5), point.time.p95);
+    medians = plot::widened(medians, point.time.median);
     const double value = snr_of(point, choice);
-    if (std::isinf(value)) {
-      extent.any_exact = true;
-    } else {
-      snr = {std::min(snr.min, value), std::max(snr.max, value)};
-    }
+    extent.any_exact = extent.any_exact || std::isinf(value);
+    snr = plot::widened(snr, value);
   }
-  if (!(snr.max >= snr.min)) snr = {0.0, 1.0};
-  if (!(time.max >= time.min)) time = {0.0, 1.0};
+  if (!plot::has_values(snr)) snr = {0.0, 1.0};
+  if (!plot::has_values(time)) time = {0.0, 1.0};
   extent.time = plot::padded(time, 0.08);
   extent.time.min = std::max(0.0, extent.time.min);
   extent.medians = medians.max > medians.min ? plot::padded(medians, 0.2) : extent.time;
@@ -82,77 +77,27 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   spec.selectable = false;
   spec.min_span = extent.time.span() * 1e-3;
   plot::PlotFrame frame(context, spec, view_);
-  ImDrawList* draw = frame.draw();
-  const auto place = [&](const SweepPoint& point) {
+  plot::Line frontier{
+      .color = plot::faded(theme.colors.good, 0.8F), .width = theme.px(1.5F), .stepped = true};
+  plot::Dots dots{.selected = table_.selected};
+  for (std::size_t i = 0; i < made_.points.size(); ++i) {
+    const SweepPoint& point = made_.points[i];
     const double snr = snr_of(point, choice);
-    return ImVec2(frame.x().to_pixel(point.time.median),
-                  frame.y().to_pixel(std::isinf(snr) ? extent.exact : snr));
-  };
-  std::vector<ImVec2> line;
-  int nearest = -1;
-  float distance = theme.px(14) * theme.px(14);
-  for (std::size_t i = 0; i < made_.points.size(); ++i) {
-    const SweepPoint& point = made_.points[i];
-    if (!is_drawn(point, choice)) continue;
-    const ImVec2 at = place(point);
-    if (point.on_frontier) line.push_back(at);
-    const ImVec2 off(at.x - frame.mouse().x, at.y - frame.mouse().y);
-    if (frame.hovered() && off.x * off.x + off.y * off.y < distance) {
-      distance = off.x * off.x + off.y * off.y;
-      nearest = static_cast<int>(i);
-    }
+    plot::Dot dot{.at = {point.time.median, std::isinf(snr) ? extent.exact : snr},
+                  .color = point.on_frontier ? theme.colors.good : theme.colors.accent,
+                  .across = {point.time.p5, point.time.p95},
+                  .name = made_.names[i],
+                  .strong = point.on_frontier,
+                  .id = fmt::format("frontier.point.{}", i),
+                  .value = point.on_frontier ? "frontier" : ""};
+    if (!is_drawn(point, choice)) dot.at = plot::kNowhere;
+    if (point.on_frontier && is_drawn(point, choice)) frontier.points.push_back(dot.at);
+    dots.dots.push_back(std::move(dot));
   }
-  std::ranges::sort(line, {}, &ImVec2::x);
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    // Steps: nothing was measured between two points, and the left one is what can be had.
-    const ImVec2 corner(line[i].x, line[i - 1].y);
-    draw->AddLine(line[i - 1], corner, plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
-    draw->AddLine(corner, line[i], plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
-  }
-  for (std::size_t i = 0; i < made_.points.size(); ++i) {
-    const SweepPoint& point = made_.points[i];
-    if (!is_drawn(point, choice)) continue;
-    const ImVec2 at = place(point);
-    const bool selected = static_cast<int>(i) == nearest || table_.selected == static_cast<int>(i);
-    const ImU32 color = point.on_frontier ? theme.colors.good : theme.colors.accent;
-    draw->AddLine(ImVec2(frame.x().to_pixel(point.time.p5), at.y),
-                  ImVec2(frame.x().to_pixel(point.time.p95), at.y), plot::faded(color, 0.6F));
-    draw->AddCircleFilled(at, theme.px(selected ? 5.5F : 4.0F), color, 16);
-    if (selected) draw->AddCircle(at, theme.px(8), theme.colors.text, 20);
-    controls::record(context, fmt::format("frontier.point.{}", i).c_str(), made_.names[i].c_str(),
-                     "point", point.on_frontier ? "frontier" : "",
-                     ImVec2(at.x - theme.px(4), at.y - theme.px(4)),
-                     ImVec2(at.x + theme.px(4), at.y + theme.px(4)));
-  }
-  // Labels next to points, where there is room; a point without one has its read-out.
-  plot::LabelPlaces places(frame.min(), frame.max());
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    const ImVec2 corner(line[i].x, line[i - 1].y);
-    places.keep_free_line(line[i - 1], corner);
-    places.keep_free_line(corner, line[i]);
-  }
-  for (const SweepPoint& point : made_.points) {
-    if (!is_drawn(point, choice)) continue;
-    const ImVec2 at = place(point);
-    places.keep_free(at, theme.px(4));
-    places.keep_free_line(ImVec2(frame.x().to_pixel(point.time.p5), at.y),
-                          ImVec2(frame.x().to_pixel(point.time.p95), at.y));
-  }
-  for (const bool on_frontier : {true, false}) {
-    for (std::size_t i = 0; i < made_.points.size(); ++i) {
-      const SweepPoint& point = made_.points[i];
-      if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
-      const ImVec2 name_size = plot::text_size(theme.fonts.label, made_.names[i]);
-      const auto at = places.next_to(place(point), name_size, theme.px(8));
-      if (!at) continue;
-      plot::draw_text(draw, theme.fonts.label, *at,
-                      on_frontier ? theme.colors.text : theme.colors.dim_text, made_.names[i]);
-    }
-  }
+  std::ranges::sort(frontier.points, {}, &plot::Point::x);
+  const auto [mark, nearest, clicked] = plot::draw_marks(context, frame, {frontier, dots});
   if (nearest < 0) return;
-  // Nothing can be selected in the plot: a press that did not become a drag is a click.
-  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
-      ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < theme.px(3) * theme.px(3)) {
+  if (clicked) {
     menu_point_ = nearest;
     open_menu_ = true;
     table_.selected = nearest;

@@ -63,13 +63,13 @@ std::string NumericsPanel::snr_value(int selected) const {
 
 void NumericsPanel::draw_snr(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
-  const plot::BarHit hit = plot::draw_bars(context,
-                                           {.id = "##numerics.snr",
-                                            .size = size,
-                                            .y = {.kind = plot::AxisKind::Decibel, .label = "dB"},
-                                            .x_label = "expert",
-                                            .selected = context.view.expert},
-                                           model_.snr_bars(), snr_view_);
+  const plot::MarkHit hit = plot::draw_bars(context,
+                                            {.id = "##numerics.snr",
+                                             .size = size,
+                                             .y = {.kind = plot::AxisKind::Decibel, .label = "dB"},
+                                             .x_label = "expert",
+                                             .selected = context.view.expert},
+                                            model_.snr_bars(), snr_view_);
   const int hovered = hit.index;
   if (hit.clicked) select_expert(context, hovered);
   if (hovered >= 0) {

@@ -200,7 +200,7 @@ void PerformancePanel::draw_experts(const PanelContext& context, ImVec2 size) {
     if (std::isfinite(bar.value)) highest = std::max(highest, bar.high);
   }
   const bool traced = model_.source(model_.source_index()).method == engine::ExpertMethod::Trace;
-  const plot::BarHit hit =
+  const plot::MarkHit hit =
       plot::draw_bars(context,
                       {.id = "##performance.experts",
                        .size = size,

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
-#include "app/gui/plot/label_places.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/ticks.h"
 #include "profiling/document/run_tables.h"
@@ -45,42 +46,29 @@ Visible visible(const std::vector<PowerSample>& samples, plot::Range view) {
               std::min<std::ptrdiff_t>(last - samples.begin() + 1, std::ssize(samples)))};
 }
 
-void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& samples,
-                Visible shown, const Curve& curve, plot::LabelPlaces& places) {
-  // At most one line per pixel: a stride's largest and smallest values are both on it.
+/// The samples that are shown, as ranges where several share a pixel. The height is 1 at the
+/// highest of the run.
+plot::Line line_of(const plot::PlotFrame& frame, const std::vector<PowerSample>& samples,
+                   Visible shown, const Curve& curve) {
+  plot::Line line{
+      .color = curve.color,
+      .width = 1.5F,
+      .name = fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit)};
   const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
-  const auto y_of = [&](double value) {
-    return frame.y().to_pixel(value / std::max(curve.highest, 1.0));
-  };
-  ImVec2 previous;
-  bool joined = false;
+  const double highest = std::max(curve.highest, 1.0);
   for (std::size_t i = shown.first; i < shown.last; i += stride) {
-    double low = 0.0;
-    double high = -1.0;
+    plot::Range range = plot::kNoValues;
     for (std::size_t j = i; j < std::min(i + stride, shown.last); ++j) {
       const double value = curve.value(samples[j]);
-      if (value < 0.0) continue;
-      low = high < 0.0 ? value : std::min(low, value);
-      high = std::max(high, value);
+      if (value >= 0.0) range = plot::widened(range, value);
     }
-    if (high < 0.0) {
-      joined = false;
-      continue;
-    }
-    const float x = frame.x().to_pixel(static_cast<double>(samples[i].time_ns));
-    const ImVec2 at(x, y_of(high));
-    if (joined) {
-      frame.draw()->AddLine(previous, at, curve.color, 1.5F);
-      places.keep_free_line(previous, at);
-    }
-    if (stride > 1) {
-      frame.draw()->AddLine(at, ImVec2(x, y_of(low)), curve.color);
-      places.keep_free_line(at, ImVec2(x, y_of(low)));
-    }
-    previous = ImVec2(x, y_of(stride > 1 ? low : high));
-    joined = true;
+    const auto time = static_cast<double>(samples[i].time_ns);
+    // Where nothing was reported the range is infinite, and the line is interrupted.
+    line.points.push_back({time, range.max / highest});
+    if (stride > 1) line.points.push_back({time, range.min / highest});
   }
+  return line;
 }
 
 /// Ticks of the curve's own unit, left or right of the frame; the unit is on the highest one.
@@ -110,17 +98,16 @@ void draw_axis(const PanelContext& context, const plot::PlotFrame& frame, const 
   frame.close_clip();
 }
 
-/// A band where something limited the clock.
-void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
-                 const std::vector<PowerSample>& samples, Visible shown) {
-  const float top = frame.max().y - context.theme.px(3);
+/// Where something limited the clock.
+plot::Spans limits_of(const PanelContext& context, const std::vector<PowerSample>& samples,
+                      Visible shown) {
+  plot::Spans limits{.color = context.theme.colors.warn, .kind = plot::Spans::Kind::Foot};
   for (std::size_t i = shown.first; i + 1 < shown.last; ++i) {
     if ((samples[i].clock_reasons & profiling::kThrottleReasons) == 0) continue;
-    frame.draw()->AddRectFilled(
-        ImVec2(frame.x().to_pixel(static_cast<double>(samples[i].time_ns)), top),
-        ImVec2(frame.x().to_pixel(static_cast<double>(samples[i + 1].time_ns)), frame.max().y),
-        context.theme.colors.warn);
+    limits.ranges.push_back(
+        {static_cast<double>(samples[i].time_ns), static_cast<double>(samples[i + 1].time_ns)});
   }
+  return limits;
 }
 
 void show_sample(const PanelContext& context, const profiling::PowerTrace& power,
@@ -187,7 +174,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
   strip_view_.selection = timeline_view_.selection;
   const plot::Range before = strip_view_.x;
   Visible shown;
-  std::optional<std::size_t> nearest;
+  const PowerSample* nearest = nullptr;
   {
     plot::PlotFrame frame(
         context,
@@ -204,43 +191,27 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
          .right_margin = std::max(end.x - time_axis.right, 1.0F)},
         strip_view_);
     shown = visible(power.samples, frame.x().view);
-    draw_limits(context, frame, power.samples, shown);
+    plot::draw_marks(
+        context, frame,
+        {limits_of(context, power.samples, shown), line_of(frame, power.samples, shown, curves[1]),
+         line_of(frame, power.samples, shown, curves[0])});
     draw_axis(context, frame, curves[0], true);
     draw_axis(context, frame, curves[1], false);
-    // The band along the bottom is also kept free.
-    plot::LabelPlaces places(frame.min(), ImVec2(frame.max().x, frame.max().y - theme.px(4)));
-    for (const Curve& curve : curves) draw_curve(frame, power.samples, shown, curve, places);
-    for (const Curve& curve : curves) {
-      const std::string text =
-          fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit);
-      // A piece of the curve marks its label: a stage's colour is too pale for text on a light
-      // background.
-      const float chip = theme.px(14);
-      const ImVec2 size_of_text = plot::text_size(font, text);
-      plot::LabelPlaces::Place place =
-          places.anywhere(ImVec2(chip + size_of_text.x, size_of_text.y), theme.px(kGapSmall));
-      const float middle = place.at.y + 0.5F * size_of_text.y;
-      frame.draw()->AddLine(ImVec2(place.at.x, middle),
-                            ImVec2(place.at.x + chip - theme.px(4), middle), curve.color,
-                            theme.px(2));
-      place.at.x += chip;
-      plot::draw_label(frame.draw(), theme, place, theme.colors.text, text);
-    }
     if (frame.hovered() && shown.first < shown.last) {
-      const double time = frame.hover_x();
-      nearest = shown.first;
-      for (std::size_t i = shown.first; i < shown.last; ++i) {
-        if (std::abs(static_cast<double>(power.samples[i].time_ns) - time) <
-            std::abs(static_cast<double>(power.samples[*nearest].time_ns) - time)) {
-          nearest = i;
-        }
-      }
-      const float x = frame.x().to_pixel(static_cast<double>(power.samples[*nearest].time_ns));
-      frame.draw()->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y),
-                            plot::faded(theme.colors.text, 0.6F));
+      const std::span<const PowerSample> all(power.samples);
+      nearest = &*std::ranges::min_element(
+          all.subspan(shown.first, shown.last - shown.first), {}, [&](const PowerSample& sample) {
+            return std::abs(static_cast<double>(sample.time_ns) - frame.hover_x());
+          });
+      plot::draw_marks(context, frame,
+                       {plot::Rule{.at = static_cast<double>(nearest->time_ns),
+                                   .color = plot::faded(theme.colors.text, 0.6F),
+                                   .upright = true}});
     }
   }
-  if (nearest) show_sample(context, power, *nearest, curves);
+  if (nearest != nullptr) {
+    show_sample(context, power, static_cast<std::size_t>(nearest - power.samples.data()), curves);
+  }
   if (strip_view_.x != before) {
     timeline_view_.x = strip_view_.x;
     timeline_view_.held = strip_view_.held;

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
-#include "app/gui/plot/label_places.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 #include "profiling/document/run_tables.h"
 
@@ -20,7 +19,6 @@ namespace {
 using profiling::RooflinePoint;
 
 constexpr double kTera = 1e12;
-constexpr float kLineChip = 18.0F;  // piece of a line before its name
 
 /// A memory rate and a product rate: the lower of the two bounds what can be reached.
 struct Roof {
@@ -48,119 +46,35 @@ std::string rate_text(double flop_per_s) {
   return fmt::format("{:.4g} TFLOP/s", flop_per_s / kTera);
 }
 
-/// Its two parts as drawn, so that they can be named.
-struct RoofLines {
-  ImVec2 slope_middle{};
-  float flat_y = 0.0F;
-};
-
-RoofLines draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness,
-                    plot::LabelPlaces& places) {
-  // Both axes are logarithmic: a slope up to the ridge, then a flat line.
-  const plot::Range view = frame.x().view;
-  const double ridge =
-      std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
-  const auto at = [&](double x) {
-    return ImVec2(frame.x().to_pixel(x),
-                  frame.y().to_pixel(std::log10(roof.at(std::exp2(x)) / kTera)));
-  };
-  ImVec2 previous = at(view.min);
-  for (const double x : {ridge, view.max}) {
-    frame.draw()->AddLine(previous, at(x), color, thickness);
-    places.keep_free_line(previous, at(x));
-    previous = at(x);
-  }
-  return {.slope_middle = at(0.5 * (view.min + ridge)), .flat_y = at(view.max).y};
-}
-
-/// What a line is, with a piece of it before the words.
-void name_line(const PanelContext& context, const plot::PlotFrame& frame,
-               plot::LabelPlaces::Place place, ImU32 color, float thickness,
-               const std::string& text) {
-  if (place.taken) return;  // the read-out and the list have it
-  const Theme& theme = context.theme;
-  const float chip = theme.px(kLineChip);
-  const float middle = place.at.y + 0.5F * theme.fonts.label->FontSize;
-  if (!place.clear) {
-    const ImVec2 size = plot::text_size(theme.fonts.label, text);
-    frame.draw()->AddRectFilled(place.at, ImVec2(place.at.x + chip + size.x, place.at.y + size.y),
-                                plot::faded(theme.colors.panel, 0.9F), theme.px(2));
-  }
-  frame.draw()->AddLine(ImVec2(place.at.x, middle), ImVec2(place.at.x + chip - theme.px(4), middle),
-                        color, thickness);
-  plot::draw_text(frame.draw(), theme.fonts.label, ImVec2(place.at.x + chip, place.at.y),
-                  theme.colors.text, text);
-}
-
 /// "4.1 TB/s copy" in a small plot; in a large one also where the number comes from.
 struct RoofNames {
   const char* rate;
   const char* product;
-  const char* source;
+  const char* source;  // empty = no room
 };
 
-void name_roof(const PanelContext& context, const plot::PlotFrame& frame, const Roof& roof,
-               const RoofLines& lines, const RoofNames& names, ImU32 color, float thickness,
-               plot::LabelPlaces& places) {
-  const Theme& theme = context.theme;
-  const bool large = frame.max().x - frame.min().x > theme.px(420);
-  const std::string source = large ? std::string(", ") + names.source : std::string();
-  const float gap = theme.px(kGapSmall);
-  const auto size_of = [&](const std::string& text) {
-    const ImVec2 size = plot::text_size(theme.fonts.label, text);
-    return ImVec2(size.x + theme.px(kLineChip), size.y);
+/// Both axes are logarithmic: a slope up to the ridge, then a level line.
+void add_roof(plot::Marks& marks, const Roof& roof, plot::Range view, const RoofNames& names,
+              ImU32 color, float width) {
+  const double ridge =
+      std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
+  const auto at = [&](double x) {
+    return plot::Point{x, std::log10(roof.at(std::exp2(x)) / kTera)};
   };
-  if (roof.flop_per_s > 0.0) {
-    const std::string text = rate_text(roof.flop_per_s) + " " + names.product + source;
-    plot::LabelPlaces::Place place = places.along(lines.flat_y, size_of(text), gap);
-    // Two roofs may lie closer together than a line of text.
-    if (!place.clear) place = places.anywhere(size_of(text), gap);
-    name_line(context, frame, place, color, thickness, text);
-  }
   if (roof.bytes_per_s > 0.0) {
-    const std::string text =
-        fmt::format("{:.4g} TB/s {}{}", roof.bytes_per_s / kTera, names.rate, source);
-    const ImVec2 size = size_of(text);
-    const auto beside = places.next_to(lines.slope_middle, size, theme.px(kGap));
-    name_line(context, frame,
-              beside ? plot::LabelPlaces::Place{.at = *beside, .clear = true}
-                     : places.anywhere(size, gap),
-              color, thickness, text);
+    marks.push_back(plot::Line{.points = {at(view.min), at(ridge)},
+                               .color = color,
+                               .width = width,
+                               .name = fmt::format("{:.4g} TB/s {}{}", roof.bytes_per_s / kTera,
+                                                   names.rate, names.source)});
   }
-}
-
-struct PointName {
-  ImVec2 spot;
-  std::string text;
-};
-
-/// Each beside its point, or further away with a line to it. Lines first: one may pass under the
-/// name of another point.
-void name_points(const PanelContext& context, const plot::PlotFrame& frame,
-                 const std::vector<PointName>& names, plot::LabelPlaces& places) {
-  const Theme& theme = context.theme;
-  std::vector<plot::LabelPlaces::Place> chosen;
-  bool lines = false;
-  for (const PointName& name : names) {
-    const ImVec2 size = plot::text_size(theme.fonts.label, name.text);
-    std::optional<ImVec2> beside;
-    for (const float away : {8.0F, 20.0F, 36.0F, 56.0F}) {
-      beside = places.next_to(name.spot, size, theme.px(away));
-      if (!beside) continue;
-      if (away > 8.0F) {
-        const ImVec2 end(std::clamp(name.spot.x, beside->x, beside->x + size.x),
-                         std::clamp(name.spot.y, beside->y, beside->y + size.y));
-        frame.draw()->AddLine(name.spot, end, theme.colors.dim_text);
-        lines = true;
-      }
-      break;
-    }
-    chosen.push_back(beside ? plot::LabelPlaces::Place{.at = *beside, .clear = true}
-                            : places.anywhere(size, theme.px(kGapSmall)));
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    chosen[i].clear = chosen[i].clear && !lines;
-    plot::draw_label(frame.draw(), theme, chosen[i], theme.colors.text, names[i].text);
+  if (roof.flop_per_s > 0.0) {
+    const double level = std::log10(roof.flop_per_s / kTera);
+    marks.push_back(plot::Line{
+        .points = {{ridge, level}, {view.max, level}},
+        .color = color,
+        .width = width,
+        .name = fmt::format("{} {}{}", rate_text(roof.flop_per_s), names.product, names.source)});
   }
 }
 
@@ -272,38 +186,26 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
          .selectable = false,
          .min_span = 1.0},
         roofline_view_);
-    plot::LabelPlaces places(frame.min(), frame.max());
-    const ImU32 thin = plot::faded(theme.colors.dim_text, 0.8F);
-    RoofLines nominal_lines;
-    RoofLines practical_lines;
-    if (!nominal.empty()) nominal_lines = draw_roof(frame, nominal, thin, 1, places);
-    if (!practical.empty()) {
-      practical_lines = draw_roof(frame, practical, theme.colors.accent, 2, places);
-    }
-    const auto spot_of = [&](const RooflinePoint& point) {
-      return ImVec2(frame.x().to_pixel(std::log2(point.work.intensity())),
-                    frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
-    };
+    const bool large = frame.max().x - frame.min().x > theme.px(420);
+    plot::Marks marks;
+    add_roof(marks, nominal, frame.x().view,
+             {.rate = "data sheet", .product = "data sheet", .source = large ? ", nominal" : ""},
+             plot::faded(theme.colors.dim_text, 0.8F), 1);
+    add_roof(marks, practical, frame.x().view,
+             {.rate = "copy",
+              .product = "dense product",
+              .source = large ? ", measured in this run" : ""},
+             theme.colors.accent, 2);
+    plot::Dots dots{.radius = 5.0F, .reach = 10.0F, .rim = theme.colors.window, .all_named = true};
     for (const RooflinePoint& point : points) {
-      const ImVec2 spot = spot_of(point);
-      places.keep_free(spot, theme.px(5));
-      frame.draw()->AddCircleFilled(spot, theme.px(5), theme.stage(point.stage), 16);
-      frame.draw()->AddCircle(spot, theme.px(5), theme.colors.window, 16);
-      const float dx = frame.mouse().x - spot.x;
-      const float dy = frame.mouse().y - spot.y;
-      if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
+      dots.dots.push_back(
+          {.at = {std::log2(point.work.intensity()), std::log10(point.flop_per_s() / kTera)},
+           .color = theme.stage(point.stage),
+           .name = std::string(engine::stage_name(point.stage))});
     }
-    std::vector<PointName> names;
-    for (const RooflinePoint& point : points) {
-      names.push_back({spot_of(point), std::string(engine::stage_name(point.stage))});
-    }
-    name_points(context, frame, names, places);
-    name_roof(context, frame, practical, practical_lines,
-              {.rate = "copy", .product = "dense product", .source = "measured in this run"},
-              theme.colors.accent, 2, places);
-    name_roof(context, frame, nominal, nominal_lines,
-              {.rate = "data sheet", .product = "data sheet", .source = "nominal"}, thin, 1,
-              places);
+    marks.emplace_back(std::move(dots));
+    const int index = plot::draw_marks(context, frame, marks).index;
+    if (index >= 0) hovered = &points[static_cast<std::size_t>(index)];
   }
   if (hovered == nullptr) return;
   plot::read_out(context, std::string(engine::stage_name(hovered->stage)),

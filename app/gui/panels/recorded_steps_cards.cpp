@@ -40,52 +40,28 @@ std::string snr_text(double snr_db, std::uint64_t left_out) {
 /// What a line of the strip shows of a step.
 using StepFigure = double engine::RecordedStep::*;
 
-/// Range of the finite values; empty if there is none.
 plot::Range range_of(const std::vector<engine::RecordedStep>& steps, StepFigure figure) {
-  plot::Range range{INFINITY, -INFINITY};
-  for (const engine::RecordedStep& step : steps) {
-    if (!std::isfinite(step.*figure)) continue;
-    range.min = std::min(range.min, step.*figure);
-    range.max = std::max(range.max, step.*figure);
-  }
+  plot::Range range = plot::kNoValues;
+  for (const engine::RecordedStep& step : steps) range = plot::widened(range, step.*figure);
   return range;
 }
 
-/// A line over the steps on a scale of its own that fills the plot's height; the legend has its
-/// ends.
-void draw_line(const PanelContext& context, const plot::PlotFrame& frame,
-               const std::vector<engine::RecordedStep>& steps, StepFigure figure, double least_span,
-               ImU32 color) {
+/// A line over the steps on a scale of its own that fills the plot up to `height`; the legend has
+/// its ends.
+plot::Line line_of(const std::vector<engine::RecordedStep>& steps, StepFigure figure,
+                   double least_span, double height, plot::Line line) {
   plot::Range range = range_of(steps, figure);
-  if (!(range.min <= range.max)) return;
-  const double missing = std::max(0.5 * (least_span - (range.max - range.min)), 0.0);
+  const double missing = std::max(0.5 * (least_span - range.span()), 0.0);
   range = {range.min - missing, range.max + missing};
-  const float height = frame.max().y - frame.min().y;
-  const auto y_of = [&](double value) {
-    const double part = (value - range.min) / (range.max - range.min);
-    return frame.max().y - height * static_cast<float>(0.06 + 0.86 * part);
-  };
-  bool joined = false;
-  ImVec2 last;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const double value = steps[i].*figure;
-    if (!std::isfinite(value)) {
-      joined = false;
-      continue;
-    }
-    const ImVec2 at(frame.x().to_pixel(static_cast<double>(i)), y_of(value));
-    if (joined) {
-      frame.draw()->AddLine(last, at, color, context.theme.px(1.5F));
-    } else {
-      frame.draw()->AddCircleFilled(at, context.theme.px(1.5F), color);
-    }
-    joined = true;
-    last = at;
+    const double part = (steps[i].*figure - range.min) / range.span();
+    line.points.push_back({static_cast<double>(i), height * (0.06 + 0.86 * part)});
   }
+  return line;
 }
 
 std::string range_text(const plot::Range& range, const char* unit, int digits) {
-  if (!(range.min <= range.max)) return "not measured";
+  if (!plot::has_values(range)) return "not measured";
   return fmt::format("{:.{}f} \u2013 {:.{}f}{}", range.min, digits, range.max, digits, unit);
 }
 
@@ -209,6 +185,7 @@ void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& roo
        {fmt::format("SNR of Y {}", range_text(snr, " dB", 2)), snr_color}});
   const Area below = room.below(legend);
   ImGui::SetCursorScreenPos(below.at);
+  const double height = highest > 0.0 ? 1.1 * highest : 1.0;
   plot::PlotFrame frame(quiet,
                         {.id = "##performance.steps",
                          .size = below.size,
@@ -217,41 +194,37 @@ void RecordedStepsCards::draw_strip(const PanelContext& context, const Area& roo
                                .limits = {-0.5, static_cast<double>(count()) - 0.5}},
                          .y = {.kind = plot::AxisKind::Nanoseconds,
                                .label = plot::time_unit(highest).name,
-                               .limits = {0.0, highest > 0.0 ? 1.1 * highest : 1.0}},
+                               .limits = {0.0, height}},
                          .selectable = false,
                          .min_span = 4.0},
                         strip_view_);
-  ImDrawList* const draw = frame.draw();
-  const double gap = frame.x().pixels_per_unit() > 6.0 ? 0.16 : 0.0;
+  std::vector<plot::Bar> bars;
+  plot::Spans untimed{.color = plot::faded(theme.colors.accent, 0.55F),
+                      .kind = plot::Spans::Kind::Foot};
   for (int i = 0; i < count(); ++i) {
-    if (i + 0.5 < frame.x().view.min || i - 0.5 > frame.x().view.max) continue;
     const engine::RecordedStep& step = steps()[static_cast<std::size_t>(i)];
-    const float left = frame.x().to_pixel(i - 0.5 + gap);
-    const float right = std::max(frame.x().to_pixel(i + 0.5 - gap), left + 1.0F);
-    if (step.visits > 0 && !std::isfinite(step.median_ns)) {
-      draw->AddRectFilled(ImVec2(left, frame.max().y - theme.px(3)), ImVec2(right, frame.max().y),
-                          plot::faded(theme.colors.accent, 0.55F));
-      continue;
-    }
-    if (step.visits == 0) {
-      plot::draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, frame.max().y),
-                       theme.colors.line, theme.px(5));
-      continue;
-    }
-    const float top = std::min(frame.y().to_pixel(step.median_ns), frame.max().y - 1.0F);
     const bool slow = is_slow(static_cast<std::size_t>(i));
-    draw->AddRectFilled(ImVec2(left, top), ImVec2(right, frame.max().y),
-                        plot::faded(theme.colors.accent, slow ? 0.9F : 0.55F));
+    bars.push_back({.value = step.visits == 0 ? NAN : step.median_ns,
+                    .color = plot::faded(theme.colors.accent, slow ? 0.9F : 0.55F)});
+    if (step.visits == 0 || std::isfinite(step.median_ns)) continue;
+    bars.back() = {};
+    untimed.ranges.push_back({i - 0.5, i + 0.5});
   }
-  draw_line(context, frame, steps(), &engine::RecordedStep::imbalance, kLeastImbalanceSpan,
-            imbalance_color);
-  draw_line(context, frame, steps(), &engine::RecordedStep::y_snr_db, kLeastSnrSpan, snr_color);
-  draw->AddRect(ImVec2(frame.x().to_pixel(chosen_ - 0.5), frame.min().y),
-                ImVec2(frame.x().to_pixel(chosen_ + 0.5), frame.max().y), theme.colors.text,
-                theme.px(2), 0, theme.px(1.5F));
+  const float width = theme.px(1.5F);
+  const int hovered =
+      plot::draw_marks(quiet, frame,
+                       {untimed, plot::Bars{.bars = &bars, .strength = 1.0F},
+                        line_of(steps(), &engine::RecordedStep::imbalance, kLeastImbalanceSpan,
+                                height, {.color = imbalance_color, .width = width}),
+                        line_of(steps(), &engine::RecordedStep::y_snr_db, kLeastSnrSpan, height,
+                                {.color = snr_color, .width = width}),
+                        plot::Spans{.ranges = {{chosen_ - 0.5, chosen_ + 0.5}},
+                                    .color = theme.colors.text,
+                                    .kind = plot::Spans::Kind::Framed}})
+          .index;
   if (!frame.hovered()) return;
   if (context.keys.pan != 0) choose(chosen_ + context.keys.pan);
-  const int hovered = std::clamp(static_cast<int>(std::lround(frame.hover_x())), 0, count() - 1);
+  if (hovered < 0) return;
   if (ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) choose(hovered);
   draw_strip_read_out(context, hovered);
 }
@@ -329,13 +302,13 @@ void RecordedStepsCards::draw_step(const PanelContext& context, const Area& room
   for (const std::int64_t rows : step.splits) {
     bars.push_back({.value = static_cast<double>(rows), .color = context.theme.colors.accent});
   }
-  const plot::BarHit hit = plot::draw_bars(context,
-                                           {.id = "##performance.step",
-                                            .size = room.size,
-                                            .y = {.kind = plot::AxisKind::Number, .label = "rows"},
-                                            .x_label = "expert",
-                                            .selected = context.view.expert},
-                                           bars, step_view_);
+  const plot::MarkHit hit = plot::draw_bars(context,
+                                            {.id = "##performance.step",
+                                             .size = room.size,
+                                             .y = {.kind = plot::AxisKind::Number, .label = "rows"},
+                                             .x_label = "expert",
+                                             .selected = context.view.expert},
+                                            bars, step_view_);
   if (hit.index >= 0) {
     const auto rows = static_cast<double>(step.splits[static_cast<std::size_t>(hit.index)]);
     const double mean = static_cast<double>(step.rows) / static_cast<double>(step.splits.size());

@@ -228,9 +228,7 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     }
     if (frame.hovered()) {
       hover.inside = true;
-      // A drag also ends here, but it moved.
-      hover.clicked = ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
-                      ImGui::GetIO().MouseDragMaxDistanceSqr[0] < theme.px(4) * theme.px(4);
+      hover.clicked = frame.clicked();
       const double part_y = std::clamp(
           static_cast<double>((frame.mouse().y - min.y) / (max.y - min.y)), 0.0, 0.999999);
       const double part_x =

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
@@ -38,32 +39,23 @@ double peak_of(const Bins& bins, Range view, bool per_bin) {
   return highest;
 }
 
-void draw_series(const PlotFrame& frame, const HistogramSeries& series, const HistogramSpec& spec) {
+/// The outline over the bins in view. One that is not empty is at least a pixel high.
+Line outline_of(const PlotFrame& frame, const HistogramSeries& series, const HistogramSpec& spec) {
+  Line line{.color = series.color, .fill = series.filled ? 0.45F : 0.0F, .stepped = true};
   const Bins& bins = *series.bins;
-  ImDrawList* draw = frame.draw();
-  const float floor_y = frame.max().y;
-  float previous_top = floor_y;
+  const Range view = frame.x().view;
+  const double least = frame.y().to_value(frame.max().y - 1.0F);
   for (std::size_t bin = 0; bin < bins.counts.size(); ++bin) {
-    if (bins.edges[bin + 1] < frame.x().view.min || bins.edges[bin] > frame.x().view.max) continue;
-    const float left = frame.x().to_pixel(bins.edges[bin]);
-    const float right = frame.x().to_pixel(bins.edges[bin + 1]);
-    float top = frame.y().to_pixel(height_of(tall(bins, bin, spec.per_bin), spec.log_y));
-    // A non-empty bin is always at least one pixel high.
-    if (bins.counts[bin] > 0.0) top = std::min(top, floor_y - 1.0F);
-    if (bins.counts[bin] > 0.0 && series.filled) {
-      draw->AddRectFilled(ImVec2(left, top), ImVec2(right, floor_y), faded(series.color, 0.45F));
-    }
-    if (top != previous_top) {
-      draw->AddLine(ImVec2(left, previous_top), ImVec2(left, top), series.color);
-    }
-    if (bins.counts[bin] > 0.0) {
-      draw->AddLine(ImVec2(left, top), ImVec2(right, top), series.color, 1.0F);
-    }
-    previous_top = top;
-    if (bin + 1 == bins.counts.size() && top != floor_y) {
-      draw->AddLine(ImVec2(right, top), ImVec2(right, floor_y), series.color);
+    if (bins.edges[bin + 1] < view.min || bins.edges[bin] > view.max) continue;
+    const double height = height_of(tall(bins, bin, spec.per_bin), spec.log_y);
+    if (line.points.empty()) line.points.push_back({bins.edges[bin], 0.0});
+    line.points.push_back(
+        {bins.edges[bin], bins.counts[bin] > 0.0 ? std::max(height, least) : 0.0});
+    if (bin + 1 == bins.counts.size() || bins.edges[bin + 1] > view.max) {
+      line.points.push_back({bins.edges[bin + 1], 0.0});
     }
   }
+  return line;
 }
 
 /// Bins change with the run and the range: their contents identify them.
@@ -86,15 +78,12 @@ std::uint64_t contents_of(const std::vector<HistogramSeries>& series) {
 }  // namespace
 
 Range histogram_limits(const std::vector<const Bins*>& all, AxisKind kind) {
-  Range limits;
+  Range limits = kNoValues;
   for (const Bins* bins : all) {
     const Range range = bins->range();
-    if (range.empty()) continue;
-    limits = limits.empty()
-                 ? range
-                 : Range{std::min(limits.min, range.min), std::max(limits.max, range.max)};
+    if (!range.empty()) limits = widened(widened(limits, range.min), range.max);
   }
-  if (limits.empty()) return limits;
+  if (!has_values(limits)) return {};
   if (kind == AxisKind::Log2) return {std::floor(limits.min) - 1.0, std::ceil(limits.max) + 1.0};
   return padded(limits, 0.04);
 }
@@ -134,66 +123,61 @@ bool draw_histogram(const PanelContext& context, const HistogramSpec& spec,
                                            end_width,
       .labels_apart = static_cast<float>(on_left) * end_width};
   float left_slot = ImGui::GetCursorScreenPos().x + theme.px(42);
-  bool in_plot = false;
-  bool clicked = false;
-  ImVec2 top_left;
-  ImVec2 bottom_right;
-  {
-    PlotFrame frame(context, frame_spec, view);
-    clicked = frame.clicked();
-    frame.kept().put(*frame.draw(),
-                     DrawingKey(theme, contents_of(series), frame.x().view, frame_spec.y.limits,
-                                frame.min(), frame.max(), spec.log_y, spec.per_bin),
-                     [&] {
-                       for (const HistogramSeries& one : series) draw_series(frame, one, spec);
-                     });
-    in_plot = frame.hovered();
-    top_left = frame.min();
-    bottom_right = frame.max();
-    if (in_plot) {
-      std::vector<ReadOutLine> lines;
-      std::string title;
-      for (const HistogramSeries& one : series) {
-        const int bin = one.bins->find(frame.hover_x());
-        const auto index = static_cast<std::size_t>(bin);
-        if (bin >= 0 && title.empty()) {
-          const double low = one.bins->edges[index];
-          const double high = one.bins->edges[index + 1];
-          title = spec.x.kind == AxisKind::Log2
-                      ? fmt::format("2^{:.2f} .. 2^{:.2f}   ({} .. {})", low, high,
-                                    number_text(std::exp2(low)), number_text(std::exp2(high)))
-                  : spec.x.kind == AxisKind::Nanoseconds
-                      ? fmt::format("{} .. {}", duration_text(low), duration_text(high))
-                      : fmt::format("{} .. {}", number_text(low), number_text(high));
-        }
-        const double count = bin >= 0 ? one.bins->counts[index] : 0.0;
-        lines.push_back({one.name,
-                         spec.shares
-                             ? share_text(count, 100.0)
-                             : fmt::format("{}  {}", count_text(static_cast<std::uint64_t>(count)),
-                                           share_text(count, one.bins->total())),
-                         one.color});
+  PlotFrame frame(context, frame_spec, view);
+  frame.kept().put(*frame.draw(),
+                   DrawingKey(theme, contents_of(series), frame.x().view, frame_spec.y.limits,
+                              frame.min(), frame.max(), spec.log_y, spec.per_bin),
+                   [&] {
+                     Marks marks;
+                     for (const HistogramSeries& one : series) {
+                       marks.push_back(outline_of(frame, one, spec));
+                     }
+                     draw_marks(context, frame, marks);
+                   });
+  if (frame.hovered()) {
+    std::vector<ReadOutLine> lines;
+    std::string title;
+    for (const HistogramSeries& one : series) {
+      const int bin = one.bins->find(frame.hover_x());
+      const auto index = static_cast<std::size_t>(bin);
+      if (bin >= 0 && title.empty()) {
+        const double low = one.bins->edges[index];
+        const double high = one.bins->edges[index + 1];
+        title = spec.x.kind == AxisKind::Log2
+                    ? fmt::format("2^{:.2f} .. 2^{:.2f}   ({} .. {})", low, high,
+                                  number_text(std::exp2(low)), number_text(std::exp2(high)))
+                : spec.x.kind == AxisKind::Nanoseconds
+                    ? fmt::format("{} .. {}", duration_text(low), duration_text(high))
+                    : fmt::format("{} .. {}", number_text(low), number_text(high));
       }
-      frame.draw()->AddLine(ImVec2(frame.mouse().x, frame.min().y),
-                            ImVec2(frame.mouse().x, frame.max().y),
-                            faded(theme.colors.text, 0.35F));
-      read_out(context, title, lines);
+      const double count = bin >= 0 ? one.bins->counts[index] : 0.0;
+      lines.push_back({one.name,
+                       spec.shares
+                           ? share_text(count, 100.0)
+                           : fmt::format("{}  {}", count_text(static_cast<std::uint64_t>(count)),
+                                         share_text(count, one.bins->total())),
+                       one.color});
     }
+    draw_marks(
+        context, frame,
+        {Rule{.at = frame.hover_x(), .color = faded(theme.colors.text, 0.35F), .upright = true}});
+    read_out(context, title, lines);
   }
 
   // End bins share the height scale with counts per octave: a count is one bar of width 1.
-  ImDrawList* draw = ImGui::GetWindowDrawList();
+  ImDrawList* draw = frame.draw();
+  frame.open_clip();
+  const ImVec2 top_left = frame.min();
+  const ImVec2 bottom_right = frame.max();
   float right_slot = bottom_right.x + theme.px(kGapSmall);
-  const AxisMap y{frame_spec.y.limits, static_cast<double>(bottom_right.y),
-                  static_cast<double>(top_left.y)};
   for (const EndBin* end : ends) {
     float& slot = end->left ? left_slot : right_slot;
     const float bar = (end_width - theme.px(kGap)) / static_cast<float>(series.size());
     for (std::size_t i = 0; i < series.size(); ++i) {
       const auto count = static_cast<double>(series[i].bins->*end->count);
       if (count == 0.0) continue;
-      const float top =
-          std::clamp(y.to_pixel(height_of(count, spec.log_y)), top_left.y, bottom_right.y - 1.0F);
+      const float top = std::clamp(frame.y().to_pixel(height_of(count, spec.log_y)), top_left.y,
+                                   bottom_right.y - 1.0F);
       const float x = slot + bar * static_cast<float>(i);
       draw->AddRectFilled(ImVec2(x, top), ImVec2(x + bar, bottom_right.y),
                           faded(series[i].color, 0.75F));
@@ -214,7 +198,8 @@ bool draw_histogram(const PanelContext& context, const HistogramSpec& spec,
     }
     slot += end_width;
   }
-  return clicked;
+  frame.close_clip();
+  return frame.clicked();
 }
 
 }  // namespace app::plot

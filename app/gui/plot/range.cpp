@@ -33,6 +33,11 @@ Range padded(Range range, double fraction) {
   return {range.min - margin, range.max + margin};
 }
 
+Range widened(Range range, double value) {
+  if (!std::isfinite(value)) return range;
+  return {std::min(range.min, value), std::max(range.max, value)};
+}
+
 Range between(double a, double b) { return {std::min(a, b), std::max(a, b)}; }
 
 float AxisMap::to_pixel(double value) const {

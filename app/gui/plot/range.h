@@ -2,6 +2,8 @@
 // precision; pixels become float only after the view's start was subtracted. No ImGui calls.
 #pragma once
 
+#include <limits>
+
 namespace app::plot {
 
 struct Range {
@@ -13,6 +15,13 @@ struct Range {
   bool contains(double value) const { return value >= min && value < max; }
   bool operator==(const Range&) const = default;
 };
+
+/// Holds no value yet: the first one that is added is both its ends.
+inline constexpr Range kNoValues{std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity()};
+inline bool has_values(Range range) { return range.max >= range.min; }
+/// As wide as needed to hold the value, too; one that is not finite changes nothing.
+Range widened(Range range, double value);
 
 /// Scales the view so that the value at `anchor` stays under the cursor. factor < 1 zooms in. The
 /// result stays inside `limits` and is never narrower than `min_span`.

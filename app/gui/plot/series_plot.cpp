@@ -5,102 +5,72 @@
 #include <cmath>
 
 #include "app/gui/plot/format.h"
-#include "app/gui/plot/label_places.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
 namespace {
 
-/// A band at the bottom below the marked points.
-void draw_marks(const Theme& theme, const SeriesSpec& spec, const PlotFrame& frame,
-                std::size_t first, std::size_t last) {
+/// Ranges of the marked points of [first, last).
+Spans spans_of(const SeriesSpec& spec, std::size_t first, std::size_t last) {
+  Spans spans{.color = spec.mark_color, .kind = Spans::Kind::Foot};
   const std::vector<bool>& marked = *spec.marked;
-  const auto edge = [&](std::size_t i) {
-    return frame.x().to_pixel(spec.x_offset + static_cast<double>(i) - 0.5);
-  };
-  const float bottom = frame.max().y;
+  const auto edge = [&](std::size_t i) { return spec.x_offset + static_cast<double>(i) - 0.5; };
   for (std::size_t i = first; i < last;) {
     const std::size_t begin = i;
     while (i < last && marked[i] == marked[begin]) ++i;
-    if (!marked[begin]) continue;
-    frame.draw()->AddRectFilled(ImVec2(edge(begin), bottom - theme.px(3)), ImVec2(edge(i), bottom),
-                                spec.mark_color);
+    if (marked[begin]) spans.ranges.push_back({edge(begin), edge(i)});
   }
+  return spans;
 }
 
-/// The points of [first, last) and the line at the median.
-void draw_points(const PanelContext& context, const SeriesSpec& spec, const FoldedSeries& series,
-                 const PlotFrame& frame, std::size_t first, std::size_t last) {
-  const Theme& theme = context.theme;
-  const std::vector<double>& values = series.values;
-  ImDrawList* draw = frame.draw();
-  LabelPlaces places(frame.min(), frame.max());
+/// The points of [first, last), as ranges where several share a pixel, and the line at the median.
+Marks marks_of(const Theme& theme, const SeriesSpec& spec, const FoldedSeries& series,
+               const PlotFrame& frame, std::size_t first, std::size_t last) {
   const double pixels_per_point = frame.x().pixels_per_unit();
-  if (pixels_per_point >= 1.0) {
-    ImVec2 previous;
-    for (std::size_t i = first; i < last; ++i) {
-      const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(i)),
-                      frame.y().to_pixel(values[i]));
-      if (i > first) {
-        draw->AddLine(previous, at, faded(spec.color, 0.6F));
-        places.keep_free_line(previous, at);
-      }
-      places.keep_free(at, theme.px(2.2F));
-      if (pixels_per_point >= 5.0) draw->AddCircleFilled(at, theme.px(2.2F), spec.color, 8);
-      previous = at;
-    }
-  } else {
-    const auto stride = static_cast<std::size_t>(std::ceil(1.0 / pixels_per_point));
-    for (std::size_t i = first; i < last; i += stride) {
-      const Range fold = series.extremes(i, std::min(i + stride, last));
-      const float x = frame.x().to_pixel(spec.x_offset + static_cast<double>(i));
-      const ImVec2 low(x, frame.y().to_pixel(fold.min));
-      const ImVec2 high(x, frame.y().to_pixel(fold.max) - 1.0F);
-      draw->AddLine(low, high, spec.color);
-      places.keep_free_line(low, high);
-    }
+  const bool apart = pixels_per_point >= 1.0;
+  Line line{.color = spec.color,
+            .strength = apart ? 0.6F : 1.0F,
+            .dots = pixels_per_point >= 5.0 ? theme.px(2.2F) : 0.0F};
+  const auto stride =
+      apart ? std::size_t{1} : static_cast<std::size_t>(std::ceil(1.0 / pixels_per_point));
+  // A range without extent is one pixel high.
+  const double pixel = std::abs(1.0 / frame.y().pixels_per_unit());
+  for (std::size_t i = first; i < last; i += stride) {
+    const Range fold = series.extremes(i, std::min(i + stride, last));
+    const double x = spec.x_offset + static_cast<double>(i);
+    line.points.push_back({x, fold.min});
+    if (!apart) line.points.insert(line.points.end(), {{x, fold.max + pixel}, kNowhere});
   }
-  if (spec.marked != nullptr && !spec.marked->empty()) {
-    draw_marks(theme, spec, frame, first, last);
-  }
+  Marks marks = {std::move(line)};
+  if (spec.marked != nullptr && !spec.marked->empty()) marks.push_back(spans_of(spec, first, last));
   if (std::isfinite(spec.median)) {
-    const float at = frame.y().to_pixel(spec.median);
-    draw->AddLine(ImVec2(frame.min().x, at), ImVec2(frame.max().x, at),
-                  faded(theme.colors.text, 0.7F));
-    const std::string label = "median " + duration_text(spec.median);
-    const LabelPlaces::Place place =
-        places.along(at, text_size(theme.fonts.label, label), theme.px(2));
-    draw_label(draw, theme, place, theme.colors.text, label);
+    marks.push_back(Rule{.at = spec.median,
+                         .color = faded(theme.colors.text, 0.7F),
+                         .label = "median " + duration_text(spec.median)});
   }
+  return marks;
 }
 
 }  // namespace
 
 FoldedSeries fold_series(std::vector<double> values) {
   FoldedSeries series;
-  for (std::size_t first = 0; first < values.size(); first += kSeriesFold) {
-    const std::size_t last = std::min(first + kSeriesFold, values.size());
-    Range fold{values[first], values[first]};
-    for (std::size_t i = first; i < last; ++i) {
-      fold = {std::min(fold.min, values[i]), std::max(fold.max, values[i])};
-    }
-    series.folds.push_back(fold);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % kSeriesFold == 0) series.folds.push_back(kNoValues);
+    series.folds.back() = widened(series.folds.back(), values[i]);
   }
   series.values = std::move(values);
   return series;
 }
 
 Range FoldedSeries::extremes(std::size_t first, std::size_t last) const {
-  Range range{values[first], values[first]};
+  Range range = kNoValues;
   for (std::size_t i = first; i < last;) {
-    if (i % kSeriesFold == 0 && i + kSeriesFold <= last) {
-      const Range& fold = folds[i / kSeriesFold];
-      range = {std::min(range.min, fold.min), std::max(range.max, fold.max)};
-      i += kSeriesFold;
-    } else {
-      range = {std::min(range.min, values[i]), std::max(range.max, values[i])};
-      ++i;
-    }
+    const bool whole = i % kSeriesFold == 0 && i + kSeriesFold <= last;
+    const Range part = whole ? folds[i / kSeriesFold] : Range{values[i], values[i]};
+    range = widened(widened(range, part.min), part.max);
+    i += whole ? kSeriesFold : 1;
   }
   return range;
 }
@@ -118,8 +88,7 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
   };
   const std::size_t first = index_of(std::floor(shown.min));
   const std::size_t last = index_of(std::ceil(shown.max)) + 1;
-  Range y = series.extremes(first, last);
-  if (std::isfinite(spec.median)) y = {std::min(y.min, spec.median), std::max(y.max, spec.median)};
+  Range y = widened(series.extremes(first, last), spec.median);
   // From the data, not from zero: the question here is how much it varies. The labels say so.
   y = y.empty() ? Range{y.min * 0.95, y.max * 1.05 + 1.0} : padded(y, 0.12);
   y.min = std::max(0.0, y.min);
@@ -131,10 +100,11 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
       .selectable = false,
       .min_span = std::min(5.0, count)};
   PlotFrame frame(context, frame_spec, view);
-  frame.kept().put(*frame.draw(),
-                   DrawingKey(theme, spec.generation, first, last, frame.x().view, y, frame.min(),
-                              frame.max(), spec.x_offset, spec.median, spec.color),
-                   [&] { draw_points(context, spec, series, frame, first, last); });
+  frame.kept().put(
+      *frame.draw(),
+      DrawingKey(theme, spec.generation, first, last, frame.x().view, y, frame.min(), frame.max(),
+                 spec.x_offset, spec.median, spec.color),
+      [&] { draw_marks(context, frame, marks_of(theme, spec, series, frame, first, last)); });
   if (!frame.hovered()) return -1;
   const std::size_t index = index_of(std::round(frame.hover_x()));
   const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(index)),

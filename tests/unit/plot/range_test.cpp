@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace app::plot {
 namespace {
 
@@ -18,6 +20,20 @@ TEST(Range, ZoomStopsAtTheLimitsAndAtTheSmallestSpan) {
   const Range limits{0.0, 1000.0};
   EXPECT_EQ(zoomed({100.0, 900.0}, 500.0, 10.0, limits, 1.0), limits);
   EXPECT_DOUBLE_EQ(zoomed({100.0, 102.0}, 101.0, 1e-6, limits, 1.0).span(), 1.0);
+}
+
+TEST(Range, IsWidenedByFiniteValuesOnly) {
+  EXPECT_FALSE(has_values(kNoValues));
+  EXPECT_EQ(widened(kNoValues, 3.0), (Range{3.0, 3.0}));
+  EXPECT_TRUE(has_values(widened(kNoValues, 3.0)));
+  EXPECT_EQ(widened({3.0, 3.0}, -1.0), (Range{-1.0, 3.0}));
+  EXPECT_EQ(widened({-1.0, 3.0}, 2.0), (Range{-1.0, 3.0}));
+  for (const double nothing :
+       {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+        std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(widened({-1.0, 3.0}, nothing), (Range{-1.0, 3.0}));
+    EXPECT_FALSE(has_values(widened(kNoValues, nothing)));
+  }
 }
 
 TEST(Range, PanStopsAtTheLimitsWithoutChangingTheSpan) {

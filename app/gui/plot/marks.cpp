@@ -1,0 +1,331 @@
+// Drawing of marks.
+#include "app/gui/plot/marks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/label_places.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app::plot {
+namespace {
+
+constexpr float kFoot = 3.0F;       // height of a band at the foot
+constexpr float kLineChip = 18.0F;  // the piece of a line before its name
+
+bool somewhere(Point point) { return std::isfinite(point.x) && std::isfinite(point.y); }
+
+ImVec2 pixel_of(const AxisMap& x, const AxisMap& y, Point point) {
+  return {x.to_pixel(point.x), y.to_pixel(point.y)};
+}
+
+bool has_name(const Mark& mark) {
+  if (const Line* line = std::get_if<Line>(&mark)) return !line->name.empty();
+  if (const Rule* rule = std::get_if<Rule>(&mark)) return !rule->label.empty();
+  const Dots* dots = std::get_if<Dots>(&mark);
+  return dots != nullptr &&
+         std::ranges::any_of(dots->dots, [](const Dot& dot) { return !dot.name.empty(); });
+}
+
+/// Draws marks, then their names.
+class Pen {
+ public:
+  Pen(const PanelContext& context, const PlotFrame& frame, const Marks& marks, MarkHit hit)
+      : context_(context),
+        theme_(context.theme),
+        frame_(frame),
+        draw_(frame.draw()),
+        marks_(marks),
+        hit_(hit) {
+    if (std::ranges::none_of(marks, has_name)) return;
+    places_.emplace(frame.min(), frame.max());
+  }
+
+  void draw() {
+    for (const Mark& mark : marks_) {
+      std::visit([this](const auto& one) { shape(one); }, mark);
+      ++drawn_;
+    }
+    if (!places_) return;
+    // A mark that lies on top of others is named first.
+    for (auto mark = marks_.rbegin(); mark != marks_.rend(); ++mark) {
+      std::visit([this](const auto& one) { name(one); }, *mark);
+    }
+  }
+
+ private:
+  ImVec2 spot(Point point) const { return pixel_of(frame_.x(), frame_.y(), point); }
+
+  void stroke(ImVec2 from, ImVec2 to, ImU32 color, float width) {
+    draw_->AddLine(from, to, color, width);
+    if (places_) places_->keep_free_line(from, to);
+  }
+
+  void shape(const Spans& spans) {
+    for (const Range span : spans.ranges) {
+      ImVec2 low(frame_.x().to_pixel(span.min), frame_.min().y);
+      const ImVec2 high(frame_.x().to_pixel(span.max), frame_.max().y);
+      switch (spans.kind) {
+        case Spans::Kind::Foot:
+          low.y = high.y - theme_.px(kFoot);
+          if (places_) places_->keep_free(low, high);
+          [[fallthrough]];
+        case Spans::Kind::Filled:
+          draw_->AddRectFilled(low, high, spans.color);
+          break;
+        case Spans::Kind::Framed:
+          draw_->AddRect(low, high, spans.color, theme_.px(2), 0, theme_.px(1.5F));
+          break;
+      }
+    }
+  }
+
+  void shape(const Bars& bars) {
+    double peak = 0.0;
+    for (const Bar& bar : *bars.bars) peak = std::max(peak, bar.companion);
+    const double gap = frame_.x().pixels_per_unit() > 6.0 ? 0.16 : 0.0;
+    const double share = (1.0 - 2.0 * gap) / static_cast<double>(bars.per_item);
+    const Range view = frame_.x().view;
+    if (hit_.mark == drawn_) {
+      shape(Spans{.ranges = {{hit_.index - 0.5, hit_.index + 0.5}},
+                  .color = faded(theme_.colors.text, 0.07F)});
+    }
+    for (std::size_t i = 0; i < bars.bars->size(); ++i) {
+      const Bar& bar = (*bars.bars)[i];
+      const double start = static_cast<double>(i / bars.per_item) - 0.5 + gap +
+                           share * static_cast<double>(i % bars.per_item);
+      if (start + share < view.min || start > view.max) continue;
+      const float left = frame_.x().to_pixel(start);
+      const float right = std::max(frame_.x().to_pixel(start + share), left + 1.0F);
+      column(bar, left, right, bars.strength);
+      if (!bars.companions || peak <= 0.0) continue;
+      const float height = static_cast<float>(0.9 * bar.companion / peak);
+      const float y = frame_.max().y - height * (frame_.max().y - frame_.min().y);
+      draw_->AddRectFilled(ImVec2(left, y - theme_.px(1)), ImVec2(right, y + theme_.px(1)),
+                           theme_.colors.warn);
+    }
+    // Bars that hang down need the line from which they do.
+    if (frame_.y().view.min < 0.0) shape(Rule{.color = faded(theme_.colors.text, 0.6F)});
+  }
+
+  void column(const Bar& bar, float left, float right, float strength) {
+    const AxisMap& y = frame_.y();
+    const float top = frame_.min().y;
+    const float bottom = frame_.max().y;
+    if (bar.outside) {
+      const ImU32 open = faded(bar.color, 0.1F);
+      draw_->AddRectFilledMultiColor(ImVec2(left, top), ImVec2(right, bottom), open, open,
+                                     bar.color, bar.color);
+      return;
+    }
+    if (!std::isfinite(bar.value)) {
+      draw_hatch(draw_, ImVec2(left, top), ImVec2(right, bottom), theme_.colors.line, theme_.px(5));
+      return;
+    }
+    const bool whisker = bar.high > bar.low;
+    const float high = y.to_pixel(bar.high);
+    const float low = y.to_pixel(bar.low);
+    if (bar.band != 0 && whisker) {
+      draw_->AddRectFilled(ImVec2(left, high), ImVec2(right, low), bar.band);
+    }
+    const float zero = y.view.min < 0.0 ? y.to_pixel(0.0) : bottom;
+    const float end = std::clamp(y.to_pixel(bar.value), top, bottom);
+    draw_->AddRectFilled(ImVec2(left, std::min(end, zero - 1.0F)),
+                         ImVec2(right, std::max(end, zero)), faded(bar.color, strength));
+    if (!whisker) return;
+    const float middle = 0.5F * (left + right);
+    const float half = std::min(0.3F * (right - left), theme_.px(5));
+    const ImU32 color = theme_.colors.text;
+    draw_->AddLine(ImVec2(middle, high), ImVec2(middle, low), color);
+    draw_->AddLine(ImVec2(middle - half, high), ImVec2(middle + half, high), color);
+    draw_->AddLine(ImVec2(middle - half, low), ImVec2(middle + half, low), color);
+  }
+
+  void shape(const Line& line) {
+    const ImU32 color = faded(line.color, line.strength);
+    if (line.fill > 0.0F) fill_below(line);
+    for (std::size_t i = 0; i < line.points.size(); ++i) {
+      if (!somewhere(line.points[i])) continue;
+      const ImVec2 at = spot(line.points[i]);
+      const bool joined = i > 0 && somewhere(line.points[i - 1]);
+      if (joined) {
+        const ImVec2 from = spot(line.points[i - 1]);
+        const ImVec2 corner(at.x, line.stepped ? from.y : at.y);
+        if (line.stepped) stroke(from, corner, color, line.width);
+        stroke(line.stepped ? corner : from, at, color, line.width);
+      }
+      // A point without neighbours would not be seen.
+      const bool alone = !joined && (i + 1 == line.points.size() || !somewhere(line.points[i + 1]));
+      const float radius = line.dots > 0.0F || !alone ? line.dots : line.width;
+      if (radius <= 0.0F) continue;
+      draw_->AddCircleFilled(at, radius, line.color, 8);
+      if (places_) places_->keep_free(at, radius);
+    }
+  }
+
+  void fill_below(const Line& stepped) {
+    for (std::size_t i = 0; i + 1 < stepped.points.size(); ++i) {
+      if (!somewhere(stepped.points[i])) continue;
+      const ImVec2 from = spot(stepped.points[i]);
+      const ImVec2 to(frame_.x().to_pixel(stepped.points[i + 1].x), frame_.max().y);
+      if (from.y < to.y) draw_->AddRectFilled(from, to, faded(stepped.color, stepped.fill));
+    }
+  }
+
+  void shape(const Rule& rule) {
+    const float at = (rule.upright ? frame_.x() : frame_.y()).to_pixel(rule.at);
+    draw_->AddLine(rule.upright ? ImVec2(at, frame_.min().y) : ImVec2(frame_.min().x, at),
+                   rule.upright ? ImVec2(at, frame_.max().y) : ImVec2(frame_.max().x, at),
+                   rule.color, rule.width);
+  }
+
+  void shape(const Dots& dots) {
+    for (std::size_t i = 0; i < dots.dots.size(); ++i) {
+      const Dot& dot = dots.dots[i];
+      if (!somewhere(dot.at)) continue;
+      const ImVec2 at = spot(dot.at);
+      const bool ringed = (hit_.mark == drawn_ && std::cmp_equal(hit_.index, i)) ||
+                          std::cmp_equal(dots.selected, i);
+      if (!dot.across.empty()) {
+        stroke(ImVec2(frame_.x().to_pixel(dot.across.min), at.y),
+               ImVec2(frame_.x().to_pixel(dot.across.max), at.y), faded(dot.color, 0.6F), 1.0F);
+      }
+      const float radius = theme_.px(dots.radius);
+      draw_->AddCircleFilled(at, ringed ? radius + theme_.px(1.5F) : radius, dot.color, 16);
+      if (dots.rim != 0) draw_->AddCircle(at, radius, dots.rim, 16);
+      if (ringed) draw_->AddCircle(at, radius + theme_.px(4), theme_.colors.text, 20);
+      if (places_) places_->keep_free(at, radius);
+      if (dot.id.empty()) continue;
+      controls::record(context_, dot.id.c_str(), dot.name.c_str(), "point", dot.value,
+                       ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius));
+    }
+  }
+
+  static void name(const Spans&) {}
+  static void name(const Bars&) {}
+
+  void name(const Rule& rule) {
+    if (rule.label.empty()) return;
+    const float at = frame_.y().to_pixel(rule.at);
+    draw_label(draw_, theme_,
+               places_->along(at, text_size(theme_.fonts.label, rule.label), theme_.px(2)),
+               theme_.colors.text, rule.label);
+  }
+
+  /// A level line is named along it, a straight one beside its middle, any other where there is
+  /// room.
+  LabelPlaces::Place place_of(const Line& line, ImVec2 size) {
+    const float gap = theme_.px(kGapSmall);
+    LabelPlaces::Place place;
+    if (line.points.size() == 2) {
+      const Point from = line.points.front();
+      const Point to = line.points.back();
+      if (from.y == to.y) {
+        place = places_->along(frame_.y().to_pixel(to.y), size, gap);
+      } else if (const auto beside = places_->next_to(
+                     spot({0.5 * (from.x + to.x), 0.5 * (from.y + to.y)}), size, theme_.px(kGap))) {
+        place = {.at = *beside, .clear = true};
+      }
+    }
+    return place.clear ? place : places_->anywhere(size, gap);
+  }
+
+  void name(const Line& line) {
+    if (line.name.empty() || line.points.empty()) return;
+    const float chip = theme_.px(kLineChip);
+    const ImVec2 size = text_size(theme_.fonts.label, line.name);
+    LabelPlaces::Place place = place_of(line, ImVec2(chip + size.x, size.y));
+    if (place.taken) return;  // the read-out and the list have it
+    const float middle = place.at.y + 0.5F * size.y;
+    draw_->AddLine(ImVec2(place.at.x, middle), ImVec2(place.at.x + chip - theme_.px(4), middle),
+                   line.color, line.width);
+    place.at.x += chip;
+    draw_label(draw_, theme_, place, theme_.colors.text, line.name);
+  }
+
+  /// First all places: a line to a name further away may pass under the name of another dot.
+  void name(const Dots& dots) {
+    struct Named {
+      const Dot* dot;
+      LabelPlaces::Place place;
+    };
+    std::vector<Named> chosen;
+    bool lines = false;
+    for (const bool strong : {true, false}) {
+      for (const Dot& dot : dots.dots) {
+        if (dot.strong != strong || dot.name.empty() || !somewhere(dot.at)) continue;
+        const ImVec2 from = spot(dot.at);
+        const ImVec2 size = text_size(theme_.fonts.label, dot.name);
+        std::optional<ImVec2> beside = places_->next_to(from, size, theme_.px(8));
+        for (const float away : {20.0F, 36.0F, 56.0F}) {
+          if (beside || !dots.all_named) break;
+          beside = places_->next_to(from, size, theme_.px(away));
+          if (!beside) continue;
+          draw_->AddLine(from,
+                         ImVec2(std::clamp(from.x, beside->x, beside->x + size.x),
+                                std::clamp(from.y, beside->y, beside->y + size.y)),
+                         theme_.colors.dim_text);
+          lines = true;
+        }
+        if (beside) chosen.push_back({&dot, {.at = *beside, .clear = true}});
+        if (beside || !dots.all_named) continue;  // its read-out has the name
+        chosen.push_back({&dot, places_->anywhere(size, theme_.px(kGapSmall))});
+      }
+    }
+    for (auto& [dot, place] : chosen) {
+      place.clear = place.clear && !lines;
+      draw_label(draw_, theme_, place, dot->strong ? theme_.colors.text : theme_.colors.dim_text,
+                 dot->name);
+    }
+  }
+
+  const PanelContext& context_;
+  const Theme& theme_;
+  const PlotFrame& frame_;
+  ImDrawList* draw_;
+  const Marks& marks_;
+  MarkHit hit_;
+  int drawn_ = 0;  // marks before the one that is drawn
+  std::optional<LabelPlaces> places_;
+};
+
+}  // namespace
+
+MarkHit find_mark(const AxisMap& x, const AxisMap& y, ImVec2 mouse, float scale,
+                  const Marks& marks) {
+  MarkHit hit;
+  float nearest = INFINITY;
+  for (std::size_t mark = 0; mark < marks.size(); ++mark) {
+    const Dots* const dots = std::get_if<Dots>(&marks[mark]);
+    if (dots == nullptr) continue;
+    for (std::size_t i = 0; i < dots->dots.size(); ++i) {
+      if (!somewhere(dots->dots[i].at)) continue;
+      const ImVec2 at = pixel_of(x, y, dots->dots[i].at);
+      const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
+      if (distance >= std::min(nearest, scale * dots->reach)) continue;
+      nearest = distance;
+      hit = {.mark = static_cast<int>(mark), .index = static_cast<int>(i)};
+    }
+  }
+  if (hit.mark >= 0) return hit;
+  const double item = std::floor(x.to_value(static_cast<double>(mouse.x)) + 0.5);
+  for (std::size_t mark = 0; mark < marks.size(); ++mark) {
+    const Bars* const bars = std::get_if<Bars>(&marks[mark]);
+    if (bars == nullptr || item < 0.0 || item >= static_cast<double>(bars->items())) continue;
+    return {.mark = static_cast<int>(mark), .index = static_cast<int>(item)};
+  }
+  return hit;
+}
+
+MarkHit draw_marks(const PanelContext& context, const PlotFrame& frame, const Marks& marks) {
+  const MarkHit hit =
+      frame.hovered() ? find_mark(frame.x(), frame.y(), frame.mouse(), context.theme.scale, marks)
+                      : MarkHit{};
+  Pen(context, frame, marks, hit).draw();
+  return {hit.mark, hit.index, hit.mark >= 0 && frame.clicked()};
+}
+
+}  // namespace app::plot
