@@ -43,6 +43,8 @@ struct OperationTraits {
   /// Experts are independent of each other, so the host runs it expert by expert.
   bool by_expert = true;
   bool product = false;
+  /// Makes rows from the same rows of other tensors, between the products of an expert layer.
+  bool by_row = false;
   /// Writes copies of an operand in codes and scales.
   bool copies = false;
   /// What it writes exists only in a backward pass. Quantizing and rounding are in both passes.
@@ -78,10 +80,12 @@ inline constexpr std::array<OperationTraits,
          .rated = true},
         {.name = "compute",
          .sentence = "A = {activation}(H){comma_again}",
-         .stage = Stage::Activation},
+         .stage = Stage::Activation,
+         .by_row = true},
         {.name = "compute",
          .sentence = "dH = {activation}'(H) dA",
          .stage = Stage::Activation,
+         .by_row = true,
          .backward = true},
         {.name = "fprop",
          .sentence = "{y} = {x} {w}^T",
