@@ -233,33 +233,38 @@ kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
   return input;
 }
 
-Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Activation,
-                                   .layer = config_.down.tag(layer),
-                                   .writes = written(StepTensor::A)});
-  return check_cuda(kernels::activate({.input = activation_input(layer), .output = a_.of(layer)},
-                                      {stream, config_.up.programmatic_launch}),
-                    "Launching the activation kernel");
+/// A from H, or dH from H and dA.
+Status ExpertLayerStep::activate(const Operation& operation, cudaStream_t stream) const {
+  const int layer = operation.layer;
+  const bool gradient = operation.kind == OperationKind::ActivateGradient;
+  return check_cuda(
+      kernels::activate({.input = gradient ? gradient_input(layer) : activation_input(layer),
+                         .output = (gradient ? dh_ : a_).of(layer)},
+                        {stream, config_.up.programmatic_launch}),
+      "Launching the activation kernel");
 }
 
-Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
-                                          StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Activation,
-                                   .layer = config_.up.tag(layer),
-                                   .writes = written(StepTensor::DH)});
-  return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh_.of(layer)},
-                                      {stream, config_.up.programmatic_launch}),
-                    "Launching the activation kernel");
+Status ExpertLayerStep::compute_rows(const Operation& operation, cudaStream_t stream,
+                                     StepObserver& observer) const {
+  const StepConfig& projection = operation.projection == Projection::Up ? config_.up : config_.down;
+  const WorkScope scope(observer, {.stage = operation.traits().stage,
+                                   .layer = projection.tag(operation.layer),
+                                   .writes = written_by(operation)});
+  switch (operation.kind) {
+    case OperationKind::Activate:
+    case OperationKind::ActivateGradient:
+      return activate(operation, stream);
+    default:
+      return Error{ErrorCode::Internal,
+                   fmt::format("The layer cannot {}", operation.traits().name)};
+  }
 }
 
 Status ExpertLayerStep::run(const Operation& operation, cudaStream_t stream,
                             StepObserver& observer) const {
+  if (operation.traits().by_row) return compute_rows(operation, stream, observer);
   const int layer = operation.layer;
   switch (operation.kind) {
-    case OperationKind::Activate:
-      return activate(layer, stream, observer);
-    case OperationKind::ActivateGradient:
-      return activate_gradient(layer, stream, observer);
     case OperationKind::Permute:
       return permutes_ ? tokens_->permute(x_tokens_, stream, observer) : Status{};
     case OperationKind::Unpermute:

@@ -118,8 +118,10 @@ class ExpertLayerStep final : public DeviceStep {
   /// The parts of this micro-batch.
   std::vector<const ProgramPart*> parts() const;
   Status take_tokens(Operands& operands, cudaStream_t stream);
-  Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
+  /// An operation between the products (OperationTraits::by_row).
+  Status compute_rows(const Operation& operation, cudaStream_t stream,
+                      StepObserver& observer) const;
+  Status activate(const Operation& operation, cudaStream_t stream) const;
 
   ExpertLayerConfig config_;
   std::shared_ptr<const StepProgram> program_;
