@@ -233,15 +233,44 @@ kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
   return input;
 }
 
+std::byte* ExpertLayerStep::rows_of(StepTensor tensor, int layer) const {
+  switch (tensor) {
+    case StepTensor::H:
+      return h_.of(layer);
+    case StepTensor::A:
+      return a_.of(layer);
+    case StepTensor::DA:
+      return da_.of(layer);
+    case StepTensor::DH:
+      return dh_.of(layer);
+    default:
+      return nullptr;
+  }
+}
+
 /// A from H, or dH from H and dA.
-Status ExpertLayerStep::activate(const Operation& operation, cudaStream_t stream) const {
-  const int layer = operation.layer;
+Status ExpertLayerStep::activate(const Operation& operation, const RowsAt& at,
+                                 kernels::LaunchStream stream) const {
   const bool gradient = operation.kind == OperationKind::ActivateGradient;
+  kernels::GroupedInput input =
+      gradient ? gradient_input(operation.layer) : activation_input(operation.layer);
+  input.input = at(operation.reads.front().tensor);
+  if (gradient) input.output_gradient = at(operation.reads.back().tensor);
   return check_cuda(
-      kernels::activate({.input = gradient ? gradient_input(layer) : activation_input(layer),
-                         .output = (gradient ? dh_ : a_).of(layer)},
-                        {stream, config_.up.programmatic_launch}),
+      kernels::activate({.input = input, .output = at(operation.writes.front().tensor)}, stream),
       "Launching the activation kernel");
+}
+
+Status ExpertLayerStep::compute_rows(const Operation& operation, const RowsAt& at,
+                                     kernels::LaunchStream stream) const {
+  switch (operation.kind) {
+    case OperationKind::Activate:
+    case OperationKind::ActivateGradient:
+      return activate(operation, at, stream);
+    default:
+      return Error{ErrorCode::Internal,
+                   fmt::format("The layer cannot {}", operation.traits().name)};
+  }
 }
 
 Status ExpertLayerStep::compute_rows(const Operation& operation, cudaStream_t stream,
@@ -250,14 +279,9 @@ Status ExpertLayerStep::compute_rows(const Operation& operation, cudaStream_t st
   const WorkScope scope(observer, {.stage = operation.traits().stage,
                                    .layer = projection.tag(operation.layer),
                                    .writes = written_by(operation)});
-  switch (operation.kind) {
-    case OperationKind::Activate:
-    case OperationKind::ActivateGradient:
-      return activate(operation, stream);
-    default:
-      return Error{ErrorCode::Internal,
-                   fmt::format("The layer cannot {}", operation.traits().name)};
-  }
+  return compute_rows(operation,
+                      [&](StepTensor tensor) { return rows_of(tensor, operation.layer); },
+                      {stream, config_.up.programmatic_launch});
 }
 
 Status ExpertLayerStep::run(const Operation& operation, cudaStream_t stream,
