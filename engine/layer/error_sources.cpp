@@ -5,7 +5,6 @@
 #include "engine/program/error_sources.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
-#include "kernels/activation/activate.h"
 #include "kernels/bias/bias.h"
 #include "kernels/dequantize/dequantize.h"
 #include "kernels/dequantize/narrow.h"
@@ -112,10 +111,16 @@ class SourceTrials {
 
   Status compute_a() {
     ENGINE_TRY(multiply(reference_.up(), step_.up(), h_.data()));
-    kernels::GroupedInput input = step_.activation_input(0);
-    input.input = h_.data();
-    return check_cuda(kernels::activate({.input = input, .output = a_.data()}, stream_),
-                      "Launching the activation kernel");
+    const auto at = [this](StepTensor tensor) -> void* {
+      return tensor == StepTensor::H ? h_.data() : a_.data();
+    };
+    for (const ProgramPart& part : reference_.program().parts) {
+      if (part.pass != ProgramPass::Forward) continue;
+      for (const Operation& operation : part.operations) {
+        if (operation.traits().by_row) ENGINE_TRY(step_.compute_rows(operation, at, stream_));
+      }
+    }
+    return {};
   }
 
   /// Into the memory that the reference's down projection reads.

@@ -233,33 +233,62 @@ kernels::GroupedInput ExpertLayerStep::gradient_input(int layer) const {
   return input;
 }
 
-Status ExpertLayerStep::activate(int layer, cudaStream_t stream, StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Activation,
-                                   .layer = config_.down.tag(layer),
-                                   .writes = written(StepTensor::A)});
-  return check_cuda(kernels::activate({.input = activation_input(layer), .output = a_.of(layer)},
-                                      {stream, config_.up.programmatic_launch}),
-                    "Launching the activation kernel");
+std::byte* ExpertLayerStep::rows_of(StepTensor tensor, int layer) const {
+  switch (tensor) {
+    case StepTensor::H:
+      return h_.of(layer);
+    case StepTensor::A:
+      return a_.of(layer);
+    case StepTensor::DA:
+      return da_.of(layer);
+    case StepTensor::DH:
+      return dh_.of(layer);
+    default:
+      return nullptr;
+  }
 }
 
-Status ExpertLayerStep::activate_gradient(int layer, cudaStream_t stream,
-                                          StepObserver& observer) const {
-  const WorkScope scope(observer, {.stage = Stage::Activation,
-                                   .layer = config_.up.tag(layer),
-                                   .writes = written(StepTensor::DH)});
-  return check_cuda(kernels::activate({.input = gradient_input(layer), .output = dh_.of(layer)},
-                                      {stream, config_.up.programmatic_launch}),
-                    "Launching the activation kernel");
+/// A from H, or dH from H and dA.
+Status ExpertLayerStep::activate(const Operation& operation, const RowsAt& at,
+                                 kernels::LaunchStream stream) const {
+  const bool gradient = operation.kind == OperationKind::ActivateGradient;
+  kernels::GroupedInput input =
+      gradient ? gradient_input(operation.layer) : activation_input(operation.layer);
+  input.input = at(operation.reads.front().tensor);
+  if (gradient) input.output_gradient = at(operation.reads.back().tensor);
+  return check_cuda(
+      kernels::activate({.input = input, .output = at(operation.writes.front().tensor)}, stream),
+      "Launching the activation kernel");
+}
+
+Status ExpertLayerStep::compute_rows(const Operation& operation, const RowsAt& at,
+                                     kernels::LaunchStream stream) const {
+  switch (operation.kind) {
+    case OperationKind::Activate:
+    case OperationKind::ActivateGradient:
+      return activate(operation, at, stream);
+    default:
+      return Error{ErrorCode::Internal,
+                   fmt::format("The layer cannot {}", operation.traits().name)};
+  }
+}
+
+Status ExpertLayerStep::compute_rows(const Operation& operation, cudaStream_t stream,
+                                     StepObserver& observer) const {
+  const StepConfig& projection = operation.projection == Projection::Up ? config_.up : config_.down;
+  const WorkScope scope(observer, {.stage = operation.traits().stage,
+                                   .layer = projection.tag(operation.layer),
+                                   .writes = written_by(operation)});
+  return compute_rows(operation,
+                      [&](StepTensor tensor) { return rows_of(tensor, operation.layer); },
+                      {stream, config_.up.programmatic_launch});
 }
 
 Status ExpertLayerStep::run(const Operation& operation, cudaStream_t stream,
                             StepObserver& observer) const {
+  if (operation.traits().by_row) return compute_rows(operation, stream, observer);
   const int layer = operation.layer;
   switch (operation.kind) {
-    case OperationKind::Activate:
-      return activate(layer, stream, observer);
-    case OperationKind::ActivateGradient:
-      return activate_gradient(layer, stream, observer);
     case OperationKind::Permute:
       return permutes_ ? tokens_->permute(x_tokens_, stream, observer) : Status{};
     case OperationKind::Unpermute:

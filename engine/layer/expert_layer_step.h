@@ -4,6 +4,7 @@
 // does.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,6 +82,7 @@ class ExpertLayerStep final : public DeviceStep {
   Status launch_pass(ProgramPass pass, cudaStream_t stream, StepObserver& observer) const;
 
   const ExpertLayerConfig& config() const { return config_; }
+  const StepProgram& program() const { return *program_; }
   const GroupedStep& up() const { return *up_; }
   const GroupedStep& down() const { return *down_; }
   GroupedStep& up() { return *up_; }
@@ -94,6 +96,14 @@ class ExpertLayerStep final : public DeviceStep {
   /// What the activation of a layer reads and makes, with device pointers: A or, with dA, dH.
   kernels::GroupedInput activation_input(int layer) const;
   kernels::GroupedInput gradient_input(int layer) const;
+
+  /// Where the rows of a tensor are.
+  using RowsAt = std::function<void*(StepTensor)>;
+  /// An operation between the products (OperationTraits::by_row), on rows in high precision.
+  Status compute_rows(const Operation& operation, const RowsAt& at,
+                      kernels::LaunchStream stream) const;
+  /// The step's own: of H, A, dA and dH.
+  std::byte* rows_of(StepTensor tensor, int layer) const;
 
   /// Device bytes that create() allocates, operands not counted.
   static std::int64_t bytes(const ExpertLayerConfig& config);
@@ -118,8 +128,9 @@ class ExpertLayerStep final : public DeviceStep {
   /// The parts of this micro-batch.
   std::vector<const ProgramPart*> parts() const;
   Status take_tokens(Operands& operands, cudaStream_t stream);
-  Status activate(int layer, cudaStream_t stream, StepObserver& observer) const;
-  Status activate_gradient(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status compute_rows(const Operation& operation, cudaStream_t stream,
+                      StepObserver& observer) const;
+  Status activate(const Operation& operation, const RowsAt& at, kernels::LaunchStream stream) const;
 
   ExpertLayerConfig config_;
   std::shared_ptr<const StepProgram> program_;

@@ -14,7 +14,6 @@
 #include "engine/program/tensor_results.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
-#include "kernels/activation/activate.h"
 #include "kernels/dequantize/dequantize.h"
 #include "kernels/dequantize/widen.h"
 #include "kernels/diagnostics/statistics.h"
@@ -111,14 +110,24 @@ class LayerNumerics final : public OutputReference {
   }
 
  private:
-  /// What the activation makes of layer 0, by itself.
-  Result<const void*> activated(const kernels::GroupedInput& input) {
-    ENGINE_ASSIGN(
-        DeviceBuffer values,
-        DeviceBuffer::allocate(input.capacity_rows * input.columns * config_.up.operand_bytes(),
-                               {AllocationRole::Check, "activation of layer 0"}));
-    ENGINE_CUDA_TRY(kernels::activate({.input = input, .output = values.data()}, stream_),
-                    "Launching the activation kernel");
+  /// What operations between the products make of layer 0, by themselves: A or dH of a step.
+  Result<const void*> made_rows(const ExpertLayerStep& step, StepTensor tensor, const char* label) {
+    const ExpertLayerConfig& config = step.config();
+    ENGINE_ASSIGN(DeviceBuffer values,
+                  DeviceBuffer::allocate(config.up.capacity_rows() *
+                                             extent_of(config.request, tensor).columns *
+                                             config.up.operand_bytes(),
+                                         {AllocationRole::Check, label}));
+    const auto at = [&](StepTensor one) -> void* {
+      return one == tensor ? values.data() : step.rows_of(one, 0);
+    };
+    // Of a step that fuses nothing.
+    for (const ProgramPart& part : program_of(reference_config(config_).request).parts) {
+      for (const Operation& operation : part.operations) {
+        if (!operation.traits().by_row || operation.writes.front().tensor != tensor) continue;
+        ENGINE_TRY(step.compute_rows(operation, at, stream_));
+      }
+    }
     buffers_.push_back(std::move(values));
     return static_cast<const void*>(buffers_.back().data());
   }
@@ -134,14 +143,14 @@ class LayerNumerics final : public OutputReference {
       input.output_gradient = nullptr;
       return input;
     };
-    ENGINE_ASSIGN(const void* a, activated(step_.activation_input(0)));
+    ENGINE_ASSIGN(const void* a, made_rows(step_, StepTensor::A, "activation of layer 0"));
     operands_.push_back({StepTensor::X, OperandRole::Activations, &config_.up, up.activations(0)});
     operands_.push_back({StepTensor::WUp, OperandRole::Weights, &config_.up, w_up});
     operands_.push_back({StepTensor::A, OperandRole::Activations, &config_.down,
                          plain(step_.activation_input(0), a)});
     operands_.push_back({StepTensor::WDown, OperandRole::Weights, &config_.down, w_down});
     if (!config_.backward()) return {};
-    ENGINE_ASSIGN(const void* dh, activated(step_.gradient_input(0)));
+    ENGINE_ASSIGN(const void* dh, made_rows(step_, StepTensor::DH, "activation of layer 0"));
     operands_.push_back({StepTensor::DY, OperandRole::Gradients, &config_.down, down.gradients(0)});
     operands_.push_back(
         {StepTensor::DH, OperandRole::Gradients, &config_.up, plain(step_.gradient_input(0), dh)});
@@ -221,10 +230,10 @@ class LayerNumerics final : public OutputReference {
     for (const StepOutput& output : reference_->all_outputs()) {
       references_[index_of(output)] = static_cast<const float*>(output.values);
     }
-    ENGINE_ASSIGN(const void* a, reference_activated(reference_->activation_input(0)));
+    ENGINE_ASSIGN(const void* a, made_rows(*reference_, StepTensor::A, "activation in FP32"));
     references_[static_cast<std::size_t>(StepTensor::A)] = static_cast<const float*>(a);
     if (!config_.backward()) return {};
-    ENGINE_ASSIGN(const void* dh, reference_activated(reference_->gradient_input(0)));
+    ENGINE_ASSIGN(const void* dh, made_rows(*reference_, StepTensor::DH, "activation in FP32"));
     references_[static_cast<std::size_t>(StepTensor::DH)] = static_cast<const float*>(dh);
     return {};
   }
@@ -238,17 +247,6 @@ class LayerNumerics final : public OutputReference {
     };
     take(StepTensor::X, reference_->tokens()->x());
     if (config_.backward()) take(StepTensor::DY, reference_->tokens()->dy());
-  }
-
-  Result<const void*> reference_activated(const kernels::GroupedInput& input) {
-    ENGINE_ASSIGN(
-        DeviceBuffer values,
-        DeviceBuffer::allocate(input.capacity_rows * input.columns * std::int64_t{sizeof(float)},
-                               {AllocationRole::Check, "activation in FP32"}));
-    ENGINE_CUDA_TRY(kernels::activate({.input = input, .output = values.data()}, stream_),
-                    "Launching the activation kernel");
-    buffers_.push_back(std::move(values));
-    return static_cast<const void*>(buffers_.back().data());
   }
 
   /// Of an output of layer 0.

@@ -9,7 +9,7 @@ std::vector<StepTensor> error_sources(const StepProgram& program) {
   for (const ProgramPart& part : program.parts) {
     if (part.pass != ProgramPass::Forward || part.micro_batch > 0) continue;
     for (const Operation& operation : part.operations) {
-      if (operation.kind != OperationKind::Quantize || operation.layer > 0) continue;
+      if (!operation.traits().copies || operation.layer > 0) continue;
       for (const Value& value : operation.writes) {
         // Columnwise copies are for backward.
         if (value.form == ValueForm::Rowwise) sources.push_back(value.tensor);

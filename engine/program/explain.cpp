@@ -27,63 +27,41 @@ std::string part_name(const StepProgram& program, const ProgramPart& part) {
   return several ? fmt::format("{}, micro-batch {}", pass, part.micro_batch + 1) : pass;
 }
 
-std::string quantize_sentence(const LinearSymbols& symbols, const Operation& operation) {
-  const char* const symbol = operation.role == OperandRole::Activations ? symbols.x
-                             : operation.role == OperandRole::Weights   ? symbols.w
-                                                                        : symbols.dy;
+std::string forms_written(const Operation& operation) {
   std::vector<std::string_view> forms;
   for (const Value& value : operation.writes) forms.push_back(form_word(value.form));
-  std::string from;
-  if (operation.activates) {
-    from = operation.role == OperandRole::Gradients ? " from H and dA" : " from H";
-  }
-  return fmt::format("quantize {}{}{}, {}", symbol, operation.again ? " again" : "", from,
-                     fmt::join(forms, " and "));
+  return fmt::format("{}", fmt::join(forms, " and "));
+}
+
+/// " from H and dA" of an operation that computes the activation, or its gradient, of those.
+std::string activated_sources(const Operation& operation) {
+  if (!operation.activates) return {};
+  return operation.role == OperandRole::Gradients ? " from H and dA" : " from H";
 }
 
 }  // namespace
 
+/// The tensors of the operation's projection, and what differs between operations of one kind.
 std::string sentence_of(const StepProgram& program, const Operation& operation) {
   const RunRequest& request = program.request;
   const LinearSymbols symbols = symbols_of(request.step, operation.projection);
-  const std::string_view activation = traits_of(request.expert_layer.activation).label;
-  switch (operation.kind) {
-    case OperationKind::FillArrays:
-    case OperationKind::FillBackwardArrays:
-      return fmt::format("{}{}{}", operation.traits().name, *symbols.part == 0 ? "" : " of ",
-                         symbols.part);
-    case OperationKind::Permute:
-      return "permute Xt to the rows of X";
-    case OperationKind::Round:
-      return fmt::format("round {} to {} if it is not",
-                         tensor_symbol(request.step, operation.writes.front().tensor),
-                         name_of(request.recipe.high_precision));
-    case OperationKind::Quantize:
-      return quantize_sentence(symbols, operation);
-    case OperationKind::Activate:
-      return fmt::format("A = {}(H){}", activation, operation.again ? ", again" : "");
-    case OperationKind::ActivateGradient:
-      return fmt::format("dH = {}'(H) dA", activation);
-    case OperationKind::Fprop:
-      return fmt::format("{} = {} {}^T", symbols.y, symbols.x, symbols.w);
-    case OperationKind::Dgrad:
-      return fmt::format("{} = {} {}", symbols.dx, symbols.dy, symbols.w);
-    case OperationKind::Wgrad:
-      return fmt::format("{} {} {}^T {}", symbols.dw, request.linear.accumulate_wgrad ? "+=" : "=",
-                         symbols.dy, symbols.x);
-    case OperationKind::AddBias:
-      return fmt::format("{} += {}", symbols.y, symbols.b);
-    case OperationKind::SumBias:
-      return fmt::format("{} = sum of {}'s rows{}", symbols.db, symbols.dy,
-                         operation.summed_by_quantize ? ", summed while it was quantized" : "");
-    case OperationKind::Unpermute:
-      return "un-permute rows of Y to Yt";
-    case OperationKind::PermuteGradient:
-      return "permute dYt to the rows of dY, and compute dp";
-    case OperationKind::UnpermuteGradient:
-      return "un-permute rows of dX to dXt";
-  }
-  return {};
+  const std::string_view part = symbols.part;
+  const std::string_view written =
+      operation.writes.empty() ? std::string_view()
+                               : tensor_symbol(request.step, operation.writes.front().tensor);
+  using fmt::arg;
+  return fmt::format(
+      fmt::runtime(operation.traits().sentence), arg("x", symbols.x), arg("w", symbols.w),
+      arg("b", symbols.b), arg("y", symbols.y), arg("dx", symbols.dx), arg("dw", symbols.dw),
+      arg("db", symbols.db), arg("dy", symbols.dy), arg("written", written),
+      arg("of_part", part.empty() ? std::string() : fmt::format(" of {}", part)),
+      arg("activation", traits_of(request.expert_layer.activation).label),
+      arg("high_precision", name_of(request.recipe.high_precision)),
+      arg("forms", forms_written(operation)), arg("sources", activated_sources(operation)),
+      arg("again", operation.again ? " again" : ""),
+      arg("comma_again", operation.again ? ", again" : ""),
+      arg("assigns_dw", request.linear.accumulate_wgrad ? "+=" : "="),
+      arg("summed", operation.summed_by_quantize ? ", summed while it was quantized" : ""));
 }
 
 std::vector<ExplainedOperation> explain(const StepProgram& program, const WorkCase& routing) {

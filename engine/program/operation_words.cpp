@@ -26,7 +26,23 @@ std::string_view part_of(StepKind step, StepTensor tensor) {
   return projection ? symbols_of(step, *projection).part : "";
 }
 
-std::string_view name_of(OperationKind kind) { return traits_of(kind).name; }
+/// The operation of that stage that writes such a value; null for stages of other work. Work is
+/// recorded by stage and by what it writes.
+const OperationTraits* operation_of(Stage stage, WrittenValue writes) {
+  const bool copies = forms_of(writes) != CopyForms::None;
+  const bool backward = traits_of(tensor_of(writes)).backward;
+  const OperationTraits* found = nullptr;
+  int best = -1;
+  for (const OperationTraits& one : kOperations) {
+    if (one.stage != stage) continue;
+    const int fits = (one.copies == copies ? 2 : 0) + (one.backward == backward ? 1 : 0);
+    if (fits > best) {
+      best = fits;
+      found = &one;
+    }
+  }
+  return found;
+}
 
 /// A verb and the tensor that it makes.
 std::string made(std::string_view verb, StepKind step, WrittenValue writes) {
@@ -40,43 +56,25 @@ std::string made(std::string_view verb, StepKind step, WrittenValue writes) {
 std::string operation_name(StepKind step, Stage stage, WrittenValue writes) {
   if (!is_known(writes)) return {};
   const StepTensor tensor = tensor_of(writes);
-  const std::string_view part = part_of(step, tensor);
   switch (stage) {
-    case Stage::Fprop:
-    case Stage::Dgrad:
-    case Stage::Wgrad:
-      return fmt::format("{}{}{}", stage_name(stage), part.empty() ? "" : " ", part);
-    case Stage::Offsets:
-      return fmt::format("{}{}{}",
-                         name_of(traits_of(tensor).backward ? OperationKind::FillBackwardArrays
-                                                            : OperationKind::FillArrays),
-                         part.empty() ? "" : " of ", part);
     case Stage::Amax:
       // Products have alphas; what they read has an amax.
       return made(operand_of(step, tensor) ? "amax of" : "alphas of", step, writes);
-    case Stage::Quantize:
-      return made(name_of(forms_of(writes) == CopyForms::None ? OperationKind::Round
-                                                              : OperationKind::Quantize),
-                  step, writes);
     case Stage::Dequantize:
       return made("dequantize", step, writes);
-    case Stage::Bias:
-      // b is added to Y; db is a sum.
-      if (projection_of(step, tensor)) return made("add bias to", step, writes);
-      return made("sum", step, writes);
-    case Stage::Activation:
-      return made("compute", step, writes);
-    case Stage::Permute:
-      return made(name_of(OperationKind::Permute), step, writes);
-    case Stage::Unpermute:
-      return made(name_of(OperationKind::Unpermute), step, writes);
     case Stage::Memory:
       return made("read", step, writes);
-    case Stage::Check:
-    case Stage::Other:
+    default:
       break;
   }
-  return {};
+  const OperationTraits* const operation = operation_of(stage, writes);
+  if (operation == nullptr) return {};
+  // Neither product nor arrays are named by a tensor: each projection has one of them.
+  const bool arrays = stage == Stage::Offsets;
+  if (!arrays && !operation->product) return made(operation->name, step, writes);
+  const std::string_view part = part_of(step, tensor);
+  if (part.empty()) return std::string(operation->name);
+  return fmt::format("{}{}{}", operation->name, arrays ? " of " : " ", part);
 }
 
 std::string operation_title(StepKind step, Stage stage, WrittenValue writes, int linear_layer) {

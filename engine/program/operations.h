@@ -35,31 +35,97 @@ enum class OperationKind : std::uint8_t {
 };
 
 struct OperationTraits {
-  std::string_view name;  // "un-permute"; of a graph's nodes and of explanations
+  /// Before what it writes: "un-permute dXt"; of graph nodes, kernel records and tables.
+  std::string_view name;
+  /// Of an explanation. sentence_of() (engine/program/explain.cpp) lists what stands in braces.
+  std::string_view sentence;
   Stage stage = Stage::Other;
   /// Experts are independent of each other, so the host runs it expert by expert.
   bool by_expert = true;
   bool product = false;
+  /// Makes rows from the same rows of other tensors, between the products of an expert layer.
+  bool by_row = false;
+  /// Writes copies of an operand in codes and scales.
+  bool copies = false;
+  /// What it writes exists only in a backward pass. Quantizing and rounding are in both passes.
+  bool backward = false;
+  /// Its bytes and FLOP are a rate of its stage.
+  bool rated = false;
 };
 
 inline constexpr std::array<OperationTraits,
                             static_cast<std::size_t>(OperationKind::UnpermuteGradient) + 1>
     kOperations = {{
-        {.name = "fill arrays", .stage = Stage::Offsets, .by_expert = false},
-        {.name = "fill arrays of backward", .stage = Stage::Offsets, .by_expert = false},
-        {.name = "permute", .stage = Stage::Permute, .by_expert = false},
-        {.name = "round", .stage = Stage::Quantize},
-        {.name = "quantize", .stage = Stage::Quantize},
-        {.name = "activate", .stage = Stage::Activation},
-        {.name = "activate", .stage = Stage::Activation},
-        {.name = "fprop", .stage = Stage::Fprop, .product = true},
-        {.name = "dgrad", .stage = Stage::Dgrad, .product = true},
-        {.name = "wgrad", .stage = Stage::Wgrad, .product = true},
-        {.name = "add bias", .stage = Stage::Bias},
-        {.name = "sum bias", .stage = Stage::Bias},
-        {.name = "un-permute", .stage = Stage::Unpermute, .by_expert = false},
-        {.name = "permute", .stage = Stage::Permute, .by_expert = false},
-        {.name = "un-permute", .stage = Stage::Unpermute, .by_expert = false},
+        {.name = "fill arrays",
+         .sentence = "fill arrays{of_part}",
+         .stage = Stage::Offsets,
+         .by_expert = false},
+        {.name = "fill arrays of backward",
+         .sentence = "fill arrays of backward{of_part}",
+         .stage = Stage::Offsets,
+         .by_expert = false,
+         .backward = true},
+        {.name = "permute",
+         .sentence = "permute Xt to the rows of X",
+         .stage = Stage::Permute,
+         .by_expert = false,
+         .rated = true},
+        {.name = "round",
+         .sentence = "round {written} to {high_precision} if it is not",
+         .stage = Stage::Quantize},
+        {.name = "quantize",
+         .sentence = "quantize {written}{again}{sources}, {forms}",
+         .stage = Stage::Quantize,
+         .copies = true,
+         .rated = true},
+        {.name = "compute",
+         .sentence = "A = {activation}(H){comma_again}",
+         .stage = Stage::Activation,
+         .by_row = true},
+        {.name = "compute",
+         .sentence = "dH = {activation}'(H) dA",
+         .stage = Stage::Activation,
+         .by_row = true,
+         .backward = true},
+        {.name = "fprop",
+         .sentence = "{y} = {x} {w}^T",
+         .stage = Stage::Fprop,
+         .product = true,
+         .rated = true},
+        {.name = "dgrad",
+         .sentence = "{dx} = {dy} {w}",
+         .stage = Stage::Dgrad,
+         .product = true,
+         .backward = true,
+         .rated = true},
+        {.name = "wgrad",
+         .sentence = "{dw} {assigns_dw} {dy}^T {x}",
+         .stage = Stage::Wgrad,
+         .product = true,
+         .backward = true,
+         .rated = true},
+        {.name = "add bias to", .sentence = "{y} += {b}", .stage = Stage::Bias},
+        {.name = "sum",
+         .sentence = "{db} = sum of {dy}'s rows{summed}",
+         .stage = Stage::Bias,
+         .backward = true},
+        {.name = "un-permute",
+         .sentence = "un-permute rows of Y to Yt",
+         .stage = Stage::Unpermute,
+         .by_expert = false,
+         .rated = true},
+        {.name = "permute",
+         .sentence = "permute dYt to the rows of dY, and compute dp",
+         .stage = Stage::Permute,
+         .by_expert = false,
+         .backward = true,
+         .rated = true},
+        {.name = "un-permute",
+         .sentence = "un-permute rows of dX to dXt",
+         .stage = Stage::Unpermute,
+         .by_expert = false,
+         .backward = true,
+         .rated = true},
     }};
 
 constexpr const OperationTraits& traits_of(OperationKind kind) {

@@ -132,7 +132,7 @@ std::int64_t value_bytes(const RunRequest& request, const Value& value,
 
 OperationWork work_of(const StepProgram& program, const Operation& operation,
                       const WorkCase& routing) {
-  if (operation.kind == OperationKind::Quantize) return quantize_work(program, operation, routing);
+  if (operation.traits().copies) return quantize_work(program, operation, routing);
   if (operation.traits().product) return product_work(program, operation, routing);
   OperationWork work;
   for (const Value& value : operation.reads) {

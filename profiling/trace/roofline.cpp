@@ -87,7 +87,7 @@ std::optional<engine::OperationWork> counted_work(const engine::StepProgram& pro
                                                   const engine::Operation& operation,
                                                   const engine::WorkCase& of) {
   engine::OperationWork work = engine::work_of(program, operation, of);
-  if (operation.kind != engine::OperationKind::Quantize || work.bytes() == 0.0) return work;
+  if (!operation.traits().copies || work.bytes() == 0.0) return work;
   const engine::RunRequest& request = program.request;
   const engine::InputSpec* const input = input_of(request, operation.reads.front().tensor);
   if (input == nullptr) return work;
@@ -98,9 +98,10 @@ std::optional<engine::OperationWork> counted_work(const engine::StepProgram& pro
   return work;
 }
 
-bool is_counted(Stage stage) {
-  return stage == Stage::Quantize || stage == Stage::Fprop || stage == Stage::Dgrad ||
-         stage == Stage::Wgrad || stage == Stage::Permute || stage == Stage::Unpermute;
+bool is_rated(Stage stage) {
+  return std::ranges::any_of(engine::kOperations, [stage](const engine::OperationTraits& one) {
+    return one.stage == stage && one.rated;
+  });
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ double permutation_bytes(const engine::RunResult& result, Stage stage,
 }
 
 std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage, int iteration) {
-  if (!is_counted(stage)) return std::nullopt;
+  if (!is_rated(stage)) return std::nullopt;
   const engine::StepProgram program = engine::program_of(result.effective);
   // Times are those of all iterations.
   const std::vector<std::int64_t> splits = engine::mean_splits(result);
@@ -134,9 +135,7 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
   std::optional<StageWork> sum;
   for (const engine::ProgramPart& part : program.parts) {
     for (const engine::Operation& operation : part.operations) {
-      if (operation.traits().stage != stage || operation.kind == engine::OperationKind::Round) {
-        continue;
-      }
+      if (operation.traits().stage != stage || !operation.traits().rated) continue;
       if (!sum) sum.emplace();
       const bool kept =
           stage == Stage::Quantize && !weights && operation.role == engine::OperandRole::Weights;

@@ -69,19 +69,20 @@ struct BoxPlan {
   const char* id;
   const char* title;
   LayerPlace place;
+  Stage stage = Stage::Other;  // of the work that it is for; Other: a projection's
 };
 
 constexpr BoxPlan kBoxes[] = {
     {"up", "up projection", {1, 2}},
-    {"activation", "activation", {3, 2}},
+    {"activation", "activation", {3, 2}, Stage::Activation},
     {"down", "down projection", {5, 2}},
     {"down_backward", "dA and dWdown", {5, 3}},
-    {"activation_backward", "activation, backward", {3, 3}},
+    {"activation_backward", "activation, backward", {3, 3}, Stage::Activation},
     {"up_backward", "dX and dWup", {1, 3}},
-    {"permute", "permute", {0, 1}},
-    {"unpermute", "un-permute", {6, 1}},
-    {"permute_backward", "permute", {6, 4}},
-    {"unpermute_backward", "un-permute", {0, 4}},
+    {"permute", "permute", {0, 1}, Stage::Permute},
+    {"unpermute", "un-permute", {6, 1}, Stage::Unpermute},
+    {"permute_backward", "permute", {6, 4}, Stage::Permute},
+    {"unpermute_backward", "un-permute", {0, 4}, Stage::Unpermute},
 };
 
 constexpr const BoxPlan& plan_of(Box box) { return kBoxes[static_cast<std::size_t>(box)]; }
@@ -93,30 +94,16 @@ Box box_of_projection(const engine::Operation& operation, bool backward) {
   return up ? Box::Up : Box::Down;
 }
 
-/// Where an operation is drawn. Quantize kernels that also compute the activation are drawn there,
-/// and their time is their projection's.
+/// Where an operation is drawn: in the box of its stage, or else of its projection. Quantize
+/// kernels that also compute the activation are drawn there, and their time is their projection's.
 std::optional<Box> box_of(const engine::Operation& operation, bool backward) {
-  using enum engine::OperationKind;
-  switch (operation.kind) {
-    case FillArrays:
-    case FillBackwardArrays:
-      return {};
-    case Permute:
-      return Box::Permute;
-    case Unpermute:
-      return Box::Unpermute;
-    case PermuteGradient:
-      return Box::PermuteBackward;
-    case UnpermuteGradient:
-      return Box::UnpermuteBackward;
-    case Activate:
-    case ActivateGradient:
-      return backward ? Box::ActivationBackward : Box::Activation;
-    case Quantize:
-      if (operation.activates) return backward ? Box::ActivationBackward : Box::Activation;
-      break;
-    default:
-      break;
+  const Stage stage = operation.activates ? Stage::Activation : operation.traits().stage;
+  if (stage == Stage::Offsets) return {};
+  for (std::size_t i = 0; i < std::size(kBoxes); ++i) {
+    const BoxPlan& plan = kBoxes[i];
+    if (plan.stage != Stage::Other && plan.stage == stage && is_backward(plan.place) == backward) {
+      return static_cast<Box>(i);
+    }
   }
   return box_of_projection(operation, backward);
 }
@@ -162,7 +149,7 @@ void add_stages(const engine::Operation& operation, BoxContents& contents) {
     add_part({operation.projection, stage, std::string(engine::stage_name(stage))}, contents.parts);
   };
   // Stages of their own for what belongs to quantizing.
-  const bool quantizes = operation.kind == engine::OperationKind::Quantize;
+  const bool quantizes = operation.traits().copies;
   if (quantizes) add(Stage::Amax);
   add_part({operation.projection, operation.traits().stage, label_of(operation)}, contents.parts);
   if (!quantizes) return;
@@ -198,7 +185,7 @@ void draw_operation(const engine::Operation& operation, bool backward, Drawing& 
   const std::optional<Box> box = box_of(operation, backward);
   if (!box || operation.layer > 0) return;
   drawing.of(*box).drawn = true;
-  const bool quantizes = operation.kind == engine::OperationKind::Quantize;
+  const bool quantizes = operation.traits().copies;
   add_stages(operation, drawing.of(quantizes ? box_of_projection(operation, backward) : *box));
   const LayerPlace here = plan_of(*box).place;
   for (const engine::Value& value : operation.reads) {

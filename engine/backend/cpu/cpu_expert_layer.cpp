@@ -121,55 +121,47 @@ std::vector<LayerOutputs> CpuExpertLayer::outputs(Projection which) const {
   return outputs;
 }
 
-kernels::GroupedInput CpuExpertLayer::activation_input(int layer, int expert,
-                                                       const std::int64_t (&offsets)[2]) const {
-  return {.input = tensors_.row(StepTensor::H, layer, up_.first_row(expert)),
-          .type = setup_.request.recipe.high_precision,
-          .row_offsets = offsets,
-          .num_groups = 1,
-          .capacity_rows = offsets[1],
-          .columns = activated_columns(),
-          .activation = activation()};
-}
-
-kernels::GroupedInput CpuExpertLayer::gradient_input(int layer, int expert,
-                                                     const std::int64_t (&offsets)[2]) const {
-  kernels::GroupedInput input = activation_input(layer, expert, offsets);
-  input.columns = shape_.n;
-  input.output_gradient = tensors_.row(StepTensor::DA, layer, up_.first_row(expert));
-  return input;
-}
-
-HostSpan CpuExpertLayer::activation_span(StepTensor writes, int linear_layer, int expert) {
-  const WorkTag tag{.stage = Stage::Activation,
-                    .layer = linear_layer,
-                    .expert = expert,
-                    .writes = written(writes)};
-  return {setup_.context, tag, names_.of(tag.stage, tag.writes).c_str()};
-}
-
-void CpuExpertLayer::activate(int layer, int expert) {
+/// A from H, or dH from H and dA.
+void CpuExpertLayer::activate(const Operation& operation, int expert,
+                              const ExpertRows& rows) const {
   const std::int64_t offsets[2] = {0, up_.rows(expert)};
-  if (offsets[1] == 0) return;
-  const HostSpan span = activation_span(StepTensor::A, 2 * layer + 1, expert);
-  kernels::activate_cpu({.input = activation_input(layer, expert, offsets),
-                         .output = tensors_.row(StepTensor::A, layer, up_.first_row(expert))});
+  const StepTensor made = operation.writes.front().tensor;
+  kernels::GroupedInput input{.input = rows.at(operation.reads.front().tensor),
+                              .type = rows.type,
+                              .row_offsets = offsets,
+                              .num_groups = 1,
+                              .capacity_rows = offsets[1],
+                              .columns = extent_of(setup_.request, made).columns,
+                              .activation = activation()};
+  if (operation.reads.size() > 1) input.output_gradient = rows.at(operation.reads.back().tensor);
+  kernels::activate_cpu({.input = input, .output = rows.at(made)});
 }
 
-void CpuExpertLayer::activate_gradient(int layer, int expert) {
-  const std::int64_t offsets[2] = {0, up_.rows(expert)};
-  if (offsets[1] == 0) return;
-  const HostSpan span = activation_span(StepTensor::DH, 2 * layer, expert);
-  kernels::activate_cpu({.input = gradient_input(layer, expert, offsets),
-                         .output = tensors_.row(StepTensor::DH, layer, up_.first_row(expert))});
+void CpuExpertLayer::compute_rows(const Operation& operation, int expert,
+                                  const ExpertRows& rows) const {
+  switch (operation.kind) {
+    case OperationKind::Activate:
+    case OperationKind::ActivateGradient:
+      return activate(operation, expert, rows);
+    default:  // of a projection, or of tokens
+      return;
+  }
 }
 
 void CpuExpertLayer::run_operation(const Operation& operation, int expert) {
-  if (operation.kind == OperationKind::Activate) return activate(operation.layer, expert);
-  if (operation.kind == OperationKind::ActivateGradient) {
-    return activate_gradient(operation.layer, expert);
+  if (!operation.traits().by_row) {
+    return (operation.projection == Projection::Up ? up_ : down_).run_operation(operation, expert);
   }
-  (operation.projection == Projection::Up ? up_ : down_).run_operation(operation, expert);
+  if (up_.rows(expert) == 0) return;
+  const WorkTag tag{.stage = operation.traits().stage,
+                    .layer = 2 * operation.layer + static_cast<int>(operation.projection),
+                    .expert = expert,
+                    .writes = written_by(operation)};
+  const HostSpan span(setup_.context, tag, names_.of(tag.stage, tag.writes).c_str());
+  const auto own = [&](StepTensor tensor) {
+    return tensors_.row(tensor, operation.layer, up_.first_row(expert));
+  };
+  compute_rows(operation, expert, {.type = setup_.request.recipe.high_precision, .at = own});
 }
 
 void CpuExpertLayer::run_for_all_experts(const Operation& operation) {

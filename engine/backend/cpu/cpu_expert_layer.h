@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,6 +22,12 @@ struct LayerBuffers {
   StepBuffers down;
   TensorBuffers tensors;
   TokenBuffers tokens;  // where the step begins at tokens
+};
+
+/// Where rows of one expert are: the step's own, or those of a reference.
+struct ExpertRows {
+  ElementType type = ElementType::Bf16;
+  std::function<void*(StepTensor)> at;
 };
 
 class CpuExpertLayer final : public ProgramStep {
@@ -68,11 +75,8 @@ class CpuExpertLayer final : public ProgramStep {
     return traits_of(setup_.request.expert_layer.activation).formula;
   }
   std::int64_t activated_columns() const { return down_shape_.k; }
-  /// What the activation of an expert's rows reads and makes: A or, with dA, dH.
-  kernels::GroupedInput activation_input(int layer, int expert,
-                                         const std::int64_t (&offsets)[2]) const;
-  kernels::GroupedInput gradient_input(int layer, int expert,
-                                       const std::int64_t (&offsets)[2]) const;
+  /// An operation between the products (OperationTraits::by_row), on these rows of the expert.
+  void compute_rows(const Operation& operation, int expert, const ExpertRows& rows) const;
   /// Elements of an expert of layer 0 after run_expert(), or of all tokens after end_experts().
   /// Null for a tensor that the step does not make.
   const void* values_of(StepTensor tensor, int expert);
@@ -93,9 +97,7 @@ class CpuExpertLayer final : public ProgramStep {
   std::vector<OperandInput> token_gradients() const;
   std::vector<OperandInput> inner_gradient_inputs() const;
   std::vector<LayerOutputs> outputs(Projection which) const;
-  void activate(int layer, int expert);           // A
-  void activate_gradient(int layer, int expert);  // dH
-  HostSpan activation_span(StepTensor writes, int linear_layer, int expert);
+  void activate(const Operation& operation, int expert, const ExpertRows& rows) const;
 
   Setup setup_;
   OperationNames names_{StepKind::ExpertLayer};

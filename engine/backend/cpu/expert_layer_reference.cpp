@@ -1,18 +1,47 @@
 #include "engine/backend/cpu/expert_layer_reference.h"
 
-#include "engine/backend/cpu/product.h"
+#include <algorithm>
+
 #include "engine/model/projections.h"
-#include "kernels/activation/activate.h"
 
 namespace engine {
+namespace {
 
-std::int64_t ExpertLayerReference::rows(StepTensor tensor) const {
-  return extent_of(layer_.request(), tensor)
-      .rows_of(layer_.shape().splits[static_cast<std::size_t>(expert_)]);
+/// Operands of the products that no earlier one of these operations writes.
+std::vector<StepTensor> loaded_operands(const std::vector<Operation>& operations) {
+  std::vector<StepTensor> known;
+  std::vector<StepTensor> loaded;
+  for (const Operation& operation : operations) {
+    for (const Value& value : operation.reads) {
+      const bool made = std::ranges::find(known, value.tensor) != known.end();
+      if (!operation.traits().product || made) continue;
+      known.push_back(value.tensor);
+      loaded.push_back(value.tensor);
+    }
+    for (const Value& value : operation.writes) known.push_back(value.tensor);
+  }
+  return loaded;
 }
 
-std::int64_t ExpertLayerReference::columns(StepTensor tensor) const {
-  return extent_of(layer_.request(), tensor).columns;
+}  // namespace
+
+ExpertLayerReference::ExpertLayerReference(CpuExpertLayer& layer)
+    : layer_(layer),
+      exact_(layer, layer.runs_backward() ? StepPasses::ForwardBackward : StepPasses::Forward,
+             ElementType::Fp32),
+      loaded_(loaded_operands(exact_.operations())) {}
+
+void ExpertLayerReference::load(StepTensor tensor) {
+  const TensorOperand operand = *operand_of(StepKind::ExpertLayer, tensor);
+  CpuProjection& projection = operand.projection == Projection::Up ? layer_.up() : layer_.down();
+  LoadedOperands& from = projection.operands();
+  if (operand.role == OperandRole::Weights) {
+    return read(tensor, from.weights.front(), expert_ * rows(tensor));
+  }
+  const bool gradient = operand.role == OperandRole::Gradients;
+  const OperandStore& store = gradient ? *from.gradients : *from.activations;
+  if (layer_.tokens() != nullptr) return gather(tensor, store, gradient);
+  read(tensor, store, projection.first_row(expert_));
 }
 
 void ExpertLayerReference::read(StepTensor tensor, const OperandStore& from,
@@ -77,103 +106,24 @@ void ExpertLayerReference::add_to_tokens(bool backward) {
   sums(StepTensor::DProbabilities);
 }
 
-void ExpertLayerReference::compute(int expert) {
-  expert_ = expert;
-  const TokenRows* const tokens = layer_.tokens();
-  copies_.assign(tokens == nullptr ? 0 : static_cast<std::size_t>(layer_.up().rows(expert)), 0);
-  for (std::size_t copy = 0; tokens != nullptr && copy < tokens->copy_rows().size(); ++copy) {
-    const std::int64_t row = tokens->copy_rows()[copy] - layer_.up().first_row(expert);
+void ExpertLayerReference::find_copies() {
+  const TokenRows& tokens = *layer_.tokens();
+  copies_.assign(static_cast<std::size_t>(layer_.up().rows(expert_)), 0);
+  for (std::size_t copy = 0; copy < tokens.copy_rows().size(); ++copy) {
+    const std::int64_t row = tokens.copy_rows()[copy] - layer_.up().first_row(expert_);
     if (row >= 0 && row < std::ssize(copies_)) {
       copies_[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(copy);
     }
   }
-  CpuProjection& up = layer_.up();
-  CpuProjection& down = layer_.down();
-  const std::int64_t n = layer_.shape().n;
-  const std::int64_t k = layer_.shape().k;
-  const std::int64_t columns = layer_.activated_columns();
-  const std::int64_t m = up.rows(expert);
-  const std::atomic<bool>* cancel = &layer_.context().progress.cancel;
-  const bool bias = layer_.request().linear.bias;
+}
 
-  if (tokens != nullptr) {
-    gather(StepTensor::X, *up.operands().activations, false);
-  } else {
-    read(StepTensor::X, *up.operands().activations, up.first_row(expert));
-  }
-  read(StepTensor::WUp, up.operands().weights.front(), expert * n);
-  read(StepTensor::WDown, down.operands().weights.front(), expert * k);
-  float* const h = room(StepTensor::H);
-  product({.x = of(StepTensor::X),
-           .w = of(StepTensor::WUp),
-           .m = m,
-           .n = n,
-           .k = k,
-           .y_type = ElementType::Fp32,
-           .y = h,
-           .cancel = cancel});
-  if (bias) up.add_bias(0, expert, m, ElementType::Fp32, h);
-  const std::int64_t offsets[2] = {0, m};
-  kernels::GroupedInput input = layer_.activation_input(0, expert, offsets);
-  input.type = ElementType::Fp32;
-  input.input = h;
-  kernels::activate_cpu({.input = input, .output = room(StepTensor::A)});
-  float* const y = room(StepTensor::Y);
-  product({.x = of(StepTensor::A),
-           .w = of(StepTensor::WDown),
-           .m = m,
-           .n = k,
-           .k = columns,
-           .y_type = ElementType::Fp32,
-           .y = y,
-           .cancel = cancel});
-  if (bias) down.add_bias(0, expert, m, ElementType::Fp32, y);
-  if (!layer_.runs_backward()) {
-    if (tokens != nullptr) add_to_tokens(false);
-    return;
-  }
-
-  if (tokens != nullptr) {
-    gather(StepTensor::DY, *down.operands().gradients, true);
-  } else {
-    read(StepTensor::DY, *down.operands().gradients, up.first_row(expert));
-  }
-  product({.x = of(StepTensor::DY),
-           .w = of(StepTensor::WDown),
-           .w_transposed = true,
-           .m = m,
-           .n = columns,
-           .k = k,
-           .y_type = ElementType::Fp32,
-           .y = room(StepTensor::DA),
-           .cancel = cancel});
-  input.columns = n;
-  input.output_gradient = of(StepTensor::DA);
-  kernels::activate_cpu({.input = input, .output = room(StepTensor::DH)});
-  product({.x = of(StepTensor::DH),
-           .w = of(StepTensor::WUp),
-           .w_transposed = true,
-           .m = m,
-           .n = k,
-           .k = n,
-           .y_type = ElementType::Fp32,
-           .y = room(StepTensor::DX),
-           .cancel = cancel});
-  const auto weight_gradient = [&](StepTensor dy, StepTensor x, StepTensor dw) {
-    product({.x = of(dy),
-             .w = of(x),
-             .x_transposed = true,
-             .w_transposed = true,
-             .m = rows(dw),
-             .n = this->columns(dw),
-             .k = m,
-             .y_type = ElementType::Fp32,
-             .y = room(dw),
-             .cancel = cancel});
-  };
-  weight_gradient(StepTensor::DY, StepTensor::A, StepTensor::DWDown);
-  weight_gradient(StepTensor::DH, StepTensor::X, StepTensor::DWUp);
-  if (tokens != nullptr) add_to_tokens(true);
+void ExpertLayerReference::compute(int expert) {
+  expert_ = expert;
+  exact_.begin(expert);
+  if (layer_.tokens() != nullptr) find_copies();
+  for (const StepTensor tensor : loaded_) load(tensor);
+  exact_.run(exact_.operations(), [this](StepTensor tensor) { return of(tensor); });
+  if (layer_.tokens() != nullptr) add_to_tokens(layer_.runs_backward());
 }
 
 }  // namespace engine

@@ -7,12 +7,11 @@
 #include "engine/backend/cpu/cpu_expert_layer.h"
 #include "engine/backend/cpu/expert_layer_reference.h"
 #include "engine/backend/cpu/operand_counts.h"
-#include "engine/backend/cpu/product.h"
+#include "engine/backend/cpu/unquantized_layer.h"
 #include "engine/input/element_rounding.h"
 #include "engine/program/error_sources.h"
 #include "engine/program/tensor_results.h"
 #include "engine/quantize/statistics_fold.h"
-#include "kernels/activation/activate.h"
 
 namespace engine {
 namespace {
@@ -49,7 +48,10 @@ void compare_with(const ExpertLayerReference& reference, StepTensor tensor, cons
 
 class Statistics {
  public:
-  explicit Statistics(CpuExpertLayer& layer) : layer_(layer), reference_(layer) {
+  explicit Statistics(CpuExpertLayer& layer)
+      : layer_(layer),
+        reference_(layer),
+        plain_(layer, StepPasses::Forward, layer.request().recipe.high_precision) {
     for (const StepTensor operand : kOperands) {
       if (!exists(operand)) continue;
       folds_[index_of(operand)].counts = zero_counts(rowwise(operand).scales());
@@ -169,12 +171,16 @@ class Statistics {
     const TensorOperand& operand = layer_operand(tensor);
     ExpertElements made = projection(operand.projection).elements(operand.role, 0, expert);
     if (made.activation.is_none()) return made;
-    const std::int64_t offsets[2] = {0, made.rows};
-    const kernels::GroupedInput input = tensor == StepTensor::A
-                                            ? layer_.activation_input(0, expert, offsets)
-                                            : layer_.gradient_input(0, expert, offsets);
-    std::uint16_t* const values = made_.reserve(made.rows * input.columns);
-    kernels::activate_cpu({.input = input, .output = values});
+    std::uint16_t* const values = made_.reserve(made.rows * reference_.columns(tensor));
+    const auto at = [&](StepTensor one) -> void* {
+      if (one == tensor) return values;
+      return layer_.tensors().row(one, 0, layer_.up().first_row(expert));
+    };
+    for (const Operation& operation : reference_.operations()) {
+      if (!operation.traits().by_row || operation.writes.front().tensor != tensor) continue;
+      layer_.compute_rows(operation, expert,
+                          {.type = layer_.request().recipe.high_precision, .at = at});
+    }
     return {.expert = expert,
             .rows = made.rows,
             .elements = reinterpret_cast<const std::byte*>(values)};
@@ -191,36 +197,11 @@ class Statistics {
     }
   }
 
-  /// H, rounded and with bias, of these operands in FP32; then A in high precision.
-  const std::uint16_t* activated(int expert, const float* x, const float* w) {
-    const RunRequest& request = layer_.request();
-    const std::int64_t m = layer_.up().rows(expert);
-    const std::int64_t n = layer_.shape().n;
-    std::uint16_t* const h = h_.reserve(m * n);
-    product({.x = x,
-             .w = w,
-             .m = m,
-             .n = n,
-             .k = layer_.shape().k,
-             .y_type = request.recipe.high_precision,
-             .y = h,
-             .cancel = &layer_.context().progress.cancel});
-    if (request.linear.bias) {
-      layer_.up().add_bias(0, expert, m, request.recipe.high_precision, h);
-    }
-    const std::int64_t offsets[2] = {0, m};
-    kernels::GroupedInput input = layer_.activation_input(0, expert, offsets);
-    input.input = h;
-    std::uint16_t* const a = a_.reserve(m * layer_.activated_columns());
-    kernels::activate_cpu({.input = input, .output = a});
-    return a;
-  }
-
   /// As the down projection quantizes it; FP32.
-  const float* quantized_a(int expert, const std::uint16_t* a) {
+  const float* quantized_a(int expert, const void* a) {
     const ExpertElements elements{.expert = expert,
                                   .rows = layer_.up().rows(expert),
-                                  .elements = reinterpret_cast<const std::byte*>(a)};
+                                  .elements = static_cast<const std::byte*>(a)};
     trial_.configure(trial_plan_);  // no amax of another trial in its history
     for (int cast = 0; cast < trial_.plan().traits().warm_up_steps(); ++cast) {
       if (trial_.plan().traits().measures_amax()) trial_.measure_amax(elements, 0);
@@ -229,71 +210,64 @@ class Statistics {
     return trial_.widen(elements, 0);
   }
 
-  const float* widened(int expert, const std::uint16_t* a) {
+  const float* widened(int expert, const void* a) {
+    const auto* const narrow = static_cast<const std::uint16_t*>(a);
     const std::int64_t count = layer_.up().rows(expert) * layer_.activated_columns();
     const ElementType type = layer_.request().recipe.high_precision;
     float* const wide = wide_.reserve(count);
 #pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < count; ++i) wide[i] = value_of(type, a[i]);
+    for (std::int64_t i = 0; i < count; ++i) wide[i] = value_of(type, narrow[i]);
     return wide;
   }
 
-  void add_y(int expert, const float* a, const float* w, GroupProductError& error) {
-    const RunRequest& request = layer_.request();
-    const std::int64_t m = layer_.up().rows(expert);
-    const std::int64_t k = layer_.shape().k;
-    std::uint16_t* const y = y_.reserve(m * k);
-    product({.x = a,
-             .w = w,
-             .m = m,
-             .n = k,
-             .k = layer_.activated_columns(),
-             .y_type = request.recipe.high_precision,
-             .y = y,
-             .cancel = &layer_.context().progress.cancel});
-    if (request.linear.bias) {
-      layer_.down().add_bias(0, expert, m, request.recipe.high_precision, y);
-    }
-    compare(StepTensor::Y, y, request.recipe.high_precision, error);
+  /// Y of operands as the step reads them, or unquantized where exact(tensor), in high precision:
+  /// the error of the operations from the first that reads `from`.
+  template <class Exact>
+  void add_y(int expert, StepTensor from, const Exact& exact, GroupProductError& error) {
+    const auto reads_it = [&](const Operation& operation) {
+      return std::ranges::find(operation.reads, from, &Value::tensor) != operation.reads.end();
+    };
+    const std::vector<Operation>& all = plain_.operations();
+    const auto first = std::ranges::find_if(all, reads_it);
+    const bool makes_a = from != StepTensor::WDown;
+    plain_.run({first, all.end()}, [&](StepTensor tensor) {
+      if (tensor != StepTensor::A) {
+        return exact(tensor) ? reference_.of(tensor) : as_read_[static_cast<std::size_t>(tensor)];
+      }
+      const void* const a = plain_.values(tensor);
+      return !makes_a        ? as_read(tensor, expert)
+             : exact(tensor) ? widened(expert, a)
+                             : quantized_a(expert, a);
+    });
+    compare(StepTensor::Y, plain_.values(StepTensor::Y), layer_.request().recipe.high_precision,
+            error);
+  }
+
+  const float* as_read(StepTensor tensor, int expert) const {
+    const TensorOperand& operand = layer_operand(tensor);
+    return projection(operand.projection).widen(operand.role, Direction::Rowwise, 0, expert);
   }
 
   /// Y once for every operand of forward that is quantized, that one in FP32, and once with all
   /// operands in FP32. The projections' own stages still hold the expert's operands.
   void add_sources(int expert) {
     if (layer_.up().rows(expert) == 0) return;
-    const auto as_read = [&](StepTensor tensor) {
-      const TensorOperand& operand = layer_operand(tensor);
-      return projection(operand.projection).widen(operand.role, Direction::Rowwise, 0, expert);
-    };
-    const float* const x = as_read(StepTensor::X);
-    const float* const w_up = as_read(StepTensor::WUp);
-    const float* const w_down = as_read(StepTensor::WDown);
-    const float* const exact_x = reference_.of(StepTensor::X);
-    const float* const exact_up = reference_.of(StepTensor::WUp);
-    const float* const exact_down = reference_.of(StepTensor::WDown);
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      GroupProductError& error = source_errors_[i];
-      switch (sources_[i]) {
-        case StepTensor::X:
-          add_y(expert, quantized_a(expert, activated(expert, exact_x, w_up)), w_down, error);
-          break;
-        case StepTensor::WUp:
-          add_y(expert, quantized_a(expert, activated(expert, x, exact_up)), w_down, error);
-          break;
-        case StepTensor::A:
-          add_y(expert, widened(expert, activated(expert, x, w_up)), w_down, error);
-          break;
-        default:
-          add_y(expert, as_read(StepTensor::A), exact_down, error);
-          break;
-      }
+    plain_.begin(expert);
+    for (const StepTensor tensor : {StepTensor::X, StepTensor::WUp, StepTensor::WDown}) {
+      as_read_[static_cast<std::size_t>(tensor)] = as_read(tensor, expert);
     }
-    add_y(expert, widened(expert, activated(expert, exact_x, exact_up)), exact_down,
-          unquantized_error_);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const StepTensor source = sources_[i];
+      // A as the step has quantized it, where it has no part in the trial.
+      const StepTensor from = source == StepTensor::WDown ? source : StepTensor::X;
+      add_y(expert, from, [&](StepTensor one) { return one == source; }, source_errors_[i]);
+    }
+    add_y(expert, StepTensor::X, [](StepTensor) { return true; }, unquantized_error_);
   }
 
   CpuExpertLayer& layer_;
   ExpertLayerReference reference_;
+  UnquantizedLayer plain_;  // Y with operands left unquantized
   std::array<OperandFold, kOperands.size()> folds_;
   std::array<GroupProductError, kTensors> errors_{};
   std::vector<StepTensor> sources_;
@@ -301,7 +275,8 @@ class Statistics {
   GroupProductError unquantized_error_{};
   OperandPlan trial_plan_;
   OperandStage trial_;  // quantizes A without touching the step's own scales and history
-  Buffer<std::uint16_t> made_, h_, a_, y_;
+  std::array<const float*, kTensors> as_read_{};  // operands of the products in forward
+  Buffer<std::uint16_t> made_;
   Buffer<float> wide_;
 };
 

@@ -11,16 +11,7 @@ namespace {
 
 /// What is done to an operand, in a product, or to a product's output.
 bool is_of_projection(const Operation& operation) {
-  switch (operation.traits().stage) {
-    case Stage::Quantize:
-    case Stage::Fprop:
-    case Stage::Dgrad:
-    case Stage::Wgrad:
-    case Stage::Bias:
-      return true;
-    default:
-      return false;
-  }
+  return operation.traits().by_expert && !operation.traits().by_row;
 }
 
 /// Tensors that an operation of the layer reads or writes, or the activation in a fused quantize

@@ -29,9 +29,7 @@ bool in_blocks(std::span<const Operation> operations, Run run, RunByExpert run_b
 }
 
 bool makes_weights(const Operation& operation) {
-  const bool copies =
-      operation.kind == OperationKind::Quantize || operation.kind == OperationKind::Round;
-  return copies && operation.role == OperandRole::Weights;
+  return operation.traits().stage == Stage::Quantize && operation.role == OperandRole::Weights;
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 // made before, and against itself: how it computes the activation must not change a bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "engine/backend/cpu/unquantized_layer.h"
 #include "engine/input/element_rounding.h"
 #include "tests/numerics/backend/layer_bench.h"
 
@@ -319,6 +321,29 @@ TEST(CpuExpertLayer, ABackwardStepWithAHistoryFindsEveryCopySettled) {
   const std::vector<std::string> kept = all_weight_gradients(request);
   request.expert_layer.recompute_activation = true;
   EXPECT_EQ(all_weight_gradients(request), kept);
+}
+
+// The reference and the step share one implementation of what is between the products.
+TEST(CpuExpertLayer, AnOperationBetweenProductsRunsOnAnyMemory) {
+  RunRequest request = layer_request(Scaling::Block);
+  request.expert_layer.activation = LayerActivation::Relu;
+  LayerBench bench(request);
+  UnquantizedLayer exact(bench.layer, StepPasses::Forward, ElementType::Fp32);
+  int between = 0;
+  for (int expert = 0; expert < bench.shape.num_experts(); ++expert) {
+    exact.begin(expert);
+    const std::int64_t count = exact.rows(StepTensor::H) * exact.columns(StepTensor::H);
+    auto* const h = static_cast<float*>(exact.room(StepTensor::H));
+    for (std::int64_t i = 0; i < count; ++i) h[i] = static_cast<float>(i % 7) / 3.0F - 1.0F;
+    for (const Operation& operation : exact.operations()) {
+      if (!operation.traits().by_row) continue;
+      exact.run({&operation, 1}, [](StepTensor) { return nullptr; });
+      ++between;
+    }
+    const auto* const a = static_cast<const float*>(exact.values(StepTensor::A));
+    for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(a[i], std::max(h[i], 0.0F)) << i;
+  }
+  EXPECT_EQ(between, bench.shape.num_experts()) << "the activation, though the step fuses it";
 }
 
 }  // namespace

@@ -173,6 +173,24 @@ ONE_PLACE = (
         (),
     ),
     (
+        PRODUCT,
+        re.compile(r"\bOperationKind::|\busing enum (engine::)?OperationKind\b"),
+        "what there is to say about an operation is a column of kOperations (engine/program/operations.h); only "
+        "the program and its executors know the kinds",
+        (
+            "engine/program/operations.h",
+            "engine/program/step_program.cpp",
+            "engine/program/projection_program.h",
+            "engine/program/projection_program.cpp",
+            "engine/backend/cpu/cpu_expert_layer.cpp",
+            "engine/backend/cpu/cpu_projection.cpp",
+            "engine/backend/cpu/program_step.cpp",
+            "engine/linear/grouped_step.cpp",
+            "engine/linear/grouped_step_setup.cpp",
+            "engine/layer/expert_layer_step.cpp",
+        ),
+    ),
+    (
         ("app/cli/",),
         re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog|puts|printf|fprintf)\b"),
         "the command line prints through app/cli/terminal.h: a terminal obeys escape sequences of workers and files",

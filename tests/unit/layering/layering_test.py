@@ -148,6 +148,8 @@ class PlantedViolation(unittest.TestCase):
             ("case engine::Scaling::Nvfp4:", "recipe_traits.h"),
             ("return backend != GemmBackend::CpuReference;", "backend_traits.h"),
             ("if (WorkspaceStrategy::Shared == strategy) {", "backend_traits.h"),
+            ("if (one.kind == engine::OperationKind::Round) {", "kOperations"),
+            ("using enum engine::OperationKind;", "kOperations"),
             ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
             ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
         ):

@@ -9,6 +9,7 @@
 
 #include "engine/program/explain.h"
 #include "engine/program/lives.h"
+#include "engine/program/operation_words.h"
 #include "engine/program/projection_program.h"
 #include "tests/unit/program/device_layer.h"
 
@@ -77,6 +78,23 @@ TEST(SampleProgram, AnAddedOperationIsCountedAndExplained) {
   // H [128, 512] and bup [2, 512] in BF16, and H again.
   EXPECT_EQ(added->work.read_bytes, 2.0 * (128 * 512 + 2 * 512));
   EXPECT_EQ(added->work.written_bytes, 2.0 * 128 * 512);
+}
+
+TEST(SampleProgram, EveryOperationOfTheTableHasASentence) {
+  for (const RunRequest& request : {device_layer(), RunRequest{}}) {
+    const StepProgram program{.request = request};
+    for (std::size_t i = 0; i < kOperations.size(); ++i) {
+      const Operation operation{.kind = static_cast<OperationKind>(i),
+                                .writes = {{.tensor = StepTensor::X}}};
+      const std::string sentence = sentence_of(program, operation);
+      EXPECT_FALSE(sentence.empty()) << i;
+      EXPECT_EQ(sentence.find_first_of("{}"), std::string::npos) << sentence;
+      EXPECT_NE(kOperations[i].stage, Stage::Other) << sentence;
+      EXPECT_FALSE(
+          operation_name(request.step, kOperations[i].stage, written(StepTensor::X)).empty())
+          << sentence;
+    }
+  }
 }
 
 TEST(SampleProgram, AGroupedStepFindsItAmongItsOperations) {
