@@ -184,30 +184,21 @@ engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunReque
 /// printed.
 engine::Status record_numerics(const RunOptions& options, const engine::RunRequest& request,
                                WorkerSession& session, profiling::SessionWriter& writer) {
-  if (options.comparison) {
+  const auto record_comparison = [&](const engine::ComparisonRequest& order) -> engine::Status {
     ENGINE_ASSIGN(engine::RecipeComparison comparison,
-                  session.perform<engine::RecipeComparison>(
-                      engine::ComparisonRequest{.request = request, .recipes = {}}));
-    ENGINE_TRY(
-        keep(&writer, profiling::RecordedComparison{.comparison = std::move(comparison),
-                                                    .wall_clock_ms = profiling::unix_time_ms()}));
+                  session.perform<engine::RecipeComparison>(order));
+    return keep(&writer, profiling::RecordedComparison{.comparison = std::move(comparison),
+                                                       .wall_clock_ms = profiling::unix_time_ms()});
+  };
+  if (options.comparison) {
+    ENGINE_TRY(record_comparison(engine::ComparisonRequest{.request = request, .recipes = {}}));
   }
   if (options.history_steps > 0) {
-    // The scrubber's initial setting: an outlier once the history has some amax to be wrong about.
-    constexpr std::int64_t kTokens = 4096;
-    constexpr int kOutlierStep = 8;
-    constexpr int kLength = 16;
-    engine::AmaxHistoryRequest order{.request = request,
-                                     .tokens = std::min(kTokens, request.shape.rows),
-                                     .steps = options.history_steps};
-    order.outlier_step = std::min(kOutlierStep, order.steps - 1);
-    order.request.recipe.scaling = engine::Scaling::PerTensorDelayed;
-    engine::DelayedScaling& delayed = order.request.recipe.delayed;
-    delayed.history_length = std::min(delayed.history_length, kLength);
+    engine::ComparisonRequest order = engine::default_series(request);
+    order.series->steps = options.history_steps;
+    order.series->outlier_step = std::min(order.series->outlier_step, options.history_steps - 1);
     ENGINE_TRY(engine::validate(order));
-    ENGINE_ASSIGN(engine::AmaxHistory history, session.perform<engine::AmaxHistory>(order));
-    return keep(&writer, profiling::RecordedHistory{.history = std::move(history),
-                                                    .wall_clock_ms = profiling::unix_time_ms()});
+    return record_comparison(order);
   }
   return {};
 }
@@ -298,7 +289,7 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "Afterwards step delayed scaling on X of the (first) request, with an outlier "
                   "at step 8, kept in the recording")
       ->option_text("STEPS")
-      ->check(between(1, engine::kMaxHistorySteps));
+      ->check(between(1, engine::kMaxSeriesSteps));
   command
       .add_option("--core-dump", options->core_dump_folder,
                   "Folder for a core dump of the device if a replay hangs: where the kernel is, "

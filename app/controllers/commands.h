@@ -13,7 +13,6 @@
 #include "app/controllers/session_view.h"
 #include "app/sweep/plan.h"
 #include "engine/input/tensor_source.h"
-#include "engine/model/amax_history.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
@@ -202,10 +201,10 @@ struct StatusMessage {
 using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
                  SelectExpert, SkipThrottled, NameRun, SetNotes, engine::ComparisonRequest,
-                 engine::AmaxHistoryRequest, VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder,
-                 InterleavedOrder, OpenFile, UseRequest, UseTensor, AskPath, ExportReport,
-                 RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch,
-                 UseLibrary, ShowPage, Select, PlayTour, RepeatTourStep, StatusMessage>;
+                 VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
+                 UseRequest, UseTensor, AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder,
+                 CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select,
+                 PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

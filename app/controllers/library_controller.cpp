@@ -24,9 +24,6 @@ const engine::RunRequest& request_of(const profiling::RecordedVisit& visit) {
 const engine::RunRequest& request_of(const profiling::RecordedComparison& recorded) {
   return recorded.comparison.request.request;
 }
-const engine::RunRequest& request_of(const profiling::RecordedHistory& recorded) {
-  return recorded.history.request.request;
-}
 
 }  // namespace
 

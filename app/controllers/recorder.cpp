@@ -26,7 +26,6 @@ using Noun = std::array<const char*, 2>;
 constexpr profiling::Records<Noun> kNouns = {
     .runs = {"run", "runs"},
     .comparisons = {"comparison", "comparisons"},
-    .histories = {"amax history", "amax histories"},
     .visits = {"visit to the doctor", "visits to the doctor"}};
 
 }  // namespace

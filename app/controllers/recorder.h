@@ -1,4 +1,4 @@
-// Writes runs, comparisons, amax histories and visits into a session file on a thread of its own: a
+// Writes runs, comparisons and visits into a session file on a thread of its own: a
 // slow disk must not delay a frame, and a full disk must not lose a run.
 #pragma once
 
@@ -27,7 +27,6 @@ class Recorder {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Record = std::variant<Run, std::shared_ptr<const profiling::RecordedComparison>,
-                              std::shared_ptr<const profiling::RecordedHistory>,
                               std::shared_ptr<const profiling::RecordedVisit>>;
   /// Results of any kind, held weakly by their owners: a result that the window has dropped cannot
   /// be lost.

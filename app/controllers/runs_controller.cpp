@@ -37,8 +37,7 @@ void RunsController::start_worker(const std::string& cublaslt) {
   if (no_worker_) return notices_.set_status("This window was opened without a worker");
   if (!may_load(cublaslt, StartWorker{cublaslt})) return;
   state.last_error.clear();
-  comparisons_.next.reset();
-  histories_.next.reset();
+  next_comparison_.reset();
   link.start(cublaslt);
   if (!link.started()) {
     notices_.add(Severity::Bad, "No worker was started: " + link.status().reason);
@@ -60,40 +59,35 @@ void RunsController::submit() {
   if (!may_load(state.requested.cublaslt_library, Action::Run)) return;
   state.back_to_live();
   state.last_error.clear();
-  keep(comparisons_);
-  keep(histories_);
+  keep_comparison();
   frames_while_timing_ = 0;
   link.submit(state.requested);
 }
 
-template <class Request>
-void RunsController::order(Orders<Request>& orders, const Request& request) {
+void RunsController::compare(const engine::ComparisonRequest& request) {
   const engine::Status status = engine::validate(request);
-  state.*orders.error = status.ok() ? "" : status.error().message;
+  state.comparison_error = status.ok() ? "" : status.error().message;
   if (!status.ok()) return;
   if (!may_load(request.request.cublaslt_library, request)) return;
   state.back_to_live();
-  orders.next = request;
-  send_next(orders);
+  next_comparison_ = request;
+  send_next_comparison();
 }
 
-template <class Request>
-void RunsController::send_next(Orders<Request>& orders) {
-  if (!orders.next || (link.waiting() && !link.waiting_for<Request>())) return;
-  orders.asked = *std::exchange(orders.next, std::nullopt);
-  if (link.submit(orders.asked) != 0) return;
-  state.*orders.error = "There is no worker: " + link.status().reason;
+void RunsController::send_next_comparison() {
+  if (!next_comparison_ || (link.waiting() && !link.waiting_for<engine::ComparisonRequest>())) {
+    return;
+  }
+  asked_comparison_ = *std::exchange(next_comparison_, std::nullopt);
+  if (link.submit(asked_comparison_) != 0) return;
+  state.comparison_error = "There is no worker: " + link.status().reason;
 }
 
-template <class Request>
-void RunsController::keep(Orders<Request>& orders) {
-  if (link.waiting_for<Request>() && !orders.next) orders.next = orders.asked;
+void RunsController::keep_comparison() {
+  if (link.waiting_for<engine::ComparisonRequest>() && !next_comparison_) {
+    next_comparison_ = asked_comparison_;
+  }
 }
-
-template void RunsController::order(Orders<engine::ComparisonRequest>&,
-                                    const engine::ComparisonRequest&);
-template void RunsController::order(Orders<engine::AmaxHistoryRequest>&,
-                                    const engine::AmaxHistoryRequest&);
 
 void RunsController::start(const SweepOrder& order) {
   if (!may_load(order.base.cublaslt_library, order)) return;
@@ -113,8 +107,7 @@ void RunsController::start(const InterleavedOrder& order) {
 }
 
 void RunsController::cancel() {
-  comparisons_.next.reset();
-  histories_.next.reset();
+  next_comparison_.reset();
   batches_.cancel();
   link.cancel();
 }
@@ -271,9 +264,8 @@ bool RunsController::tick() {
   if (opening_ && link.hello() && !std::exchange(opening_->asked, true)) {
     link.inspect_file({.path = opening_->file.path});
   }
-  send_next(comparisons_);
+  send_next_comparison();
   bool changed = step_batches() || !events.empty();
-  send_next(histories_);
   if (automatic && !link.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");
@@ -334,13 +326,6 @@ void RunsController::take(engine::RecipeComparison&& comparison) {
   state.comparison_error.clear();
 }
 
-void RunsController::take(engine::AmaxHistory&& history) {
-  link.answered(history.id);
-  results_.emplace_back(state.add_live(profiling::RecordedHistory{
-      .history = std::move(history), .wall_clock_ms = profiling::unix_time_ms()}));
-  state.history_error.clear();
-}
-
 void RunsController::take(RunError&& error) {
   const engine::RunRequest* request = link.order_of<engine::RunRequest>(error.id);
   if (error.stalled != nullptr) {
@@ -354,9 +339,8 @@ void RunsController::take(RunError&& error) {
   link.answered(error.id);
   if (batches_.take_error(error.id, error.error, link)) return;
   if (error.error.code == engine::ErrorCode::Cancelled) return;
-  (link.order_of<engine::AmaxHistoryRequest>(error.id)  ? state.history_error
-   : link.order_of<engine::ComparisonRequest>(error.id) ? state.comparison_error
-                                                        : state.last_error) = error.error.message;
+  (link.order_of<engine::ComparisonRequest>(error.id) ? state.comparison_error : state.last_error) =
+      error.error.message;
 }
 
 void RunsController::take(LogReport&& line) {

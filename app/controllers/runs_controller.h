@@ -1,4 +1,4 @@
-// Runs, comparisons, amax histories and batches: the request in the rail with its undo history, the
+// Runs, comparisons and batches: the request in the rail with its undo history, the
 // worker, and the results.
 #pragma once
 
@@ -45,17 +45,13 @@ class RunsController {
 
   /// The request in the rail.
   void submit();
-  /// These wait for a run in progress.
-  void compare(const engine::ComparisonRequest& request) { order(comparisons_, request); }
-  void step_history(const engine::AmaxHistoryRequest& request) { order(histories_, request); }
+  /// Waits for a run in progress.
+  void compare(const engine::ComparisonRequest& request);
   void start(const SweepOrder& order);
   void start(const InterleavedOrder& order);
   void cancel();
   bool comparing() const {
-    return link.waiting_for<engine::ComparisonRequest>() || comparisons_.next;
-  }
-  bool stepping() const {
-    return link.waiting_for<engine::AmaxHistoryRequest>() || histories_.next;
+    return link.waiting_for<engine::ComparisonRequest>() || next_comparison_;
   }
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }
@@ -100,14 +96,6 @@ class RunsController {
   void frame_drawn();
 
  private:
-  /// A kind of order beside the runs. Sent at once, it would supersede the run in progress: it
-  /// waits for it.
-  template <class Request>
-  struct Orders {
-    std::string SessionState::* error;
-    std::optional<Request> next{};
-    Request asked{};
-  };
   /// A file that was opened and whose header no worker has read yet.
   struct Opening {
     UseTensor file;
@@ -116,18 +104,13 @@ class RunsController {
     bool asked = false;  // the present worker
     bool run = false;    // afterwards, also without Live
   };
-  template <class Request>
-  void order(Orders<Request>& orders, const Request& request);
-  template <class Request>
-  void send_next(Orders<Request>& orders);
-  /// What a run supersedes is ordered again after it.
-  template <class Request>
-  void keep(Orders<Request>& orders);
+  void send_next_comparison();
+  /// A comparison that a run supersedes is ordered again after it.
+  void keep_comparison();
 
   void take(WorkerHello&& hello);
   void take(RunDone&& done);
   void take(engine::RecipeComparison&& comparison);
-  void take(engine::AmaxHistory&& history);
   void take(RunError&& error);
   void take(FileReport&& report);
   void take(LogReport&& line);
@@ -146,8 +129,9 @@ class RunsController {
   const bool no_worker_;
   BatchController batches_;
   RequestHistory history_;
-  Orders<engine::ComparisonRequest> comparisons_{&SessionState::comparison_error};
-  Orders<engine::AmaxHistoryRequest> histories_{&SessionState::history_error};
+  /// Sent at once, it would supersede the run in progress: it waits for it.
+  std::optional<engine::ComparisonRequest> next_comparison_;
+  engine::ComparisonRequest asked_comparison_;
   std::vector<Recorder::Record> results_;
   std::vector<FileReport> file_reports_;
   bool greeted_ = false;

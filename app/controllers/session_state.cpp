@@ -13,9 +13,9 @@
 namespace app {
 namespace {
 
-// A comparison may hold a dozen scale maps of a megabyte, a history a ring of 16 MB.
+// A comparison may hold a dozen scale maps of a megabyte, or 16 MB of amax histories.
 constexpr profiling::Records<profiling::CountOf> kMaxLive = {
-    .runs = 64, .comparisons = 16, .histories = 16, .visits = 32};
+    .runs = 64, .comparisons = 16, .visits = 32};
 constexpr std::size_t kMaxLiveRecords = 4'000'000;
 
 std::size_t record_count(const std::vector<SessionState::Run>& runs) {
@@ -54,8 +54,6 @@ std::shared_ptr<const Recorded> SessionState::add_live(Recorded recorded) {
 template SessionState::Run SessionState::add_live(profiling::RecordedRun);
 template std::shared_ptr<const profiling::RecordedComparison> SessionState::add_live(
     profiling::RecordedComparison);
-template std::shared_ptr<const profiling::RecordedHistory> SessionState::add_live(
-    profiling::RecordedHistory);
 template std::shared_ptr<const profiling::RecordedVisit> SessionState::add_live(
     profiling::RecordedVisit);
 
@@ -111,14 +109,10 @@ SessionState::Origin SessionState::origin() const {
             std::make_shared<const engine::DeviceFacts>(examined_device(*visit)),
             visit->wall_clock_ms};
   }
-  if (!file_.comparisons.empty()) {
-    const auto& one = file_.comparisons.back();
-    return {Request(one, &one->comparison.request.request), Device(one, &one->comparison.device),
-            one->wall_clock_ms};
-  }
-  if (file_.histories.empty()) return {};
-  const auto& one = file_.histories.back();
-  return {Request(one, &one->history.request.request), nullptr, one->wall_clock_ms};
+  if (file_.comparisons.empty()) return {};
+  const auto& one = file_.comparisons.back();
+  return {Request(one, &one->comparison.request.request), Device(one, &one->comparison.device),
+          one->wall_clock_ms};
 }
 
 void SessionState::forget_recorded() {
@@ -207,8 +201,6 @@ SessionView SessionState::view() const {
           .session_path = session_path_,
           .comparisons = results().comparisons,
           .comparison_error = comparison_error,
-          .histories = results().histories,
-          .history_error = history_error,
           .visits = results().visits,
           .notes = shown_ == nullptr ? nullptr : &notes_of(shown_),
           .frames_while_timing = frames_while_timing(),

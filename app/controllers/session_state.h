@@ -26,7 +26,6 @@ class SessionState {
   std::string last_error;        // of the newest run; empty after a success
   std::string file_error;        // of the newest recording that was opened
   std::string comparison_error;  // of the newest comparison; empty after a success
-  std::string history_error;     // of the newest order
 
   /// Keeps it as the newest of its kind. A run is shown, unless a recording is open; a run of a
   /// batch does not replace what is on screen.

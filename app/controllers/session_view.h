@@ -157,10 +157,6 @@ struct SessionView {
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is in progress, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
-  std::vector<std::shared_ptr<const profiling::RecordedHistory>>
-      histories{};              // of amax, live or of the recording, oldest first
-  bool stepping = false;        // one is in progress, or waits
-  std::string history_error{};  // of the newest order
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorState doctor{};

@@ -313,9 +313,8 @@ std::string Workbench::refusal(Action action) const {
       return link.state == LinkState::Lost ? "There is no worker: " + link.reason : "";
     }
     case Action::Cancel:
-      return runs.link.waiting() || runs.batch_running() || runs.comparing() || runs.stepping()
-                 ? ""
-                 : "Nothing is running";
+      return runs.link.waiting() || runs.batch_running() || runs.comparing() ? ""
+                                                                             : "Nothing is running";
     case Action::ReplaceWorker:
       return options.no_worker ? "This window was opened without a worker" : "";
     case Action::Undo:
@@ -373,7 +372,6 @@ SessionView Workbench::view() const {
   now.blocked = status.ok() ? runs.state.last_error : status.error().message;
   now.hello = runs.link.hello();
   now.comparing = runs.comparing();
-  now.stepping = runs.stepping();
   now.batch = runs.batch();
   now.doctor = doctor.state();
   now.library = libraries.newest_fetch();

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/input/tensor_source.h"
-#include "engine/model/amax_history.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
@@ -63,7 +62,7 @@ struct DoctorOrder {
 };
 
 using Task = std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest,
-                          engine::AmaxHistoryRequest, engine::BenchOrder, DoctorOrder>;
+                          engine::BenchOrder, DoctorOrder>;
 
 struct Order {
   std::uint64_t id = 0;
@@ -192,9 +191,9 @@ struct RunError {
   }
 };
 
-using Answer = std::variant<RunError, RunDone, profiling::Activity, QuantizeDone,
-                            engine::RecipeComparison, engine::AmaxHistory, BenchDone, BenchStart,
-                            BenchRowReport, StepRowReport, DoctorDone>;
+using Answer =
+    std::variant<RunError, RunDone, profiling::Activity, QuantizeDone, engine::RecipeComparison,
+                 BenchDone, BenchStart, BenchRowReport, StepRowReport, DoctorDone>;
 
 }  // namespace app
 
@@ -203,12 +202,12 @@ template <>
 struct engine::ChoiceNames<app::Task> {
   static constexpr std::string_view name = "app::Task";
   static constexpr auto names =
-      std::to_array<std::string_view>({"run", "quantize", "compare", "history", "bench", "doctor"});
+      std::to_array<std::string_view>({"run", "quantize", "compare", "bench", "doctor"});
 };
 template <>
 struct engine::ChoiceNames<app::Answer> {
   static constexpr std::string_view name = "app::Answer";
   static constexpr auto names = std::to_array<std::string_view>(
-      {"failed", "run_finished", "activity", "quantize_finished", "comparison", "history",
-       "bench_finished", "bench_started", "bench_row", "step_bench_row", "doctor_reply"});
+      {"failed", "run_finished", "activity", "quantize_finished", "comparison", "bench_finished",
+       "bench_started", "bench_row", "step_bench_row", "doctor_reply"});
 };

@@ -76,7 +76,6 @@ engine::Status check(const RunDone& done) {
 engine::Status check(const engine::RecipeComparison& comparison) {
   return profiling::check(comparison);
 }
-engine::Status check(const engine::AmaxHistory& history) { return profiling::check(history); }
 engine::Status check(const DoctorDone& done) {
   return profiling::check(done.outcome, done.snapshot);
 }

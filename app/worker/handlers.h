@@ -30,10 +30,9 @@ struct OrderContext {
 // The last answer to the order, or why there is none. What precedes the last has been sent.
 
 engine::Result<Answer> carry_out(const OrderContext& context, const engine::RunRequest& request);
+/// A comparison over steps runs on the CPU twins, whatever the backend.
 engine::Result<Answer> carry_out(const OrderContext& context,
                                  const engine::ComparisonRequest& request);
-engine::Result<Answer> carry_out(const OrderContext& context,
-                                 const engine::AmaxHistoryRequest& request);
 
 /// Quantizes with the CPU twins and writes codes.npy, scale_inv.npy (MXFP8 and NVFP4: scales.npy),
 /// amax.npy (not MXFP8), splits.npy and manifest.json into order.folder (created if missing, else

@@ -1,4 +1,4 @@
-// Orders that a backend carries out: runs, comparisons of recipes, histories of delayed scaling.
+// Orders that a backend carries out: runs and comparisons of recipes.
 #include <memory>
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/worker/handlers.h"
-#include "engine/backend/cpu/amax_history.h"
+#include "engine/backend/cpu/recipe_series.h"
 #include "engine/model/backend_traits.h"
 
 namespace app {
@@ -94,6 +94,11 @@ engine::Result<Answer> carry_out(const OrderContext& context, const engine::RunR
 
 engine::Result<Answer> carry_out(const OrderContext& context,
                                  const engine::ComparisonRequest& requested) {
+  if (requested.series) {
+    ENGINE_ASSIGN(engine::RecipeComparison comparison,
+                  engine::compare_over_steps(requested, context.progress));
+    return Answer(std::move(comparison));
+  }
   ENGINE_ASSIGN(engine::BackendSlot* const found,
                 slot_for(context.backends, requested.request.backend));
   engine::BackendSlot& slot = *found;
@@ -104,12 +109,6 @@ engine::Result<Answer> carry_out(const OrderContext& context,
       engine::RecipeComparison comparison,
       slot.backend->compare(request, {.progress = context.progress, .observer = collector}));
   return Answer(std::move(comparison));
-}
-
-engine::Result<Answer> carry_out(const OrderContext& context,
-                                 const engine::AmaxHistoryRequest& request) {
-  ENGINE_ASSIGN(engine::AmaxHistory history, engine::step_amax_history(request, context.progress));
-  return Answer(std::move(history));
 }
 
 }  // namespace app

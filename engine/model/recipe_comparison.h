@@ -1,12 +1,15 @@
-// Every recipe on the same operand, side by side: accuracy, bytes and time. Plain values, no CUDA.
+// Every recipe on the same operand, side by side: accuracy, bytes and time; or over successive
+// steps of that operand, each expert's accuracy alone. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
+#include "engine/model/step_series.h"
 
 namespace engine {
 
@@ -16,7 +19,8 @@ inline constexpr int kMaxTimedLaunches = 1000;
 inline constexpr int kMaxComparisonReports = 1000;
 
 /// What to compare. The operand is X, layer 0's W (`weights`) or dY (`gradients`; not both) of
-/// `request`; the request's own recipe is ignored where `recipes` names others.
+/// `request`; the request's own recipe is ignored where `recipes` names others. A comparison over
+/// steps quantizes X, rowwise, and uses neither the sample nor timed launches.
 struct ComparisonRequest {
   RunRequest request;
   bool weights = false;
@@ -25,6 +29,7 @@ struct ComparisonRequest {
   std::int64_t sample_row = 0;       // first row and column of the sample, cut to the operand
   std::int64_t sample_column = 0;
   int timed_launches = 20;  // per recipe and direction; 0 = numerics only
+  std::optional<StepSeries> series = {};
   bool operator==(const ComparisonRequest&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -36,7 +41,8 @@ struct ComparisonRequest {
         engine::field<&ComparisonRequest::sample_row>(
             {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
         engine::field<&ComparisonRequest::sample_column>({.low = 0, .high = kMaxDimension}),
-        engine::field<&ComparisonRequest::timed_launches>({.low = 0, .high = kMaxTimedLaunches})};
+        engine::field<&ComparisonRequest::timed_launches>({.low = 0, .high = kMaxTimedLaunches}),
+        engine::field<&ComparisonRequest::series>()};
   }
   Flaw flaw() const;
 };
@@ -44,6 +50,14 @@ struct ComparisonRequest {
 /// Every recipe that quantizes, with the other settings as given: per tensor first, each with FP32
 /// and with power-of-two scales where it can have both.
 std::vector<Recipe> default_comparison(const Recipe& settings = {});
+
+/// Delayed scaling beside current scaling over 32 steps of X, otherwise with the request's recipe.
+/// A step has at most 4096 rows, because more give the same answer much later; at step 8, once the
+/// history has an amax to be wrong about, expert 0 has an outlier.
+ComparisonRequest default_series(const RunRequest& request);
+
+/// Rows of the amax history that one of `steps` steps can have filled.
+int kept_history_rows(const Recipe& recipe, int steps);
 
 /// A corner of the operand, element by element: at most 32 x 32.
 struct QuantizationSample {
@@ -93,6 +107,7 @@ struct ExpertQuantization {
   std::uint64_t lost = 0;
   std::uint64_t undefined = 0;
   RangeWaste waste = {};
+  std::optional<DelayedScale> delayed = {};  // of delayed scaling in a series
   std::uint64_t left_out() const { return lost + undefined; }
   template <int = 0>
   static constexpr auto fields() {
@@ -102,11 +117,12 @@ struct ExpertQuantization {
                       engine::field<&ExpertQuantization::underflowed>(kCount),
                       engine::field<&ExpertQuantization::lost>(kCount),
                       engine::field<&ExpertQuantization::undefined>(kCount),
-                      engine::field<&ExpertQuantization::waste>()};
+                      engine::field<&ExpertQuantization::waste>(),
+                      engine::field<&ExpertQuantization::delayed>()};
   }
 };
 
-/// One recipe in one direction.
+/// One recipe in one direction, or at one step of a series: then only `experts` and `history`.
 struct QuantizationReport {
   Recipe recipe = {};
   bool columnwise = false;
@@ -124,6 +140,11 @@ struct QuantizationReport {
   std::string time_method = {};             // "CUDA events around ...", "steady clock around ..."
   RangeWaste waste = {};                    // of all experts
   std::vector<ExpertQuantization> experts = {};  // [num_experts]
+  int step = 0;                                  // of a series
+  /// [kept_history_rows(), num_experts] amaxes that delayed scaling remembers after a step of a
+  /// series. Row 0 holds the step's own, the last row those of the step before. Rows that no step
+  /// can have filled are left out before row 1.
+  std::vector<float> history = {};
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
@@ -142,14 +163,16 @@ struct QuantizationReport {
             {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
         engine::field<&QuantizationReport::time_method>(),
         engine::field<&QuantizationReport::waste>(),
-        engine::field<&QuantizationReport::experts>({.most = kMaxExperts})};
+        engine::field<&QuantizationReport::experts>({.most = kMaxExperts}),
+        engine::field<&QuantizationReport::step>({.low = 0, .high = kMaxSeriesSteps - 1}),
+        engine::field<&QuantizationReport::history>({.most = kMaxHistoryFloats})};
   }
 };
 
 struct RecipeComparison {
   std::uint64_t id = 0;  // of the order it answers
   ComparisonRequest request;
-  std::vector<std::int64_t> splits;
+  std::vector<std::int64_t> splits;  // of a series those of its first step
   DeviceFacts device;
   std::vector<QuantizationReport> reports;
   std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes, interleaved with them

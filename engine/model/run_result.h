@@ -262,7 +262,7 @@ struct RunResult {
         engine::field<&RunResult::effective>(),
         engine::field<&RunResult::deviations>({.most = 1000}),
         engine::field<&RunResult::splits>({.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
-        engine::field<&RunResult::recorded_routing>(),
+        engine::field<&RunResult::recorded_routing>({.formerly = "recording"}),
         engine::field<&RunResult::device>(),
         engine::field<&RunResult::tensors>({.most = kStepTensors.size()}),
         engine::field<&RunResult::expert_layer>(),

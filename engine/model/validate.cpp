@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
-#include "engine/model/amax_history.h"
 #include "engine/model/bench_order.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/recipe_traits.h"
@@ -133,10 +133,74 @@ std::vector<Recipe> default_comparison(const Recipe& settings) {
   return recipes;
 }
 
+namespace {
+
+Flaw outside(std::string field, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return {};
+  return {std::move(field), fmt::format("is {}; it must be between {} and {}", value, low, high)};
+}
+
+Flaw flaw_of_experts(const StepSeries& series, int experts) {
+  Flaw flaw = outside("series.outlier_expert", series.outlier_expert, 0, experts - 1);
+  for (std::size_t i = 0; i < series.idle.size() && flaw.empty(); ++i) {
+    flaw = outside(fmt::format("series.idle[{}].expert", i), series.idle[i].expert, 0, experts - 1);
+  }
+  return flaw;
+}
+
+/// Of everything that the answer would hold.
+Flaw flaw_of_size(const StepSeries& series, std::span<const Recipe> recipes, int experts) {
+  const std::int64_t reports = std::int64_t{series.steps} * std::ssize(recipes);
+  std::int64_t floats = 0;
+  for (const Recipe& recipe : recipes) {
+    floats += std::int64_t{experts} * series.steps * kept_history_rows(recipe, series.steps);
+  }
+  const auto too_large = [&](std::int64_t size, const char* of_what, std::int64_t limit,
+                             const char* cure) -> Flaw {
+    return {"series.steps",
+            fmt::format("is {}; with {} recipes and {} experts that makes {} {}; the limit is {}",
+                        series.steps, recipes.size(), experts, size, of_what, limit),
+            cure};
+  };
+  constexpr const char* kCure = "choose fewer steps, recipes or experts";
+  if (reports > kMaxComparisonReports) {
+    return too_large(reports, "reports", kMaxComparisonReports, kCure);
+  }
+  if (reports * experts > kMaxSeriesRows) {
+    return too_large(reports * experts, "rows", kMaxSeriesRows, kCure);
+  }
+  if (floats <= kMaxHistoryFloats) return {};
+  return too_large(floats, "amaxes in the histories", kMaxHistoryFloats,
+                   "choose fewer steps or shorter histories");
+}
+
+}  // namespace
+
+Flaw StepSeries::flaw() const {
+  if (Flaw flaw = outside("outlier_step", outlier_step, -1, steps - 1); !flaw.empty()) return flaw;
+  if (!(outlier_factor > 0.0) || !std::isfinite(outlier_factor)) {
+    return {"outlier_factor", fmt::format("is {}; it must be finite and above 0", outlier_factor)};
+  }
+  for (std::size_t i = 0; i < idle.size(); ++i) {
+    Flaw flaw = outside(fmt::format("idle[{}].step", i), idle[i].step, 0, steps - 1);
+    if (!flaw.empty()) return flaw;
+  }
+  return {};
+}
+
 Flaw ComparisonRequest::flaw() const {
-  if (!weights || !gradients) return {};
-  return {"weights", "and gradients are both chosen; a comparison quantizes one of them",
-          "run two comparisons"};
+  if (weights && gradients) {
+    return {"weights", "and gradients are both chosen; a comparison quantizes one of them",
+            "run two comparisons"};
+  }
+  if (!series) return {};
+  if (weights || gradients) {
+    return {"series", "steps X only, but another operand is chosen",
+            "leave out the series, or choose X"};
+  }
+  const int experts = request.shape.num_experts;
+  if (Flaw flaw = flaw_of_experts(*series, experts); !flaw.empty()) return flaw;
+  return flaw_of_size(*series, recipes.empty() ? default_comparison() : recipes, experts);
 }
 
 Flaw QuantizationSample::flaw() const {
@@ -151,61 +215,24 @@ Flaw QuantizationSample::flaw() const {
                   rows, original.size(), codes.size(), columns)};
 }
 
-int kept_ring_rows(const AmaxHistoryRequest& request) {
-  return std::min(request.request.recipe.delayed.history_length, request.steps);
+ComparisonRequest default_series(const RunRequest& request) {
+  constexpr std::int64_t kRows = 4096;
+  constexpr int kLength = 16;  // a longer history shows nothing more in 32 steps
+  ComparisonRequest order{.request = request, .timed_launches = 0};
+  order.request.shape.rows = std::min(kRows, request.shape.rows);
+  Recipe recipe = request.recipe;
+  recipe.delayed.history_length = std::min(recipe.delayed.history_length, kLength);
+  for (const Scaling scaling : {Scaling::PerTensorDelayed, Scaling::PerTensorCurrent}) {
+    recipe.scaling = scaling;
+    order.recipes.push_back(recipe);
+  }
+  order.series = {.outlier_step = 8};
+  return order;
 }
 
-Flaw AmaxHistoryRequest::flaw() const {
-  const int experts = request.shape.num_experts;
-  const auto outside = [](std::string field, std::int64_t value, std::int64_t low,
-                          std::int64_t high) -> Flaw {
-    if (value >= low && value <= high) return {};
-    return {std::move(field), fmt::format("is {}; it must be between {} and {}", value, low, high)};
-  };
-  if (Flaw flaw = outside("outlier_step", outlier_step, -1, steps - 1); !flaw.empty()) return flaw;
-  if (Flaw flaw = outside("outlier_expert", outlier_expert, 0, experts - 1); !flaw.empty()) {
-    return flaw;
-  }
-  if (!(outlier_factor > 0.0) || !std::isfinite(outlier_factor)) {
-    return {"outlier_factor", fmt::format("is {}; it must be finite and above 0", outlier_factor)};
-  }
-  if (std::ssize(idle) > std::int64_t{steps} * experts) {
-    return {"idle", fmt::format("has {} entries; {} steps of {} experts take at most {}",
-                                idle.size(), steps, experts, std::int64_t{steps} * experts)};
-  }
-  for (std::size_t i = 0; i < idle.size(); ++i) {
-    Flaw flaw = outside(fmt::format("idle[{}].step", i), idle[i].step, 0, steps - 1);
-    if (flaw.empty()) {
-      flaw = outside(fmt::format("idle[{}].expert", i), idle[i].expert, 0, experts - 1);
-    }
-    if (!flaw.empty()) return flaw;
-  }
-  const std::int64_t ring = std::int64_t{experts} * steps * kept_ring_rows(*this);
-  if (ring <= kMaxRingFloats) return {};
-  return {
-      "steps",
-      fmt::format("is {}; with {} experts and {} rows of history that makes {} numbers; the limit "
-                  "is {}",
-                  steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats),
-      "choose fewer steps or a shorter history"};
-}
-
-Flaw AmaxHistory::flaw() const {
-  const std::int64_t cells = std::int64_t{steps} * experts;
-  for (const std::int64_t size :
-       {std::ssize(rows), std::ssize(amax), std::ssize(history_amax), std::ssize(scale_used),
-        std::ssize(scale_wanted), std::ssize(saturated), std::ssize(underflowed),
-        std::ssize(snr_db), std::ssize(left_out)}) {
-    if (size == cells) continue;
-    return {"steps", fmt::format("is {}; there are {} values, which is not steps times {} experts",
-                                 steps, size, experts)};
-  }
-  if (std::ssize(ring) == cells * ring_rows) return {};
-  return {
-      "ring_rows",
-      fmt::format(
-          "is {}; the ring has {} values, which is not ring rows times {} steps times {} experts",
-          ring_rows, ring.size(), steps, experts)};
+int kept_history_rows(const Recipe& recipe, int steps) {
+  if (!traits_of(recipe).remembers_amax()) return 0;
+  return std::min(recipe.delayed.history_length, steps);
 }
 
 namespace {

@@ -136,26 +136,34 @@ void measure_amax_cpu(const CpuCast& cast) { twins_of(cast.layout.kernel).amax(c
 void quantize_cpu(const CpuCast& cast) { twins_of(cast.layout.kernel).codes(cast); }
 
 CpuQuantizer::CpuQuantizer(const Setup& setup) : setup_(setup) {
-  const kernels::GroupedInput& input = setup_.input;
-  layout_ = operand_layout(setup_.recipe, setup_.role, setup_.direction,
-                           {.capacity_rows = input.capacity_rows,
-                            .num_groups = input.num_groups,
-                            .columns = input.columns});
-  for (int group = 0; group < input.num_groups; ++group) {
-    splits_.push_back(input.row_offsets[group + 1] - input.row_offsets[group]);
-  }
-  codes_.assign(static_cast<std::size_t>(layout_.code_capacity), 0);
-  scales_.assign(static_cast<std::size_t>(layout_.scale_capacity), 0);
-  // Padding between FP32 scales is never written; 1 is harmless to a reader of all of it.
-  if (layout_.fp32_scales()) {
-    std::fill_n(reinterpret_cast<float*>(scales_.data()), scales_.size() / sizeof(float), 1.0F);
-  }
-  const auto groups = static_cast<std::size_t>(input.num_groups);
-  amax_.assign(static_cast<std::size_t>(amax_count(layout_, input.num_groups)), 0.0F);
+  const auto groups = static_cast<std::size_t>(setup_.input.num_groups);
   scale_.assign(groups, 1.0F);
   if (traits_of(setup_.recipe).remembers_amax()) {
     history_.assign(groups * static_cast<std::size_t>(setup_.recipe.delayed.history_length), 0.0F);
   }
+  set_input(setup_.input);
+}
+
+void CpuQuantizer::set_input(const kernels::GroupedInput& input) {
+  setup_.input = input;
+  layout_ = operand_layout(setup_.recipe, setup_.role, setup_.direction,
+                           {.capacity_rows = input.capacity_rows,
+                            .num_groups = input.num_groups,
+                            .columns = input.columns});
+  splits_.clear();
+  for (int group = 0; group < input.num_groups; ++group) {
+    splits_.push_back(input.row_offsets[group + 1] - input.row_offsets[group]);
+  }
+  codes_.assign(static_cast<std::size_t>(layout_.code_capacity), 0);
+  // Delayed scaling keeps the scale of a group without rows.
+  if (scales_.empty() || !traits_of(setup_.recipe).remembers_amax()) {
+    scales_.assign(static_cast<std::size_t>(layout_.scale_capacity), 0);
+    // Padding between FP32 scales is never written; 1 is harmless to a reader of all of it.
+    if (layout_.fp32_scales()) {
+      std::fill_n(reinterpret_cast<float*>(scales_.data()), scales_.size() / sizeof(float), 1.0F);
+    }
+  }
+  amax_.assign(static_cast<std::size_t>(amax_count(layout_, input.num_groups)), 0.0F);
 }
 
 void CpuQuantizer::quantize() {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/quantize/operand_layout.h"
@@ -47,6 +48,10 @@ class CpuQuantizer {
   /// Allocates; quantize_refusal() of the recipe must be empty.
   explicit CpuQuantizer(const Setup& setup);
 
+  /// Another operand with as many groups, which quantize() takes from now on; what delayed scaling
+  /// remembers stays. Codes and scales are those of no operand until then.
+  void set_input(const kernels::GroupedInput& input);
+
   /// One step: amax and scales as the recipe defines, then codes. Stochastic rounding draws new
   /// numbers in every step.
   void quantize();
@@ -58,6 +63,10 @@ class CpuQuantizer {
   const std::vector<std::uint8_t>& byte_scales() const { return scales_; }
   /// Per tensor and NVFP4: one per group. Block scaling: laid out as the scales. MXFP8: empty.
   const std::vector<float>& amax() const { return amax_; }
+  /// Delayed scaling: [history_length, num_groups], row 0 the newest; else empty.
+  std::span<const float> history() const { return history_; }
+  /// Scales per tensor: the factor of each group, 1 before the first step of a history.
+  std::span<const float> group_scales() const { return scale_; }
   /// Compulsory bytes of one quantize(): input read once per pass, codes and scales written.
   std::int64_t moved_bytes() const;
   std::int64_t written_code_bytes() const;

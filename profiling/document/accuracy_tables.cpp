@@ -252,26 +252,4 @@ Table error_sources_table(const engine::RunResult& result) {
       }};
 }
 
-Table history_table(const engine::AmaxHistory& history) {
-  return {
-      .name = "amax_histories",
-      .columns = {column("step", Measure::Count), column("expert", Measure::Count),
-                  column("tokens", Measure::Count), column("amax", Measure::Number),
-                  column("history_amax", Measure::Number, "amax from history"),
-                  column("scale_used", Measure::Number, "scale used"),
-                  column("scale_wanted", Measure::Number, "scale wanted"),
-                  column("saturated", Measure::Count), column("underflowed", Measure::Count),
-                  column("snr_db", Measure::Decibels, "SNR"),
-                  for_files("left_out", Measure::Count)},
-      .rows = [&history](const RowSink& sink) {
-        const auto experts = static_cast<std::size_t>(history.experts);
-        for (std::size_t i = 0; i < history.rows.size(); ++i) {
-          sink({.cells = cells_of(i / experts, i % experts, history.rows[i], history.amax[i],
-                                  history.history_amax[i], history.scale_used[i],
-                                  history.scale_wanted[i], history.saturated[i],
-                                  history.underflowed[i], history.snr_db[i], history.left_out[i])});
-        }
-      }};
-}
-
 }  // namespace profiling

@@ -92,6 +92,23 @@ double against_copy(const engine::RecipeComparison& comparison, double moved_byt
   return std::isfinite(of_copy) ? of_copy : kNaN;
 }
 
+/// Of one expert at one step of a series.
+Row series_row(const QuantizationReport& report, std::size_t expert) {
+  const engine::ExpertQuantization& one = report.experts[expert];
+  Cell snr = known(snr_of(one));
+  snr.left_out = one.left_out();
+  Row row{.cells =
+              cells_of(report.step, engine::recipe_name(report.recipe, false), expert, one.rows)};
+  if (one.delayed) {
+    add_cells(row.cells, one.delayed->amax, one.delayed->history_amax, one.delayed->scale_used,
+              one.delayed->scale_wanted);
+  } else {
+    row.cells.resize(row.cells.size() + 4);
+  }
+  add_cells(row.cells, alarming(one.saturated), one.underflowed, std::move(snr), one.left_out());
+  return row;
+}
+
 }  // namespace
 
 double lost_snr(double reference_db, double snr_db) {
@@ -147,6 +164,7 @@ Table comparison_table(const RecordedComparison& recorded,
       .columns = std::move(columns),
       .rows = [&recorded, direction, count](const RowSink& sink) {
         const engine::RecipeComparison& comparison = recorded.comparison;
+        if (comparison.request.series) return;  // series_table()
         const char* const operand = comparison.request.weights     ? "W"
                                     : comparison.request.gradients ? "dY"
                                                                    : "X";
@@ -228,6 +246,38 @@ Table recipe_experts_table(std::vector<const QuantizationReport*> reports, bool 
                   row.cells.emplace_back(elements);
                 }
                 sink(row);
+              }
+            }
+          }};
+}
+
+Table series_table(const RecordedComparison& recorded, int recipe) {
+  std::vector<Column> columns = {
+      column("step", Measure::Count),
+      column("recipe", Measure::Words, {}, "How X is scaled and coded",
+             recipe < 0 ? ColumnUse::Everywhere : ColumnUse::Files),
+      column("expert", Measure::Count, "exp.", "Number of the expert"),
+      column("rows", Measure::Count, {}, "Rows of X in this step"),
+      column("amax", Measure::Number, {}, "Largest magnitude of the expert's rows in this step"),
+      column("history_amax", Measure::Number, "from history", "What the scale was made from"),
+      column("scale_used", Measure::Number, "scale used"),
+      column("scale_wanted", Measure::Number, "scale wanted",
+             "The scale that this step's own amax requires"),
+      saturated_column(),
+      underflowed_column(),
+      snr_column("Of this expert's rows in this step"),
+      for_files("left_out", Measure::Count)};
+  return {.name = "recipe_steps",
+          .columns = std::move(columns),
+          .rows = [&recorded, recipe](const RowSink& sink) {
+            const engine::RecipeComparison& comparison = recorded.comparison;
+            if (!comparison.request.series) return;
+            for (std::size_t i = 0; i < comparison.reports.size(); ++i) {
+              const QuantizationReport& report = comparison.reports[i];
+              const std::size_t number = i % comparison.request.recipes.size();
+              if (recipe >= 0 && number != static_cast<std::size_t>(recipe)) continue;
+              for (std::size_t e = 0; e < report.experts.size(); ++e) {
+                sink(series_row(report, e));
               }
             }
           }};

@@ -73,8 +73,9 @@ struct NamedRun {
 };
 /// One row per run: what people compare, and for files every setting and total.
 Table runs_table(std::vector<NamedRun> runs);
-/// One row per expert and step of delayed scaling; the rings stay in the session.
-Table history_table(const engine::AmaxHistory& history);
+/// One row per step, recipe and expert of a comparison over steps; `recipe` is its number in the
+/// request, -1 = all.
+Table series_table(const RecordedComparison& recorded, int recipe = -1);
 
 /// What OperandStatistics::median_block_snr_db says, for people.
 inline constexpr const char* kTypicalError =

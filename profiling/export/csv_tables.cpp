@@ -79,12 +79,9 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   ENGINE_TRY(
       export_kind(base, RecordedVisit::kKind.name, session.visits,
                   [](const RecordedVisit& visit) { return std::vector{findings_table(visit)}; }));
-  ENGINE_TRY(export_kind(
-      base, RecordedHistory::kKind.name, session.histories,
-      [](const RecordedHistory& one) { return std::vector{history_table(one.history)}; }));
   return export_kind(base, RecordedComparison::kKind.name, session.comparisons,
                      [](const RecordedComparison& comparison) {
-                       return std::vector{comparison_table(comparison)};
+                       return std::vector{comparison_table(comparison), series_table(comparison)};
                      });
 }
 

@@ -306,6 +306,38 @@ void check_outcome(const Outcome& outcome, const Snapshot& snapshot, Limits& lim
   for (const Stall& stall : outcome.stall) check_stall(stall, snapshot, limits);
 }
 
+/// A report per step and recipe, in this order, whose lists have an entry where one is shown.
+void check_series(const engine::RecipeComparison& comparison, Limits& limits) {
+  const std::vector<engine::Recipe>& recipes = comparison.request.recipes;
+  const std::int64_t expected = std::ssize(recipes) * comparison.request.series->steps;
+  limits.require(!recipes.empty() && std::ssize(comparison.reports) == expected, [&] {
+    return fmt::format("the series has {} reports; {} steps of {} recipes have {}",
+                       comparison.reports.size(), comparison.request.series->steps, recipes.size(),
+                       expected);
+  });
+  for (std::size_t i = 0; i < comparison.reports.size() && limits.ok(); ++i) {
+    const engine::QuantizationReport& report = comparison.reports[i];
+    const engine::Recipe& recipe = recipes[i % recipes.size()];
+    limits.require(report.step == static_cast<int>(i / recipes.size()) && report.recipe == recipe,
+                   [&] { return fmt::format("report {} is of another step or recipe", i); });
+    const std::size_t kept = report.experts.empty()
+                                 ? 0
+                                 : static_cast<std::size_t>(engine::kept_history_rows(
+                                       recipe, comparison.request.series->steps));
+    limits.require(report.history.size() == kept * report.experts.size(), [&] {
+      return fmt::format("the history of report {} has {} amaxes; {} rows of {} experts have {}", i,
+                         report.history.size(), kept, report.experts.size(),
+                         kept * report.experts.size());
+    });
+    const auto differs = [kept](const engine::ExpertQuantization& one) {
+      return one.delayed.has_value() != (kept > 0);
+    };
+    limits.require(std::ranges::none_of(report.experts, differs), [&] {
+      return fmt::format("report {} has delayed scales of some experts, or of another recipe", i);
+    });
+  }
+}
+
 }  // namespace
 
 engine::Status check(const std::vector<TimeNote>& notes) {
@@ -371,22 +403,7 @@ engine::Status check(const engine::RecipeComparison& comparison) {
                          report.experts.size(), experts);
     });
   }
-  return limits.take();
-}
-
-engine::Status check(const RecordedHistory& recorded) {
-  Limits limits;
-  limits.between("wall_clock_ms", recorded.wall_clock_ms, 0, kMaxTime_ns);
-  ENGINE_TRY(limits.take());
-  return check(recorded.history);
-}
-
-engine::Status check(const engine::AmaxHistory& history) {
-  Limits limits;
-  limits.ranges("history", history);
-  limits.between("steps", history.steps, 1, history.request.steps);
-  limits.between("experts", history.experts, 1, engine::kMaxExperts);
-  limits.between("ring_rows", history.ring_rows, 1, engine::kMaxHistorySteps);
+  if (limits.ok() && comparison.request.series) check_series(comparison, limits);
   return limits.take();
 }
 

@@ -15,14 +15,12 @@ namespace profiling {
 
 engine::Status check(const RecordedRun& run);
 engine::Status check(const RecordedComparison& recorded);
-engine::Status check(const RecordedHistory& recorded);
 engine::Status check(const RecordedVisit& visit);
 
 // The parts of these that a worker answers.
 engine::Status check(const engine::RunResult& result, const Activity& activity,
                      const Snapshot& snapshot, const PowerTrace& power);
 engine::Status check(const engine::RecipeComparison& comparison);
-engine::Status check(const engine::AmaxHistory& history);
 /// Checks an experiment against the graphs of the snapshot that it names.
 engine::Status check(const Outcome& outcome, const Snapshot& snapshot);
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/model/amax_history.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -75,19 +74,6 @@ struct RecordedComparison {
   }
 };
 
-/// Delayed scaling step by step, kept beside the runs.
-struct RecordedHistory {
-  static constexpr RecordedKind kKind = {
-      .name = "history", .table = "amax_histories", .prefix = "amax_history_"};
-  engine::AmaxHistory history;
-  std::int64_t wall_clock_ms = 0;  // Unix time of its end
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{engine::field<&RecordedHistory::history>(),
-                      engine::field<&RecordedHistory::wall_clock_ms>(engine::kDuration_ns)};
-  }
-};
-
 /// One visit to the graph doctor, kept beside the runs.
 struct RecordedVisit {
   static constexpr RecordedKind kKind = {.name = "visit", .table = "visits"};
@@ -107,7 +93,6 @@ template <template <class Recorded> class Of>
 struct Records {
   Of<RecordedRun> runs{};
   Of<RecordedComparison> comparisons{};
-  Of<RecordedHistory> histories{};
   Of<RecordedVisit> visits{};
 };
 
@@ -116,7 +101,6 @@ template <class AnyRecords, class Visit>
 void for_each_kind(AnyRecords&& records, Visit&& visit) {
   visit.template operator()<RecordedRun>(records.runs);
   visit.template operator()<RecordedComparison>(records.comparisons);
-  visit.template operator()<RecordedHistory>(records.histories);
   visit.template operator()<RecordedVisit>(records.visits);
 }
 
@@ -127,8 +111,6 @@ auto& of_kind(AnyRecords& records) {
     return records.runs;
   } else if constexpr (std::is_same_v<Recorded, RecordedComparison>) {
     return records.comparisons;
-  } else if constexpr (std::is_same_v<Recorded, RecordedHistory>) {
-    return records.histories;
   } else {
     static_assert(std::is_same_v<Recorded, RecordedVisit>);
     return records.visits;
@@ -206,7 +188,7 @@ class SessionWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Limit of runs in one recording, and of comparisons, histories and visits each.
+/// Limit of runs in one recording, and of comparisons and visits each.
 inline constexpr std::int64_t kMaxRecordedRuns = 10'000;
 
 struct SessionLimits {

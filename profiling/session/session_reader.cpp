@@ -213,6 +213,7 @@ engine::Status read_all(const TableSource& source, Session& session) {
     if (status.ok()) status = read_recorded(source, all);
   });
   if (status.ok()) status = read_former_tensors(source, session.runs);
+  if (status.ok()) status = read_former_histories(source, session.comparisons);
   if (status.ok()) status = read_snapshots(source, session);
   for_each_kind(session, [&]<class Recorded>(const std::vector<Recorded>& all) {
     if (status.ok()) status = check_each(source.path, all);

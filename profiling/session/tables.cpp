@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "profiling/session/former_history.h"
 #include "profiling/session/former_run.h"
 #include "profiling/session/layout.h"
 #include "profiling/session/session_file.h"
@@ -34,18 +35,6 @@ constexpr DerivedColumn kBinColumns[] = {
          },
      .integer = false}};
 
-std::int64_t experts_of(const void* history) {
-  return std::max(static_cast<const engine::AmaxHistory*>(history)->experts, 1);
-}
-
-constexpr DerivedColumn kStepColumns[] = {
-    {.name = "step",
-     .value = [](const void* history,
-                 std::int64_t cell) { return static_cast<double>(cell / experts_of(history)); }},
-    {.name = "expert", .value = [](const void* history, std::int64_t cell) {
-       return static_cast<double>(cell % experts_of(history));
-     }}};
-
 constexpr MemberLayout histogram(std::string_view member) {
   return {.type = &kType<engine::OperandStatistics>,
           .member = member,
@@ -70,13 +59,12 @@ constexpr MemberLayout experiment(std::string_view member) {
           .key = "purpose"};
 }
 
-constexpr MemberLayout history_step(std::string_view member, std::string_view column) {
-  return {.type = &kType<engine::AmaxHistory>,
+constexpr MemberLayout former_step(std::string_view member, std::string_view column) {
+  return {.type = &kType<FormerHistory>,
           .member = member,
           .table = "steps",
           .key = "cell",
-          .column = column,
-          .derived = kStepColumns};
+          .column = column};
 }
 
 template <class T>
@@ -170,6 +158,8 @@ constexpr MemberLayout kMembers[] = {
     list<engine::RecipeComparison>("splits", "splits", "expert", "tokens"),
     list<engine::RecipeComparison>("copy_times_ns", "copies", "launch", "duration_ns"),
     list<engine::ComparisonRequest>("recipes", "recipes", "position"),
+    list<engine::ComparisonRequest>("series", "series", ""),
+    list<engine::StepSeries>("idle", "series_idle", "position"),
     list<engine::RecipeComparison>("reports", "reports", "report"),
     flat<engine::QuantizationReport>("recipe"),
     flat<engine::QuantizationReport>("statistics"),
@@ -182,23 +172,20 @@ constexpr MemberLayout kMembers[] = {
      .column = "count"},
     list<engine::QuantizationReport>("experts", "experts", "expert"),
     column<engine::ExpertQuantization>("rows", "tokens"),
+    list<engine::ExpertQuantization>("delayed", "delayed_scales", ""),
 
-    // Histories. The columns of one table are lists of one length.
-    flat<RecordedHistory>("history"),
-    column<engine::AmaxHistory>("id", "order_id"),
-    flat<engine::AmaxHistory>("request"),
-    column<engine::AmaxHistoryRequest>("tokens", "asked_tokens"),
-    column<engine::AmaxHistoryRequest>("steps", "asked_steps"),
-    list<engine::AmaxHistoryRequest>("idle", "idle", "position"),
-    history_step("rows", "tokens"),
-    history_step("amax", "amax"),
-    history_step("history_amax", "history_amax"),
-    history_step("scale_used", "scale_used"),
-    history_step("scale_wanted", "scale_wanted"),
-    history_step("saturated", "saturated"),
-    history_step("underflowed", "underflowed"),
-    history_step("snr_db", "snr_db"),
-    history_step("left_out", "left_out"),
+    // Series before they were comparisons. The columns of one table are lists of one length.
+    flat<FormerHistory>("request"),
+    list<FormerHistoryRequest>("idle", "idle", "position"),
+    former_step("tokens", "tokens"),
+    former_step("amax", "amax"),
+    former_step("history_amax", "history_amax"),
+    former_step("scale_used", "scale_used"),
+    former_step("scale_wanted", "scale_wanted"),
+    former_step("saturated", "saturated"),
+    former_step("underflowed", "underflowed"),
+    former_step("snr_db", "snr_db"),
+    former_step("left_out", "left_out"),
 
     // Visits.
     flat<RecordedVisit>("report"),

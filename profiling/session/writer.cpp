@@ -151,7 +151,6 @@ engine::Status SessionWriter::append(const Recorded& recorded) {
 }
 template engine::Status SessionWriter::append(const RecordedRun&);
 template engine::Status SessionWriter::append(const RecordedComparison&);
-template engine::Status SessionWriter::append(const RecordedHistory&);
 template engine::Status SessionWriter::append(const RecordedVisit&);
 
 /// A value that the reader refuses would make the whole file unreadable. So everything is first

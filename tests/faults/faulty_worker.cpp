@@ -91,10 +91,9 @@ class FaultyWorker {
         return take_run(order);
       case wire::Order::kCompare:
         if (shows_hostile()) return hostile_result(order);
-        return send(answer_frame(order.id(), profiling::sample_comparison(1).comparison));
-      case wire::Order::kHistory:
-        if (shows_hostile()) return hostile_result(order);
-        return send(answer_frame(order.id(), profiling::sample_history(1).history));
+        return send(answer_frame(order.id(), order.compare().has_series()
+                                                 ? profiling::sample_series(1).comparison
+                                                 : profiling::sample_comparison(1).comparison));
       case wire::Order::kBench:
         return take_bench(order.id());
       default:

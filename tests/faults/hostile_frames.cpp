@@ -319,7 +319,7 @@ wire::Frame HostileFrames::right(std::uint64_t id) {
     case 3:
       return answer_frame(id, profiling::sample_comparison(salt).comparison);
     case 4:
-      return answer_frame(id, profiling::sample_history(salt).history);
+      return answer_frame(id, profiling::sample_series(salt).comparison);
     case 5: {
       const profiling::RecordedVisit visit = profiling::sample_visit(salt);
       DoctorDone done{.snapshot = visit.report.snapshot};
@@ -400,9 +400,8 @@ bool lets_in(const std::vector<wire::Frame>& frames) {
 std::vector<wire::Frame> frames_of(wire::Order::TaskCase kind, std::uint64_t id, int salt) {
   switch (kind) {
     case wire::Order::kCompare:
-      return {answer_frame(id, profiling::sample_comparison(salt).comparison)};
-    case wire::Order::kHistory:
-      return {answer_frame(id, profiling::sample_history(salt).history)};
+      return {answer_frame(id, salt % 2 == 0 ? profiling::sample_series(salt).comparison
+                                             : profiling::sample_comparison(salt).comparison)};
     default:
       return {activity_of_run(id, salt), finished_run(id, salt)};
   }

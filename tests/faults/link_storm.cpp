@@ -248,8 +248,6 @@ class Caller {
       ++answers_[failure->id];
     } else if (const auto* compared = std::get_if<engine::RecipeComparison>(&event)) {
       ++answers_[compared->id];
-    } else if (const auto* stepped = std::get_if<engine::AmaxHistory>(&event)) {
-      ++answers_[stepped->id];
     } else if (const auto* measured = std::get_if<BenchDone>(&event)) {
       ++answers_[measured->id];
     } else if (std::holds_alternative<BenchRowReport>(event)) {
@@ -562,7 +560,7 @@ class Round {
           caller.ordered_other(ids.back());
           break;
         case 4:
-          ids.push_back(caller.link().submit(engine::AmaxHistoryRequest{}));
+          ids.push_back(caller.link().submit(engine::default_series({})));
           caller.ordered_other(ids.back());
           break;
         default:

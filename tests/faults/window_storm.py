@@ -29,8 +29,8 @@ KEYS = ("Tab", "Return", "Escape", "Left", "Right", "Up", "Down", "Prior", "Next
 
 
 # Views within a page, and the buttons in them that order a result of another kind: what they add to.
-VIEWS = ("numerics.part.", "numerics.operand.", "graphs.view.")
-ORDERS = {"recipes.compare_now": "comparisons", "history.step_now": "histories"}
+VIEWS = ("numerics.part.", "recipes.over.", "numerics.operand.", "graphs.view.")
+ORDERS = {"recipes.compare_now": "comparisons", "steps.step_now": "comparisons"}
 
 
 class LivingWindow:
@@ -199,7 +199,7 @@ class LivingWindow:
         self.storm.most("hostile-results-displayed", self.displayed, "runs")
 
     def look_everywhere(self, chance):
-        """Every page and view; comparisons and histories are ordered, whose answers are hostile too."""
+        """Every page and view; comparisons are ordered, also over steps, whose answers are hostile too."""
         for page in ("ctrl+1", "ctrl+2", "ctrl+3", "ctrl+4"):
             self.window.key("Escape", page)
             self.draws()

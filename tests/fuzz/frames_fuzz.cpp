@@ -43,7 +43,7 @@ std::vector<Frame> other_answers() {
     if (!made.outcome.stall.empty()) done.outcome = made.outcome;
   }
   return {answer_frame(1, profiling::sample_comparison(1).comparison),
-          answer_frame(2, profiling::sample_history(1).history),
+          answer_frame(2, profiling::sample_series(1).comparison),
           answer_frame(4, app::RunError{.error = {engine::ErrorCode::Device, "late"},
                                         .stalled = std::make_shared<const app::DoctorDone>(done)}),
           answer_frame(5, done)};
@@ -61,8 +61,6 @@ void keep(app::LinkEvent& event, profiling::Session& session) {
                             .power = std::move(run->power)});
   } else if (auto* comparison = std::get_if<engine::RecipeComparison>(&event)) {
     session.comparisons.push_back({.comparison = std::move(*comparison)});
-  } else if (auto* history = std::get_if<engine::AmaxHistory>(&event)) {
-    session.histories.push_back({.history = std::move(*history)});
   } else if (auto* visit = std::get_if<app::DoctorDone>(&event)) {
     session.visits.push_back({.request = {},
                               .report = {.snapshot = std::move(visit->snapshot),
@@ -119,8 +117,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (!end.ok()) fuzz::require_sentence(end.error().message);
   limit.reset();
   // Costs far more than the reading, so only some do it; what is no sound run the writer refuses.
-  const bool any = !understood.runs.empty() || !understood.comparisons.empty() ||
-                   !understood.histories.empty() || !understood.visits.empty();
+  const bool any =
+      !understood.runs.empty() || !understood.comparisons.empty() || !understood.visits.empty();
   if (any && size % 16 == 0) static_cast<void>(fuzz::refusal_of_recording(understood));
   return 0;
 }

@@ -20,9 +20,6 @@ engine::Status write(const std::string& path, const Session& session) {
   for (const auto& comparison : session.comparisons) {
     if (status.ok()) status = writer.value()->append(comparison);
   }
-  for (const auto& history : session.histories) {
-    if (status.ok()) status = writer.value()->append(history);
-  }
   for (const auto& visit : session.visits) {
     if (status.ok()) status = writer.value()->append(visit);
   }
@@ -34,7 +31,7 @@ engine::Status write(const std::string& path, const Session& session) {
 
 void require_equal(const Session& a, const Session& b) {
   const auto sizes = [](const Session& s) {
-    return std::array{s.runs.size(), s.comparisons.size(), s.histories.size(), s.visits.size()};
+    return std::array{s.runs.size(), s.comparisons.size(), s.visits.size()};
   };
   require(sizes(a) == sizes(b) && a.notes == b.notes, "all of a recording comes back");
   for (std::size_t i = 0; i < a.runs.size(); ++i) {
@@ -49,9 +46,6 @@ void require_equal(const Session& a, const Session& b) {
   for (std::size_t i = 0; i < a.comparisons.size(); ++i) {
     require(describe(a.comparisons[i]) == describe(b.comparisons[i]),
             "a comparison comes back as it was");
-  }
-  for (std::size_t i = 0; i < a.histories.size(); ++i) {
-    require(describe(a.histories[i]) == describe(b.histories[i]), "a history comes back as it was");
   }
   for (std::size_t i = 0; i < a.visits.size(); ++i) {
     require(a.visits[i].request == b.visits[i].request &&

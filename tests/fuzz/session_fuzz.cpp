@@ -78,7 +78,7 @@ std::string make_recording() {
     profiling::SessionWriter& to = *writer.value();
     for (const engine::Status& kept :
          {to.append(profiling::sample_run(0)), to.append(profiling::sample_run(1)),
-          to.append(profiling::sample_comparison(0)), to.append(profiling::sample_history(0)),
+          to.append(profiling::sample_comparison(0)), to.append(profiling::sample_series(0)),
           to.append(profiling::sample_visit(0)), to.set_note("title", "sample")}) {
       require(kept.ok(), "the sample can be recorded", kept.ok() ? "" : kept.error().message);
     }

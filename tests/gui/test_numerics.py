@@ -1,5 +1,5 @@
 """The Numerics page: layers of the scale map, elements under the run's own recipe, a range on
-the histograms, the cost of power-of-two scales, and the amax-history scrubber; on the CPU worker."""
+the histograms, the cost of power-of-two scales, and recipes over steps; on the CPU worker."""
 import re
 
 
@@ -107,91 +107,100 @@ def test_the_plot_of_amax_says_what_it_counts(open_window):
     assert int(value(window, "numerics.scale_histogram")) > 8
 
 
+def over_steps(window):
+    window.click("numerics.part.1")
+    window.click("recipes.over.1")
+
+
+def step_now(window):
+    window.click("steps.step_now")
+    window.wait("steps", lambda m: m["state"]["comparisons"] > 0 and not m["state"]["comparing"])
+
+
 def test_scrubber_follows_mouse_keys_and_play(open_window):
     window = numerics(open_window)
-    window.click("numerics.part.2")
-    window.click("history.step_now")
-    window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
-    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "8")
+    over_steps(window)
+    step_now(window)
+    wait_for(window, "steps.amax", lambda c: fields(c)["step"] == "8")
     # The outlier of step 8 meets a stale scale.
-    point = fields(window.control("history.point"))
+    point = fields(window.control("steps.point"))
     assert int(point["saturated"]) > 0
-    assert fields(window.control("history.ring"))["rows"] == "16"
+    current = next(float(snr.split()[0]) for label, snr in point.items() if label.startswith("SNR, "))
+    assert current > float(point["SNR"].split()[0]) + 3, "current scaling sees the outlier"
+    assert fields(window.control("steps.ring"))["rows"] == "16"
     window.key("Right")
-    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "9")
+    wait_for(window, "steps.amax", lambda c: fields(c)["step"] == "9")
     window.key("Left")
     window.key("Left")
-    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "7")
-    window.drag("history.scale", 60)
-    wait_for(window, "history.amax", lambda c: int(fields(c)["step"]) > 10)
-    window.click("history.experts")
-    wait_for(window, "history.amax", lambda c: int(fields(c)["expert"]) in (3, 4))
-    step = int(fields(window.control("history.amax"))["step"])
-    window.click("history.play")
-    wait_for(window, "history.amax", lambda c: int(fields(c)["step"]) != step)
-    window.click("history.play")
+    wait_for(window, "steps.amax", lambda c: fields(c)["step"] == "7")
+    window.drag("steps.scale", 60)
+    wait_for(window, "steps.amax", lambda c: int(fields(c)["step"]) > 10)
+    window.click("steps.experts")
+    wait_for(window, "steps.amax", lambda c: int(fields(c)["expert"]) in (3, 4))
+    step = int(fields(window.control("steps.amax"))["step"])
+    window.click("steps.play")
+    wait_for(window, "steps.amax", lambda c: int(fields(c)["step"]) != step)
+    window.click("steps.play")
     # Settings that differ from the result are reported, and Step updates it.
-    window.click("history.algorithm.0")
-    wait_for(window, "history.status", lambda c: c["value"].startswith("answers other settings"))
-    before = window.state()["history_id"]
-    window.click("history.step")
-    window.wait("new steps", lambda m: m["state"]["history_id"] > before)
-    wait_for(window, "history.status", lambda c: c["value"].startswith("32 steps"))
+    window.click("steps.algorithm.0")
+    wait_for(window, "steps.status", lambda c: c["value"].startswith("answers other settings"))
+    before = window.state()["comparisons"]
+    window.click("steps.step")
+    window.wait("new steps", lambda m: m["state"]["comparisons"] > before)
+    wait_for(window, "steps.status", lambda c: c["value"].startswith("32 steps"))
 
 
-def test_an_expert_without_tokens_keeps_its_scale(open_window):
+def test_an_expert_without_rows_keeps_its_scale(open_window):
     window = numerics(open_window)
-    window.click("numerics.part.2")
-    window.type_number("history.idle_expert", "0")
-    window.click("history.step_now")
-    window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
-    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "8")
+    over_steps(window)
+    window.type_number("steps.idle_expert", "0")
+    step_now(window)
+    wait_for(window, "steps.amax", lambda c: fields(c)["step"] == "8")
     used = []
     for step in range(9, 15):
         window.key("Right")
-        wait_for(window, "history.amax", lambda c, s=step: fields(c)["step"] == str(s))
-        point = fields(window.control("history.point"))
+        wait_for(window, "steps.amax", lambda c, s=step: fields(c)["step"] == str(s))
+        point = fields(window.control("steps.point"))
         if step > 12:
-            assert point["tokens"].startswith("none")
+            assert point["rows"].startswith("none")
             assert point["scale wanted"] == "none"
             used.append(point["scale used"])
     assert len(set(used)) == 1
 
 
-def test_histories_travel_with_the_session(open_window, program):
+def test_series_travel_with_the_session(open_window, program):
     from test_window import save_session
     from window_driver import Window
     window = numerics(open_window)
-    window.click("numerics.part.2")
-    window.click("history.step_now")
-    window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
-    assert window.control("history.which") is None, "one history leaves nothing to choose"
-    before = window.state()["history_id"]
-    window.type_number("history.outlier_step", "20")
-    window.click("history.step")
-    window.wait("other steps", lambda m: m["state"]["history_id"] > before)
-    point = fields(window.control("history.point"))
-    step = fields(window.control("history.amax"))["step"]
+    over_steps(window)
+    step_now(window)
+    assert window.control("steps.which") is None, "one series leaves nothing to choose"
+    before = window.state()["comparisons"]
+    window.type_number("steps.outlier_step", "20")
+    window.click("steps.step")
+    window.wait("other steps", lambda m: m["state"]["comparisons"] > before)
+    point = fields(window.control("steps.point"))
+    step = fields(window.control("steps.amax"))["step"]
     path = save_session(window)
     window.close()
     with Window(program, window.folder, [str(path), "--no-worker"]) as again:
         state = again.wait("recording", lambda m: m["state"]["from_file"])["state"]
-        assert state["histories"] == 2
+        assert state["comparisons"] == 2
         again.key("ctrl+2")
-        again.click("numerics.part.2")
+        over_steps(again)
         # The newest, at its outlier, with the settings it was requested with.
-        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "20")
-        assert value(again, "history.outlier_step") == "20"
-        assert value(again, "history.status").startswith("recorded: 32 steps")
-        assert int(fields(again.control("history.point"))["saturated"]) > 0
-        again.choose("history.which", "outlier at 8")
-        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "8")
+        wait_for(again, "steps.amax", lambda c: fields(c)["step"] == "20")
+        assert value(again, "steps.outlier_step") == "20"
+        assert value(again, "steps.status").startswith("recorded: 32 steps")
+        assert int(fields(again.control("steps.point"))["saturated"]) > 0
+        again.choose("steps.which", "outlier at 8")
+        wait_for(again, "steps.amax", lambda c: fields(c)["step"] == "8")
         again.key("Right")
-        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "9")
-        again.choose("history.which", "outlier at 20")
-        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "20")
-        while fields(again.control("history.amax"))["step"] != step:
-            now = int(fields(again.control("history.amax"))["step"])
+        wait_for(again, "steps.amax", lambda c: fields(c)["step"] == "9")
+        again.choose("steps.which", "outlier at 20")
+        wait_for(again, "steps.amax", lambda c: fields(c)["step"] == "20")
+        while fields(again.control("steps.amax"))["step"] != step:
+            now = int(fields(again.control("steps.amax"))["step"])
             again.key("Left" if now > int(step) else "Right")
-            wait_for(again, "history.amax", lambda c, n=now: int(fields(c)["step"]) != n)
-        assert fields(again.control("history.point")) == point
+            wait_for(again, "steps.amax", lambda c, n=now: int(fields(c)["step"]) != n)
+        assert fields(again.control("steps.point")) == point

@@ -1,4 +1,4 @@
-// What views derive: lanes in order, whole bins of a selection, series of an amax history. Expected
+// What views derive: lanes in order, whole bins of a selection, series of delayed scaling. Expected
 // figures are computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "app/gui/panels/history_model.h"
 #include "app/gui/panels/numerics_model.h"
+#include "app/gui/panels/recipe_steps_model.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/lane_order.h"
@@ -152,52 +152,68 @@ TEST(RowLines, SayWhatTheRowSaysExceptItsName) {
   EXPECT_TRUE(app::plot::row_lines(table, 2, app::Palette{}).empty());
 }
 
-/// Two steps of two experts; the second has no tokens in the first step.
-std::shared_ptr<const engine::AmaxHistory> small_history() {
-  auto history = std::make_shared<engine::AmaxHistory>();
-  history->steps = 2;
-  history->experts = 2;
-  history->rows = {3, 0, 3, 4};
-  history->amax = {2.0F, 0.0F, 8.0F, 1.0F};
-  history->history_amax = {0.0F, 0.0F, 2.0F, 0.0F};
-  history->scale_used = {1.0F, 1.0F, 224.0F, 1.0F};
-  history->scale_wanted = {224.0F, kNone, 56.0F, 448.0F};
-  history->saturated = {0, 0, 5, 0};
-  history->underflowed = {1, 0, 0, 0};
-  history->snr_db = {30.0, std::numeric_limits<double>::quiet_NaN(), 12.0, 25.0};
-  history->left_out = {0, 0, 2, 0};
-  history->ring_rows = 2;
-  history->ring = {2.0F, 0.0F, 0.0F, 0.0F, 8.0F, 1.0F, 2.0F, 0.0F};
-  return history;
+/// Delayed scaling over two steps of two experts; the second has no rows in the first step. Another
+/// recipe beside it.
+std::shared_ptr<const profiling::RecordedComparison> small_series() {
+  auto recorded = std::make_shared<profiling::RecordedComparison>();
+  engine::RecipeComparison& comparison = recorded->comparison;
+  comparison.request.series = {.steps = 2};
+  comparison.request.recipes = {{.scaling = engine::Scaling::PerTensorCurrent},
+                                {.scaling = engine::Scaling::PerTensorDelayed}};
+  const std::vector<engine::ExpertQuantization> delayed[] = {
+      {{.rows = 3, .snr_db = 30.0, .delayed = engine::DelayedScale{2.0F, 0.0F, 1.0F, 224.0F}},
+       {.snr_db = std::numeric_limits<double>::quiet_NaN(),
+        .delayed = engine::DelayedScale{0.0F, 0.0F, 1.0F, kNone}}},
+      {{.rows = 3,
+        .snr_db = 12.0,
+        .saturated = 5,
+        .delayed = engine::DelayedScale{8.0F, 2.0F, 224.0F, 56.0F}},
+       {.rows = 4, .snr_db = 25.0, .delayed = engine::DelayedScale{1.0F, 0.0F, 1.0F, 448.0F}}}};
+  const std::vector<float> histories[] = {{2.0F, 0.0F, 0.0F, 0.0F}, {8.0F, 1.0F, 2.0F, 0.0F}};
+  for (int step = 0; step < 2; ++step) {
+    engine::QuantizationReport current{.recipe = comparison.request.recipes[0]};
+    current.step = step;
+    current.experts = {{.rows = 3, .snr_db = 31.0 + step}, {.rows = 4, .snr_db = 32.0}};
+    comparison.reports.push_back(current);
+    engine::QuantizationReport report{.recipe = comparison.request.recipes[1]};
+    report.step = step;
+    report.experts = delayed[step];
+    report.history = histories[step];
+    comparison.reports.push_back(report);
+  }
+  return recorded;
 }
 
-TEST(HistoryModel, TakesExpertsOutOfStepsTimesExperts) {
-  app::HistoryModel model;
-  model.set(small_history());
-  const app::HistoryPoint stale = model.at(1, 0);
+TEST(RecipeStepsModel, TakesExpertsOutOfStepsAndRecipes) {
+  app::RecipeStepsModel model;
+  ASSERT_TRUE(app::has_delayed_steps(small_series()->comparison));
+  model.set(small_series());
+  const engine::ExpertQuantization stale = model.at(1, 0);
   EXPECT_EQ(stale.rows, 3);
-  EXPECT_EQ(stale.scale_used, 224.0);
-  EXPECT_EQ(stale.scale_wanted, 56.0);
+  EXPECT_EQ(stale.delayed->scale_used, 224.0F);
+  EXPECT_EQ(stale.delayed->scale_wanted, 56.0F);
   EXPECT_EQ(stale.saturated, 5U);
   EXPECT_THAT(model.at(0, 1).snr_db, IsNan());
-  EXPECT_THAT(model.log2_of(&engine::AmaxHistory::amax, 0), ElementsAre(1.0, 3.0));
-  EXPECT_THAT(model.log2_of(&engine::AmaxHistory::amax, 1), ElementsAre(IsNan(), 0.0));
-  EXPECT_THAT(model.log2_of(&engine::AmaxHistory::scale_wanted, 1),
+  EXPECT_THAT(model.log2_of(&engine::DelayedScale::amax, 0), ElementsAre(1.0, 3.0));
+  EXPECT_THAT(model.log2_of(&engine::DelayedScale::amax, 1), ElementsAre(IsNan(), 0.0));
+  EXPECT_THAT(model.log2_of(&engine::DelayedScale::scale_wanted, 1),
               ElementsAre(IsNan(), DoubleNear(std::log2(448.0), 1e-9)));
-  EXPECT_THAT(model.ring(1, 0), ElementsAre(8.0, 2.0));
-  EXPECT_THAT(model.ring(1, 1), ElementsAre(1.0, 0.0));
+  EXPECT_THAT(model.history(1, 0), ElementsAre(8.0, 2.0));
+  EXPECT_THAT(model.history(1, 1), ElementsAre(1.0, 0.0));
   EXPECT_THAT(model.snr().values, ElementsAre(30.0F, 12.0F, IsNan(), 25.0F));
+  ASSERT_EQ(model.others(1, 0).size(), 1U);
+  EXPECT_EQ(model.others(1, 0).front().quantization->snr_db, 32.0);
 }
 
-TEST(HistoryModel, AsksAgainOnlyForRelevantChanges) {
-  engine::AmaxHistoryRequest settings;
+TEST(RecipeStepsModel, AsksAgainOnlyForRelevantChanges) {
+  const app::RecipeStepsSettings settings;
   engine::RunRequest rail;
-  const engine::AmaxHistoryRequest before = app::history_order(settings, rail);
+  const engine::ComparisonRequest before = app::series_order(settings, rail);
   rail.launch.iterations += 5;
   rail.layers += 1;
-  EXPECT_EQ(app::history_order(settings, rail), before);
+  EXPECT_EQ(app::series_order(settings, rail), before);
   rail.seed += 1;
-  EXPECT_NE(app::history_order(settings, rail), before);
+  EXPECT_NE(app::series_order(settings, rail), before);
 }
 
 }  // namespace

@@ -342,13 +342,14 @@ class Run(CommandLine):
         self.ok("run", *CPU, *SMALL, "--record", session, "--with_comparison", "--with_history", 5)
         database = sqlite3.connect(f"file:{session}?mode=ro", uri=True)
         self.addCleanup(database.close)
-        self.assertEqual(database.execute("SELECT steps, experts, outlier_step FROM amax_histories")
-                         .fetchall(), [(5, 4, 4)])
-        self.assertEqual(database.execute("SELECT count(*) FROM amax_history_steps").fetchone(), (20,))
+        self.assertEqual(database.execute("SELECT steps, outlier_step FROM comparison_series").fetchall(),
+                         [(5, 4)])
+        self.assertEqual(database.execute("SELECT count(*) FROM comparison_delayed_scales").fetchone(),
+                         (20,))
         # A scale is made from what the history held before the step.
         stale = database.execute(
-            "SELECT scale_used > 2 * scale_wanted FROM amax_history_steps WHERE expert = 0 "
-            "ORDER BY step").fetchall()
+            "SELECT scale_used > 2 * scale_wanted FROM comparison_delayed_scales WHERE expert = 0 "
+            "ORDER BY report").fetchall()
         self.assertEqual(stale[4], (1,), "the outlier meets a scale that is too large for it")
         recipes = database.execute("SELECT count(DISTINCT scaling) FROM comparison_reports").fetchone()
         self.assertGreaterEqual(recipes[0], 5)
@@ -369,7 +370,7 @@ class Run(CommandLine):
     def test_the_shipped_recording_exports_everything_it_has(self):
         here = os.path.dirname(__file__)
         self.ok("export", os.path.join(here, "../../assets/sessions/h200.session"), "--csv", self.path("csv"))
-        for table in ("comparisons", "amax_histories", "power", "memory", "expert_times"):
+        for table in ("comparisons", "recipe_steps", "power", "memory", "expert_times"):
             with open(os.path.join(self.path("csv"), table + ".csv")) as file:
                 self.assertGreater(len(file.readlines()), 5, table)
         # What a recording does not have produces no empty table.

@@ -245,14 +245,18 @@ class Exported(unittest.TestCase):
                          [w for w, in self.query(self.sessions[0], "SELECT power_w FROM power_samples "
                                                                    "ORDER BY run_id, position")])
 
-    def test_amax_histories_have_one_row_per_expert_and_step(self):
-        rows = self.tables(self.sessions[1])["amax_histories"]
-        self.assertEqual([(int(r["step"]), int(r["expert"])) for r in rows],
-                         [(step, expert) for step in range(3) for expert in range(4)])
-        kept = self.query(self.sessions[1], "SELECT amax, scale_used, saturated FROM amax_history_steps "
-                                            "ORDER BY history_id, cell")
+    def test_recipes_over_steps_have_one_row_per_step_recipe_and_expert(self):
+        rows = self.tables(self.sessions[1])["recipe_steps"]
+        self.assertEqual([(int(r["step"]), r["recipe"], int(r["expert"])) for r in rows],
+                         [(step, recipe, expert) for step in range(3)
+                          for recipe in ("FP8 delayed", "FP8 tensor") for expert in range(4)])
+        delayed = [row for row in rows if row["recipe"] == "FP8 delayed"]
+        kept = self.query(self.sessions[1], "SELECT amax, scale_used, saturated FROM "
+                                            "comparison_delayed_scales JOIN comparison_experts "
+                                            "USING (comparison_id, report, expert) "
+                                            "ORDER BY report, expert")
         self.assertEqual(len(kept), 12)
-        for row, (amax, scale, saturated) in zip(rows, kept):
+        for row, (amax, scale, saturated) in zip(delayed, kept):
             self.assertAlmostEqual(float(row["amax"]), amax, delta=1e-6 * amax)
             self.assertAlmostEqual(float(row["scale_used"]), scale, delta=1e-6 * scale)
             self.assertEqual(int(row["saturated"]), saturated)

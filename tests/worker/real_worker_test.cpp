@@ -89,10 +89,7 @@ TEST(RealWorker, NoOrderMayNameALibraryThatIsNotAllowed) {
   const std::vector<std::function<std::uint64_t()>> orders = {
       [&] { return link->submit(request); },
       [&] { return link->submit(engine::ComparisonRequest{.request = request, .recipes = {}}); },
-      [&] {
-        return link->submit(
-            engine::AmaxHistoryRequest{.request = request, .tokens = 64, .steps = 2});
-      },
+      [&] { return link->submit(engine::default_series(request)); },
       [&] { return link->submit(DoctorOrder{.request = request, .gallery_case = ""}); },
       [&] { return link->submit(QuantizeOrder{.request = request, .folder = "/nowhere"}); }};
   for (const auto& give : orders) {

@@ -18,9 +18,10 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 310;
-// Names of its views, in their order on screen; the run itself needs none.
-constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "history", "layer"};
+constexpr float kPartWidth = 220;
+constexpr float kOverWidth = 140;
+// Names of its views, by View; the run itself needs none.
+constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "steps", "layer"};
 
 }  // namespace
 
@@ -180,33 +181,52 @@ EmptyState NumericsPanel::no_scales(const char* what) const {
 }
 
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
-  const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
-  const float width = std::min(theme.px(kPartWidth), size.x);
-  controls::segmented(context, "numerics.part", view_,
-                      {"This run", "Recipes", "Amax history", "Layer"}, {.width = width},
-                      {{.tooltip = "The run on screen"},
-                       {.tooltip = "Every recipe on the same operand, and what one costs each "
-                                   "expert against another (Ctrl+Shift+2)"},
-                       {.tooltip = "Delayed scaling, step by step"},
-                       {.tooltip = "An expert layer, tensor by tensor"}});
-  const float taken = width + theme.px(kGapLarge);
+  const float taken = draw_view_choice(context, area);
   switch (view_) {
-    case 1:
+    case kRecipes:
       recipes_.draw(context, area, taken);
       return;
-    case 2:
-      history_.draw(context, area, taken);
+    case kSteps:
+      steps_.draw(context, area, taken);
       return;
-    case 3:
+    case kLayer:
       if (const auto clicked = layer_.draw(context, area, operand_)) {
         operand_ = *clicked;
-        view_ = 0;
+        view_ = kRun;
       }
       return;
     default:
       draw_run(context, area, taken);
   }
+}
+
+float NumericsPanel::draw_view_choice(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  float width = std::min(theme.px(kPartWidth), area.size.x);
+  constexpr std::array kParts = {kRun, kRecipes, kLayer};
+  const bool recipes = view_ == kRecipes || view_ == kSteps;
+  int part = recipes ? 1 : view_ == kLayer ? 2 : 0;
+  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes", "Layer"},
+                          {.width = width},
+                          {{.tooltip = "The run on screen"},
+                           {.tooltip = "Every recipe on the same operand, and what one costs each "
+                                       "expert against another (Ctrl+Shift+2)"},
+                           {.tooltip = "An expert layer, tensor by tensor"}})) {
+    view_ = kParts[static_cast<std::size_t>(part)];
+  }
+  if (recipes) {
+    ImGui::SetCursorScreenPos(ImVec2(area.at.x + width + theme.px(kGap), area.at.y));
+    bool over_steps = view_ == kSteps;
+    if (controls::either(context, "recipes.over", over_steps, "Once", "Over steps",
+                         {.tooltip = "One quantization of the operand, or delayed scaling beside "
+                                     "current scaling, step by step",
+                          .width = theme.px(kOverWidth)})) {
+      view_ = over_steps ? kSteps : kRecipes;
+    }
+    width += theme.px(kGap + kOverWidth);
+  }
+  return width + theme.px(kGapLarge);
 }
 
 void NumericsPanel::draw_run(const PanelContext& context, const Area& area, float taken_left) {
@@ -280,11 +300,11 @@ CardPlan NumericsPanel::plan(const Theme& theme, ImVec2 size) {
 
 bool NumericsPanel::close_front() {
   switch (view_) {
-    case 1:
+    case kRecipes:
       return recipes_.close_front();
-    case 2:
-      return history_.close_front();
-    case 3:
+    case kSteps:
+      return steps_.close_front();
+    case kLayer:
       return layer_.close_front();
     default:
       return board_.restore();

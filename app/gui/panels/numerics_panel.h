@@ -11,9 +11,9 @@
 #include "app/gui/cards/card_board.h"
 #include "app/gui/cards/page.h"
 #include "app/gui/panels/element_inspector.h"
-#include "app/gui/panels/history_view.h"
 #include "app/gui/panels/layer_view.h"
 #include "app/gui/panels/numerics_model.h"
+#include "app/gui/panels/recipe_steps_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/histogram_plot.h"
@@ -24,13 +24,17 @@ class NumericsPanel : public PagePanel {
  public:
   NumericsPanel();
   void draw(const PanelContext& context, ImVec2 size) override;
-  bool tick() override { return view_ == 2 && history_.tick(); }
+  bool tick() override { return view_ == kSteps && steps_.tick(); }
   void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
   Selection selected() const override;
   bool close_front() override;
 
  private:
+  /// Indices of view_.
+  enum View { kRun, kRecipes, kSteps, kLayer };
   void follow_run(const PanelContext& context);
+  /// Returns how much of the first row it takes.
+  float draw_view_choice(const PanelContext& context, const Area& area);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   float operand_selector_width(const Theme& theme) const;
@@ -65,7 +69,7 @@ class NumericsPanel : public PagePanel {
   CardSpec errors_card(const PanelContext& context);
 
   RecipesView recipes_;
-  HistoryView history_;
+  RecipeStepsView steps_;
   LayerView layer_;
   NumericsModel model_;
   CardBoard board_;

@@ -35,7 +35,8 @@ void RecipesView::follow(const PanelContext& context) {
   recorded_.clear();
   for (const RecipesModel::Comparison& one : view.comparisons) {
     const engine::ComparisonRequest& request = one->comparison.request;
-    if (request.weights == (operand_ == 1) && !request.gradients && !is_inspection(request)) {
+    if (request.weights == (operand_ == 1) && !request.gradients && !request.series &&
+        !is_inspection(request)) {
       recorded_.push_back(one);
     }
   }

@@ -76,6 +76,9 @@ class Pen {
         case Spans::Kind::Filled:
           draw_->AddRectFilled(low, high, spans.color);
           break;
+        case Spans::Kind::Hatched:
+          draw_hatch(draw_, low, high, spans.color, theme_.px(6));
+          break;
         case Spans::Kind::Framed:
           draw_->AddRect(low, high, spans.color, theme_.px(2), 0, theme_.px(1.5F));
           break;

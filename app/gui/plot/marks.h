@@ -83,7 +83,7 @@ struct Rule {
 
 /// Ranges of x over the whole height, or at the foot of the plot.
 struct Spans {
-  enum class Kind { Filled, Framed, Foot };
+  enum class Kind { Filled, Framed, Hatched, Foot };
   std::vector<Range> ranges{};
   ImU32 color = 0;
   Kind kind = Kind::Filled;

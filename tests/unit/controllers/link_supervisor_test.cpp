@@ -62,7 +62,7 @@ TEST(LinkSupervisor, IdsRiseOverWorkers) {
     supervisor.start("");
     for (const std::uint64_t id :
          {supervisor.submit(engine::RunRequest()), supervisor.submit(engine::ComparisonRequest()),
-          supervisor.submit(engine::AmaxHistoryRequest())}) {
+          supervisor.submit(QuantizeOrder())}) {
       EXPECT_GT(id, last);
       last = id;
     }

@@ -190,7 +190,7 @@ TEST(RecordedRouting, EveryStepNeedsItsRowsAndOneStepAllOfThem) {
   ASSERT_TRUE(routing.ok());
   EXPECT_THAT(routing.value().shape.splits, ElementsAre(5, 0, 3));
   EXPECT_THAT(routing.value().splits_of_steps(), ElementsAre(Splits{5, 0, 3}, Splits{1, 2, 6}));
-  EXPECT_DOUBLE_EQ(mean_rows(routing.value().shape.splits, routing.value().recorded_routing, 3),
+  EXPECT_DOUBLE_EQ(mean_rows(routing.value().shape.splits, routing.value().recorded, 3),
                    (8.0 + 9.0 + 8.0) / 3.0);
   EXPECT_TRUE(resolve(64).ok());
   EXPECT_THAT(resolve(8).error().message,

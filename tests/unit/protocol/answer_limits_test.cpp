@@ -50,7 +50,7 @@ TEST(AnswerLimits, WhatWorkersAnswerIsLetIn) {
   for (int salt = 0; salt < 10; ++salt) {
     EXPECT_EQ(refusal_of(profiling::sample_run(salt)), "");
     EXPECT_EQ(refusal_of(profiling::sample_comparison(salt).comparison), "");
-    EXPECT_EQ(refusal_of(profiling::sample_history(salt).history), "");
+    EXPECT_EQ(refusal_of(profiling::sample_series(salt).comparison), "");
   }
 }
 
@@ -145,9 +145,10 @@ TEST(AnswerLimits, RowsOfExpertsInEveryScaleMap) {
   EXPECT_THAT(refusal_of(comparison), HasSubstr("comparison: the scale map of the operand"));
 }
 
-TEST(AnswerLimits, AHistoryWithoutSteps) {
-  engine::AmaxHistory history;
-  EXPECT_THAT(refusal_of(history), HasSubstr("history: steps is 0"));
+TEST(AnswerLimits, ASeriesWithoutReports) {
+  engine::RecipeComparison series = profiling::sample_series(1).comparison;
+  series.reports.clear();
+  EXPECT_THAT(refusal_of(series), HasSubstr("the series has 0 reports"));
 }
 
 TEST(AnswerLimits, AStallInAGraphThatWasNotCaptured) {

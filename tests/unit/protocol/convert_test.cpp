@@ -48,7 +48,16 @@ testing::RandomValue random_value(unsigned seed) {
     map.deviation.clear();  // not measured
     map.underflowed_share.clear();
   });
-  random.settle<engine::ComparisonRequest>([](auto& request) { request.gradients = false; });
+  random.settle<engine::ComparisonRequest>([](auto& request) {
+    request.gradients = false;
+    if (!request.series) return;
+    request.weights = false;
+    for (engine::Recipe& recipe : request.recipes)
+      recipe.delayed.history_length = 1 + recipe.delayed.history_length % 8;
+  });
+  // answer_limits_test covers those over steps, whose parts follow from each other.
+  random.settle<engine::RecipeComparison>(
+      [](auto& comparison) { comparison.request.series.reset(); });
   random.settle<engine::QuantizationSample>([](auto& sample) {
     sample.rows = 1;
     sample.columns = static_cast<int>(sample.original.size());
@@ -56,28 +65,12 @@ testing::RandomValue random_value(unsigned seed) {
     sample.scale_inv.resize(sample.original.size(), 1.5F);
     sample.decoded.resize(sample.original.size(), 1.5F);
   });
-  random.settle<engine::AmaxHistoryRequest>([](auto& request) {
-    request.request.shape.num_experts = 2;
-    request.outlier_step = request.steps - 1;
-    request.outlier_expert = 1;
-    request.outlier_factor = 8;
-    request.idle = {{.step = 0, .expert = 1}};
-  });
-  random.settle<engine::AmaxHistory>([](auto& history) {
-    history.steps = 1 + history.steps % 3;
-    history.experts = 2;
-    history.ring_rows = 3;
-    const auto cells = static_cast<std::size_t>(2 * history.steps);
-    for (auto* values :
-         {&history.amax, &history.history_amax, &history.scale_used, &history.scale_wanted}) {
-      values->resize(cells, 0.5F);
-    }
-    history.rows.resize(cells);
-    history.saturated.resize(cells);
-    history.underflowed.resize(cells);
-    history.snr_db.resize(cells);
-    history.left_out.resize(cells);
-    history.ring.assign(3 * cells, 0.25F);
+  random.settle<engine::StepSeries>([](auto& series) {
+    series.steps = 1 + series.steps % 8;
+    series.outlier_step = series.steps - 1;
+    series.outlier_expert = 0;
+    series.outlier_factor = 8;
+    series.idle = {{.step = 0, .expert = 0}};
   });
   random.settle<engine::BenchShape>([](auto& shape) {
     shape.rows = 1 + shape.rows % 1000;

@@ -15,7 +15,7 @@ RecordedRun sample_run(int salt);
 RecordedComparison sample_comparison(int salt);
 
 /// With an outlier, an idle expert and NaNs.
-RecordedHistory sample_history(int salt);
+RecordedComparison sample_series(int salt);
 
 /// Every described field, one per line; equal text means equal values (NaN equals NaN).
 std::string describe(const engine::Type& type, const void* record);

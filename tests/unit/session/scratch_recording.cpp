@@ -27,7 +27,7 @@ std::string record(const std::string& path, int runs) {
   }
   if (runs > 0) {
     engine::Status kept = writer.value()->append(sample_comparison(0));
-    if (kept.ok()) kept = writer.value()->append(sample_history(0));
+    if (kept.ok()) kept = writer.value()->append(sample_series(0));
     if (kept.ok()) kept = writer.value()->append(sample_visit(0));
     if (!kept.ok()) return kept.error().message;
   }

@@ -145,8 +145,8 @@ class Tables {
 
 template <class Recorded>
 class EveryField : public testing::Test {};
-using AllRecorded = testing::Types<RecordedRun, RecordedComparison, RecordedHistory, RecordedVisit,
-                                   RecordedSnapshot>;
+using AllRecorded =
+    testing::Types<RecordedRun, RecordedComparison, RecordedVisit, RecordedSnapshot>;
 TYPED_TEST_SUITE(EveryField, AllRecorded);
 
 TYPED_TEST(EveryField, ComesBack) {

@@ -8,11 +8,11 @@ import pytest
 
 import formats as f
 
-DUMP = os.environ.get("HISTORY_DUMP", "")
+DUMP = os.environ.get("SERIES_DUMP", "")
 STEPS, EXPERTS, COLUMNS, TOKENS = 12, 3, 48, 96
 IDLE = {(0, 2), (5, 1), (6, 1)}
 
-pytestmark = pytest.mark.skipif(not DUMP, reason="HISTORY_DUMP names no program")
+pytestmark = pytest.mark.skipif(not DUMP, reason="SERIES_DUMP names no program")
 
 
 class Files:

@@ -1,14 +1,14 @@
-// The cards of the amax-history scrubber.
+// The cards of recipes over steps.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/gui/cards/card.h"
-#include "app/gui/panels/history_view.h"
+#include "app/gui/panels/recipe_steps_view.h"
+#include "app/gui/plot/marks.h"
 #include "app/gui/plot/plot_text.h"
 #include "engine/model/snr_words.h"
-#include "profiling/document/columns.h"
 
 namespace app {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 const char* const kMethod =
     "The CPU twins of quantize and of the delayed-scaling update, in every worker: step s takes "
     "X with seed + s, quantizes it with the scale from earlier steps, and writes its amax "
-    "to row 0 of the history. An expert without tokens leaves history and scale unchanged.";
+    "to row 0 of the history. An expert without rows leaves history and scale unchanged.";
 
 /// Range of both series in log2, plus one octave of margin.
 plot::Range range_of(std::vector<double> first, const std::vector<double>& second) {
@@ -25,41 +25,19 @@ plot::Range range_of(std::vector<double> first, const std::vector<double>& secon
   return {std::floor(range.min) - 1.0, std::ceil(range.max) + 1.0};
 }
 
-void draw_steps(const plot::PlotFrame& frame, const std::vector<double>& values, ImU32 color,
-                float width) {
-  ImDrawList* draw = frame.draw();
-  ImVec2 last;
-  bool open = false;
+plot::Line line_of(const std::vector<double>& values, ImU32 color, float width) {
+  plot::Line line{.color = color, .width = width, .dots = 1.0F + width};
   for (std::size_t step = 0; step < values.size(); ++step) {
-    if (!std::isfinite(values[step])) {
-      open = false;
-      continue;
-    }
-    const ImVec2 at(frame.x().to_pixel(static_cast<double>(step)),
-                    frame.y().to_pixel(values[step]));
-    if (open) draw->AddLine(last, at, color, width);
-    draw->AddCircleFilled(at, 1.0F + width, color);
-    last = at;
-    open = true;
+    line.points.push_back({static_cast<double>(step), values[step]});
   }
-}
-
-profiling::Table ring_table(const std::vector<double>& ring) {
-  std::vector<profiling::Row> rows;
-  for (std::size_t row = 0; row < ring.size(); ++row) {
-    rows.push_back({.cells = profiling::cells_of(row, ring[row])});
-  }
-  return profiling::table_of("ring",
-                             {profiling::column("row", profiling::Measure::Count),
-                              profiling::column("amax", profiling::Measure::Number)},
-                             std::move(rows));
+  return line;
 }
 
 }  // namespace
 
-void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, const Steps& steps) {
+void RecipeStepsView::draw_scrubbed(const PanelContext& context, const Area& area,
+                                    const Steps& steps) {
   const Theme& theme = context.theme;
-  const engine::AmaxHistory& history = *model_.history();
   const std::vector<double> first = model_.log2_of(steps.first, expert_);
   const std::vector<double> second = model_.log2_of(steps.second, expert_);
   ImGui::SetCursorScreenPos(area.at);
@@ -68,80 +46,89 @@ void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, c
       .size = area.size,
       .x = {.kind = plot::AxisKind::Integer,
             .label = "step",
-            .limits = {-0.5, static_cast<double>(history.steps) - 0.5}},
+            .limits = {-0.5, static_cast<double>(model_.steps()) - 0.5}},
       .y = {.kind = plot::AxisKind::Log2, .label = steps.axis, .limits = range_of(first, second)},
       .selectable = false,
       .min_span = 4.0};
   plot::PlotFrame frame(context, spec, view_);
-  ImDrawList* draw = frame.draw();
-  for (int step = 0; step < history.steps; ++step) {
-    const HistoryPoint point = model_.at(step, expert_);
-    const float left = frame.x().to_pixel(step - 0.5);
-    const float right = frame.x().to_pixel(step + 0.5);
-    const ImVec2 low(left, frame.min().y);
-    const ImVec2 high(right, frame.max().y);
-    if (point.rows == 0) plot::draw_hatch(draw, low, high, theme.colors.line, theme.px(6));
-    if (point.saturated > 0) draw->AddRectFilled(low, high, plot::faded(theme.colors.bad, 0.30F));
+  plot::Spans empty{.color = theme.colors.line, .kind = plot::Spans::Kind::Hatched};
+  plot::Spans saturated{.color = plot::faded(theme.colors.bad, 0.30F)};
+  for (int step = 0; step < model_.steps(); ++step) {
+    const engine::ExpertQuantization& point = model_.at(step, expert_);
+    const plot::Range around{step - 0.5, step + 0.5};
+    if (point.rows == 0) empty.ranges.push_back(around);
+    if (point.saturated > 0) saturated.ranges.push_back(around);
   }
-  draw_steps(frame, second, theme.colors.dim_text, 1.0F);
-  draw_steps(frame, first, theme.colors.accent, 1.5F);
-  const float x = frame.x().to_pixel(step_);
-  draw->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y), theme.colors.text,
-                theme.px(1.5F));
+  plot::draw_marks(
+      context, frame,
+      {std::move(empty), std::move(saturated), line_of(second, theme.colors.dim_text, 1.0F),
+       line_of(first, theme.colors.accent, 1.5F),
+       plot::Rule{.at = static_cast<double>(step_),
+                  .color = theme.colors.text,
+                  .upright = true,
+                  .width = theme.px(1.5F)}});
   if (frame.hovered() && ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) {
     step_ = std::clamp(static_cast<int>(std::lround(frame.hover_x())), 0,
-                       std::max(history.steps - 1, 0));
+                       std::max(model_.steps() - 1, 0));
     playing_ = false;
   }
 }
 
-CardSpec HistoryView::steps_card(const PanelContext& context, const Steps& steps) {
+CardSpec RecipeStepsView::steps_card(const PanelContext& context, const Steps& steps) {
   return {
       .id = steps.id,
       .title = steps.title,
       .question = steps.question,
       .note = fmt::format("expert {}: {}", expert_, steps.note),
       .measured = kMethod,
-      .list = [this] { return model_.list(); },
+      .list = [this] { return model_.table(); },
       .draw = [this, &context, steps](const Area& room) { draw_scrubbed(context, room, steps); },
       .read_out = {steps.control, steps.label, [this] {
                      return fmt::format("step={};expert={};steps={}", step_, expert_,
-                                        model_.history()->steps);
+                                        model_.steps());
                    }}};
 }
 
-std::vector<HistoryView::PointLine> HistoryView::point_lines() const {
-  const HistoryPoint p = model_.at(step_, expert_);
-  const bool tokens = p.rows > 0;
-  const auto scale = [](double value) {
+std::vector<RecipeStepsView::PointLine> RecipeStepsView::point_lines() const {
+  const engine::ExpertQuantization& p = model_.at(step_, expert_);
+  const engine::DelayedScale& delayed = *p.delayed;
+  const bool any = p.rows > 0;
+  const auto number = [](float value) {
     return std::isfinite(value) ? fmt::format("{:.5g}", value) : std::string("none");
   };
-  const double too_large = p.scale_used / p.scale_wanted;
-  return {
-      {"tokens", tokens ? plot::count_text(static_cast<std::uint64_t>(p.rows)) : "none: unchanged",
+  const auto snr = [](const engine::ExpertQuantization& one) {
+    return one.rows > 0 ? engine::snr_text(one.snr_db, one.left_out(), plot::kSnrDecimals)
+                        : std::string("none");
+  };
+  const float too_large = delayed.scale_used / delayed.scale_wanted;
+  std::vector<PointLine> lines = {
+      {"rows", any ? plot::count_text(static_cast<std::uint64_t>(p.rows)) : "none: unchanged",
        false},
-      {"amax of the step", tokens ? fmt::format("{:.5g}", p.amax) : "none", false},
-      {"amax from history", p.history_amax > 0.0 ? fmt::format("{:.5g}", p.history_amax) : "none",
+      {"amax of the step", any ? number(delayed.amax) : "none", false},
+      {"amax from history", delayed.history_amax > 0.0F ? number(delayed.history_amax) : "none",
        false},
-      {"scale used", scale(p.scale_used), false},
-      {"scale wanted", scale(p.scale_wanted), false},
-      {"used / wanted", std::isfinite(too_large) ? fmt::format("{:.4g}", too_large) : "none",
-       too_large > 1.0},
+      {"scale used", number(delayed.scale_used), false},
+      {"scale wanted", number(delayed.scale_wanted), false},
+      {"used / wanted", number(too_large), too_large > 1.0F},
       {"saturated", plot::count_text(p.saturated), p.saturated > 0},
       {"underflowed", plot::count_text(p.underflowed), false},
-      {"SNR", tokens ? engine::snr_text(p.snr_db, p.left_out, plot::kSnrDecimals) : "none", false},
+      {"SNR", snr(p), false},
   };
+  for (const RecipeStepsModel::Other& other : model_.others(step_, expert_)) {
+    lines.push_back({"SNR, " + other.recipe, snr(*other.quantization), false});
+  }
+  return lines;
 }
 
-CardSpec HistoryView::point_card(const PanelContext& context) {
-  return {.id = "history.point_card",
+CardSpec RecipeStepsView::point_card(const PanelContext& context) {
+  return {.id = "steps.point_card",
           .title = "Step",
           .question = "All values at the selected step; drag over a plot, or use the arrow keys.",
           .note = fmt::format("step {}, expert {}", step_, expert_),
           .measured = kMethod,
-          .list = [this] { return model_.list(); },
+          .list = [this] { return model_.table(); },
           .draw = [this, &context](const Area& room) { draw_point(context, room); },
-          .read_out = {.id = "history.point",
+          .read_out = {.id = "steps.point",
                        .label = "figures of the step",
                        .value =
                            [this] {
@@ -154,7 +141,7 @@ CardSpec HistoryView::point_card(const PanelContext& context) {
                        .kind = "text"}};
 }
 
-void HistoryView::draw_point(const PanelContext& context, const Area& room) const {
+void RecipeStepsView::draw_point(const PanelContext& context, const Area& room) const {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
   const std::vector<PointLine> lines = point_lines();
@@ -172,30 +159,30 @@ void HistoryView::draw_point(const PanelContext& context, const Area& room) cons
   }
 }
 
-CardSpec HistoryView::ring_card(const PanelContext& context) {
-  const std::vector<double> ring = model_.ring(step_, expert_);
-  return {.id = "history.ring_card",
+CardSpec RecipeStepsView::ring_card(const PanelContext& context) {
+  const std::vector<double> ring = model_.history(step_, expert_);
+  return {.id = "steps.ring_card",
           .title = "Ring",
           .question =
               "What does the history hold after this step? Row 0 holds the amax "
               "of this step; the last row is the newest of the earlier steps.",
           .note = fmt::format("row 0 and the last {} of {} rows",
                               std::max<std::size_t>(ring.size(), 1) - 1,
-                              model_.history()->request.request.recipe.delayed.history_length),
+                              model_.recipe().delayed.history_length),
           .measured = kMethod,
-          .list = [ring] { return ring_table(ring); },
+          .list = [this] { return model_.history_table(step_, expert_); },
           .draw = [this, &context, ring](const Area& room) { draw_ring(context, room, ring); },
-          .read_out = {"history.ring", "rows of the history", [ring] {
+          .read_out = {"steps.ring", "rows of the history", [ring] {
                          const auto filled =
                              std::ranges::count_if(ring, [](double amax) { return amax > 0.0; });
                          return fmt::format("rows={};filled={}", ring.size(), filled);
                        }}};
 }
 
-void HistoryView::draw_ring(const PanelContext& context, const Area& room,
-                            const std::vector<double>& ring) const {
+void RecipeStepsView::draw_ring(const PanelContext& context, const Area& room,
+                                const std::vector<double>& ring) const {
   const Theme& theme = context.theme;
-  const int length = model_.history()->request.request.recipe.delayed.history_length;
+  const int length = model_.recipe().delayed.history_length;
   // An empty row has no height.
   std::vector<double> heights;
   for (const double amax : ring) heights.push_back(amax > 0.0 ? std::log2(amax) : INFINITY);
@@ -231,26 +218,26 @@ void HistoryView::draw_ring(const PanelContext& context, const Area& room,
                         theme.colors.dim_text, fmt::format("row {}", length - 1));
 }
 
-CardSpec HistoryView::experts_card(const PanelContext& context) {
-  return {.id = "history.experts_card",
+CardSpec RecipeStepsView::experts_card(const PanelContext& context) {
+  return {.id = "steps.experts_card",
           .title = "Experts",
           .question = "Which expert suffers when? A click chooses step and expert.",
           .note = "SNR of X in dB",
           .measured = kMethod,
-          .list = [this] { return model_.list(); },
+          .list = [this] { return model_.table(); },
           .draw = [this, &context](const Area& room) { draw_experts(context, room.size); },
-          .read_out = {"history.experts", "SNR of all experts", [this] {
+          .read_out = {"steps.experts", "SNR of all experts", [this] {
                          return fmt::format("experts={};steps={}", model_.snr().rows,
                                             model_.snr().columns);
                        }}};
 }
 
-void HistoryView::draw_experts(const PanelContext& context, ImVec2 size) {
+void RecipeStepsView::draw_experts(const PanelContext& context, ImVec2 size) {
   plot::Range colors = plot::value_range(model_.snr().values);
   if (colors.empty()) colors = plot::padded(colors, 0.0);
   const plot::HeatmapHover hover = plot::draw_heatmap(
       context,
-      {.id = "##history.experts",
+      {.id = "##steps.experts",
        .size = size,
        .x_label = "step",
        .y_label = "expert",
@@ -259,12 +246,13 @@ void HistoryView::draw_experts(const PanelContext& context, ImVec2 size) {
        .legend_ends = {fmt::format("{:.1f}", colors.min), fmt::format("{:.1f}", colors.max)}},
       model_.snr(), model_.generation(), experts_state_);
   if (hover.inside) {
-    const HistoryPoint p = model_.at(hover.column, hover.row);
-    plot::read_out(context, fmt::format("step {}, expert {}", hover.column, hover.row),
-                   {{"SNR", p.rows > 0 ? engine::snr_text(p.snr_db, p.left_out, plot::kSnrDecimals)
-                                       : "no tokens"},
-                    {"saturated", plot::count_text(p.saturated)},
-                    {"underflowed", plot::count_text(p.underflowed)}});
+    const engine::ExpertQuantization& p = model_.at(hover.column, hover.row);
+    plot::read_out(
+        context, fmt::format("step {}, expert {}", hover.column, hover.row),
+        {{"SNR",
+          p.rows > 0 ? engine::snr_text(p.snr_db, p.left_out(), plot::kSnrDecimals) : "no rows"},
+         {"saturated", plot::count_text(p.saturated)},
+         {"underflowed", plot::count_text(p.underflowed)}});
   }
   if (hover.clicked) {
     step_ = hover.column;

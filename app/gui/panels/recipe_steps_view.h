@@ -1,5 +1,6 @@
-// The amax-history scrubber: delayed scaling step by step, with an injected outlier and an expert
-// that has no tokens for some steps. Dragging over a plot, the arrow keys and Play move the step.
+// Recipes over steps: delayed scaling step by step beside current scaling, with an injected outlier
+// and an expert that has no rows for some steps. Dragging over a plot, the arrow keys and Play move
+// the step.
 #pragma once
 
 #include <chrono>
@@ -7,13 +8,13 @@
 #include <vector>
 
 #include "app/gui/cards/card_board.h"
-#include "app/gui/panels/history_model.h"
 #include "app/gui/panels/order_bar.h"
+#include "app/gui/panels/recipe_steps_model.h"
 #include "app/gui/plot/heatmap_plot.h"
 
 namespace app {
 
-class HistoryView {
+class RecipeStepsView {
  public:
   /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
@@ -23,7 +24,7 @@ class HistoryView {
   bool tick();
 
  private:
-  using Recorded = std::shared_ptr<const profiling::RecordedHistory>;
+  using Recorded = RecipeStepsModel::Comparison;
   /// Two figures over the steps of an expert, and the card that shows them.
   struct Steps {
     const char* id;
@@ -34,17 +35,17 @@ class HistoryView {
     const char* label;  // of the control
     const char* plot_id;
     const char* axis;
-    HistoryModel::Figure first;   // solid
-    HistoryModel::Figure second;  // dim
+    RecipeStepsModel::Figure first;   // solid
+    RecipeStepsModel::Figure second;  // dim
   };
   struct PointLine {
-    const char* label;
+    std::string label;
     std::string value;
     bool bad;
   };
   void follow(const PanelContext& context);
   void show(const PanelContext& context, const Recorded& found);
-  engine::AmaxHistoryRequest wanted(const PanelContext& context) const;
+  engine::ComparisonRequest wanted(const PanelContext& context) const;
   void set_idle();
   void move_by_keys(const PanelContext& context);
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
@@ -63,18 +64,19 @@ class HistoryView {
   CardSpec experts_card(const PanelContext& context);
   void draw_experts(const PanelContext& context, ImVec2 size);
 
-  HistoryModel model_;
+  RecipeStepsModel model_;
   CardBoard board_;
   bool shown_ = false;
-  Recorded recorded_;     // the one whose history is shown
-  Recorded chosen_;       // null = the newest
-  Recorded newest_;       // the newest when one was chosen
-  bool settled_ = false;  // the first request has set the settings
-  engine::AmaxHistoryRequest settings_;
+  std::vector<Recorded> listed_;  // all over steps, oldest first
+  Recorded recorded_;             // the one that is shown
+  Recorded chosen_;               // null = the newest
+  Recorded newest_;               // the newest when one was chosen
+  bool settled_ = false;          // the first request has set the settings
+  RecipeStepsSettings settings_;
   int idle_expert_ = -1;  // -1 = none
   int idle_from_ = 12;
   int idle_to_ = 15;
-  Orders<engine::AmaxHistoryRequest> orders_;
+  Orders<engine::ComparisonRequest> orders_;
   int step_ = 0;
   int expert_ = 0;
   bool playing_ = false;
