@@ -12,7 +12,7 @@ import pytest
 HOSTILE = "\x1b[2J\x1b]0;t\x07\x01\u009b31m\u202eabc\u2066\u200b%s%n##x###y" + "x" * 1_000_000
 PAGES = {"performance": ["ctrl+1"], "numerics": ["ctrl+2"], "recipes": ["ctrl+shift+2"], "graphs": ["ctrl+3"],
          "compare": ["ctrl+4"]}
-PARTS = {"numerics": "numerics.part", "graphs": "graphs.view", "performance": "performance.part"}
+PARTS = {"numerics": "numerics.part", "recipes": "recipes.over", "graphs": "graphs.view", "performance": "performance.part"}
 
 
 def text_columns(path):

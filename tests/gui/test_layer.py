@@ -15,8 +15,8 @@ def layer(open_window, **sizes):
     window.wait_for_result()
     window.click("step.passes.2")
     window.key("ctrl+2")
-    window.wait("the page", there("numerics.part.3"))
-    window.click("numerics.part.3")
+    window.wait("the page", there("numerics.part.2"))
+    window.click("numerics.part.2")
     window.click("layer.choose")
     window.wait("the picture", there("layer.tensor.dw-up"), seconds=90)
     window.settle()
@@ -31,8 +31,8 @@ def test_a_linear_step_says_what_to_do(open_window):
         control = window.control(name)
         assert not control["enabled"] and "choose the expert layer" in control["reason"], name
     window.key("ctrl+2")
-    window.wait("the page", there("numerics.part.3"))
-    window.click("numerics.part.3")
+    window.wait("the page", there("numerics.part.2"))
+    window.click("numerics.part.2")
     window.wait("what to do", there("layer.choose"))
     # The memory of the recipes needs no run of a layer.
     assert "BF16=" in window.control("layer.memory")["value"]
@@ -78,7 +78,7 @@ def test_a_click_on_an_operand_shows_its_numbers(open_window):
     window.wait("Wup", there("numerics.snr", lambda c: c["label"] == "SNR of quantizing Wup"))
     assert fields(window.control("numerics.value_histogram"))["elements"] != elements
     # H is no operand: a click on it leads nowhere.
-    window.click("numerics.part.3")
+    window.click("numerics.part.2")
     window.wait("the picture", there("layer.tensor.h"))
     window.click("layer.tensor.h")
     window.settle()
@@ -199,7 +199,7 @@ def test_tokens_have_boxes_and_so_has_what_permutes_them(open_window):
     window.click("layer.tensor.x")
     window.wait("This run", there("numerics.snr", lambda c: c["label"] == "SNR of quantizing X"))
     # Without tokens their boxes are gone again.
-    window.click("numerics.part.3")
+    window.click("numerics.part.2")
     window.type_number("step.top_k", "0")
     window.wait("rows alone", there("layer.picture", lambda c: c["value"].startswith("tensors=12;kernels=6;")), seconds=90)
 

@@ -44,8 +44,8 @@ def window(open_window, tmp_path):
 def test_a_recording_that_is_opened_is_the_routing(window):
     assert value(window, "shape.experts") == "8" and value(window, "shape.rows") == str(2 * 64 * STEPS - 1)
     assert "gives the routing (vLLM routed_experts, int16 [384, 2, 2])" in value(window, "status.says")
-    assert "1 of 1 step" in value(window, "routing.recording")
-    assert "1 choice without an expert" in value(window, "routing.recording")
+    assert "1 of 1 step" in value(window, "routing.recorded")
+    assert "1 choice without an expert" in value(window, "routing.recorded")
     # One step cannot be scrubbed: the card says so, and what to do.
     assert value(window, "performance.steps").startswith("steps=1;")
 
@@ -54,7 +54,7 @@ def test_steps_are_scrubbed_with_mouse_and_keys_and_the_slowest_is_a_click_away(
     shown = window.state()["shown_run_id"]
     window.type_number("routing.tokens_per_step", "64")
     window.wait("the steps of the file", lambda m: any(
-        c["id"] == "routing.recording" and "6 of 6 steps, up to 128 rows" in c["value"] for c in m["controls"]))
+        c["id"] == "routing.recorded" and "6 of 6 steps, up to 128 rows" in c["value"] for c in m["controls"]))
     window.click("routing.use_sizes")
     window.wait("a run of the steps", lambda m: m["state"]["shown_run_id"] > shown and not m["state"]["stale"]
                 and any(c["id"] == "performance.steps" and "steps=6;" in c["value"] for c in m["controls"]))
@@ -97,16 +97,16 @@ def test_steps_are_scrubbed_with_mouse_and_keys_and_the_slowest_is_a_click_away(
 
 def test_a_file_that_is_written_anew_is_read_again(window, tmp_path):
     path = tmp_path / "routed_experts.npy"
-    assert f"up to {2 * 64 * STEPS - 1} rows" in value(window, "routing.recording")
+    assert f"up to {2 * 64 * STEPS - 1} rows" in value(window, "routing.recorded")
     np.save(tmp_path / "shorter.npy", np.load(path)[:128])
     os.replace(tmp_path / "shorter.npy", path)
     # Nobody says that it has changed: the rail asks again while it is looked at.
     deadline = time.monotonic() + 30
-    while "up to 255 rows" not in value(window, "routing.recording"):
-        assert time.monotonic() < deadline, value(window, "routing.recording")
+    while "up to 255 rows" not in value(window, "routing.recorded"):
+        assert time.monotonic() < deadline, value(window, "routing.recorded")
         window.xdotool("mousemove", 700 + int(10 * time.monotonic()) % 50, 500)
         window.settle()
-    assert "1 of 1 step" in value(window, "routing.recording")
+    assert "1 of 1 step" in value(window, "routing.recorded")
 
 
 def test_another_layer_and_a_wrong_choice_are_said(window, tmp_path):
@@ -141,7 +141,7 @@ def test_a_file_that_fits_two_readings_is_asked_about(open_window, tmp_path):
     window.click("routing.read_as.megatron")
     window.wait_for_result()
     assert window.control("routing.question") is None
-    said = value(window, "routing.recording")
+    said = value(window, "routing.recorded")
     assert said.startswith("Megatron RouterReplay, int32 [4, 768, 2]: 1 of 1 step"), said
     assert "; 4 layers; 1 choice without an expert" in said
     assert value(window, "shape.experts") == str(EXPERTS) and value(window, "shape.rows") == str(2 * 768 - 1)

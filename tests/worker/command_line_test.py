@@ -154,7 +154,7 @@ class Run(CommandLine):
         out = json.loads(self.ok(*run, "--json"))
         self.assertEqual(out["request"]["shape"]["num_experts"], 6)
         self.assertEqual(int(out["request"]["shape"]["rows"]), 32)
-        recording = out["result"]["recording"]
+        recording = out["result"]["recorded_routing"]
         self.assertEqual(recording["source"], "vLLM routed_experts, int16 [40, 1, 2]")
         self.assertEqual([int(step["rows"]) for step in recording["steps"]], [32, 32, 15])
         for number, step in enumerate(recording["steps"]):
@@ -188,10 +188,10 @@ class Run(CommandLine):
             self.assertEqual([sum("umbers" in word for word in command) for command in again], [1, 1])
             for command, layers in zip(again, (768, 4)):
                 out = json.loads(self.ok(*command[1:], "--json"))
-                self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
+                self.assertEqual(int(out["result"]["recorded_routing"]["layers"]), layers)
         for command, layers in zip(commands, (768, 4)):
             out = json.loads(self.ok(*command[1:], "--json"))
-            self.assertEqual(int(out["result"]["recording"]["layers"]), layers)
+            self.assertEqual(int(out["result"]["recorded_routing"]["layers"]), layers)
 
     def test_a_path_that_is_too_long_is_refused_with_its_length_the_limits_and_the_way_out(self):
         shipped = os.path.join(ASSETS, "sessions", "h200_layer.session")

@@ -249,8 +249,10 @@ class Exported(unittest.TestCase):
         rows = self.tables(self.sessions[1])["recipe_steps"]
         self.assertEqual([(int(r["step"]), r["recipe"], int(r["expert"])) for r in rows],
                          [(step, recipe, expert) for step in range(3)
-                          for recipe in ("FP8 delayed", "FP8 tensor") for expert in range(4)])
-        delayed = [row for row in rows if row["recipe"] == "FP8 delayed"]
+                          for recipe in ("FP8 delayed, power-of-two scales",
+                                                                "FP8 tensor, power-of-two scales")
+                          for expert in range(4)])
+        delayed = [row for row in rows if row["recipe"].startswith("FP8 delayed")]
         kept = self.query(self.sessions[1], "SELECT amax, scale_used, saturated FROM "
                                             "comparison_delayed_scales JOIN comparison_experts "
                                             "USING (comparison_id, report, expert) "
