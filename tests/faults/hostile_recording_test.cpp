@@ -121,6 +121,7 @@ TEST(HostileRecording, TheStormDisplaysExtremeValuesOfEveryField) {
                                        "expertscope.wire.RecordedStep.splits",
                                        "expertscope.wire.RunResult.splits",
                                        "expertscope.wire.Snapshot.step",
+                                       "expertscope.wire.StepSeries.steps",
                                        "expertscope.wire.TensorResult.columns",
                                        "expertscope.wire.TensorResult.rows"};
   HostileFrames hostile(1);

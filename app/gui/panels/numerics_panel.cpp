@@ -181,7 +181,7 @@ EmptyState NumericsPanel::no_scales(const char* what) const {
 }
 
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
-  const Area area{ImGui::GetCursorScreenPos(), size};
+  Area area{ImGui::GetCursorScreenPos(), size};
   const float taken = draw_view_choice(context, area);
   switch (view_) {
     case kRecipes:
@@ -201,9 +201,9 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   }
 }
 
-float NumericsPanel::draw_view_choice(const PanelContext& context, const Area& area) {
+float NumericsPanel::draw_view_choice(const PanelContext& context, Area& area) {
   const Theme& theme = context.theme;
-  float width = std::min(theme.px(kPartWidth), area.size.x);
+  const float width = std::min(theme.px(kPartWidth), area.size.x);
   constexpr std::array kParts = {kRun, kRecipes, kLayer};
   const bool recipes = view_ == kRecipes || view_ == kSteps;
   int part = recipes ? 1 : view_ == kLayer ? 2 : 0;
@@ -215,18 +215,21 @@ float NumericsPanel::draw_view_choice(const PanelContext& context, const Area& a
                            {.tooltip = "An expert layer, tensor by tensor"}})) {
     view_ = kParts[static_cast<std::size_t>(part)];
   }
-  if (recipes) {
-    ImGui::SetCursorScreenPos(ImVec2(area.at.x + width + theme.px(kGap), area.at.y));
-    bool over_steps = view_ == kSteps;
-    if (controls::either(context, "recipes.over", over_steps, "Once", "Over steps",
-                         {.tooltip = "One quantization of the operand, or delayed scaling beside "
-                                     "current scaling, step by step",
-                          .width = theme.px(kOverWidth)})) {
-      view_ = over_steps ? kSteps : kRecipes;
-    }
-    width += theme.px(kGap + kOverWidth);
+  if (!recipes) return width + theme.px(kGapLarge);
+  float left = width + theme.px(kGap);
+  if (left + theme.px(kOverWidth) > area.size.x) {  // in a narrow window it begins the next row
+    area = area.below(theme.px(kRowHeight + kGapSmall));
+    left = 0.0F;
   }
-  return width + theme.px(kGapLarge);
+  ImGui::SetCursorScreenPos(ImVec2(area.at.x + left, area.at.y));
+  bool over_steps = view_ == kSteps;
+  if (controls::either(context, "recipes.over", over_steps, "Once", "Over steps",
+                       {.tooltip = "One quantization of the operand, or delayed scaling beside "
+                                   "current scaling, step by step",
+                        .width = theme.px(kOverWidth)})) {
+    view_ = over_steps ? kSteps : kRecipes;
+  }
+  return left + theme.px(kOverWidth + kGapLarge);
 }
 
 void NumericsPanel::draw_run(const PanelContext& context, const Area& area, float taken_left) {

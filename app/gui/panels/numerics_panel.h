@@ -33,8 +33,8 @@ class NumericsPanel : public PagePanel {
   /// Indices of view_.
   enum View { kRun, kRecipes, kSteps, kLayer };
   void follow_run(const PanelContext& context);
-  /// Returns how much of the first row it takes.
-  float draw_view_choice(const PanelContext& context, const Area& area);
+  /// Returns how much of the first row it takes; `area` begins at that row.
+  float draw_view_choice(const PanelContext& context, Area& area);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   float operand_selector_width(const Theme& theme) const;
