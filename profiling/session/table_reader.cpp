@@ -126,13 +126,12 @@ class TableReader {
   };
   using FoundColumns = std::map<std::string, Found>;
 
-  /// Of the table of this name; none if the file does not have it.
+  /// All columns of a table; none if the file does not have it. Unknown ones are ignored.
   engine::Result<FoundColumns> columns_of(const std::string& table) const {
     FoundColumns found;
     RowReader columns(source_.database, source_.path, table,
                       fmt::format("PRAGMA table_xinfo(\"{}\")", table), source_.budget, 0);
     while (columns.next()) {
-      // Unknown columns are ignored.
       found[columns.text(1, "name")] = {.key = columns.integer(5, "pk"),
                                         .computed = columns.integer(6, "hidden") != 0};
     }
