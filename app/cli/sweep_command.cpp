@@ -107,11 +107,8 @@ std::vector<SweepPoint> points_of(const Batch& batch, const profiling::RunList& 
       points.push_back(profiling::sweep_point(*runs[measured++], engine::Product::Fprop));
       continue;
     }
-    points.push_back(profiling::unmeasured_point(
-        row.planned.request, row.planned.label,
-        row.outcome == Outcome::Refused  ? "refused: " + row.planned.refused
-        : row.outcome == Outcome::Failed ? "failed: " + row.error
-                                         : "unmeasured"));
+    points.push_back(
+        profiling::unmeasured_point(row.planned.request, row.planned.label, row.unmeasured()));
   }
   profiling::mark_frontier(points, profiling::SnrChoice::Worst);
   return points;

@@ -93,10 +93,12 @@ FrontierView::Sweeps FrontierView::sweeps_of(const profiling::RunList& runs) {
 void FrontierView::follow(const PanelContext& context) {
   const profiling::RunList& runs = context.view.runs;
   const void* last = runs.empty() ? nullptr : runs.back().get();
-  const bool same = count_ == runs.size() && last_run_ == last;
+  const void* rows = context.view.batch.rows.get();
+  const bool same = count_ == runs.size() && last_run_ == last && batch_rows_ == rows;
   if (!same) {
     count_ = runs.size();
     last_run_ = last;
+    batch_rows_ = rows;
     changed_at_once(sweeps_, [&](Sweeps& sweeps) { sweeps = sweeps_of(runs); });
     // The user wants to see a sweep that has just been started.
     if (is_sweeping(context.view.batch)) shown_ = 0;
@@ -116,24 +118,34 @@ void FrontierView::follow(const PanelContext& context) {
 FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,
                                              const PanelContext& context) const {
   Points made;
-  std::vector<const engine::RunRequest*> requests;
   for (const std::size_t index : sweep.runs) {
     const auto& run = made.runs.emplace_back(context.view.runs[index]);
     made.points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
-    requests.push_back(&run->request);
   }
-  made.names = sweep_names(requests);
   profiling::mark_frontier(
       made.points, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
+  // The table has what was refused or failed, too; a recording does not keep it.
+  std::vector<SweepPoint> listed = made.points;
+  const BatchStatus& batch = context.view.batch;
+  if (batch.id == sweep.id && batch.rows != nullptr) {
+    for (const BatchRow& row : *batch.rows) {
+      if (row.outcome != Outcome::Refused && row.outcome != Outcome::Failed) continue;
+      listed.push_back(
+          profiling::unmeasured_point(row.planned.request, row.planned.label, row.unmeasured()));
+    }
+  }
+  std::vector<const engine::RunRequest*> requests;
+  for (const SweepPoint& point : listed) requests.push_back(&point.request);
+  made.names = sweep_names(requests);
   // The names leave out what all points share; files have the whole label.
-  std::vector<profiling::Row> rows = profiling::all_rows(profiling::sweep_table(made.points));
+  const profiling::Table table = profiling::sweep_table(listed);
+  std::vector<profiling::Row> rows = profiling::all_rows(table);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].cells.front().words = made.names[i];
     rows[i].full_name = made.names[i];
   }
-  made.table = plot::drawn(
-      profiling::table_of("sweep", profiling::sweep_table(made.points).columns, std::move(rows)),
-      context.theme);
+  made.table =
+      plot::drawn(profiling::table_of("sweep", table.columns, std::move(rows)), context.theme);
   return made;
 }
 
@@ -232,15 +244,15 @@ float FrontierView::draw_controls(const PanelContext& context, const Area& area,
   }
   controls::Flow axes(theme, at.x, area.end().x);
   draw_axes(context, axes);
+  axes.next(theme.px(80));
+  draw_start(context);
+  axes.next(theme.px(120));
+  const ImVec2 words = ImGui::GetCursorScreenPos();
+  draw_plan(context, {words, ImVec2(std::max(area.end().x - words.x, 1.0F), row)});
   // The further rows begin at the left edge of the page.
   ImGui::SetCursorScreenPos(ImVec2(area.at.x, axes.bottom()));
   controls::Flow numbers(theme, area.at.x, area.end().x);
   numbers_.draw(context, numbers);
-  numbers.next(theme.px(80));
-  draw_start(context);
-  numbers.next(theme.px(160));
-  const ImVec2 words = ImGui::GetCursorScreenPos();
-  draw_plan(context, {words, ImVec2(std::max(area.end().x - words.x, 1.0F), row)});
   return numbers.bottom();
 }
 

@@ -42,7 +42,7 @@ class FrontierView {
     std::vector<profiling::SweepPoint> points;
     std::vector<std::shared_ptr<const profiling::RecordedRun>> runs;
     std::vector<std::string> names;
-    plot::DrawnTable table;
+    plot::DrawnTable table;  // also of what this window planned and could not measure
   };
   Points points_of(const profiling::RunGroupMembers& sweep, const PanelContext& context) const;
   SweepAxes axes(const engine::RunRequest& request, const WorkerHello& hello) const;
@@ -89,6 +89,7 @@ class FrontierView {
   std::uint64_t generation_ = 0;
   std::size_t count_ = 0;
   const void* last_run_ = nullptr;
+  const void* batch_rows_ = nullptr;
   bool made_for_median_ = false;
   std::int64_t made_for_ = -1;
   plot::TableState table_;
