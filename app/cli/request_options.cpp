@@ -115,13 +115,14 @@ engine::Status check_readings(const engine::RoutingSpec& routing) {
 
 }  // namespace
 
-void RequestOptions::add_to(CLI::App& command) {
+void RequestOptions::add_to(CLI::App& command, Lists lists) {
   command.add_option("--request", request_file_, "A request as JSON; single fields override it")
       ->option_text("FILE");
   command.add_option("--preset", preset_, "Shape preset by name (see: expertscope list presets)")
       ->option_text("NAME");
   for (RequestOption& one : request_options()) {
     Field& field = fields_.emplace_back(Field{.is = std::move(one)});
+    field.lists = lists == Lists::Allowed && is_number_field(field.is.path);
     field.option = command
                        .add_option(dashed(fmt::format("--{}", fmt::join(field.is.names, ",--"))),
                                    field.text, field.is.expected)
@@ -140,6 +141,17 @@ void RequestOptions::add_to(CLI::App& command) {
 bool RequestOptions::given_field(std::string_view name) const {
   return std::ranges::any_of(
       fields_, [name](const Field& field) { return field.is.path == name && field.given(); });
+}
+
+engine::Result<std::vector<NumberAxis>> RequestOptions::number_axes() const {
+  std::vector<NumberAxis> axes;
+  for (const Field& field : fields_) {
+    if (!field.several()) continue;
+    ENGINE_ASSIGN(NumberAxis axis,
+                  read_axis(field.is.path, field.text, dashed("--" + field.is.path)));
+    axes.push_back(std::move(axis));
+  }
+  return axes;
 }
 
 std::string RequestOptions::given() const {
@@ -164,8 +176,12 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
     ENGINE_ASSIGN(const engine::ShapePreset preset, find_preset(preset_));
     engine::apply_preset(preset, request);
   }
+  ENGINE_ASSIGN(const std::vector<NumberAxis> axes, number_axes());
+  for (const NumberAxis& axis : axes) {
+    engine::set_leaf(engine::kType<engine::RunRequest>, &request, axis.field, axis.values.front());
+  }
   for (const Field& field : fields_) {
-    if (!field.given()) continue;
+    if (!field.given() || field.several()) continue;
     if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path,
                           std::string(own_name(field.is.path, field.text)))) {
       return refuse(fmt::format("--{} is '{}'{}; it must be {}", dashed(field.is.path), field.text,
@@ -173,7 +189,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
                                 field.is.expected));
     }
   }
-  ENGINE_TRY(engine::validate(request));
+  if (axes.empty()) ENGINE_TRY(engine::validate(request));
   const std::string named = given_field("shape.preset") ? request.shape.preset : std::string();
   ENGINE_TRY(reconcile_preset_name(request));
   if (!named.empty() && request.shape.preset.empty()) {

@@ -1,7 +1,8 @@
 // Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
 // "--shape.rows". The list is generated from the request's own fields(), so that a new field
 // there becomes an option at once. Fields whose last word is unique can also be given by that word
-// alone, "--rows", and some by what people call them, "--routing" (FieldRules::also).
+// alone, "--rows", and some by what people call them, "--routing" (FieldRules::also). A command
+// that varies its request takes several values of a number, "--rows 256,1024".
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sweep/number_axis.h"
 #include "engine/input/presets.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
@@ -33,17 +35,21 @@ std::vector<RequestOption> request_options();
 
 class RequestOptions {
  public:
+  enum class Lists { Refused, Allowed };
   /// Adds --request, --preset and one option per field. Call once.
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command, Lists lists = Lists::Refused);
   enum class InputFiles { OfThisMachine, OfAnother };
   /// Applies the request file to `request`, then the preset, then single fields. Validated. A
   /// routing of this machine that has several readings is refused; one of another machine is its
-  /// worker's to judge.
+  /// worker's to judge. A number that lists several values has the first of them; which
+  /// combinations are valid is then for the plan of the runs to say.
   engine::Result<engine::RunRequest> resolve(InputFiles files,
                                              engine::RunRequest request = {}) const;
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;
+  /// The numbers that list several values.
+  engine::Result<std::vector<NumberAxis>> number_axes() const;
   /// The first of its options that was given, "--recipe.scaling"; empty = none.
   std::string given() const;
   /// Whether this field has an option of its own on the command line.
@@ -58,6 +64,9 @@ class RequestOptions {
     CLI::Option* option = nullptr;
     CLI::Option* former = nullptr;  // by its name from before it was renamed; null = it was not
 
+    bool lists = false;  // several values are allowed
+
+    bool several() const { return lists && given() && text.find(',') != std::string::npos; }
     bool given() const { return option->count() > 0 || (former != nullptr && former->count() > 0); }
   };
 

@@ -17,6 +17,7 @@
 #include "engine/input/json_text.h"
 #include "engine/input/value_json.h"
 #include "profiling/compare/comparison_tables.h"
+#include "profiling/export/csv.h"
 
 namespace app::cli {
 namespace {
@@ -25,10 +26,12 @@ using profiling::SweepPoint;
 
 struct SweepOptions {
   RequestOptions request;
-  std::vector<std::string> axes;  // empty = kDefaultAxes, without those that an option fixes
+  std::vector<std::string> axes;  // empty = kDefaultAxes, without those that an option fixes, or
+                                  // none if numbers are varied
   WorkerChoice worker;
   std::string record;
   bool json = false;
+  bool csv = false;
 };
 
 /// What can be varied, and the field of the request that it varies.
@@ -49,9 +52,12 @@ std::vector<std::string> axis_names() {
   return names;
 }
 
-/// What is varied: a value given on the command line is not. A contradiction is an error.
-engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options) {
+/// What is varied besides the numbers: a value given on the command line is not. A contradiction is
+/// an error.
+engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options,
+                                                     const std::vector<NumberAxis>& numbers) {
   std::vector<std::string> varied;
+  if (options.axes.empty() && !numbers.empty()) return varied;
   std::string fixed;
   for (const std::string& name : options.axes.empty() ? kDefaultAxes : options.axes) {
     if (std::ranges::find(varied, name) != varied.end()) {
@@ -72,14 +78,15 @@ engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options
   if (!varied.empty()) return varied;
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("nothing is left to vary, since {} fix it; leave one out, or name what to vary "
-                  "with --axes: {}",
+      fmt::format("nothing is left to vary, since {} fix it; leave one out, list several values of "
+                  "a number (--rows 256,1024), or name what to vary with --axes: {}",
                   fixed, fmt::join(axis_names(), ", "))};
 }
 
-SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hello) {
+SweepAxes axes_of(const std::vector<std::string>& names, std::vector<NumberAxis> numbers,
+                  const WorkerHello& hello) {
   const auto has = [&](const char* name) { return std::ranges::count(names, name) > 0; };
-  SweepAxes axes;
+  SweepAxes axes{.numbers = std::move(numbers)};
   axes.pow2 = has("pow2");
   if (has("recipe")) axes.recipes = all_scalings();
   if (has("backend")) axes.backends = backends_of(hello);
@@ -91,8 +98,24 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
   return axes;
 }
 
+/// A point for every row of the batch, in its order.
+std::vector<SweepPoint> points_of(const Batch& batch, const profiling::RunList& runs) {
+  std::vector<SweepPoint> points;
+  std::size_t measured = 0;
+  for (const BatchRow& row : batch.rows()) {
+    if (row.outcome == Outcome::Measured) {
+      points.push_back(profiling::sweep_point(*runs[measured++], engine::Product::Fprop));
+      continue;
+    }
+    points.push_back(
+        profiling::unmeasured_point(row.planned.request, row.planned.label, row.unmeasured()));
+  }
+  profiling::mark_frontier(points, profiling::SnrChoice::Worst);
+  return points;
+}
+
 void print_table(const Batch& batch, const std::vector<std::string>& varied,
-                 const std::vector<SweepPoint>& points) {
+                 std::vector<SweepPoint> points) {
   profiling::Document document;
   document.fact("varied", fmt::format("{}", fmt::join(varied, ", ")));
   for (const BatchRow& row : batch.rows()) {
@@ -104,6 +127,8 @@ void print_table(const Batch& batch, const std::vector<std::string>& varied,
       document.fact("unmeasured", row.planned.label);
     }
   }
+  // The facts above have said it.
+  std::erase_if(points, [](const SweepPoint& point) { return !point.unmeasured.empty(); });
   document.table(profiling::sweep_table(points));
   print_document(document);
 }
@@ -115,15 +140,15 @@ void print_json(const Batch& batch, const std::vector<std::string>& varied,
   document["state"] = engine::name_of(batch.state());
   document["varied"] = varied;
   document["runs"] = nlohmann::ordered_json::array();
-  std::size_t measured = 0;
-  for (const BatchRow& row : batch.rows()) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const BatchRow& row = batch.rows()[i];
     nlohmann::ordered_json entry;
     entry["label"] = row.planned.label;
     entry["request"] = engine::to_json(row.planned.request);
     if (row.outcome == Outcome::Refused) entry["refused"] = row.planned.refused;
     if (row.outcome == Outcome::Failed) entry["failed"] = row.error;
     if (row.outcome == Outcome::Measured) {
-      const SweepPoint& point = points[measured++];
+      const SweepPoint& point = points[i];
       entry["n"] = point.time.n;
       entry["median_ns"] = json_number(point.time.median);
       entry["p5_ns"] = json_number(point.time.p5);
@@ -142,8 +167,12 @@ int sweep(const SweepOptions& options) {
   const engine::Result<engine::RunRequest> base =
       options.request.resolve(options.worker.input_files());
   if (!base.ok()) return report(base.error());
-  const auto varied = varied_axes(options);
-  if (!varied.ok()) return report(varied.error());
+  const auto numbers = options.request.number_axes();
+  if (!numbers.ok()) return report(numbers.error());
+  const auto axes = varied_axes(options, numbers.value());
+  if (!axes.ok()) return report(axes.error());
+  std::vector<std::string> varied = axes.value();
+  for (const NumberAxis& axis : numbers.value()) varied.push_back(short_name(axis.field));
   const auto writer = create_recording(options.record);
   if (!writer.ok()) return report(writer.error());
   WorkerChoice worker = options.worker;
@@ -151,19 +180,25 @@ int sweep(const SweepOptions& options) {
   const auto started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(),
-              plan_sweep(base.value(), axes_of(varied.value(), session.hello()), session.hello()));
+  auto plan = plan_sweep(base.value(), axes_of(axes.value(), numbers.value(), session.hello()),
+                         session.hello());
+  if (!plan.ok()) return report(plan.error());
+  Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(), std::move(plan).value());
   const MeasuredBatch measured = measure(session, batch, writer.value().get());
-  std::vector<SweepPoint> points;
-  for (const auto& run : measured.runs) {
-    points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
+  const std::vector<SweepPoint> points = points_of(batch, measured.runs);
+  if (options.csv) {
+    print("{}", profiling::csv_text(profiling::sweep_table(points)));
+  } else if (options.json) {
+    print_json(batch, varied, points);
+  } else {
+    print_table(batch, varied, points);
   }
-  profiling::mark_frontier(points, profiling::SnrChoice::Worst);
-  options.json ? print_json(batch, varied.value(), points)
-               : print_table(batch, varied.value(), points);
   engine::Status ended;
   if (batch.state() == BatchState::Failed) {
     ended = engine::Error{.code = engine::ErrorCode::Device, .message = batch.error()};
+  } else if (batch.progress(0.0, 0.0).total == 0) {
+    ended = engine::Error{.code = engine::ErrorCode::InvalidArgument,
+                          .message = "no run of this sweep can be measured; each says why"};
   }
   return end_of(measured, ended);
 }
@@ -175,10 +210,13 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
       "sweep", "Vary one request along axes and print accuracy against time");
   const auto options = std::make_shared<SweepOptions>();
   command
-      .add_option("--axes", options->axes,
-                  fmt::format("What to vary, separated by commas: {} (default: {}, except what an "
-                              "option of the request fixes)",
-                              fmt::join(axis_names(), ", "), fmt::join(kDefaultAxes, ",")))
+      .add_option(
+          "--axes", options->axes,
+          fmt::format("What to vary, separated by commas: {} (default: {}, except what an "
+                      "option of the request fixes, or nothing if a number lists several "
+                      "values: --rows 256,1024,4096 --seed 1,2,3 has a run for every "
+                      "combination, at most {})",
+                      fmt::join(axis_names(), ", "), fmt::join(kDefaultAxes, ","), kMaxSweepRuns))
       ->option_text("NAMES")
       ->delimiter(',')
       ->transform(one_of(axis_names()));
@@ -186,9 +224,13 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
       .add_option("--record", options->record,
                   "Record every run to this file, which must not exist yet")
       ->option_text("FILE");
-  command.add_flag("--json", options->json, "Print the points as JSON");
+  CLI::Option* json = command.add_flag("--json", options->json, "Print the points as JSON");
+  command
+      .add_flag("--csv", options->csv,
+                "Print the points as CSV, with a column for every setting that varies")
+      ->excludes(json);
   options->worker.add_to(command);
-  options->request.add_to(command);
+  options->request.add_to(command, RequestOptions::Lists::Allowed);
   command.callback([options, &chosen] { chosen = [options] { return sweep(*options); }; });
 }
 

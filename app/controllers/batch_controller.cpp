@@ -1,7 +1,5 @@
 #include "app/controllers/batch_controller.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <utility>
 
@@ -18,14 +16,9 @@ double steady_seconds() {
 
 void BatchController::start(const SweepOrder& order, const std::optional<WorkerHello>& hello) {
   if (!hello) return refuse(profiling::GroupKind::Sweep, kNoWorker);
-  std::vector<PlannedRun> plan = plan_sweep(order.base, order.axes, *hello);
-  if (plan.size() > kMaxWindowSweep) {
-    return refuse(profiling::GroupKind::Sweep,
-                  fmt::format("{} runs are more than the {} that the window keeps; remove an axis, "
-                              "or use the command line.",
-                              plan.size(), kMaxWindowSweep));
-  }
-  begin(profiling::GroupKind::Sweep, std::move(plan));
+  auto plan = plan_in_window(order, *hello);
+  if (!plan.ok()) return refuse(profiling::GroupKind::Sweep, plan.error().message);
+  begin(profiling::GroupKind::Sweep, std::move(plan).value());
 }
 
 void BatchController::start(const InterleavedOrder& order,

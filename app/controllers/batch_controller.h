@@ -13,6 +13,11 @@ namespace app {
 
 /// Maximum number of live runs in the window: a larger sweep would lose its first points.
 inline constexpr std::size_t kMaxWindowSweep = 60;
+/// What a sweep of the window will run.
+inline engine::Result<std::vector<PlannedRun>> plan_in_window(const SweepOrder& order,
+                                                              const WorkerHello& hello) {
+  return plan_sweep(order.base, order.axes, hello, kMaxWindowSweep);
+}
 
 class BatchController {
  public:

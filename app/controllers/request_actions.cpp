@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -11,12 +12,15 @@
 #include <vector>
 
 #include "app/controllers/request_controls.h"
+#include "app/sweep/number_axis.h"
 #include "engine/gemm/support.h"
+#include "engine/model/leaves.h"
 #include "engine/model/path_text.h"
 #include "engine/model/paths.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/recipe_words.h"
+#include "engine/model/values.h"
 
 namespace app {
 namespace {
@@ -227,6 +231,31 @@ std::string joined(const std::vector<std::string>& data, const std::string& firs
   return summary;
 }
 
+/// A number that is not the same in all requests.
+struct VariedNumber {
+  std::string label;
+  std::vector<std::string> values;  // of every request
+};
+
+std::vector<VariedNumber> varied_numbers(std::span<const RunRequest* const> requests) {
+  std::vector<VariedNumber> varied;
+  for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<RunRequest>)) {
+    if (!is_number_field(leaf.path)) continue;
+    VariedNumber number{.label = setting_label(leaf.path), .values = {}};
+    for (const RunRequest* request : requests) {
+      const engine::FoundLeaf found =
+          engine::find_leaf(engine::kType<RunRequest>, request, leaf.path);
+      number.values.push_back(found.value == nullptr ? std::string()
+                                                     : engine::text_of(*found.type, found.value));
+    }
+    if (std::ranges::adjacent_find(number.values, std::not_equal_to<>()) == number.values.end()) {
+      continue;
+    }
+    varied.push_back(std::move(number));
+  }
+  return varied;
+}
+
 /// Removes from each list what all of them have.
 void remove_shared(std::vector<std::vector<std::string>>& lists) {
   if (lists.size() < 2) return;
@@ -269,8 +298,10 @@ std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests
   const bool backends = varies([](const RunRequest& one) { return one.backend; });
   const bool workspaces = varies([](const RunRequest& one) { return one.workspace; });
   const bool routings = varies([](const RunRequest& one) { return one.routing.distribution; });
+  const std::vector<VariedNumber> numbers = varied_numbers(requests);
   std::vector<std::string> names;
-  for (const RunRequest* request : requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const RunRequest* request = requests[i];
     // The recipe is always part of the name.
     std::string name(engine::traits_of(request->recipe).label);
     if (engine::is_expert_layer(*request) && request->expert_layer.mixed_recipes) {
@@ -289,6 +320,9 @@ std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests
     if (routings) {
       add(choice_label("routing.distribution",
                        static_cast<std::int64_t>(request->routing.distribution)));
+    }
+    for (const VariedNumber& number : numbers) {
+      add(fmt::format("{} {}", number.label, number.values[i]));
     }
     names.push_back(std::move(name));
   }

@@ -7,6 +7,20 @@
 
 namespace app {
 
+std::string BatchRow::unmeasured() const {
+  switch (outcome) {
+    case Outcome::Measured:
+      return {};
+    case Outcome::Refused:
+      return "refused: " + planned.refused;
+    case Outcome::Failed:
+      return "failed: " + error;
+    case Outcome::Waiting:
+      break;
+  }
+  return "not measured: the sweep ended before";
+}
+
 Batch::Batch(profiling::GroupKind kind, std::int64_t id, std::vector<PlannedRun> plan)
     : kind_(kind), id_(id) {
   for (PlannedRun& planned : plan) {

@@ -29,6 +29,9 @@ struct BatchRow {
   PlannedRun planned;
   Outcome outcome = Outcome::Waiting;
   std::string error;  // of a run that failed
+
+  /// Why it has no numbers: "refused: shape.n is 100; ..."; empty = it was measured.
+  std::string unmeasured() const;
 };
 
 struct BatchProgress {

@@ -9,8 +9,10 @@
 
 #include "engine/gemm/support.h"
 #include "engine/model/backend_traits.h"
+#include "engine/model/leaves.h"
 #include "engine/model/projections.h"
 #include "engine/model/recipe_words.h"
+#include "engine/model/values.h"
 #include "profiling/document/setting_names.h"
 
 namespace app {
@@ -38,6 +40,12 @@ std::vector<T> values_of(const std::vector<T>& axis, T base) {
   return axis.empty() ? std::vector<T>{base} : axis;
 }
 
+std::string text_in(const engine::RunRequest& request, std::string_view field) {
+  const engine::FoundLeaf leaf =
+      engine::find_leaf(engine::kType<engine::RunRequest>, &request, field);
+  return engine::text_of(*leaf.type, leaf.value);
+}
+
 std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
   // The recipe is always part of the label: it names the point.
   std::string label(engine::name_of(request.recipe.scaling));
@@ -56,6 +64,10 @@ std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
   if (!axes.routings.empty()) {
     label += fmt::format(", {}", engine::name_of(request.routing.distribution));
   }
+  for (const NumberAxis& axis : axes.numbers) {
+    if (axis.values.size() < 2) continue;
+    label += fmt::format(", {} {}", short_name(axis.field), text_in(request, axis.field));
+  }
   return label;
 }
 
@@ -73,6 +85,75 @@ void vary_recipe(const engine::RunRequest& base, const SweepAxes& axes,
       requests.push_back(request);
     }
   }
+}
+
+/// Every combination of the axes that are no numbers.
+void vary_settings(const engine::RunRequest& base, const SweepAxes& axes,
+                   std::vector<engine::RunRequest>& requests) {
+  for (const engine::RoutingDistribution routing :
+       values_of(axes.routings, base.routing.distribution)) {
+    if (!axes.routings.empty() && routing == engine::RoutingDistribution::File) continue;
+    for (const engine::GemmBackend backend : values_of(axes.backends, base.backend)) {
+      for (const engine::WorkspaceStrategy workspace : values_of(axes.workspaces, base.workspace)) {
+        engine::RunRequest request = base;
+        request.backend = backend;
+        request.workspace = workspace;
+        request.routing.distribution = routing;
+        if (!axes.routings.empty()) request.routing.path.clear();
+        vary_recipe(request, axes, requests);
+      }
+    }
+  }
+}
+
+/// The base request with every combination of the numbers.
+std::vector<engine::RunRequest> vary_numbers(const engine::RunRequest& base,
+                                             const std::vector<NumberAxis>& axes) {
+  std::vector<engine::RunRequest> requests = {base};
+  for (const NumberAxis& axis : axes) {
+    std::vector<engine::RunRequest> varied;
+    for (const engine::RunRequest& request : requests) {
+      for (const std::string& value : axis.values) {
+        engine::RunRequest& one = varied.emplace_back(request);
+        engine::set_leaf(engine::kType<engine::RunRequest>, &one, axis.field, value);
+        // These are no longer the sizes that the preset has.
+        if (one.shape != base.shape) one.shape.preset.clear();
+      }
+    }
+    requests = std::move(varied);
+  }
+  return requests;
+}
+
+/// Why a run would measure the same as the one with the first value of an axis; empty = it does
+/// not.
+std::string repetition(const engine::RunRequest& request, const SweepAxes& axes) {
+  std::string reason;
+  if (!axes.workspaces.empty() && request.workspace != axes.workspaces.front()) {
+    reason = engine::inapplicable_reason("workspace", request);
+  }
+  for (const NumberAxis& axis : axes.numbers) {
+    if (!reason.empty()) break;
+    if (text_in(request, axis.field) == axis.values.front()) continue;
+    reason = engine::inapplicable_reason(axis.field, request);
+  }
+  return reason;
+}
+
+/// Of the axes, before runs that would be equal are left out.
+std::size_t combinations(const engine::RunRequest& base, const SweepAxes& axes) {
+  std::vector<engine::RunRequest> recipes;
+  vary_recipe(base, axes, recipes);
+  std::size_t count = recipes.size();
+  const auto multiply = [&count](std::size_t values) {
+    // Beyond every limit the exact number says nothing more.
+    count = std::min(count * std::max(values, std::size_t{1}), std::size_t{1} << 30);
+  };
+  multiply(axes.backends.size());
+  multiply(axes.workspaces.size());
+  multiply(axes.routings.size());
+  for (const NumberAxis& axis : axes.numbers) multiply(axis.values.size());
+  return count;
 }
 
 }  // namespace
@@ -128,31 +209,23 @@ std::vector<engine::WorkspaceStrategy> all_workspaces() {
   return every<engine::WorkspaceStrategy>();
 }
 
-std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAxes& axes,
-                                   const WorkerHello& hello) {
+engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& base,
+                                                   const SweepAxes& axes, const WorkerHello& hello,
+                                                   std::size_t most) {
+  if (const std::size_t count = combinations(base, axes); count > most) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{} combinations are more than the {} runs that a sweep has "
+                                     "here; vary less, or list fewer values",
+                                     count, most)};
+  }
   std::vector<engine::RunRequest> requests;
-  for (const engine::RoutingDistribution routing :
-       values_of(axes.routings, base.routing.distribution)) {
-    if (!axes.routings.empty() && routing == engine::RoutingDistribution::File) continue;
-    for (const engine::GemmBackend backend : values_of(axes.backends, base.backend)) {
-      for (const engine::WorkspaceStrategy workspace : values_of(axes.workspaces, base.workspace)) {
-        engine::RunRequest request = base;
-        request.backend = backend;
-        request.workspace = workspace;
-        request.routing.distribution = routing;
-        if (!axes.routings.empty()) request.routing.path.clear();
-        vary_recipe(request, axes, requests);
-      }
-    }
+  for (const engine::RunRequest& sized : vary_numbers(base, axes.numbers)) {
+    vary_settings(sized, axes, requests);
   }
   std::vector<PlannedRun> plan;
   std::vector<engine::RunRequest> seen;
   for (engine::RunRequest& request : requests) {
-    // Where the workspace has no effect all of its points would measure the same.
-    std::string same;
-    if (!axes.workspaces.empty() && request.workspace != axes.workspaces.front()) {
-      same = engine::inapplicable_reason("workspace", request);
-    }
+    std::string same = repetition(request, axes);
     if (same.empty()) {
       engine::RunRequest effective = engine::forced_settings(request).effective;
       if (std::ranges::find(seen, effective) != seen.end()) continue;

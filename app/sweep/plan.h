@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/protocol/worker_link.h"
+#include "app/sweep/number_axis.h"
 #include "engine/gemm/support.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
@@ -35,6 +36,7 @@ struct SweepAxes {
   std::vector<engine::GemmBackend> backends = {};
   std::vector<engine::WorkspaceStrategy> workspaces = {};
   std::vector<engine::RoutingDistribution> routings = {};  // File needs a path and is left out
+  std::vector<NumberAxis> numbers = {};                    // each of another field
 
   bool operator==(const SweepAxes&) const = default;
 };
@@ -44,10 +46,15 @@ std::vector<engine::GemmBackend> backends_of(const WorkerHello& hello);
 std::vector<engine::Scaling> all_scalings();
 std::vector<engine::WorkspaceStrategy> all_workspaces();
 
-/// Other settings of a recipe come from the base request. A combination that results in the same
-/// settings as an earlier one is left out.
-std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAxes& axes,
-                                   const WorkerHello& hello);
+/// Hours even with small steps; above it a list has a digit too many.
+inline constexpr std::size_t kMaxSweepRuns = 1000;
+
+/// Other settings of a recipe come from the base request, which need not be valid by itself. A
+/// combination that cannot run is planned as refused; one that results in the same settings as an
+/// earlier one is left out. More than `most` combinations are an error.
+engine::Result<std::vector<PlannedRun>> plan_sweep(const engine::RunRequest& base,
+                                                   const SweepAxes& axes, const WorkerHello& hello,
+                                                   std::size_t most = kMaxSweepRuns);
 
 inline constexpr int kMinBlocks = 2;
 inline constexpr int kMaxBlocks = 64;

@@ -112,6 +112,8 @@ bool equal_numbers(const Type& type, const void* a, const void* b) {
 }
 
 bool parse_enumerator(const Type& type, void* value, std::string_view text) {
+  // A list is no name: "bf16,mxfp8" must not read as its last one.
+  if (text.find(',') != std::string_view::npos) return false;
   const std::string word = plain_word(text);
   const EnumName* with_prefix = nullptr;  // the longest name that the word ends with
   const EnumName* by_part = nullptr;      // the name that begins or ends with the word

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -208,32 +210,76 @@ Document difference_document(const RunComparison& comparison, const SettingsDiff
   return document;
 }
 
+namespace {
+
+/// The fields of the requests that are not equal in all of them, as columns of files.
+struct VariedSettings {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> cells;  // of every point
+};
+
+VariedSettings varied_settings(const std::vector<SweepPoint>& points) {
+  const FieldColumns fields(engine::kType<engine::RunRequest>);
+  std::vector<Column> columns;
+  fields.add_columns(columns);
+  std::vector<std::vector<Cell>> cells(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) fields.add_cells(cells[i], &points[i].request);
+  const auto text = [](const Cell& cell) { return cell.empty() ? std::string() : *cell.text(); };
+  VariedSettings varied{.columns = {}, .cells = std::vector<std::vector<Cell>>(points.size())};
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    const bool same = std::ranges::all_of(cells, [&](const std::vector<Cell>& one) {
+      return text(one[column]) == text(cells.front()[column]);
+    });
+    if (same) continue;
+    varied.columns.push_back(std::move(columns[column]));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      varied.cells[i].push_back(std::move(cells[i][column]));
+    }
+  }
+  return varied;
+}
+
+}  // namespace
+
 Table sweep_table(const std::vector<SweepPoint>& points) {
-  return {
-      .name = "sweep",
-      .columns = {column("label", Measure::Words, "settings"), for_files("n", Measure::Count),
-                  column("median_ns", Measure::Time, "median", "Of a step"),
-                  column("p5_ns", Measure::Time, "p5"), column("p95_ns", Measure::Time, "p95"),
-                  for_people("n", Measure::Count),
-                  column("worst_snr_db", Measure::Decibels, "worst SNR",
-                         "Lowest SNR of any expert's Y"),
-                  column("median_snr_db", Measure::Decibels, "median SNR", "Median over experts"),
-                  column("left_out", Measure::Count, "left out"), for_files("on_frontier"),
-                  column({}, Measure::Words, "frontier", "No other point is better in both",
-                         ColumnUse::People)},
-      .rows = [&points](const RowSink& sink) {
-        for (const SweepPoint& point : points) {
-          const bool timed = point.time.n > 0;
-          const auto time = [timed](double ns) { return timed ? known(ns) : Cell(); };
-          sink({.cells = cells_of(point.label, point.time.n, time(point.time.median),
-                                  time(point.time.p5), time(point.time.p95), point.time.n,
-                                  known(point.worst_snr_db), known(point.median_snr_db),
-                                  point.left_out, point.on_frontier ? 1 : 0,
-                                  point.on_frontier ? toned("frontier", Tone::Good) : Cell()),
-                .tone = point.on_frontier ? Tone::Good : Tone::Plain,
-                .full_name = point.label});
-        }
-      }};
+  const auto varied = std::make_shared<const VariedSettings>(varied_settings(points));
+  std::vector<Column> columns = {column("label", Measure::Words, "settings")};
+  columns.insert(columns.end(), varied->columns.begin(), varied->columns.end());
+  columns.insert(
+      columns.end(),
+      {for_files("n", Measure::Count), column("median_ns", Measure::Time, "median", "Of a step"),
+       column("p5_ns", Measure::Time, "p5"), column("p95_ns", Measure::Time, "p95"),
+       for_people("n", Measure::Count),
+       column("worst_snr_db", Measure::Decibels, "worst SNR", "Lowest SNR of any expert's Y"),
+       column("median_snr_db", Measure::Decibels, "median SNR", "Median over experts"),
+       column("left_out", Measure::Count, "left out"), for_files("on_frontier"),
+       column({}, Measure::Words, "frontier",
+              "No other point of the same work and seed is better in both", ColumnUse::People)});
+  const bool all_measured =
+      std::ranges::all_of(points, &std::string::empty, &SweepPoint::unmeasured);
+  if (!all_measured) columns.push_back(for_files("unmeasured"));
+  return {.name = "sweep",
+          .columns = std::move(columns),
+          .rows = [&points, varied, all_measured](const RowSink& sink) {
+            for (std::size_t i = 0; i < points.size(); ++i) {
+              const SweepPoint& point = points[i];
+              const bool measured = point.unmeasured.empty();
+              const bool timed = point.time.n > 0;
+              const auto time = [timed](double ns) { return timed ? known(ns) : Cell(); };
+              std::vector<Cell> cells = cells_of(point.label);
+              cells.insert(cells.end(), varied->cells[i].begin(), varied->cells[i].end());
+              const Cell n = measured ? Cell(point.time.n) : Cell();
+              add_cells(cells, n, time(point.time.median), time(point.time.p5),
+                        time(point.time.p95), n, known(point.worst_snr_db),
+                        known(point.median_snr_db), measured ? Cell(point.left_out) : Cell(),
+                        measured ? Cell(point.on_frontier ? 1 : 0) : Cell(),
+                        point.on_frontier ? toned("frontier", Tone::Good) : Cell());
+              if (!all_measured) cells.emplace_back(point.unmeasured);
+              sink({.cells = std::move(cells),
+                    .tone = point.on_frontier ? Tone::Good : Tone::Plain,
+                    .full_name = point.label});
+            }
+          }};
 }
 
 }  // namespace profiling

@@ -29,7 +29,8 @@ Table comparison_table(const RunComparison& comparison, const SettingsDifference
 /// document.
 Document difference_document(const RunComparison& comparison, const SettingsDifference& settings);
 
-/// One row per point, by their labels.
+/// One row per point, by their labels. Files also have a column for every field of the requests
+/// that differs between points, by its path.
 Table sweep_table(const std::vector<SweepPoint>& points);
 
 }  // namespace profiling

@@ -25,19 +25,24 @@ double rows_per_step(const engine::RunResult& result) {
   return result.flop / engine::flop_of_row(result.effective);
 }
 
-std::vector<std::string> different_work(const RecordedRun& a, const RecordedRun& b) {
-  const engine::LeafTexts of_a = engine::leaf_texts(a.result.effective);
-  const engine::LeafTexts of_b = engine::leaf_texts(b.result.effective);
-  const auto text = [](const engine::LeafTexts& leaves, std::string_view path) {
-    const auto found = leaves.find(std::string(path));
-    return found == leaves.end() ? std::string("absent") : found->second;
-  };
-  std::vector<std::string> differences;
+/// In the order of kWork.
+std::vector<std::string> work_texts(const RecordedRun& run) {
+  const engine::LeafTexts leaves = engine::leaf_texts(run.result.effective);
+  std::vector<std::string> texts;
   for (const std::string_view path : kWork) {
-    const std::string in_a = text(of_a, path);
-    const std::string in_b = text(of_b, path);
-    if (in_a == in_b) continue;
-    differences.push_back(fmt::format("{} {} and {}", path, in_a, in_b));
+    const auto found = leaves.find(std::string(path));
+    texts.push_back(found == leaves.end() ? "absent" : found->second);
+  }
+  return texts;
+}
+
+std::vector<std::string> different_work(const RecordedRun& a, const RecordedRun& b) {
+  const std::vector<std::string> of_a = work_texts(a);
+  const std::vector<std::string> of_b = work_texts(b);
+  std::vector<std::string> differences;
+  for (std::size_t i = 0; i < kWork.size(); ++i) {
+    if (of_a[i] == of_b[i]) continue;
+    differences.push_back(fmt::format("{} {} and {}", kWork[i], of_a[i], of_b[i]));
   }
   const double rows_a = rows_per_step(a.result);
   const double rows_b = rows_per_step(b.result);
@@ -56,6 +61,10 @@ std::vector<std::string> different_work(const RecordedRun& a, const RecordedRun&
 }
 
 }  // namespace
+
+std::string work_text(const RecordedRun& run) {
+  return fmt::format("{}", fmt::join(work_texts(run), " "));
+}
 
 WorkDifference work_difference(const RecordedRun& a, const RecordedRun& b) {
   const std::vector<std::string> work = different_work(a, b);

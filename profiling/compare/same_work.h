@@ -13,6 +13,9 @@ struct WorkDifference {
   std::string sentence;  // what differs, and what to do; empty if nothing does
 };
 
+/// The fields that work_difference() compares, as one text: equal for runs of the same work.
+std::string work_text(const RecordedRun& run);
+
 /// Compares step, shape, layers, passes, micro-batches in flight and rows per step as they took
 /// effect, and the name of the device. How rows are routed to experts is a setting, as is the
 /// recipe.

@@ -1,10 +1,13 @@
 #include "profiling/compare/sweep_points.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "profiling/compare/run_comparison.h"
+#include "profiling/compare/same_work.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
@@ -33,6 +36,9 @@ std::vector<RunGroupMembers> groups_of(const RunList& runs) {
 SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   SweepPoint point;
   point.label = run.group.label;
+  point.request = run.request;
+  // Another seed draws other values and splits: that is luck, not a choice.
+  point.work = fmt::format("{} seed {}", work_text(run), run.result.effective.seed);
   point.time = summarize(step_samples({&run}).durations_ns);
   std::vector<double> snr;
   for (std::size_t e = 0; e < run.result.experts.size(); ++e) {
@@ -49,6 +55,15 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   return point;
 }
 
+SweepPoint unmeasured_point(const engine::RunRequest& request, std::string label, std::string why) {
+  SweepPoint point;
+  point.label = std::move(label);
+  point.worst_snr_db = point.median_snr_db = kNaN;
+  point.request = request;
+  point.unmeasured = std::move(why);
+  return point;
+}
+
 double snr_of(const SweepPoint& point, SnrChoice choice) {
   return choice == SnrChoice::Worst ? point.worst_snr_db : point.median_snr_db;
 }
@@ -61,7 +76,7 @@ void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
     const double snr = snr_of(point, choice);
     point.on_frontier =
         counts(point) && std::ranges::none_of(points, [&](const SweepPoint& other) {
-          if (!counts(other)) return false;
+          if (!counts(other) || other.work != point.work) return false;
           const double other_snr = snr_of(other, choice);
           const bool no_worse = other_snr >= snr && other.time.median <= point.time.median;
           return no_worse && (other_snr > snr || other.time.median < point.time.median);

@@ -1,5 +1,5 @@
 // The runs of a sweep as accuracy against time, and which of them are not beaten in both by
-// another.
+// another of the same work on the same values.
 #pragma once
 
 #include <memory>
@@ -31,14 +31,20 @@ struct SweepPoint {
   double median_snr_db = 0.0;  // over experts that have one
   std::uint64_t left_out = 0;  // elements of all experts that their SNRs leave out
   bool on_frontier = false;    // set by mark_frontier()
+  engine::RunRequest request;
+  std::string work;        // equal for points that can beat each other: work and seed
+  std::string unmeasured;  // why there are no numbers: the worker refused the run, or it failed
 };
 /// Several runs of one label (the blocks of a side) are not joined: one point per run.
 SweepPoint sweep_point(const RecordedRun& run, engine::Product product);
+/// The point of a planned run without numbers.
+SweepPoint unmeasured_point(const engine::RunRequest& request, std::string label, std::string why);
 
 enum class SnrChoice { Worst, Median };
 double snr_of(const SweepPoint& point, SnrChoice choice);
-/// A point is on the frontier if no other is at least as accurate and as fast, and better in one of
-/// the two. Points without a time or an SNR are not on the frontier and beat nothing.
+/// A point is on the frontier if no other of the same work and seed is at least as accurate and as
+/// fast, and better in one of the two. Points without a time or an SNR are not on the frontier and
+/// beat nothing.
 void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
 
 }  // namespace profiling

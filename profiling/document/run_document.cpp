@@ -137,6 +137,21 @@ class RunWriter {
       document_.fact("quantizing",
                      fmt::format("{} {}", symbol_of(one), loss_text(*one.quantization)));
     }
+    typical_error();
+  }
+
+  /// Of every operand, with the sentence that says how it differs from the SNR above it. Recordings
+  /// from before it was measured do not have it.
+  void typical_error() {
+    std::string typical;
+    for (const engine::TensorResult& one : result_.tensors) {
+      if (!one.quantization || std::isnan(one.quantization->median_block_snr_db)) continue;
+      typical += fmt::format("{}{} {}", typical.empty() ? "" : ", ", symbol_of(one),
+                             engine::snr_text(one.quantization->median_block_snr_db, 0));
+    }
+    if (!typical.empty()) {
+      document_.fact("typical SNR", fmt::format("{}. {}", typical, kTypicalError));
+    }
   }
 
   void trace() {

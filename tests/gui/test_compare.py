@@ -314,6 +314,59 @@ def saved_csv(window, card):
     return list(csv.DictReader(io.StringIO(path.read_text())))
 
 
+
+def list_values(window, field, text):
+    """Types over whatever the field of a sweep's numbers holds."""
+    window.click(field)
+    window.key("ctrl+a")
+    window.press("BackSpace")
+    window.xdotool("type", "--delay", 20, text)
+    window.wait(f"{field} to hold it", lambda m: value(window, field) == text)
+    window.settle()
+
+
+def test_numbers_that_list_values_are_swept_and_saved(open_window):
+    window = open_window()
+    window.wait_for_result()
+    compare(window)
+    window.click("compare.part.1")
+    window.wait("what to do", shown("frontier.start_now"))
+    window.click("frontier.recipe")
+    window.click("frontier.pow2")
+    window.wait("the rail's request only", lambda m: value(window, "frontier.plan").startswith("1 runs"))
+    # A linear step has no tokens to route.
+    assert not window.control("frontier.top_k")["enabled"]
+    list_values(window, "frontier.rows", "256, many")
+    wrong = window.control("frontier.rows")["reason"]
+    assert wrong == "Rows lists 'many'; every value must be an integer, between 0 and 16777216"
+    assert value(window, "frontier.plan") == wrong
+    assert not window.control("frontier.start")["enabled"] and window.control("frontier.start_now") is None
+    list_values(window, "frontier.rows", "256, 512")
+    assert window.control("frontier.rows")["reason"] == ""
+    list_values(window, "frontier.n", ",".join(str(16 * i) for i in range(1, 32)))
+    assert value(window, "frontier.plan").startswith("62 combinations are more than the 60 runs")
+    assert not window.control("frontier.start")["enabled"]
+    # What the request's own checks refuse is counted, and says why.
+    list_values(window, "frontier.n", "100,64")
+    plan = value(window, "frontier.plan").split("\n")
+    assert plan[0] == "2 runs, 2 refused"
+    assert "Rows 256, N 100: shape.n is 100; it must be a multiple of 16" in plan[1]
+    list_values(window, "frontier.seed", "1,7")
+    window.click("frontier.start")
+    window.wait("the end of the sweep", lambda m: m["state"]["batch_id"] > 0
+                and not m["state"]["batch_running"] and shown("frontier.scatter")(m), 120)
+    window.settle()
+    assert value(window, "frontier.scatter").startswith("points=4;")
+    names = [c["label"] for c in window.map()["controls"] if c["id"].startswith("frontier.point.")]
+    assert sorted(name.split(", ", 2)[2] for name in names) == [
+        f"Rows {rows}, N 64, Seed {seed}" for rows in (256, 512) for seed in (1, 7)]
+    rows = saved_csv(window, "frontier.table_card")
+    assert [(row["shape.rows"], row["seed"]) for row in rows if row["median_ns"]] == [
+        ("256", "1"), ("256", "7"), ("512", "1"), ("512", "7")]
+    refused = [row for row in rows if not row["median_ns"]]
+    assert len(refused) == 4 and all(row["shape.n"] == "100" and "multiple of 16" in row["unmeasured"]
+                                     for row in refused), refused
+
 def test_every_card_saves_its_own_table(open_window, program, tmp_path):
     window = open_pair(open_window, program, tmp_path)
     assert {row["what"] for row in saved_csv(window, "compare.times_card")} == {"step", "stage", "kernel"}

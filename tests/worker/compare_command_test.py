@@ -132,6 +132,42 @@ class Sweep(Commands):
                  "nothing is left to vary, since --recipe.scaling and --recipe.pow2_scales fix it")):
             self.assertIn(words, self.refused(1, "sweep", *CPU, *SMALL, *arguments))
 
+    def test_numbers_that_list_values_are_varied(self):
+        few = [*CPU, "--experts", 4, "--n", 64, "--k", 256, "--iterations", 3]
+        out = json.loads(self.ok("sweep", *few, "--rows", "64,128", "--seed", "1,2,3", "--json"))
+        self.assertEqual(out["varied"], ["rows", "seed"])  # recipes only if --axes names them, too
+        self.assertEqual([(run["request"]["shape"]["rows"], run["request"]["seed"]) for run in out["runs"]],
+                         list(itertools.product([64, 128], [1, 2, 3])))
+        self.assertTrue(all("median_ns" in run for run in out["runs"]))
+        self.assertTrue(out["runs"][5]["label"].endswith(", rows 128, seed 3"), out["runs"][5]["label"])
+        both = json.loads(self.ok("sweep", *few, "--rows", "64,128", "--axes", "recipe", "--json"))
+        self.assertEqual(both["varied"], ["recipe", "rows"])
+        self.assertEqual(len(both["runs"]), 12)
+
+    def test_csv_has_a_column_for_what_varies_and_a_row_for_what_is_refused(self):
+        out = self.ok("sweep", *CPU, "--step", "layer", "--experts", 4, "--n", 64, "--k", 64, "--iterations", 3,
+                      "--rows", "63,64", "--top_k", "0,2,8", "--csv")
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual([(row["shape.rows"], row["expert_layer.top_k"]) for row in rows],
+                         list(itertools.product(["63", "64"], ["0", "2", "8"])))
+        self.assertEqual([bool(row["median_ns"]) for row in rows], [True, False, False, True, True, False])
+        self.assertIn("refused: shape.rows is 63; with expert_layer.top_k 2", rows[1]["unmeasured"])
+        self.assertIn("the shape has 4 experts", rows[5]["unmeasured"])
+        self.assertNotIn("seed", rows[0])
+
+    def test_lists_that_cannot_be_swept_are_refused(self):
+        few = [*CPU, "--experts", 4, "--k", 256, "--iterations", 3]
+        for arguments, words in (
+                (["--rows", "64,x"], "--shape.rows lists 'x'; every value must be an integer, between 0 and"),
+                (["--seed", "1,1"], "--seed lists 1 twice"),
+                (["--rows", ",".join(str(16 * i) for i in range(1, 1002))],
+                 "1001 combinations are more than the 1000 runs"),
+                (["--recipe", "bf16,mxfp8"], "--recipe.scaling is 'bf16,mxfp8'"),
+                (["--n", "100,40"], "no run of this sweep can be measured")):
+            self.assertIn(words, self.refused(1, "sweep", *few, *arguments))
+        # Other commands have one request.
+        self.assertIn("--shape.rows is '64,128'; it must be", self.refused(1, "run", *CPU, "--rows", "64,128"))
+
     def test_an_axis_without_a_name_is_refused(self):
         self.assertIn("axes", self.refused(1, "sweep", *CPU, *SMALL, "--axes", "colour"))
 

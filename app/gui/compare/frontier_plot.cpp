@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -77,8 +79,8 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   spec.selectable = false;
   spec.min_span = extent.time.span() * 1e-3;
   plot::PlotFrame frame(context, spec, view_);
-  plot::Line frontier{
-      .color = plot::faded(theme.colors.good, 0.8F), .width = theme.px(1.5F), .stepped = true};
+  // One for each amount of work: times of different work are not a choice between settings.
+  std::map<std::string_view, plot::Line> frontiers;
   plot::Dots dots{.selected = table_.selected};
   for (std::size_t i = 0; i < made_.points.size(); ++i) {
     const SweepPoint& point = made_.points[i];
@@ -91,11 +93,21 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                   .id = fmt::format("frontier.point.{}", i),
                   .value = point.on_frontier ? "frontier" : ""};
     if (!is_drawn(point, choice)) dot.at = plot::kNowhere;
-    if (point.on_frontier && is_drawn(point, choice)) frontier.points.push_back(dot.at);
+    if (point.on_frontier && is_drawn(point, choice)) {
+      frontiers[point.work].points.push_back(dot.at);
+    }
     dots.dots.push_back(std::move(dot));
   }
-  std::ranges::sort(frontier.points, {}, &plot::Point::x);
-  const auto [mark, nearest, clicked] = plot::draw_marks(context, frame, {frontier, dots});
+  plot::Marks marks;
+  for (auto& [work, line] : frontiers) {
+    line.color = plot::faded(theme.colors.good, 0.8F);
+    line.width = theme.px(1.5F);
+    line.stepped = true;
+    std::ranges::sort(line.points, {}, &plot::Point::x);
+    marks.emplace_back(std::move(line));
+  }
+  marks.emplace_back(std::move(dots));
+  const auto [mark, nearest, clicked] = plot::draw_marks(context, frame, marks);
   if (nearest < 0) return;
   if (clicked) {
     menu_point_ = nearest;
@@ -126,7 +138,8 @@ CardSpec FrontierView::points_card(const PanelContext& context) {
           .note = fmt::format("{} points, {} on the frontier", made_.points.size(), on_frontier),
           .measured =
               "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
-              "median one. Green: no other point is at least as accurate and as fast. "
+              "median one. Green: no other point of the same work (sizes, top-k, passes) and seed "
+              "is at least as accurate and as fast. "
               "Points were measured one after another, not interleaved: a small "
               "difference between two of them may be drift; measure the two again.",
           .table = table(),

@@ -8,10 +8,12 @@
 #include <ctime>
 
 #include "app/controllers/background.h"
+#include "app/controllers/batch_controller.h"
 #include "app/controllers/request_actions.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 #include "engine/model/moment.h"
 #include "profiling/compare/comparison_tables.h"
 
@@ -30,8 +32,8 @@ bool is_sweeping(const BatchStatus& batch) {
 
 }  // namespace
 
-SweepAxes FrontierView::axes(const WorkerHello& hello) const {
-  SweepAxes axes;
+SweepAxes FrontierView::axes(const engine::RunRequest& request, const WorkerHello& hello) const {
+  SweepAxes axes{.numbers = numbers_.axes(request)};
   axes.pow2 = pow2_;
   if (recipe_) axes.recipes = all_scalings();
   if (backend_) axes.backends = backends_of(hello);
@@ -49,14 +51,20 @@ void FrontierView::plan(const PanelContext& context) {
     planned_ = false;
     return;
   }
-  SweepAxes wanted = axes(*view.hello);
+  SweepAxes wanted = axes(view.requested, *view.hello);
   if (planned_ && planned_for_ == view.requested && planned_axes_ == wanted) return;
   planned_ = true;
   planned_for_ = view.requested;
   planned_axes_ = std::move(wanted);
   runnable_ = 0;
   refusals_.clear();
-  const std::vector<PlannedRun> runs = plan_sweep(planned_for_, planned_axes_, *view.hello);
+  plan_error_.clear();
+  auto plan = plan_in_window({.base = planned_for_, .axes = planned_axes_}, *view.hello);
+  if (!plan.ok()) {
+    plan_error_ = plan.error().message;
+    return;
+  }
+  const std::vector<PlannedRun> runs = std::move(plan).value();
   std::vector<const engine::RunRequest*> requests;
   for (const PlannedRun& run : runs) requests.push_back(&run.request);
   planned_names_ = sweep_names(requests);
@@ -85,10 +93,12 @@ FrontierView::Sweeps FrontierView::sweeps_of(const profiling::RunList& runs) {
 void FrontierView::follow(const PanelContext& context) {
   const profiling::RunList& runs = context.view.runs;
   const void* last = runs.empty() ? nullptr : runs.back().get();
-  const bool same = count_ == runs.size() && last_run_ == last;
+  const void* rows = context.view.batch.rows.get();
+  const bool same = count_ == runs.size() && last_run_ == last && batch_rows_ == rows;
   if (!same) {
     count_ = runs.size();
     last_run_ = last;
+    batch_rows_ = rows;
     changed_at_once(sweeps_, [&](Sweeps& sweeps) { sweeps = sweeps_of(runs); });
     // The user wants to see a sweep that has just been started.
     if (is_sweeping(context.view.batch)) shown_ = 0;
@@ -108,42 +118,54 @@ void FrontierView::follow(const PanelContext& context) {
 FrontierView::Points FrontierView::points_of(const profiling::RunGroupMembers& sweep,
                                              const PanelContext& context) const {
   Points made;
-  std::vector<const engine::RunRequest*> requests;
   for (const std::size_t index : sweep.runs) {
     const auto& run = made.runs.emplace_back(context.view.runs[index]);
     made.points.push_back(profiling::sweep_point(*run, engine::Product::Fprop));
-    requests.push_back(&run->request);
   }
-  made.names = sweep_names(requests);
   profiling::mark_frontier(
       made.points, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
+  // The table has what was refused or failed, too; a recording does not keep it.
+  std::vector<SweepPoint> listed = made.points;
+  const BatchStatus& batch = context.view.batch;
+  if (batch.id == sweep.id && batch.rows != nullptr) {
+    for (const BatchRow& row : *batch.rows) {
+      if (row.outcome != Outcome::Refused && row.outcome != Outcome::Failed) continue;
+      listed.push_back(
+          profiling::unmeasured_point(row.planned.request, row.planned.label, row.unmeasured()));
+    }
+  }
+  std::vector<const engine::RunRequest*> requests;
+  for (const SweepPoint& point : listed) requests.push_back(&point.request);
+  made.names = sweep_names(requests);
   // The names leave out what all points share; files have the whole label.
-  std::vector<profiling::Row> rows = profiling::all_rows(profiling::sweep_table(made.points));
+  const profiling::Table table = profiling::sweep_table(listed);
+  std::vector<profiling::Row> rows = profiling::all_rows(table);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].cells.front().words = made.names[i];
     rows[i].full_name = made.names[i];
   }
-  made.table = plot::drawn(
-      profiling::table_of("sweep", profiling::sweep_table(made.points).columns, std::move(rows)),
-      context.theme);
+  made.table =
+      plot::drawn(profiling::table_of("sweep", table.columns, std::move(rows)), context.theme);
   return made;
 }
 
+std::string FrontierView::refusal(const engine::RunRequest& request) const {
+  if (!planned_) return "The worker has not reported yet what it can do";
+  if (std::string unread = numbers_.error(request); !unread.empty()) return unread;
+  if (!plan_error_.empty()) return plan_error_;
+  if (runnable_ > 0) return {};
+  return refusals_.empty() ? "There is nothing to run" : refusals_.front();
+}
+
 void FrontierView::draw_start(const PanelContext& context) {
-  const Theme& theme = context.theme;
-  std::string reason;
-  if (!planned_) {
-    reason = "The worker has not reported yet what it can do";
-  } else if (runnable_ == 0) {
-    reason = refusals_.empty() ? "There is nothing to run" : refusals_.front();
-  }
+  const std::string reason = refusal(context.view.requested);
   if (controls::button(
           context, "frontier.start", "Start",
           {.enabled = reason.empty(),
            .reason = reason,
            .tooltip =
                "Measure every combination, one after another, with the rail's other settings",
-           .width = theme.px(80)})) {
+           .width = context.theme.px(80)})) {
     start(context);
   }
 }
@@ -163,16 +185,7 @@ const std::string& FrontierView::running_name(const BatchStatus& batch) {
   return running_names_[batch.progress.row];
 }
 
-void FrontierView::draw_controls(const PanelContext& context, const Area& area, bool wrapped) {
-  const Theme& theme = context.theme;
-  const float gap = theme.px(kGapLarge);
-  ImGui::SetCursorScreenPos(area.at);
-  if (is_running(context.view.batch)) {
-    const BatchProgress& progress = context.view.batch.progress;
-    return draw_batch_progress(context, "frontier", theme.px(80), area.size.x,
-                               fmt::format("{} of {}: {}", progress.measured + progress.failed + 1,
-                                           progress.total, running_name(context.view.batch)));
-  }
+void FrontierView::draw_axes(const PanelContext& context, controls::Flow& flow) {
   struct AxisBox {
     const char* id;
     const char* label;
@@ -185,63 +198,83 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
       {"frontier.backend", "backends", &backend_, "Every backend that the worker has"},
       {"frontier.workspace", "workspaces", &workspace_, "Every workspace strategy (CUDA)"},
       {"frontier.routing", "routing", &routing_, "Uniform, Zipf and one-hot"}};
-  int row = 0;
   for (const AxisBox& box : boxes) {
-    if (wrapped && row++ == 3) {
-      ImGui::SetCursorScreenPos(
-          ImVec2(area.at.x, area.at.y + theme.px(kRowHeight) + theme.px(kGap)));
-    }
+    flow.next(shown_size(box.label).x + context.theme.px(kRowHeight + kGapLarge));
     controls::checkbox(context, box.id, box.label, *box.value, {.tooltip = box.tooltip});
-    ImGui::SameLine(0, gap);
   }
-  draw_start(context);
-  ImGui::SameLine(0, gap);
+}
+
+void FrontierView::draw_plan(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
   const BatchStatus& batch = context.view.batch;
-  const bool failed = batch.kind == profiling::GroupKind::Sweep && !batch.error.empty();
-  std::string words;
-  std::string tooltip;
-  if (failed) {
-    words = batch.error;
+  const std::string unread = numbers_.error(context.view.requested);
+  TextLine line{.id = "frontier.plan",
+                .label = "what Start will do",
+                .text = {},
+                .color = theme.colors.bad,
+                .tooltip = {}};
+  if (!unread.empty() || !plan_error_.empty()) {
+    line.text = unread.empty() ? plan_error_ : unread;
+  } else if (batch.kind == profiling::GroupKind::Sweep && !batch.error.empty()) {
+    line.text = batch.error;
   } else if (planned_) {
-    words = fmt::format("{} runs", runnable_);
-    if (!refusals_.empty()) words += fmt::format(", {} refused", refusals_.size());
-    for (const std::string& refusal : refusals_) tooltip += refusal + "\n";
+    line.color = theme.colors.dim_text;
+    line.text = fmt::format("{} runs", runnable_);
+    if (!refusals_.empty()) line.text += fmt::format(", {} refused", refusals_.size());
+    for (const std::string& refusal : refusals_) line.tooltip += refusal + "\n";
   }
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text_line(context, {at, ImVec2(std::max(area.end().x - at.x, 1.0F), theme.px(kRowHeight))},
-                 {.id = "frontier.plan",
-                  .label = "what Start will do",
-                  .text = words,
-                  .color = failed ? theme.colors.bad : theme.colors.dim_text,
-                  .tooltip = tooltip});
+  draw_text_line(context, area, line);
+}
+
+float FrontierView::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
+  const Theme& theme = context.theme;
+  const float row = theme.px(kRowHeight);
+  const float step = row + theme.px(kGapSmall);
+  // With large text they take separate rows.
+  const bool beside = area.size.x - taken_left > theme.px(520);
+  const ImVec2 at =
+      beside ? ImVec2(area.at.x + taken_left, area.at.y) : ImVec2(area.at.x, area.at.y + step);
+  ImGui::SetCursorScreenPos(at);
+  if (is_running(context.view.batch)) {
+    const BatchProgress& progress = context.view.batch.progress;
+    draw_batch_progress(context, "frontier", theme.px(80), area.end().x - at.x,
+                        fmt::format("{} of {}: {}", progress.measured + progress.failed + 1,
+                                    progress.total, running_name(context.view.batch)));
+    return at.y + step;
+  }
+  controls::Flow axes(theme, at.x, area.end().x);
+  draw_axes(context, axes);
+  axes.next(theme.px(80));
+  draw_start(context);
+  axes.next(theme.px(120));
+  const ImVec2 words = ImGui::GetCursorScreenPos();
+  draw_plan(context, {words, ImVec2(std::max(area.end().x - words.x, 1.0F), row)});
+  // The further rows begin at the left edge of the page.
+  ImGui::SetCursorScreenPos(ImVec2(area.at.x, axes.bottom()));
+  controls::Flow numbers(theme, area.at.x, area.end().x);
+  numbers_.draw(context, numbers);
+  return numbers.bottom();
 }
 
 std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, const Area& area,
                                                float taken_left) {
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const float row = theme.px(kRowHeight);
   plan(context);
   follow(context);
-  // Five checkboxes and a button: with large text they take a separate row.
-  const bool side_by_side = area.size.x - taken_left > theme.px(640);
-  const Area first =
-      side_by_side
-          ? Area{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)}
-          : Area{ImVec2(area.at.x, area.at.y + row + gap), ImVec2(area.size.x, row)};
-  const bool wrapped = first.size.x < theme.px(520);
-  draw_controls(context, first, wrapped);
-  const Area cards = area.below(first.end().y - area.at.y + gap + (wrapped ? row + gap : 0.0F));
+  const float bottom = draw_controls(context, area, taken_left);
+  const Area cards = area.below(bottom - area.at.y + theme.px(kGapSmall));
   if (made_.points.empty()) {
     ImGui::SetCursorScreenPos(cards.at);
     const bool running = is_running(context.view.batch);
-    if (draw_empty(context, cards.size, running ? "Measuring" : "No sweep yet",
-                   is_sweeping(context.view.batch) ? "The first point is being measured."
-                   : running ? "A against B is being measured; a sweep can start after it."
-                             : "Choose above what to vary, then start: every combination becomes a "
-                               "point of accuracy against time, with the rail's other settings.",
-                   "frontier.start_now",
-                   running || !planned_ || runnable_ == 0 ? nullptr : "Start the sweep")) {
+    if (draw_empty(
+            context, cards.size, running ? "Measuring" : "No sweep yet",
+            is_sweeping(context.view.batch) ? "The first point is being measured."
+            : running ? "A against B is being measured; a sweep can start after it."
+                      : "Choose above what to vary and list values of numbers, then start: every "
+                        "combination becomes a "
+                        "point of accuracy against time, with the rail's other settings.",
+            "frontier.start_now",
+            running || !refusal(context.view.requested).empty() ? nullptr : "Start the sweep")) {
       start(context);
     }
     return std::nullopt;

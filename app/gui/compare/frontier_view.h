@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/gui/cards/card_board.h"
+#include "app/gui/compare/number_fields.h"
 #include "app/gui/plot/drawn_table.h"
 #include "app/gui/plot/plot_frame.h"
 #include "profiling/compare/sweep_points.h"
@@ -41,13 +42,17 @@ class FrontierView {
     std::vector<profiling::SweepPoint> points;
     std::vector<std::shared_ptr<const profiling::RecordedRun>> runs;
     std::vector<std::string> names;
-    plot::DrawnTable table;
+    plot::DrawnTable table;  // also of what this window planned and could not measure
   };
   Points points_of(const profiling::RunGroupMembers& sweep, const PanelContext& context) const;
-  SweepAxes axes(const WorkerHello& hello) const;
-  /// `wrapped`: on two rows.
-  void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
+  SweepAxes axes(const engine::RunRequest& request, const WorkerHello& hello) const;
+  /// Returns the y below them.
+  float draw_controls(const PanelContext& context, const Area& area, float taken_left);
+  void draw_axes(const PanelContext& context, controls::Flow& flow);
   void draw_start(const PanelContext& context);
+  void draw_plan(const PanelContext& context, const Area& area);
+  /// Why a sweep cannot be started; empty = it can.
+  std::string refusal(const engine::RunRequest& request) const;
   void start(const PanelContext& context);
   const std::string& running_name(const BatchStatus& batch);
   // frontier_plot.cpp
@@ -64,12 +69,14 @@ class FrontierView {
   bool backend_ = false;
   bool workspace_ = false;
   bool routing_ = false;
+  NumberFields numbers_;
   // The resulting plan; rebuilt when the request or an axis changes.
   engine::RunRequest planned_for_;
   SweepAxes planned_axes_;
   bool planned_ = false;
   std::size_t runnable_ = 0;
   std::vector<std::string> refusals_;
+  std::string plan_error_;  // why there is no plan
   std::vector<std::string> planned_names_;
   std::vector<std::string> running_names_;  // of the rows of the sweep in progress
   std::int64_t named_sweep_ = 0;            // its id
@@ -82,6 +89,7 @@ class FrontierView {
   std::uint64_t generation_ = 0;
   std::size_t count_ = 0;
   const void* last_run_ = nullptr;
+  const void* batch_rows_ = nullptr;
   bool made_for_median_ = false;
   std::int64_t made_for_ = -1;
   plot::TableState table_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/model/expert_layer.h"
+#include "profiling/document/table.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/layer_times.h"
 

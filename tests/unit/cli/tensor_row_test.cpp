@@ -30,6 +30,7 @@ class TensorRow : public testing::Test {
     bias.bytes = 4321;
     bias.quantization.emplace().elements = 1536;
     bias.quantization->snr_db = 12.75;
+    bias.quantization->median_block_snr_db = 31.5;
     bias.quantization->before = {.first_bin = 400, .counts = {1536}};
     bias.quantization->experts = {{.rows = 1}, {.rows = 1}, {.rows = 1}};
   }
@@ -45,6 +46,9 @@ TEST_F(TensorRow, IsUnusual) {
 TEST_F(TensorRow, IsInTheSummary) {
   const std::string text = profiling::text_of(profiling::run_document(run_, "a run"));
   EXPECT_THAT(text, ContainsRegex("quantizing  b SNR 12.75 dB, 0 of 1 536 saturated"));
+  // Beside it the typical element's error, with why the two differ.
+  EXPECT_THAT(text,
+              ContainsRegex("typical SNR +.*b 31.50 dB. Median over short blocks .* unlike "));
   EXPECT_THAT(text, ContainsRegex("\nb +bias of the [a-z ]+3 +512 +4.2 KiB +none +.* 12.75 dB\n"));
 }
 

@@ -61,6 +61,24 @@ TEST(SweepPoints, TheFrontierHoldsUnbeatenPoints) {
   EXPECT_THAT(on, ElementsAre(true, true, false, true, true, false));
 }
 
+TEST(SweepPoints, APointIsBeatenOnlyByOneOfTheSameWorkAndSeed) {
+  RecordedRun large = sweep_run({30}, 1000);
+  RecordedRun small = sweep_run({30}, 10);
+  small.result.effective.shape.rows = large.result.effective.shape.rows / 2;
+  RecordedRun other_seed = sweep_run({30}, 10);
+  other_seed.result.effective.seed = 2;
+  RecordedRun faster = sweep_run({30}, 900);
+  std::vector<SweepPoint> points;
+  for (const RecordedRun* run : {&large, &small, &other_seed, &faster}) {
+    points.push_back(sweep_point(*run, engine::Product::Fprop));
+  }
+  profiling::mark_frontier(points, SnrChoice::Worst);
+  EXPECT_FALSE(points[0].on_frontier);
+  EXPECT_TRUE(points[1].on_frontier);
+  EXPECT_TRUE(points[2].on_frontier);
+  EXPECT_TRUE(points[3].on_frontier);
+}
+
 TEST(SweepPoints, GroupsAreRecognized) {
   profiling::RunList runs;
   const auto add = [&](GroupKind kind, std::int64_t id, int position) {
@@ -94,6 +112,30 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
               HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
+}
+
+TEST(SweepTable, FilesHaveAColumnForEverySettingThatVaries) {
+  RecordedRun a = sweep_run({40}, 1000);
+  RecordedRun b = sweep_run({30}, 2000);
+  a.group.label = "rows 256, seed 1";
+  a.request.shape.rows = 256;
+  b.group.label = "rows 1024, seed 2";
+  b.request.seed = 2;
+  engine::RunRequest refused = b.request;
+  refused.shape.rows = 100;
+  std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop),
+                                    sweep_point(b, engine::Product::Fprop)};
+  EXPECT_EQ(profiling::csv_text(profiling::sweep_table(points)),
+            "label,shape.rows,seed,n,median_ns,p5_ns,p95_ns,worst_snr_db,median_snr_db,left_out,"
+            "on_frontier\r\n"
+            "\"rows 256, seed 1\",256,1,1,1000,1000,1000,40,40,0,0\r\n"
+            "\"rows 1024, seed 2\",1024,2,1,2000,2000,2000,30,30,0,0\r\n");
+  EXPECT_THAT(profiling::text_of(profiling::sweep_table(points)),
+              testing::Not(HasSubstr("shape.rows")));
+  points.push_back(profiling::unmeasured_point(refused, "rows 100, seed 2", "refused: odd"));
+  const std::string text = profiling::csv_text(profiling::sweep_table(points));
+  EXPECT_THAT(text, HasSubstr("on_frontier,unmeasured\r\n"));
+  EXPECT_THAT(text, HasSubstr("\"rows 100, seed 2\",100,2,,,,,,,,,refused: odd\r\n"));
 }
 
 TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {

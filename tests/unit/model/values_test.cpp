@@ -201,6 +201,13 @@ TEST(Values, HelpSaysWhatAFieldTakes) {
   EXPECT_EQ(name_of(static_cast<Fruit>(9)), "unknown");
 }
 
+TEST(Values, AListIsNotReadAsItsLastName) {
+  Fruit fruit = Fruit::Pear;
+  EXPECT_FALSE(parse(kType<Fruit>, &fruit, "pear,apple"));
+  EXPECT_EQ(fruit, Fruit::Pear);
+  EXPECT_TRUE(parse(kType<Fruit>, &fruit, "FRUIT_APPLE"));
+}
+
 TEST(Values, ANearNameIsSuggested) {
   EXPECT_EQ(nearest_name(kType<Fruit>, "paer"), " (did you mean 'pear'?)");
   EXPECT_EQ(nearest_name(kType<Fruit>, "melon"), "");

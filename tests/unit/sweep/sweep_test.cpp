@@ -45,6 +45,19 @@ std::vector<std::string> labels(const std::vector<PlannedRun>& plan) {
   return all;
 }
 
+std::vector<PlannedRun> plan_of(const engine::RunRequest& base, const app::SweepAxes& axes,
+                                const app::WorkerHello& hello) {
+  auto plan = app::plan_sweep(base, axes, hello);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return plan.ok() ? std::move(plan).value() : std::vector<PlannedRun>();
+}
+
+app::NumberAxis axis(const char* field, const char* values) {
+  auto read = app::read_axis(field, values, field);
+  EXPECT_TRUE(read.ok()) << read.error().message;
+  return std::move(read).value();
+}
+
 std::vector<PlannedRun> three() {
   return {{.request = {}, .label = "one", .refused = {}},
           {.request = {}, .label = "two", .refused = "not here"},
@@ -52,7 +65,7 @@ std::vector<PlannedRun> three() {
 }
 
 TEST(SweepPlan, IsEveryCombinationOnce) {
-  const std::vector<PlannedRun> plan = plan_sweep(
+  const std::vector<PlannedRun> plan = plan_of(
       {}, {.recipes = {Scaling::None, Scaling::Block, Scaling::Mxfp8}, .pow2 = true}, cpu_only());
   EXPECT_THAT(labels(plan), ElementsAre("bf16", "fp8-block, power-of-two scales",
                                         "fp8-block, FP32 scales", "mxfp8"));
@@ -66,7 +79,7 @@ TEST(SweepPlan, VariesTheScalesOfTheDownProjectionToo) {
   base.expert_layer.mixed_recipes = true;
   base.expert_layer.down_scaling = Scaling::Block;
   const std::vector<PlannedRun> plan =
-      plan_sweep(base, {.recipes = {Scaling::None}, .pow2 = true}, cpu_only());
+      plan_of(base, {.recipes = {Scaling::None}, .pow2 = true}, cpu_only());
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_TRUE(plan[0].request.recipe.pow2_scales);
   EXPECT_FALSE(plan[1].request.recipe.pow2_scales);
@@ -74,12 +87,11 @@ TEST(SweepPlan, VariesTheScalesOfTheDownProjectionToo) {
 }
 
 TEST(SweepPlan, WithoutAxesIsTheBaseOnly) {
-  EXPECT_THAT(labels(plan_sweep({}, {}, cpu_only())),
-              ElementsAre("fp8-block, power-of-two scales"));
+  EXPECT_THAT(labels(plan_of({}, {}, cpu_only())), ElementsAre("fp8-block, power-of-two scales"));
 }
 
 TEST(SweepPlan, RefusesWithTheGatesSentence) {
-  const std::vector<PlannedRun> plan = plan_sweep(
+  const std::vector<PlannedRun> plan = plan_of(
       {}, {.backends = {GemmBackend::CpuReference, GemmBackend::CublasLtGrouped}}, cpu_only());
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_EQ(plan[0].refused, "");
@@ -90,7 +102,7 @@ TEST(SweepPlan, RefusesWithTheGatesSentence) {
 }
 
 TEST(SweepPlan, MeasuresEqualRequestsOnce) {
-  const std::vector<PlannedRun> plan = plan_sweep(
+  const std::vector<PlannedRun> plan = plan_of(
       {}, {.workspaces = {engine::WorkspaceStrategy::PerMatmul, engine::WorkspaceStrategy::Shared}},
       cpu_only());
   ASSERT_EQ(plan.size(), 2U);
@@ -99,10 +111,87 @@ TEST(SweepPlan, MeasuresEqualRequestsOnce) {
 }
 
 TEST(SweepPlan, SkipsSplitsFromAFile) {
-  const std::vector<PlannedRun> plan = plan_sweep(
+  const std::vector<PlannedRun> plan = plan_of(
       {}, {.routings = {engine::RoutingDistribution::Zipf, engine::RoutingDistribution::File}},
       cpu_only());
   EXPECT_THAT(labels(plan), ElementsAre("fp8-block, power-of-two scales, zipf"));
+}
+
+TEST(NumberAxis, ReadsTheValuesOfAnyNumberOfTheRequest) {
+  EXPECT_THAT(axis("shape.rows", "256, 1024,4096").values, ElementsAre("256", "1024", "4096"));
+  EXPECT_THAT(axis("launch.time_limit_s", "0.50,2").values, ElementsAre("0.5", "2"));
+  EXPECT_TRUE(app::is_number_field("seed"));
+  EXPECT_FALSE(app::is_number_field("recipe.scaling"));
+  EXPECT_FALSE(app::is_number_field("shape.preset"));
+  EXPECT_FALSE(app::is_number_field("shape.colour"));
+  EXPECT_EQ(app::short_name("shape.num_experts"), "experts");
+  EXPECT_EQ(app::short_name("seed"), "seed");
+}
+
+TEST(NumberAxis, ErrorsNameTheValueAndWhatTheFieldTakes) {
+  const auto error = [](const char* field, const char* values) {
+    return app::read_axis(field, values, "--here").error().message;
+  };
+  EXPECT_EQ(error("shape.rows", "256,many"),
+            "--here lists 'many'; every value must be an integer, between 0 and 16777216");
+  EXPECT_THAT(error("shape.num_experts", "8,1025"), HasSubstr("--here lists '1025'"));
+  EXPECT_THAT(error("shape.rows", "256,"), HasSubstr("lists ''"));
+  EXPECT_EQ(error("seed", "1,2,01"), "--here lists 1 twice; name every value once");
+}
+
+TEST(SweepPlan, VariesNumbersInEveryCombination) {
+  engine::RunRequest base;
+  base.shape.preset = "anything";
+  const std::vector<PlannedRun> plan =
+      plan_of(base,
+              {.recipes = {Scaling::None, Scaling::Mxfp8},
+               .numbers = {axis("shape.rows", "256,1024"), axis("seed", "1,2")}},
+              cpu_only());
+  EXPECT_THAT(labels(plan), ElementsAre("bf16, rows 256, seed 1", "mxfp8, rows 256, seed 1",
+                                        "bf16, rows 256, seed 2", "mxfp8, rows 256, seed 2",
+                                        "bf16, rows 1024, seed 1", "mxfp8, rows 1024, seed 1",
+                                        "bf16, rows 1024, seed 2", "mxfp8, rows 1024, seed 2"));
+  EXPECT_EQ(plan[0].request.shape.rows, 256);
+  EXPECT_EQ(plan[2].request.seed, 2U);
+  // 256 rows are not the preset's; 1024 are the base request's.
+  EXPECT_EQ(plan[0].request.shape.preset, "");
+  EXPECT_EQ(plan[4].request.shape.preset, "anything");
+}
+
+TEST(SweepPlan, RefusesImpossibleCombinationsInTheirRows) {
+  engine::RunRequest base;
+  base.step = engine::StepKind::ExpertLayer;
+  const std::vector<PlannedRun> plan = plan_of(
+      base, {.numbers = {axis("shape.rows", "100,128"), axis("expert_layer.top_k", "0,8,16")}},
+      cpu_only());
+  ASSERT_EQ(plan.size(), 6U);
+  for (const PlannedRun& run : plan) {
+    const engine::Status valid = engine::validate(run.request);
+    EXPECT_EQ(run.refused, valid.ok() ? "" : valid.error().message) << run.label;
+  }
+  EXPECT_EQ(plan[0].refused, "");
+  EXPECT_THAT(plan[1].refused, HasSubstr("is 100; with expert_layer.top_k 8"));
+  EXPECT_EQ(plan[4].refused, "");
+  EXPECT_THAT(plan[5].refused, HasSubstr("the shape has 8 experts"));
+}
+
+TEST(SweepPlan, MeasuresOnceWhatANumberDoesNotChange) {
+  const std::vector<PlannedRun> plan =
+      plan_of({}, {.numbers = {axis("expert_layer.top_k", "1,2")}}, cpu_only());
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0].refused, "");
+  EXPECT_EQ(plan[1].refused, engine::inapplicable_reason("expert_layer.top_k", {}));
+  EXPECT_NE(plan[1].refused, "");
+}
+
+TEST(SweepPlan, HasALimit) {
+  const app::SweepAxes axes{
+      .recipes = {Scaling::None, Scaling::Mxfp8},
+      .numbers = {axis("shape.rows", "16,32,48"), axis("shape.n", "16,32"), axis("seed", "1,2")}};
+  EXPECT_EQ(app::plan_sweep({}, axes, cpu_only(), 24).value().size(), 24U);
+  EXPECT_EQ(app::plan_sweep({}, axes, cpu_only(), 23).error().message,
+            "24 combinations are more than the 23 runs that a sweep has here; vary less, or list "
+            "fewer values");
 }
 
 TEST(InterleavedPlan, DrawsTheOrderOfEquallyManyBlocks) {
