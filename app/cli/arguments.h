@@ -48,10 +48,9 @@ void add_choice(CLI::App& command, const char* name, E& value, const std::string
   command
       .add_option_function<std::string>(
           name, [&value](const std::string& word) { value = names_of<E>().at(word); },
-          description + ": " + listed)
+          description + ": " + listed + " (default: " + std::string(engine::name_of(value)) + ")")
       ->option_text("NAME")
-      ->transform(enumerator(engine::kType<E>))
-      ->default_str(std::string(engine::name_of(value)));
+      ->transform(enumerator(engine::kType<E>));
 }
 
 }  // namespace app::cli

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "engine/model/error.h"
 
@@ -28,12 +27,8 @@ void add_doctor_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
 
-/// The command line as it was typed, quoted so that a shell takes it, with this value for the
-/// option of these names: in place of the value that was typed for it, or else as its last words.
-std::string typed_command_with(const std::vector<std::string>& names, const std::string& value);
-
-/// Writes the error to stderr. A failed device or worker is not the user's mistake and gets the
-/// other exit code.
+/// Writes the error to stderr, with options named as the user typed them. A failed device or worker
+/// is not the user's mistake and gets the other exit code.
 int report(const engine::Error& error);
 
 }  // namespace app::cli

@@ -9,6 +9,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/input_operand.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
@@ -22,7 +23,7 @@ namespace {
 struct CompareOptions {
   RequestOptions request;
   engine::ComparisonRequest comparison;
-  engine::OperandRole operand = engine::OperandRole::Activations;
+  InputOperand input;
   std::vector<std::string> recipes;
   WorkerChoice worker;
   std::string output;
@@ -31,11 +32,13 @@ struct CompareOptions {
 
 engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
   engine::Result<engine::RunRequest> request =
-      options.request.resolve(options.worker.input_files());
+      options.input.file.empty()
+          ? options.request.resolve(options.worker.input_files())
+          : options.input.request(options.request, options.worker.input_files());
   if (!request.ok()) return request.error();
   engine::ComparisonRequest comparison = options.comparison;
-  comparison.weights = options.operand == engine::OperandRole::Weights;
-  comparison.gradients = options.operand == engine::OperandRole::Gradients;
+  comparison.weights = options.input.operand == engine::OperandRole::Weights;
+  comparison.gradients = options.input.operand == engine::OperandRole::Gradients;
   comparison.request = std::move(request).value();
   for (const std::string& name : options.recipes) {
     // The other settings of a recipe come from the request.
@@ -75,11 +78,14 @@ int compare(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& program, Action& chosen) {
-  CLI::App& command = *program.add_subcommand(
-      "compare",
-      "Quantize one operand rowwise and columnwise with every recipe; print error and time");
+  CLI::App& command = *program.add_subcommand("compare",
+                                              "Quantize one operand, synthetic or of a file, "
+                                              "rowwise and columnwise with every recipe; print "
+                                              "error and time");
   const auto options = std::make_shared<CompareOptions>();
-  add_choice(command, "--operand", options->operand, "Operand to quantize");
+  options->input.add_to(command, InputOperand::Need::IfGiven);
+  add_choice(command, "--operand", options->input.operand,
+             "Operand to quantize, and what the tensor of --input is");
   command
       .add_option(
           "--recipes", options->recipes,

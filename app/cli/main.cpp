@@ -9,14 +9,17 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/help_formatter.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
+#include "app/cli/typed_line.h"
 #include "app/protocol/descriptor.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/worker_command.h"
@@ -25,43 +28,9 @@
 #include "engine/model/text.h"
 
 namespace app::cli {
-namespace {
-
-// Set once, before a command begins.
-std::vector<std::string>& typed_words() {
-  static std::vector<std::string> words;
-  return words;
-}
-
-}  // namespace
-
-std::string typed_command_with(const std::vector<std::string>& names, const std::string& value) {
-  const auto is_option = [&names](std::string_view word) {
-    if (!word.starts_with("--")) return false;
-    const std::string typed = engine::plain_word(word.substr(2, word.find('=') - 2));
-    return std::ranges::find(names, typed, engine::plain_word) != names.end();
-  };
-  std::vector<std::string> words;
-  bool is_replaced = false;
-  for (const std::string& word : typed_words()) {
-    if (!words.empty() && is_option(words.back()) && words.back().find('=') == std::string::npos) {
-      words.push_back(value);
-      is_replaced = true;
-    } else if (is_option(word) && word.find('=') != std::string::npos) {
-      words.push_back(word.substr(0, word.find('=') + 1) + value);
-      is_replaced = true;
-    } else {
-      words.push_back(word);
-    }
-  }
-  if (!is_replaced) words.insert(words.end(), {"--" + names.back(), value});
-  std::string text = "expertscope";
-  for (const std::string& word : words) text += " " + shell_word(word);
-  return text;
-}
 
 int report(const engine::Error& error) {
-  print(stderr, "expertscope: {}\n", error.message);
+  print(stderr, "expertscope: {}\n", message_as_typed(error));
   switch (error.code) {
     case engine::ErrorCode::InvalidArgument:
     case engine::ErrorCode::NotFound:
@@ -216,7 +185,9 @@ std::string not_held(const CLI::App& command) {
 /// The name of a file that was given and is empty; no command takes it for the name of none.
 std::string empty_name(const CLI::App& command) {
   for (const CLI::Option* one : options_of(command)) {
-    if (one->get_group() == app::cli::kFieldsGroup) continue;
+    if (!one->get_lnames().empty() && app::cli::is_request_field(one->get_lnames().front())) {
+      continue;
+    }
     if (std::ranges::find(one->results(), "") == one->results().end()) continue;
     return fmt::format("{} is empty; give it a value or leave it out", one->get_name());
   }
@@ -299,6 +270,7 @@ std::string spell_options(const CLI::App& program, std::vector<std::string>& arg
 int main(int argc, char** argv) {
   app::set_write_signals(app::ClosedPipe::EndsProgram);
   CLI::App program("Runs a grouped quantize + GEMM step, shows it and explains it.", "expertscope");
+  program.formatter(std::make_shared<app::cli::HelpFormatter>());
   program.set_version_flag("--version", std::string("expertscope ") + app::kProgramVersion);
   program.require_subcommand(1);
   app::cli::Action chosen;
@@ -314,7 +286,7 @@ int main(int argc, char** argv) {
   app::cli::add_export_command(program, chosen);
 
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  app::cli::typed_words() = arguments;
+  app::cli::note_typed_words(arguments);
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {

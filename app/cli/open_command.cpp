@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -15,9 +18,28 @@ struct OpenOptions {
   WorkerChoice worker;
   std::string request_file;
   std::pair<int, int> size{0, 0};
+  const CLI::Option* size_option = nullptr;
 };
 
+engine::Status check_size(const OpenOptions& options) {
+  if (options.size_option->count() == 0) return {};
+  const auto [width, height] = options.size;
+  const bool fits = width >= WindowOptions::kLeastWidth && width <= WindowOptions::kMostSide &&
+                    height >= WindowOptions::kLeastHeight && height <= WindowOptions::kMostSide;
+  if (fits) return {};
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format(
+          "--size is {0} {1}; the window is at least {2} wide and {3} high, and at most {4} "
+          "either way: give --size {5} {6}, or leave it out for the size of last time",
+          width, height, WindowOptions::kLeastWidth, WindowOptions::kLeastHeight,
+          WindowOptions::kMostSide,
+          std::clamp(width, WindowOptions::kLeastWidth, WindowOptions::kMostSide),
+          std::clamp(height, WindowOptions::kLeastHeight, WindowOptions::kMostSide))};
+}
+
 int open_window(OpenOptions& options) {
+  if (const engine::Status size = check_size(options); !size.ok()) return report(size.error());
   if (!options.request_file.empty()) {
     engine::Result<std::string> text = read_request_text(options.request_file);
     if (!text.ok()) return report(text.error());
@@ -55,7 +77,13 @@ void add_open_command(CLI::App& program, Action& chosen) {
       .add_option("--control-map", options->window.control_map_path,
                   "Write the controls of every frame to this file, as JSON")
       ->option_text("FILE");
-  command.add_option("--size", options->size, "Width and height of the window")->option_text("W H");
+  options->size_option =
+      command
+          .add_option("--size", options->size,
+                      fmt::format("Width and height of the window, at least {} {} (default: as it "
+                                  "was left)",
+                                  WindowOptions::kLeastWidth, WindowOptions::kLeastHeight))
+          ->option_text("W H");
   command.add_option("--text-scale", options->window.text_scale, "Size of text, 0.8 to 2")
       ->check(between(0.8, 2.0));
   command.add_flag("--no-worker", options->window.no_worker,

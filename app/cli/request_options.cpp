@@ -7,7 +7,7 @@
 #include <map>
 
 #include "app/cli/arguments.h"
-#include "app/cli/command.h"
+#include "app/cli/typed_line.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_files.h"
 #include "engine/input/presets.h"
@@ -67,17 +67,25 @@ engine::Status reconcile_preset_name(engine::RunRequest& request) {
   return engine::reconcile_preset_name(shipped_presets().value(), request);
 }
 
-std::vector<RequestOption> request_options() {
+namespace {
+
+std::vector<RequestOption> make_request_options() {
   const auto last_word = [](const std::string& path) {
     return path.substr(path.rfind('.') + 1);  // npos + 1 is 0
   };
   const std::vector<engine::Leaf> leaves = engine::leaves_of(engine::kType<engine::RunRequest>);
   std::map<std::string, int> last_words;
   for (const engine::Leaf& leaf : leaves) ++last_words[last_word(leaf.path)];
+  const engine::LeafTexts defaults = engine::leaf_texts(engine::RunRequest{});
   std::vector<RequestOption> options;
   for (const engine::Leaf& leaf : leaves) {
-    RequestOption& option = options.emplace_back(
-        RequestOption{.path = leaf.path, .type = &leaf.type, .rules = leaf.field.rules});
+    RequestOption& option = options.emplace_back(RequestOption{.path = leaf.path,
+                                                               .about = find_setting(leaf.path),
+                                                               .type = &leaf.type,
+                                                               .rules = leaf.field.rules});
+    if (const auto usual = defaults.find(leaf.path); usual != defaults.end()) {
+      option.usual = usual->second;
+    }
     option.expected = engine::expected_text(leaf.type, leaf.field.rules);
     option.names.push_back(leaf.path);
     const std::string last = last_word(leaf.path);
@@ -90,6 +98,36 @@ std::vector<RequestOption> request_options() {
   return options;
 }
 
+/// Its meaning; on a line of its own, its values: "an integer, between 1 and 8; default 1".
+std::string help_of(const RequestOption& option) {
+  return fmt::format("{}\n{}{}", option.about->meaning, option.expected,
+                     option.usual.empty() ? "" : "; default " + option.usual);
+}
+
+}  // namespace
+
+const std::vector<RequestOption>& request_options() {
+  static const std::vector<RequestOption> options = make_request_options();
+  return options;
+}
+
+std::vector<std::string> RequestOption::all_names() const {
+  std::vector<std::string> all = names;
+  if (!rules.formerly.empty()) {
+    all.emplace_back(rules.formerly);
+    all.push_back(path.substr(0, path.rfind('.') + 1) + all.back());
+  }
+  return all;
+}
+
+bool is_request_field(std::string_view name) {
+  const std::string word = engine::plain_word(name);
+  return std::ranges::any_of(request_options(), [&word](const RequestOption& option) {
+    const std::vector<std::string> names = option.all_names();
+    return std::ranges::find(names, word, engine::plain_word) != names.end();
+  });
+}
+
 namespace {
 
 /// Where a recorded routing can be read in several ways, refuses it with a command for each.
@@ -100,7 +138,7 @@ engine::Status check_readings(const engine::RoutingSpec& routing) {
   }
   const auto readings = engine::routing_readings(routing);
   if (!readings.ok() || readings.value().size() < 2) return {};
-  const std::vector<RequestOption> options = request_options();
+  const std::vector<RequestOption>& options = request_options();
   const RequestOption& option =
       *std::ranges::find(options, "routing.numbers", &RequestOption::path);
   std::string commands;
@@ -116,18 +154,26 @@ engine::Status check_readings(const engine::RoutingSpec& routing) {
 }  // namespace
 
 void RequestOptions::add_to(CLI::App& command, Lists lists) {
-  command.add_option("--request", request_file_, "A request as JSON; single fields override it")
-      ->option_text("FILE");
+  command
+      .add_option("--request", request_file_,
+                  "A request as JSON; the options of single fields override it. JSON writes _ "
+                  "instead of -; here both are read")
+      ->option_text("FILE")
+      ->group(kRequestGroup);
   command.add_option("--preset", preset_, "Shape preset by name (see: expertscope list presets)")
-      ->option_text("NAME");
-  for (RequestOption& one : request_options()) {
+      ->option_text("NAME")
+      ->group(kRequestGroup);
+  std::vector<RequestOption> options = request_options();
+  const auto place = [](const RequestOption& option) { return option.about; };
+  std::ranges::sort(options, {}, place);  // all are in one table, whose order is the help's
+  for (RequestOption& one : options) {
     Field& field = fields_.emplace_back(Field{.is = std::move(one)});
     field.lists = lists == Lists::Allowed && is_number_field(field.is.path);
     field.option = command
                        .add_option(dashed(fmt::format("--{}", fmt::join(field.is.names, ",--"))),
-                                   field.text, field.is.expected)
+                                   field.text, help_of(field.is))
                        ->option_text(" ")
-                       ->group(kFieldsGroup);
+                       ->group(kSettingGroups[static_cast<std::size_t>(field.is.about->group)]);
     const std::string former(field.is.rules.formerly);
     if (former.empty()) continue;
     const std::string record = field.is.path.substr(0, field.is.path.rfind('.') + 1);
@@ -158,7 +204,7 @@ std::string RequestOptions::given() const {
   if (!request_file_.empty()) return "--request";
   if (!preset_.empty()) return "--preset";
   for (const Field& field : fields_) {
-    if (field.given()) return dashed("--" + field.is.path);
+    if (field.given()) return typed_option(field.is.path);
   }
   return {};
 }
@@ -184,8 +230,8 @@ engine::Result<engine::RunRequest> RequestOptions::resolve(InputFiles files,
     if (!field.given() || field.several()) continue;
     if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.is.path,
                           std::string(own_name(field.is.path, field.text)))) {
-      return refuse(fmt::format("--{} is '{}'{}; it must be {}", dashed(field.is.path), field.text,
-                                engine::nearest_name(*field.is.type, field.text),
+      return refuse(fmt::format("{} is '{}'{}; it must be {}", typed_option(field.is.path),
+                                field.text, engine::nearest_name(*field.is.type, field.text),
                                 field.is.expected));
     }
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/setting_meanings.h"
 #include "app/sweep/number_axis.h"
 #include "engine/input/presets.h"
 #include "engine/model/error.h"
@@ -18,20 +19,27 @@
 
 namespace app::cli {
 
-/// Under which the help lists the fields.
-inline constexpr const char* kFieldsGroup =
-    "Fields of the request (its JSON writes _ instead of -; here both are read)";
+/// Under which the help lists what names a whole request, and what a command writes.
+inline constexpr const char* kRequestGroup = "Request";
+inline constexpr const char* kOutputGroup = "Output";
 
 /// A field of a request as an option.
 struct RequestOption {
   std::string path = {};                // dotted: "routing.distribution"
   std::vector<std::string> names = {};  // without the dashes before them; the first is the path
   std::string expected = {};            // its values, in words
+  std::string usual = {};               // its default, as it is written; empty = none
+  const SettingAbout* about = nullptr;  // never null: a test asks for every field's
   const engine::Type* type = nullptr;
   engine::FieldRules rules = {};
+
+  /// Also those from before it was renamed, which scripts may still have.
+  std::vector<std::string> all_names() const;
 };
 /// In the order of the request's fields.
-std::vector<RequestOption> request_options();
+const std::vector<RequestOption>& request_options();
+/// Whether an option of this name, without dashes before it, is a field of a request.
+bool is_request_field(std::string_view name);
 
 class RequestOptions {
  public:
@@ -50,7 +58,7 @@ class RequestOptions {
   std::string library_file() const;
   /// The numbers that list several values.
   engine::Result<std::vector<NumberAxis>> number_axes() const;
-  /// The first of its options that was given, "--recipe.scaling"; empty = none.
+  /// The first of its options that was given, as it was typed: "--recipe"; empty = none.
   std::string given() const;
   /// Whether this field has an option of its own on the command line.
   bool given_field(std::string_view name) const;

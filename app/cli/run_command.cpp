@@ -277,43 +277,53 @@ int run(const RunOptions& options) {
 void add_run_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand("run", "Run one request and print its result");
   const auto options = std::make_shared<RunOptions>();
-  command
-      .add_option("--record", options->record,
-                  "Record the run to this file, which must not exist yet")
-      ->option_text("FILE");
-  command.add_flag(
-      "--with-comparison", options->comparison,
-      "Afterwards compare every recipe on X of the (first) request, kept in the recording");
-  command
-      .add_option("--with-history", options->history_steps,
-                  "Afterwards step delayed scaling on X of the (first) request, with an outlier "
-                  "at step 8, kept in the recording")
-      ->option_text("STEPS")
-      ->check(between(1, engine::kMaxSeriesSteps));
-  command
-      .add_option("--core-dump", options->core_dump_folder,
-                  "Folder for a core dump of the device if a replay hangs: where the kernel is, "
-                  "read with cuda-gdb if that is installed; worker on this machine only")
-      ->option_text("FOLDER")
-      ->check(existing_folder());
-  command.add_flag("--json", options->json, "Print request and result as JSON");
-  command.add_flag("--explain", options->explain,
-                   "Run nothing: print what the step would do, operation by operation, with the "
-                   "bytes and FLOP of each");
+  options->request.add_to(command);
   command
       .add_option("--requests", options->request_log,
                   "A request log, one JSON request per line (a \"caption\" is for the window's "
                   "tours), run in order on one worker; with --json each result is one line")
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->group(kRequestGroup);
   command
       .add_option("--recorded-routing", options->recorded_routing,
                   "Replay the routing of this file (.npy, .safetensors, .json): splits by step, or "
                   "experts of tokens from vLLM, SGLang or Megatron; experts, tokens and iterations "
                   "are the file's unless given, or --remote is")
       ->option_text("FILE")
-      ->check(existing_file());
+      ->check(existing_file())
+      ->group(kSettingGroups[static_cast<std::size_t>(SettingGroup::Routing)]);
   options->worker.add_to(command);
-  options->request.add_to(command);
+  command
+      .add_option("--record", options->record,
+                  "Record the run to this file, which must not exist yet")
+      ->option_text("FILE")
+      ->group(kOutputGroup);
+  command
+      .add_flag("--with-comparison", options->comparison,
+                "Afterwards compare every recipe on X of the (first) request, kept in the "
+                "recording")
+      ->group(kOutputGroup);
+  command
+      .add_option("--with-history", options->history_steps,
+                  "Afterwards step delayed scaling on X of the (first) request, with an outlier "
+                  "at step 8, kept in the recording")
+      ->option_text("STEPS")
+      ->check(between(1, engine::kMaxSeriesSteps))
+      ->group(kOutputGroup);
+  command
+      .add_option("--core-dump", options->core_dump_folder,
+                  "Folder for a core dump of the device if a replay hangs: where the kernel is, "
+                  "read with cuda-gdb if that is installed; worker on this machine only")
+      ->option_text("FOLDER")
+      ->check(existing_folder())
+      ->group(kOutputGroup);
+  command.add_flag("--json", options->json, "Print request and result as JSON")
+      ->group(kOutputGroup);
+  command
+      .add_flag("--explain", options->explain,
+                "Run nothing: print what the step would do, operation by operation, with the "
+                "bytes and FLOP of each")
+      ->group(kOutputGroup);
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

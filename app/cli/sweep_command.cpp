@@ -13,6 +13,7 @@
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
+#include "app/cli/typed_line.h"
 #include "app/sweep/plan.h"
 #include "engine/input/json_text.h"
 #include "engine/input/value_json.h"
@@ -68,11 +69,11 @@ engine::Result<std::vector<std::string>> varied_axes(const SweepOptions& options
     if (!options.request.given_field(field)) {
       varied.push_back(name);
     } else if (options.axes.empty()) {
-      fixed += fmt::format("{}--{}", fixed.empty() ? "" : " and ", field);
+      fixed += fmt::format("{}{}", fixed.empty() ? "" : " and ", typed_option(field));
     } else {
-      return engine::Error{
-          engine::ErrorCode::InvalidArgument,
-          fmt::format("--axes {} varies what --{} fixes: leave out one of them", name, field)};
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("--axes {} varies what {} fixes: leave out one of them",
+                                       name, typed_option(field))};
     }
   }
   if (!varied.empty()) return varied;

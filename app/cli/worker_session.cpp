@@ -15,26 +15,32 @@
 namespace app::cli {
 
 void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
+  constexpr const char* kGroup = "Worker";
   CLI::Option* local = app.add_option("--worker", command.program,
                                       "Worker program (default: the one next to this program)")
-                           ->option_text("PATH");
+                           ->option_text("PATH")
+                           ->group(kGroup);
   app.add_option_function<std::string>(
          "--remote", [this](const std::string& host) { command.remote = host; },
          "Run on this machine through ssh; it needs the worker on PATH")
       ->option_text("HOST")
+      ->group(kGroup)
       ->excludes(local);
   if (with_library) {
     app.add_option("--cublaslt", command.cublaslt, "cuBLASLt library the worker loads")
-        ->option_text("PATH");
+        ->option_text("PATH")
+        ->group(kGroup);
     app.add_option("--allow-library", allowed_libraries,
                    "A cuBLASLt library that a file (request, log, tour, recording) may name; any "
                    "other than the worker's own is refused. Can be given several times")
         ->option_text("PATH")
+        ->group(kGroup)
         ->allow_extra_args(false);
   }
   app.add_option("--worker-backend", command.backend,
-                 "Backends the worker offers: auto, cpu or cuda")
+                 "Backends the worker offers: auto, cpu or cuda (default: auto)")
       ->option_text("NAME")
+      ->group(kGroup)
       ->transform(one_of({"auto", "cpu", "cuda"}));
   if (waits == Waits::InWindow) return;
   app.add_option(
@@ -47,6 +53,7 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
              WaitReporter::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
              WorkerRunner::Options{}.setup_seconds))
       ->option_text("SECONDS")
+      ->group(kGroup)
       ->check(at_least(0));
 }
 

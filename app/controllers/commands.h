@@ -184,7 +184,7 @@ struct ShowPage {
   Page page = Page::Performance;
   std::optional<std::string> view{};  // empty = its first; nullopt = as it was
 };
-/// On the current page.
+/// On all pages, each of which takes its part; what the selection leaves out is no longer selected.
 struct Select {
   Selection selection;
 };

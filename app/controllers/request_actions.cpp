@@ -186,7 +186,7 @@ std::vector<std::string> other_settings(const RunRequest& request) {
 /// "FP8 block E5M2, power-of-two scales"
 std::string recipe_words(const engine::Recipe& recipe) {
   const engine::RecipeTraits& traits = engine::traits_of(recipe);
-  std::string words(traits.label);
+  std::string words(engine::recipe_label(recipe));
   if (traits.chooses_format()) {
     words += " ";
     words += choice_label("recipe.format", static_cast<std::int64_t>(recipe.activation_format));
@@ -303,10 +303,11 @@ std::vector<std::string> sweep_names(std::span<const RunRequest* const> requests
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const RunRequest* request = requests[i];
     // The recipe is always part of the name.
-    std::string name(engine::traits_of(request->recipe).label);
+    std::string name(engine::recipe_label(request->recipe));
     if (engine::is_expert_layer(*request) && request->expert_layer.mixed_recipes) {
-      name +=
-          fmt::format(" up, {} down", engine::traits_of(request->expert_layer.down_scaling).label);
+      name += fmt::format(
+          " up, {} down",
+          engine::recipe_label(engine::projection_of(*request, engine::Projection::Down).recipe));
     }
     const auto add = [&name](std::string_view part) {
       name += ", ";

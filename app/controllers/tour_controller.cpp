@@ -105,6 +105,7 @@ void TourController::begin(TourScript script) {
   before_ = {.request = state.requested,
              .live = state.live,
              .page = on_screen_,
+             .expert = state.expert,
              .recording = state.path_on_screen(),
              .open = state.session_path()};
   // Every run of a tour is one of its steps.
@@ -169,6 +170,8 @@ void TourController::stop() {
   parts_.libraries.consent.withdraw<RepeatTourStep>();
   SessionState& state = parts_.runs.state;
   commands_.push_back(ShowPage{before_.page.page, before_.page.view});
+  commands_.push_back(Select{before_.page.selection});
+  state.expert = before_.expert;
   on_screen_ = before_.page;  // where an immediately following tour returns to
   state.live = before_.live;
   if (before_.recording.empty()) {

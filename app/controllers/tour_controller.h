@@ -97,6 +97,7 @@ class TourController {
     engine::RunRequest request;
     bool live = false;
     PageState page;
+    int expert = -1;
     std::string recording;  // on screen before; empty = live
     std::string open;       // in the list before, on screen or not
   };

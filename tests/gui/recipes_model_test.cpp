@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/scale_maps.h"
+#include "app/gui/plot/iteration_words.h"
 #include "engine/model/recipe_words.h"
 
 namespace {
@@ -264,6 +266,25 @@ TEST(ScalePairs, AreRowsOfOneScalingWithBothKindsOfScale) {
   model.choose(model.scale_pairs()[0].rows, theme);
   EXPECT_EQ(at(model.table(), 1, "SNR lost, dB").key, 0.0);
   EXPECT_EQ(at(model.table(), 4, "SNR lost, dB").text, "n/a");
+}
+
+TEST(RecipeNames, SayWhichScalesAndWhichHighPrecision) {
+  engine::Recipe recipe{.scaling = engine::Scaling::Block, .pow2_scales = false};
+  EXPECT_EQ(engine::recipe_name(recipe, false), "FP8 block, FP32 scales");
+  EXPECT_THAT(app::recipe_text(recipe), testing::HasSubstr("FP8 block, 1x128"));
+  EXPECT_THAT(app::recipe_text(recipe), testing::EndsWith("FP32 scales"));
+  recipe.scaling = engine::Scaling::None;
+  EXPECT_EQ(app::recipe_text(recipe), "BF16, not quantized");
+  recipe.high_precision = engine::ElementType::Fp16;
+  EXPECT_EQ(engine::recipe_name(recipe, false), "FP16");
+  EXPECT_EQ(app::recipe_text(recipe), "FP16, not quantized");
+}
+
+TEST(IterationNumber, ReplaysCountFromOneEverywhere) {
+  EXPECT_STREQ(app::iteration_noun(true), "replay");
+  EXPECT_EQ(app::shown_iteration(true, 6), "7");
+  EXPECT_EQ(app::shown_iteration(false, 6), "6");
+  EXPECT_EQ(app::shown_iteration(true, -1), "none: set-up or check");
 }
 
 TEST(BinadesText, NeverShowsAMinusZero) {

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+picture = pytest.importorskip("picture")  # needs numpy
+
 
 @pytest.fixture
 def recording(tmp_path):
@@ -45,6 +47,22 @@ def wait_fields(window, name, condition, seconds=15):
     window.wait(f"{name} as wanted", lambda m: any(
         c["id"] == name and condition(fields(c)) for c in m["controls"]), seconds)
     return fields(window.control(name))
+
+
+def test_a_picture_of_a_card_says_below_what_was_examined(open_window, recording):
+    """The caption is text: other colours than its ground. A card without one has no strip below it."""
+    window = opened(open_window(str(recording())))
+    show(window, 3)
+    window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    window.settle()
+    card = "doctor.state_card"
+    window.click(f"{card}.menu")
+    window.wait("the menu", lambda m: any(c["id"] == f"{card}.menu.png" for c in m["controls"]))
+    window.settle()
+    window.click(f"{card}.menu.png")
+    saved = window.wait("a picture", lambda m: m["state"]["screenshot_path"] != "")["state"]["screenshot_path"]
+    strip = picture.read_png((window.folder / saved).read_bytes())[-40:].astype(int)
+    assert (abs(strip - strip[-1, -1]).max(axis=2) > 60).sum() > 200
 
 
 def test_findings_of_a_recorded_visit(open_window, recording):

@@ -106,7 +106,7 @@ def test_cost_of_power_of_two_scales_per_expert(open_window):
     window.click("recipes.pair.2")
     window.settle()
     chosen = [c["label"] for c in rows(window) if c["value"] == "true"]
-    assert chosen == ["FP8 block", "FP8 block, power-of-two scales"]
+    assert chosen == ["FP8 block, FP32 scales", "FP8 block, power-of-two scales"]
     window.click("recipes.below.1")
     for name, bars in (("recipes.snr", "bars=16;shown=snr"), ("recipes.waste", "bars=16")):
         window.wait(name, lambda m, name=name, bars=bars: any(

@@ -63,6 +63,19 @@ def step(window, key, moved):
     return fields(window)
 
 
+def test_lanes_and_curves_fill_a_maximized_card(timeline):
+    centre = timeline.centre("performance.timeline_card.title")
+    timeline.xdotool("mousemove", *centre, "click", "--repeat", 2, "--delay", 80, 1)
+    timeline.wait("the card alone", lambda m: all(c["id"] != "performance.kernels" for c in m["controls"]))
+    timeline.settle()
+    lanes = [c["rect"] for c in timeline.map()["controls"]
+             if c["id"].startswith("performance.lane.") and c["kind"] == "button"]
+    _, top, _, bottom = timeline.control("performance.timeline")["rect"]
+    assert max(rect[3] for rect in lanes) - top > 0.75 * (bottom - top)
+    _, power_top, _, power_bottom = timeline.control("performance.power")["rect"]
+    assert power_bottom - power_top > 90
+
+
 def test_lanes_follow_the_switch(timeline):
     streams = fields(timeline)["records"]
     timeline.click("performance.lanes.1")

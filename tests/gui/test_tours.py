@@ -124,6 +124,39 @@ def test_a_step_selects_ranges(open_window, tmp_path):
     other.wait("the reason", lambda m: any("selects neither" in c["value"] for c in m["controls"]))
 
 
+def selected_time(current):
+    value = next((c["value"] for c in current["controls"] if c["id"] == "performance.timeline"), "")
+    return "selected_from_ns=10000000;selected_to_ns=50000000" in value
+
+
+def test_a_selection_of_a_tour_does_not_outlast_its_step(open_window, tmp_path):
+    """Neither on a page that the tour leaves, nor on its own page, nor after the tour."""
+    sample = tmp_path / "h200.session"
+    shutil.copy(TOURS.parent / "sessions" / "h200.session", sample)
+    tour = tmp_path / "ranges.json"
+    step = {"caption": "Look here.", "recording": str(sample), "run": 0}
+    selects = {"page": "performance", "select": {"timeline_ms": [10, 50], "expert": 5}, **step}
+    tour.write_text(json.dumps({"title": "Ranges", "steps": [
+        {"name": "1", **selects}, {"name": "2", "page": "numerics", **step}, {"name": "3", **selects}]}))
+    window = open_window(str(sample), "--no-worker")
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+    window.open_file(tour)
+    at_step(window, 1)
+    window.wait("the selection", selected_time)
+    window.click("tour.next")
+    at_step(window, 2)
+    window.settle()
+    window.key("ctrl+1")
+    window.wait("no selection on the page that the tour left", lambda m: m["state"]["page"] == "performance"
+                and window.control("performance.timeline") and not selected_time(m))
+    window.click("tour.next")
+    at_step(window, 3)
+    window.wait("the selection again", selected_time)
+    window.click("tour.stop")
+    window.wait("no tour", lambda m: not tour_state(m))
+    window.wait("no selection after the tour", lambda m: window.control("performance.timeline") and not selected_time(m))
+
+
 def test_a_step_selects_an_expert(open_window, tmp_path):
     tour = tmp_path / "expert.json"
     sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"

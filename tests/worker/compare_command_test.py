@@ -125,11 +125,11 @@ class Sweep(Commands):
         self.assertRegex(text, "^varied +pow2\n")
         for arguments, words in (
                 (["--recipe", "fp8-block", "--axes", "recipe"],
-                 "--axes recipe varies what --recipe.scaling fixes: leave out one of them"),
+                 "--axes recipe varies what --recipe fixes: leave out one of them"),
                 (["--routing", "zipf", "--axes", "pow2,routing"],
-                 "--axes routing varies what --routing.distribution fixes"),
+                 "--axes routing varies what --routing fixes"),
                 (["--recipe", "fp8-block", "--pow2_scales", "true"],
-                 "nothing is left to vary, since --recipe.scaling and --recipe.pow2_scales fix it")):
+                 "nothing is left to vary, since --recipe and --pow2_scales fix it")):
             self.assertIn(words, self.refused(1, "sweep", *CPU, *SMALL, *arguments))
 
     def test_numbers_that_list_values_are_varied(self):

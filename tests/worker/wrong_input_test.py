@@ -36,7 +36,7 @@ CASES = [
     # Files where none is taken, or that are not there.
     (["doctor", "nosuch.session"], "'nosuch.session' was not expected; a file is named with one of --snapshot"),
     (["doctor", SESSION], "was not expected; a file is named with one of --snapshot"),
-    ([*RUN, DUMP], "a file is named with one of --record, --requests, --recorded-routing, --request"),
+    ([*RUN, DUMP], "a file is named with one of --request, --requests, --recorded-routing, --record"),
     (["export", "@none", "--csv", "@csv"], "none cannot be opened: No such file or directory"),
     (["open", FIFO], "fifo is not a regular file but a FIFO"),
     (["open", "@none.npy"], "none.npy cannot be opened"),
@@ -54,7 +54,7 @@ CASES = [
     # Numbers.
     ([*RUN, "--seed", -1], "--seed is '-1'; it must be an integer, between 0 and 18446744073709551615"),
     ([*RUN, "--seed", "1e99"], "--seed is '1e99'; it must be"),
-    ([*RUN, "--pow2_scales", -1], "--recipe.pow2-scales is '-1'; it must be true or false"),
+    ([*RUN, "--pow2_scales", -1], "--pow2_scales is '-1'; it must be true or false"),
     ([*RUN, "--median_within", "nan"], "median_within is nan; it must be between"),
     (["ab", *CPU, "--a", REQUEST, "--b", REQUEST, "--blocks", "many"], "--blocks is 'many'; it must be a whole number"),
     (["ab", *CPU, "--a", REQUEST, "--b", REQUEST, "--blocks", "99999999999"],

@@ -273,6 +273,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
   const auto findings = [&](const Area&) { return findings_.list_card(context, scene); };
   const auto experiments = [&](const Area&) { return experiments_card(context, scene); };
   const auto proof = [&](const Area&) { return proof_card(context, scene); };
+  const auto caption = [&scene] { return scene.caption(); };
   const profiling::HazardCase* one = bar_.gallery_case();
   case_drawn_ = one != nullptr && scene.finding() < 0;
   if (case_drawn_) {
@@ -287,6 +288,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
                           {0.58F, width}}},
                         last}};
     }
+    plan.caption = caption;
     return case_board_.draw(
         context, cards, plan,
         {state, findings,
@@ -302,6 +304,7 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
     plan = {.id = "doctor.cards",
             .parts = {{0.31F, theme.px(155), halves}, {0.33F, theme.px(165), halves}, last}};
   }
+  plan.caption = caption;
   board_.draw(context, cards, plan,
               {state, [&](const Area&) { return cure_.card(context, scene); }, findings,
                [&](const Area&) { return findings_.chosen_card(context, scene, bar_); },

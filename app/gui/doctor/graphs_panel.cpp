@@ -221,7 +221,8 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
     return CardPlan{
         .id = id,
         .columns = !narrow,
-        .parts = {{narrow ? 0.6F : 0.65F, theme.px(200)}, {narrow ? 0.4F : 0.35F, theme.px(140)}}};
+        .parts = {{narrow ? 0.6F : 0.65F, theme.px(200)}, {narrow ? 0.4F : 0.35F, theme.px(140)}},
+        .caption = [this] { return scene_.caption(); }};
   };
   const auto details = [&](const Area&) { return details_.card(context, scene_); };
   if (view_ == 2) {

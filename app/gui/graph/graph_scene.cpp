@@ -132,6 +132,16 @@ bool GraphScene::tick() {
   return facts.has_value();
 }
 
+std::string GraphScene::caption() const {
+  if (report_ == nullptr) return {};
+  const profiling::Snapshot& snapshot = report_->snapshot;
+  std::string text = "Graphs of " + snapshot.subject;
+  if (!snapshot.device.empty()) text += "\n" + snapshot.device;
+  if (!snapshot.driver.empty()) text += " · driver " + snapshot.driver;
+  if (!snapshot.cublaslt_version.empty()) text += " · cuBLASLt " + snapshot.cublaslt_version;
+  return text;
+}
+
 void GraphScene::choose_node(int node) {
   const profiling::GraphSnapshot* shown = graph();
   const bool known =

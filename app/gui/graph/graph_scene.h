@@ -48,6 +48,8 @@ class GraphScene {
   engine::StepKind step() const {
     return report_ == nullptr ? engine::StepKind::Linear : report_->snapshot.step;
   }
+  /// Below pictures of its cards: what was captured, and where. Empty without a report.
+  std::string caption() const;
   /// Null if there is none: no report, or a refused capture without graphs.
   const profiling::GraphSnapshot* graph() const;
   int graph_index() const { return graph_; }

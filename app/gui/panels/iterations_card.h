@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/gui/cards/card.h"
+#include "app/gui/plot/iteration_words.h"
 #include "app/gui/plot/series_plot.h"
 #include "profiling/power/step_times.h"
 #include "profiling/session/session_file.h"
@@ -37,10 +38,5 @@ struct IterationsCard {
   plot::PlotView& view;
 };
 CardSpec iterations_card(const PanelContext& context, const IterationsCard& card);
-
-/// "replay", "iteration".
-inline const char* iteration_noun(bool replays) { return replays ? "replay" : "iteration"; }
-/// Eager iterations count from 0, as the records do.
-inline int first_iteration(bool replays) { return replays ? 1 : 0; }
 
 }  // namespace app

@@ -12,6 +12,7 @@
 
 #include "app/gui/plot/format.h"
 #include "engine/model/projections.h"
+#include "engine/model/recipe_words.h"
 #include "engine/program/error_sources.h"
 #include "engine/program/saved_memory.h"
 #include "engine/program/step_program.h"
@@ -367,8 +368,9 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
   std::vector<RecipeMemory> memories;
   if (mixed) {
     memories.push_back(of(request));
-    memories.back().name = fmt::format("{}, down {}", engine::traits_of(request.recipe).label,
-                                       engine::traits_of(layer.down_scaling).label);
+    memories.back().name = fmt::format(
+        "{}, down {}", engine::recipe_label(request.recipe),
+        engine::recipe_label(engine::projection_of(request, engine::Projection::Down).recipe));
     memories.back().chosen = true;
   }
   for (std::size_t i = 0; i < engine::kRecipeTraits.size(); ++i) {
@@ -376,7 +378,8 @@ std::vector<RecipeMemory> recipe_memories(const engine::RunRequest& request,
     one.recipe.scaling = static_cast<engine::Scaling>(i);
     one.expert_layer.mixed_recipes = false;
     memories.push_back(of(one));
-    memories.back().name = engine::kRecipeTraits[i].label;
+    memories.back().name = engine::recipe_label(one.recipe);
+    memories.back().quantizes = engine::kRecipeTraits[i].quantizes();
     memories.back().chosen = !mixed && one.recipe.scaling == request.recipe.scaling;
   }
   return memories;
@@ -409,16 +412,15 @@ profiling::Table recipe_memories_table(const std::vector<RecipeMemory>& memories
 
 std::string memory_sentence(const std::vector<RecipeMemory>& memories) {
   const auto own = std::ranges::find(memories, true, &RecipeMemory::chosen);
-  const std::string_view high = engine::traits_of(engine::Scaling::None).label;
-  const auto plain = std::ranges::find(memories, high, &RecipeMemory::name);
+  const auto plain = std::ranges::find(memories, false, &RecipeMemory::quantizes);
   if (own == memories.end() || plain == memories.end() || own->activations() == 0) return {};
   const std::string kept =
       fmt::format("{} keeps {} of activations", own->name, bytes_of(own->activations()));
   if (own == plain) return kept + ".";
   return fmt::format(
       "{}, {:.2f}x less than {}; second copies of weights: {}.", kept,
-      static_cast<double>(plain->activations()) / static_cast<double>(own->activations()), high,
-      bytes_of(own->weights));
+      static_cast<double>(plain->activations()) / static_cast<double>(own->activations()),
+      plain->name, bytes_of(own->weights));
 }
 
 }  // namespace app

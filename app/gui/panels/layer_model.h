@@ -104,6 +104,7 @@ class LayerModel {
 struct RecipeMemory {
   std::string name;     // "FP8 block"; with a scaling of its own for down: "FP8 block, down BF16"
   bool chosen = false;  // it is the request's own
+  bool quantizes = true;
   std::int64_t x = 0;
   std::int64_t h = 0;
   std::int64_t a = 0;

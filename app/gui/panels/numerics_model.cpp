@@ -17,8 +17,8 @@ namespace app {
 
 std::string recipe_text(const engine::Recipe& recipe) {
   const engine::RecipeTraits& traits = engine::traits_of(recipe);
+  if (!traits.quantizes()) return fmt::format("{}, not quantized", engine::recipe_label(recipe));
   std::string text(traits.title);
-  if (!traits.quantizes()) return text + ", not quantized";
   if (traits.block > 0) {
     text += fmt::format(", 1x{}", traits.block);
     text += traits.square_activations ? fmt::format(" and {0}x{0}", traits.block) : " blocks";

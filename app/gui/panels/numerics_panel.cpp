@@ -240,8 +240,11 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     draw_no_run(context, ImVec2(area.size.x, area.size.y - below), "numerics");
     return;
   }
-  if (const auto wanted = std::exchange(wanted_range_log2_, std::nullopt)) {
-    value_view_.selection = plot::Range{(*wanted)[0], (*wanted)[1]};
+  if (const auto wanted = std::exchange(wanted_, std::nullopt)) {
+    value_view_.selection.reset();
+    if (const auto& range = wanted->values_log2) {
+      value_view_.selection = plot::Range{(*range)[0], (*range)[1]};
+    }
     scale_view_.selection.reset();
   }
   const Theme& theme = context.theme;

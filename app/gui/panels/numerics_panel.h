@@ -25,7 +25,7 @@ class NumericsPanel : public PagePanel {
   NumericsPanel();
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return view_ == kSteps && steps_.tick(); }
-  void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
+  void select(const Selection& selection) override { wanted_ = selection; }
   Selection selected() const override;
   bool close_front() override;
 
@@ -86,9 +86,9 @@ class NumericsPanel : public PagePanel {
   engine::StepTensor operand_ = engine::StepTensor::X;
   int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
-  plot::PlotView value_view_;                               // of values and amax
-  plot::PlotView scale_view_;                               // the same axis, a selection of its own
-  std::optional<std::array<double, 2>> wanted_range_log2_;  // until a run is on screen
+  plot::PlotView value_view_;        // of values and amax
+  plot::PlotView scale_view_;        // the same axis, a selection of its own
+  std::optional<Selection> wanted_;  // until a run is on screen
   std::optional<ValueSelection> selection_;
   std::uint64_t selection_generation_ = 0;  // of the model it was made from
   plot::PlotView snr_view_;

@@ -208,8 +208,11 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
                "", nullptr);
     return;
   }
-  if (const auto wanted = std::exchange(wanted_range_ns_, std::nullopt)) {
-    timeline_view_.selection = plot::clamped({(*wanted)[0], (*wanted)[1]}, model_.lanes().limits);
+  if (const auto wanted = std::exchange(wanted_, std::nullopt)) {
+    timeline_view_.selection.reset();
+    if (const auto& range = wanted->timeline_ns) {
+      timeline_view_.selection = plot::clamped({(*range)[0], (*range)[1]}, model_.lanes().limits);
+    }
     model_.set_range(timeline_view_.selection);
   }
   // Here and not in the timeline's card, which is not drawn while another one fills the page.

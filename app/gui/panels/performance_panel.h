@@ -22,7 +22,7 @@ class PerformancePanel : public PagePanel {
   explicit PerformancePanel(const std::function<void()>& wake) : model_(wake), find_(wake) {}
   bool tick() override;
   void draw(const PanelContext& context, ImVec2 size) override;
-  void select(const Selection& selection) override { wanted_range_ns_ = selection.timeline_ns; }
+  void select(const Selection& selection) override { wanted_ = selection; }
   Selection selected() const override;
   bool close_front() override { return board_.restore(); }
 
@@ -89,7 +89,7 @@ class PerformancePanel : public PagePanel {
   WorkPulse pulse_;
   TimelineFind find_;
   plot::PlotView timeline_view_;
-  std::optional<std::array<double, 2>> wanted_range_ns_;  // until the run's records are sorted out
+  std::optional<Selection> wanted_;           // until the run's records are sorted out
   std::optional<plot::TimelineEvent> event_;  // clicked, if it is no record: find_ has those
   std::optional<EventDetails> details_;
   std::optional<plot::TimelineEvent> detailed_;  // what they are of

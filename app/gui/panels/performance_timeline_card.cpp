@@ -202,7 +202,10 @@ void PerformancePanel::draw_timeline_content(const PanelContext& context, const 
   const ImVec2 at = room.at;
   const float sums = theme.fonts.label->FontSize + theme.px(6);
   const float strip = theme.px(12);
-  const float power = power_strip_height(theme);
+  // Where there is much room, as in a maximized card, the curves have a share of it.
+  const float least_power = power_strip_height(theme);
+  const bool curves = !model_.run().power.samples.empty();
+  const float power = curves ? std::max(least_power, 0.2F * room.size.y) : least_power;
   const ImVec2 plot_size(room.size.x, room.size.y - sums - strip - power - theme.px(2));
   const PixelSpan time_axis = draw_timeline(context, plot_size);
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y));

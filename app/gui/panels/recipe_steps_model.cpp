@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/model/recipe_traits.h"
+#include "engine/model/recipe_words.h"
 #include "profiling/document/columns.h"
 #include "profiling/document/run_tables.h"
 #include "profiling/trace/statistics.h"
@@ -76,7 +77,7 @@ std::vector<RecipeStepsModel::Other> RecipeStepsModel::others(int step, int expe
   for (std::size_t i = 0; i < request().recipes.size(); ++i) {
     const engine::QuantizationReport& one = report(step, i);
     if (i == shown_ || one.experts.empty()) continue;
-    others.push_back({std::string(engine::traits_of(one.recipe).label),
+    others.push_back({std::string(engine::recipe_label(one.recipe)),
                       &one.experts[static_cast<std::size_t>(expert)]});
   }
   return others;

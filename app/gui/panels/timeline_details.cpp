@@ -9,6 +9,7 @@
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/iteration_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/projections.h"
@@ -139,13 +140,9 @@ void add_bytes(const RecordedRun& run, const ActivityRecord& record, Lines& line
 }
 
 void add_iteration(const RecordedRun& run, const ActivityRecord& record, Lines& lines) {
-  const bool graph = !run.activity.nodes.empty();
-  const char* noun = graph ? "replay" : "iteration";
-  if (record.iteration < 0) {
-    lines.add(noun, "none: set-up or check");
-    return;
-  }
-  lines.add(noun, std::to_string(record.iteration + (graph ? 1 : 0)));
+  const bool replays = !run.activity.nodes.empty();
+  lines.add(iteration_noun(replays), shown_iteration(replays, record.iteration));
+  if (record.iteration < 0) return;
   const auto index = static_cast<std::size_t>(record.iteration);
   const bool timed =
       index < run.result.iterations.size() && run.result.iterations[index].duration_ns > 0;
@@ -214,8 +211,8 @@ EventDetails of_record(const RecordedRun& run, const ActivityRecord& record) {
 template <class Event>
 void add_place(const RecordedRun& run, const Event& event, Lines& lines) {
   lines.add("stage", stage_text(run, event.stage, event.layer));
-  lines.add("iteration",
-            event.iteration < 0 ? "none: set-up or check" : std::to_string(event.iteration));
+  const bool replays = !run.activity.nodes.empty();
+  lines.add(iteration_noun(replays), shown_iteration(replays, event.iteration));
 }
 
 EventDetails of_host_event(const RecordedRun& run, const profiling::HostEvent& event) {

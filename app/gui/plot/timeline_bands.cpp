@@ -7,6 +7,12 @@
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
+namespace {
+
+// A few lanes fill a maximized card; more of it would only make bars into walls.
+constexpr float kHighestRow = 120;
+
+}  // namespace
 
 float heading_height(const Theme& theme) { return theme.fonts.label->FontSize + theme.px(2); }
 
@@ -32,7 +38,7 @@ Bands bands_of(const Theme& theme, const PlotFrame& frame, const TimelineLanes& 
       std::min(theme.px(kGapSmall), 0.2F * height / static_cast<float>(shown.size() + 1));
   const float room = height - lane_gap * static_cast<float>(shown.size() + 1);
   result.row_height = std::clamp(room / static_cast<float>(std::max<std::size_t>(shown_rows, 1)),
-                                 1.0F, theme.px(44));
+                                 1.0F, theme.px(kHighestRow));
   float top = frame.min().y + lane_gap;
   for (const LaneLine& line : shown) {
     result.tops.push_back(top);

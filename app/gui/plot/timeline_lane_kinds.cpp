@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/iteration_words.h"
 #include "engine/model/projections.h"
 #include "engine/program/operation_words.h"
 
@@ -52,11 +53,17 @@ std::string memory_operation(const PanelContext&, const Activity& activity, std:
   return std::string(profiling::kMemoryOperationNames[operation]);
 }
 
-void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord& record) {
+ReadOutLine iteration_line(const profiling::Activity& activity,
+                           const profiling::ActivityRecord& record) {
+  const bool replays = !activity.nodes.empty();
+  return {iteration_noun(replays), shown_iteration(replays, record.iteration)};
+}
+
+void add_place(std::vector<ReadOutLine>& lines, const profiling::Activity& activity,
+               const profiling::ActivityRecord& record) {
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
   lines.push_back({"stage", std::string(engine::stage_name(record.stage))});
-  lines.push_back(
-      {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
+  lines.push_back(iteration_line(activity, record));
 }
 
 void show_memory_event(const PanelContext& context, const profiling::Activity& activity,
@@ -75,7 +82,7 @@ void show_memory_event(const PanelContext& context, const profiling::Activity& a
     }
   }
   for (ReadOutLine& line : live_lines(curve, block.longest)) lines.push_back(std::move(line));
-  add_place(lines, record);
+  add_place(lines, activity, record);
   read_out(context,
            fmt::format("{}{}",
                        profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)],
@@ -92,7 +99,7 @@ void show_host_event(const PanelContext& context, const profiling::Activity& act
   lines.push_back(
       {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)])});
   lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns()))});
-  add_place(lines, record);
+  add_place(lines, activity, record);
   read_out(context, text_of(activity, event.name), lines);
 }
 
@@ -114,10 +121,11 @@ void show_iteration(const PanelContext& context, const Activity& activity, const
                     const TimelineSegment& block, const ActivityRecord& record) {
   std::vector<ReadOutLine> lines = duration_lines(block, record);
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns))});
-  const bool graph = !activity.nodes.empty();
-  const std::string which =
-      fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
-  read_out(context, block.count > 1 ? fmt::format("{}s", graph ? "replay" : "iteration") : which,
+  const bool replays = !activity.nodes.empty();
+  const char* const noun = iteration_noun(replays);
+  read_out(context,
+           block.count > 1 ? fmt::format("{}s", noun)
+                           : fmt::format("{} {}", noun, shown_iteration(replays, record.iteration)),
            lines);
 }
 
@@ -130,8 +138,7 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   lines.push_back(
       {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert)});
   lines.push_back({"layer", engine::layer_number(step_of(context), record.layer)});
-  lines.push_back(
-      {"iteration", record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration)});
+  lines.push_back(iteration_line(activity, record));
   if (const std::string node = graph_node_text(activity, record); !node.empty()) {
     lines.push_back({"graph node", node});
   }

@@ -321,6 +321,9 @@ engine::Verdict ControlRail::verdict_on(const RequestControl& control, engine::R
 controls::Options ControlRail::options_of(const RequestControl& control,
                                           const engine::RunRequest& request) {
   controls::Options options{.tooltip = control.options.tooltip, .per_row = control.options.per_row};
+  if (control.kind == ControlKind::Decades) {
+    options.tooltip += ". Drag to change it by decades, click to type, double click for 0";
+  }
   // A comparison has every recipe in it, with these settings.
   if (control.options.compared && context_->view.recipes) return options;
   options.reason = engine::inapplicable_reason(control.field, request);

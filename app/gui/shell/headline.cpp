@@ -119,7 +119,10 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     const std::string device = result.device.driver.empty()
                                    ? result.device.name
                                    : result.device.name + " · driver " + result.device.driver;
-    show_text(device);
+    const std::string shown =
+        plot::fitted(theme.fonts.label, device, ImGui::GetContentRegionAvail().x);
+    show_text(shown);
+    if (shown != device && ImGui::IsItemHovered()) controls::tooltip(context, device);
   }
   ImGui::EndGroup();
   controls::record(context, "headline.request", "The request these figures answer", "text", summary,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/gui/shell/window.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 #include "profiling/export/replaced_file.h"
@@ -32,8 +33,9 @@ engine::Result<Settings> from_json(const json& document) {
     if (!number.ok()) return number.error();
     *pixels = static_cast<int>(number.value());
   }
-  settings.width = std::clamp(settings.width, 640, 16384);
-  settings.height = std::clamp(settings.height, 480, 16384);
+  settings.width = std::clamp(settings.width, WindowOptions::kLeastWidth, WindowOptions::kMostSide);
+  settings.height =
+      std::clamp(settings.height, WindowOptions::kLeastHeight, WindowOptions::kMostSide);
   // Clamped before they become floats, which a large double cannot.
   const auto scaled = [&](const char* key, float absent, double low, double high) {
     return static_cast<float>(std::clamp(document.value(key, double{absent}), low, high));

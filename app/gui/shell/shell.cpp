@@ -217,7 +217,9 @@ void Shell::carry_out(const Command& command) {
                  [&](const CancelFetch&) { workbench_.libraries.cancel_fetch(); },
                  [&](const UseLibrary& order) { workbench_.use_library(order.path); },
                  [&](const ShowPage& order) { show(order); },
-                 [&](const Select& order) { page().select(order.selection); },
+                 [&](const Select& order) {
+                   for (const auto& one : pages_) one->select(order.selection);
+                 },
                  [&](const PlayTour& order) { workbench_.tours.play(order.path); },
                  [&](const RepeatTourStep&) { workbench_.tours.repeat_step(); },
                  [&](const StatusMessage& order) { workbench_.notices.set_status(order.text); },

@@ -266,7 +266,7 @@ void Shell::draw_picture(const Theme& theme, PicturePass& pass) {
                             theme.colors.window, kFixed | ImGuiWindowFlags_NoBringToFrontOnFocus);
     draw_root(context);
   }
-  if (pass.max.x <= pass.min.x) return;
+  if (pass.max.x <= pass.min.x || pass.caption.empty()) return;
   // Over whatever lies below the card.
   const ImFont* font = theme.fonts.label;
   const float edge = theme.px(kGap);

@@ -189,7 +189,8 @@ class Surface {
     const int height = options.height > 0 ? options.height : settings.height;
     window_ = glfwCreateWindow(width, height, "Expertscope", nullptr, nullptr);
     if (window_ == nullptr) return;
-    glfwSetWindowSizeLimits(window_, 800, 560, GLFW_DONT_CARE, GLFW_DONT_CARE);
+    glfwSetWindowSizeLimits(window_, WindowOptions::kLeastWidth, WindowOptions::kLeastHeight,
+                            GLFW_DONT_CARE, GLFW_DONT_CARE);
     place(settings);
     glfwSetWindowUserPointer(window_, &input);
     glfwMakeContextCurrent(window_);

@@ -32,6 +32,12 @@ class FrameProbe {
 };
 
 struct WindowOptions {
+  /// The smallest window that has room for the rail, a page and the bars; the largest that the
+  /// settings remember.
+  static constexpr int kLeastWidth = 800;
+  static constexpr int kLeastHeight = 560;
+  static constexpr int kMostSide = 16384;
+
   std::string open_file;  // recording (.session) or tensor (.npy, .safetensors) to begin with
   WorkerCommand worker;
   std::string tour_folder;       // not empty: play the guided run, write PNGs here, exit

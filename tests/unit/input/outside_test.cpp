@@ -169,6 +169,7 @@ TEST(Words, ATypoOrAPartIsSuggested) {
   EXPECT_EQ(suggestion("experts", words), " (did you mean 'num_experts'?)");
   EXPECT_EQ(suggestion("--routing", words),
             " (did you mean 'routing.distribution' or 'routing.path'?)");
+  EXPECT_EQ(suggestion("rnu", {"open", "run", "ab"}), " (did you mean 'run'?)") << "exchanged";
   EXPECT_EQ(suggestion("pert", words), "") << "no whole word";
   EXPECT_EQ(suggestion("", words), "");
   EXPECT_EQ(suggestion("-", words), "");

@@ -1,0 +1,142 @@
+#include "app/cli/input_operand.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/cli/arguments.h"
+#include "engine/input/recorded_routing.h"
+#include "engine/input/tensor_source.h"
+#include "engine/model/text.h"
+
+namespace app::cli {
+namespace {
+
+engine::Error invalid_argument(std::string message) {
+  return {engine::ErrorCode::InvalidArgument, std::move(message)};
+}
+
+std::string no_such_tensor(const InputOperand& input,
+                           const std::vector<engine::TensorEntry>& tensors) {
+  if (tensors.size() == 1 && tensors.front().name.empty()) {
+    return fmt::format("'{}' holds one tensor, which has no name; leave out --tensor {}",
+                       input.file, input.tensor);
+  }
+  constexpr std::size_t kListed = 20;
+  std::vector<std::string> names;
+  for (const engine::TensorEntry& tensor : tensors) names.push_back(tensor.name);
+  const std::string nearest = engine::suggestion(input.tensor, names);
+  const std::string more =
+      names.size() > kListed ? fmt::format(" and {} more", names.size() - kListed) : "";
+  names.resize(std::min(names.size(), kListed));
+  const std::string listed = fmt::format("it has {}{}", fmt::join(names, ", "), more);
+  if (input.tensor.empty()) {
+    return fmt::format("'{}' has several tensors; name one with --tensor: {}", input.file, listed);
+  }
+  return fmt::format("'{}' has no tensor '{}'{}; {}", input.file, input.tensor, nearest, listed);
+}
+
+engine::Result<engine::TensorEntry> find_tensor(const InputOperand& input) {
+  ENGINE_ASSIGN(std::vector<engine::TensorEntry> tensors, engine::inspect_file(input.file));
+  for (const engine::TensorEntry& tensor : tensors) {
+    if (tensor.name != input.tensor) continue;
+    if (!tensor.usable) return invalid_argument(fmt::format("'{}': {}", input.file, tensor.reason));
+    return tensor;
+  }
+  return engine::Error{engine::ErrorCode::NotFound, no_such_tensor(input, tensors)};
+}
+
+/// What --splits names holds rows per expert, never experts of tokens.
+engine::RoutingSpec routing_of_splits(const std::string& path) {
+  return {.distribution = engine::RoutingDistribution::File,
+          .path = path,
+          .numbers = engine::RoutingNumbers::Counts};
+}
+
+/// The number of experts in a file of splits. Its values are checked where they are used.
+engine::Result<int> count_splits(const std::string& path) {
+  const engine::RoutingSpec routing = routing_of_splits(path);
+  ENGINE_ASSIGN(const engine::RoutingFacts facts, engine::inspect_routing(routing));
+  if (facts.file_steps != 1) {
+    return invalid_argument(fmt::format(
+        "'{}' has the routing of {} steps, not one list of splits; save the step to use", path,
+        facts.file_steps));
+  }
+  return facts.experts;
+}
+
+}  // namespace
+
+void InputOperand::add_to(CLI::App& command, Need need) {
+  CLI::Option* const input =
+      command
+          .add_option("--input", file, "Tensor: the rows of all experts, one expert after another")
+          ->option_text("FILE")
+          ->check(existing_file());
+  CLI::Option* const name =
+      command.add_option("--tensor", tensor, "Name of the tensor in a .safetensors file")
+          ->option_text("NAME");
+  CLI::Option* const rows =
+      command.add_option("--splits", splits, "Rows of every expert: a JSON list or .npy")
+          ->option_text("FILE")
+          ->check(existing_file());
+  if (need == Need::Always) {
+    input->required();
+    return;
+  }
+  name->needs(input);
+  rows->needs(input);
+}
+
+engine::Result<engine::RunRequest> InputOperand::request(const RequestOptions& options,
+                                                         RequestOptions::InputFiles files) const {
+  ENGINE_ASSIGN(engine::TensorEntry found, find_tensor(*this));
+  const std::vector<std::int64_t>& shape = found.shape;
+  if (shape.size() < 2) {
+    return invalid_argument(
+        fmt::format("'{}' has {} dimensions; it must have 2 or 3", file, shape.size()));
+  }
+  engine::RunRequest defaults;
+  defaults.shape.num_experts = 1;
+  ENGINE_ASSIGN(engine::RunRequest request, options.resolve(files, std::move(defaults)));
+  request.shape.preset.clear();  // its sizes are the file's
+  if (!options.given_field("recipe.pow2_scales") && options.file().empty()) {
+    request.recipe.pow2_scales =
+        request.recipe.pow2_scales && !engine::traits_of(request.recipe).per_tensor();
+  }
+  const engine::FileInput values{.path = file, .tensor = tensor};
+  if (operand == engine::OperandRole::Weights) {
+    if (!splits.empty()) {
+      return invalid_argument(
+          "every expert's weights have the same number of rows; give --experts, not --splits");
+    }
+    if (shape.size() == 3) request.shape.num_experts = static_cast<int>(shape[0]);
+    const std::int64_t rows = shape.size() == 3 ? shape[0] * shape[1] : shape[0];
+    if (request.shape.num_experts < 1 || rows % request.shape.num_experts != 0) {
+      return invalid_argument(fmt::format("{} rows of weights cannot be divided into {} experts",
+                                          rows, request.shape.num_experts));
+    }
+    request.shape.n = rows / request.shape.num_experts;
+    request.shape.k = shape.back();
+    request.shape.rows = 0;
+    request.weights = values;
+    return request;
+  }
+  request.shape.rows = shape[0];
+  if (operand == engine::OperandRole::Gradients) {
+    request.shape.n = shape.back();
+    request.linear.gradients = values;
+  } else {
+    request.shape.k = shape.back();
+    request.activations = values;
+  }
+  if (!splits.empty()) {
+    ENGINE_ASSIGN(request.shape.num_experts, count_splits(splits));
+    request.routing = routing_of_splits(splits);
+  }
+  return request;
+}
+
+}  // namespace app::cli

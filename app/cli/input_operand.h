@@ -1,0 +1,31 @@
+// The operand of a command as a tensor of a file: its shape gives the request's.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "app/cli/request_options.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+#include "engine/model/step_tensors.h"
+
+namespace app::cli {
+
+struct InputOperand {
+  enum class Need : std::uint8_t { Always, IfGiven };
+
+  std::string file;
+  std::string tensor;
+  std::string splits;
+  engine::OperandRole operand = engine::OperandRole::Activations;
+
+  /// Adds --input, --tensor and --splits. Call once.
+  void add_to(CLI::App& command, Need need);
+  /// The request's options with the sizes and values of the file. Scales per tensor are exact
+  /// unless a file or an option says otherwise, as in a comparison of recipes.
+  engine::Result<engine::RunRequest> request(const RequestOptions& options,
+                                             RequestOptions::InputFiles files) const;
+};
+
+}  // namespace app::cli

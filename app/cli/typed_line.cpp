@@ -1,0 +1,102 @@
+#include "app/cli/typed_line.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/cli/request_options.h"
+#include "app/protocol/worker_command.h"
+#include "engine/model/text.h"
+
+namespace app::cli {
+namespace {
+
+std::vector<std::string>& typed_words() {
+  static std::vector<std::string> words;
+  return words;
+}
+
+/// Whether a typed word is the option of these names, with or without its value.
+bool is_option_of(const std::vector<std::string>& names, std::string_view word) {
+  if (!word.starts_with("--")) return false;
+  const std::string typed = engine::plain_word(word.substr(2, word.find('=') - 2));
+  return std::ranges::find(names, typed, engine::plain_word) != names.end();
+}
+
+bool is_part_of_name(char c) {
+  return c == '_' || c == '-' || c == '.' || c == '/' || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Replaces the name wherever it is a whole word. A full stop that ends a sentence is not part of
+/// it.
+void replace_words(std::string& text, std::string_view name, std::string_view with) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+    const std::size_t end = at + name.size();
+    const bool sentence_ends =
+        end < text.size() && text[end] == '.' && (end + 1 == text.size() || text[end + 1] == ' ');
+    const bool begins = at == 0 || !is_part_of_name(text[at - 1]);
+    const bool ends = end == text.size() || sentence_ends || !is_part_of_name(text[end]);
+    if (begins && ends) {
+      text.replace(at, name.size(), with);
+      at += with.size();
+    } else {
+      at = end;
+    }
+  }
+}
+
+}  // namespace
+
+void note_typed_words(std::vector<std::string> words) { typed_words() = std::move(words); }
+
+std::string typed_command_with(const std::vector<std::string>& names, const std::string& value) {
+  std::vector<std::string> words;
+  bool is_replaced = false;
+  for (const std::string& word : typed_words()) {
+    if (!words.empty() && is_option_of(names, words.back()) &&
+        words.back().find('=') == std::string::npos) {
+      words.push_back(value);
+      is_replaced = true;
+    } else if (is_option_of(names, word) && word.find('=') != std::string::npos) {
+      words.push_back(word.substr(0, word.find('=') + 1) + value);
+      is_replaced = true;
+    } else {
+      words.push_back(word);
+    }
+  }
+  if (!is_replaced) words.insert(words.end(), {"--" + names.back(), value});
+  std::string text = "expertscope";
+  for (const std::string& word : words) text += " " + shell_word(word);
+  return text;
+}
+
+std::string typed_option(std::string_view field) {
+  const std::vector<RequestOption> options = request_options();
+  const auto option = std::ranges::find(options, field, &RequestOption::path);
+  if (option == options.end()) return {};
+  for (const std::string& word : typed_words()) {
+    if (word == "--") break;  // only values follow
+    if (is_option_of(option->all_names(), word)) return word.substr(0, word.find('='));
+  }
+  return {};
+}
+
+std::string message_as_typed(const engine::Error& error) {
+  std::string message = error.message;
+  // A path of one word, "step", is a word of sentences as well: it is replaced only as the subject.
+  if (!error.field.empty() && message.starts_with(error.field + ' ')) {
+    if (const std::string typed = typed_option(error.field); !typed.empty()) {
+      message.replace(0, error.field.size(), typed);
+    }
+  }
+  for (const RequestOption& option : request_options()) {
+    if (option.path.find('.') == std::string::npos) continue;
+    if (message.find(option.path) == std::string::npos) continue;
+    if (const std::string typed = typed_option(option.path); !typed.empty()) {
+      replace_words(message, option.path, typed);
+    }
+  }
+  return message;
+}
+
+}  // namespace app::cli
