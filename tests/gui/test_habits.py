@@ -23,6 +23,11 @@ def rows(current):
                   key=lambda c: int(c["value"].split(";")[0][4:]))
 
 
+def test_palette_finds_the_theme_and_nothing_else(open_window):
+    window = open_window("--no-worker")
+    assert [one["id"] for one in rows(palette(window, "theme"))] == ["palette.view.theme"]
+
+
 def test_palette_finds_and_runs_actions(open_window):
     window = open_window()
     window.wait_for_result()

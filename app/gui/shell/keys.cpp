@@ -222,7 +222,7 @@ const std::vector<ActionRow> kActions = {
      "Switch between dark and light",
      "",
      {},
-     "mode colors night day"},
+     "theme mode colors night day"},
     {Action::Screenshot,
      "file.picture",
      "File",
