@@ -1,5 +1,6 @@
-// Choosing a file: a path that can be typed and a listing of its folder, read off the window's
-// thread.
+// Choosing a file with the keyboard or the mouse: one field, which keeps the caret, and a listing
+// of a folder below it, read off the window's thread. Letters find names, arrows select, Enter
+// enters a folder or takes a file, Backspace in the empty field goes up.
 #pragma once
 
 #include <functional>
@@ -24,6 +25,10 @@ struct FolderListing {
 };
 /// Folders first, then the files that end with one of `suffixes` (all when empty), by name.
 FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes);
+/// Indices of the entries whose names hold what was typed, in upper or lower case; those that begin
+/// with it come first, and the very name before them.
+std::vector<std::size_t> entries_named(const std::vector<FolderEntry>& entries,
+                                       const std::string& typed);
 
 class FileDialog {
  public:
@@ -42,18 +47,37 @@ class FileDialog {
 
  private:
   void go_to(const std::string& folder);
+  void go_up();
+  void take_listing();
+  void filter();
+  /// Moves the selection, enters a folder or goes up, as the keys of this frame say.
+  void use_keys();
+  void move(int steps);
+  /// The selected entry, if it is what Enter would take; null = the text of the field is.
+  const FolderEntry* target() const;
+  /// Enter and the button: enters a folder, or takes a file. A path that was typed may be either,
+  /// which a thread finds out.
+  void accept();
   void draw_listing(const PanelContext& context, float height);
-  std::string chosen_path() const;
+  void draw_entry(const PanelContext& context, std::size_t index);
+  void draw_field(const PanelContext& context);
+  std::string typed_path() const;
 
   BackgroundTask<FolderListing> listing_task_;
   FolderListing listing_;
+  std::vector<std::size_t> shown_;  // entries that fit what was typed
+  int selected_ = -1;               // of them; -1 = none
   FilePurpose purpose_ = FilePurpose::OpenRecording;
+  bool writes_ = false;
   std::string folder_;
-  std::string name_;
+  std::string name_;       // the text of the field
+  bool typed_ = false;     // by hand: it chooses what the list shows
+  std::string resolving_;  // a typed path that is being looked at; empty = none
+  std::string chosen_;     // ends the dialog
   bool with_paths_ = false;
   bool open_ = false;
-  bool accept_ = false;
-  bool focus_ = false;
+  bool focus_ = false;   // the field takes the caret in the next frame
+  bool scroll_ = false;  // to the selected entry
 };
 
 }  // namespace app
