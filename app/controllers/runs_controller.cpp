@@ -142,6 +142,31 @@ void RunsController::use_tensor(const UseTensor& file) {
   opening_ = {.file = file, .before = before, .gesture = gesture};
 }
 
+void RunsController::use_dump(const std::vector<DumpPart>& parts) {
+  state.last_error.clear();
+  if (no_worker_) {
+    return notices_.set_status("This window has no worker that could read the files");
+  }
+  opening_.reset();
+  dump_.emplace(parts_for(parts, state.requested));
+  dump_asked_ = false;
+  notices_.set_status("Reading the headers of " + dump_words(dump_->parts()));
+}
+
+void RunsController::take_dump() {
+  const DumpReading dump = *std::exchange(dump_, std::nullopt);
+  auto request = dump.fitted(state.requested);
+  if (!request.ok()) {
+    state.last_error = request.error().message;
+    notices_.set_status("");
+    return;
+  }
+  history_.changed(state.requested, request.value(), kFirstOpening + openings_++);
+  state.requested = std::move(request).value();
+  notices_.set_status(dump_words(dump.parts()) + " come from the dump; Ctrl+Z takes them back");
+  run_if_live();
+}
+
 void RunsController::fit_to(const FileReport& report) {
   const Opening opening = *std::exchange(opening_, std::nullopt);
   const RequestOperand operand = opening.file.operand;
@@ -187,6 +212,10 @@ void RunsController::take(FileReport&& report) {
   if (report.superseded) return;  // the answer to the newer question is on its way
   if (asked_inspection_ == FileQuestion{report.path, report.asked}) asked_inspection_.reset();
   if (opening_ && opening_->file.path == report.path && !report.asked) fit_to(report);
+  if (dump_ && dump_->take(report)) {
+    dump_asked_ = false;
+    if (!dump_->next()) take_dump();
+  }
   file_reports_.push_back(std::move(report));
 }
 
@@ -250,7 +279,8 @@ void RunsController::set_live(bool live) {
 }
 
 void RunsController::inspect_file(const FileQuestion& question) {
-  if (question == asked_inspection_ || !link.hello()) return;
+  // One question can wait; the rail repeats its own until it is answered.
+  if (question == asked_inspection_ || !link.hello() || dump_) return;
   asked_inspection_ = question;
   link.inspect_file(question);
 }
@@ -263,6 +293,9 @@ bool RunsController::tick() {
   }
   if (opening_ && link.hello() && !std::exchange(opening_->asked, true)) {
     link.inspect_file({.path = opening_->file.path});
+  }
+  if (dump_ && link.hello() && !std::exchange(dump_asked_, true)) {
+    link.inspect_file(*dump_->next());
   }
   send_next_comparison();
   bool changed = step_batches() || !events.empty();
@@ -292,6 +325,7 @@ void RunsController::take(WorkerHello&& hello) {
   // These may come from another machine, or from before the worker was lost.
   file_reports_.clear();
   greeted_ = true;
+  dump_asked_ = false;
   const bool run = std::exchange(run_at_greeting_, false);
   if (opening_) {
     opening_->asked = false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/controllers/batch_controller.h"
+#include "app/controllers/dump.h"
 #include "app/controllers/library_controller.h"
 #include "app/controllers/link_supervisor.h"
 #include "app/controllers/notices.h"
@@ -64,6 +65,9 @@ class RunsController {
   /// sizes of the step become the file's, in the same undo step; until then nothing runs by itself.
   /// Where the file does not fit, the last error says why.
   void use_tensor(const UseTensor& file);
+  /// All parts of a dump, in one undo step once a worker has read their headers; until then nothing
+  /// changes. Where one does not fit, nothing changes either, and the last error names it.
+  void use_dump(const std::vector<DumpPart>& parts);
   /// Replaces the request without an undo step.
   void show(const engine::RunRequest& request);
   /// The request of the recorded run on screen becomes the user's, and the recording is left.
@@ -118,6 +122,7 @@ class RunsController {
   void take(auto&&) {}
   void run_if_live();
   void fit_to(const FileReport& report);
+  void take_dump();
   /// The request with its operand, or its routing, from the file that was opened.
   engine::Result<engine::RunRequest> fitted(const Opening& opening, const FileReport& report) const;
   bool may_load(const std::string& library, Command order);
@@ -138,6 +143,8 @@ class RunsController {
   std::optional<Stall> stall_;
   std::optional<Opening> opening_;
   std::uint64_t openings_ = 0;
+  std::optional<DumpReading> dump_;
+  bool dump_asked_ = false;                       // its next question, of the present worker
   std::optional<FileQuestion> asked_inspection_;  // of the present worker
   bool slow_shape_ = false;                       // Live went off because of it
   bool keep_backend_ = false;

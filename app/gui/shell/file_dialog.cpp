@@ -68,6 +68,20 @@ PurposeText purpose_text(FilePurpose purpose) {
   return {"Splits or recorded routing from a file", "Use", {".json", ".npy", ".safetensors"}};
 }
 
+bool reads_tensors(FilePurpose purpose) {
+  switch (purpose) {
+    case FilePurpose::OpenRecording:
+    case FilePurpose::Activations:
+    case FilePurpose::Weights:
+    case FilePurpose::DownWeights:
+    case FilePurpose::Gradients:
+    case FilePurpose::Routing:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool dialog_key(ImGuiKey key, bool repeat = false) {
   return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), repeat);
 }
@@ -114,6 +128,11 @@ FolderListing list_folder(const std::string& folder, const std::vector<std::stri
             [](const FolderEntry& a, const FolderEntry& b) {
               return a.folder != b.folder ? a.folder : a.name < b.name;
             });
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : listing.entries) {
+    if (!entry.folder) names.push_back(entry.name);
+  }
+  listing.dump = dump_of_folder(folder, names);
   return listing;
 }
 
@@ -361,12 +380,24 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   }
   ImGui::SameLine();
   if (controls::button(context, "file.cancel", "Cancel", {.width = theme.px(96)})) open_ = false;
+  std::vector<DumpPart> dump;
+  if (reads_tensors(purpose_) && !listing_.dump.empty()) {
+    ImGui::SameLine();
+    const std::string label = "Use all: " + dump_words(listing_.dump);
+    if (controls::button(context, "file.use_all", label.c_str(),
+                         {.tooltip = "Every operand and the routing come from the files of this "
+                                     "folder that are named like this"})) {
+      dump = listing_.dump;
+      chosen_ = dump.front().path;
+    }
+  }
   if (chosen_.empty() || !open_) return std::nullopt;
   open_ = false;
   return Choice{.purpose = purpose_,
                 .path = std::exchange(chosen_, std::string()),
                 .writes = text.writes,
-                .with_paths = with_paths_};
+                .with_paths = with_paths_,
+                .dump = std::move(dump)};
 }
 
 }  // namespace app

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/controllers/background.h"
+#include "app/controllers/dump.h"
 #include "app/gui/controls/panel_context.h"
 
 namespace app {
@@ -22,6 +23,7 @@ struct FolderListing {
   std::string folder;
   std::vector<FolderEntry> entries;
   std::string error;
+  std::vector<DumpPart> dump;  // where its files are one
 };
 /// Folders first, then the files that end with one of `suffixes` (all when empty), by name.
 FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes);
@@ -35,8 +37,9 @@ class FileDialog {
   struct Choice {
     FilePurpose purpose;
     std::string path;
-    bool writes = false;      // the file; else it is read
-    bool with_paths = false;  // of a page: also folders, this machine's name and its user's
+    bool writes = false;           // the file; else it is read
+    bool with_paths = false;       // of a page: also folders, this machine's name and its user's
+    std::vector<DumpPart> dump{};  // the files of a folder that are used together
   };
 
   explicit FileDialog(std::function<void()> wake);

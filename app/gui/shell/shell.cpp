@@ -197,6 +197,7 @@ void Shell::carry_out(const Command& command) {
                  [&](const OpenFile& order) { workbench_.open_file(order.path); },
                  [&](const UseRequest& order) { workbench_.use_request(order); },
                  [&](const UseTensor& order) { workbench_.use_tensor(order); },
+                 [&](const UseDump& order) { workbench_.use_dump(order); },
                  [&](const AskPath& order) { ask_path(order.purpose); },
                  [&](const ExportReport& order) {
                    report_ = order.report;
@@ -356,13 +357,14 @@ void Shell::ask_path(FilePurpose purpose) {
 }
 
 void Shell::use_path(const FileDialog::Choice& choice) {
-  const auto& [purpose, path, writes, with_paths] = choice;
+  const auto& [purpose, path, writes, with_paths, dump] = choice;
   FilesController& files = workbench_.files;
   if (writes) {
     files.remember_folder(path);
   } else {
     files.remember_folder_of(path);
   }
+  if (!dump.empty()) return workbench_.use_dump({dump});
   switch (purpose) {
     case FilePurpose::OpenSecond:
       return files.open_second(path);

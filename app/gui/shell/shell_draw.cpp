@@ -159,6 +159,7 @@ void Shell::draw_rail(const PanelContext& context, float height) {
   if (wishes.cancel) commands.push_back(Action::Cancel);
   if (wishes.browse) commands.push_back(AskPath{*wishes.browse});
   if (wishes.tensor) commands.push_back(*wishes.tensor);
+  if (wishes.dump) commands.push_back(*wishes.dump);
   if (wishes.inspect) commands.push_back(InspectFile{*wishes.inspect});
   if (wishes.cublaslt) commands.push_back(StartWorker{*wishes.cublaslt});
 }
