@@ -59,9 +59,33 @@ void RunsController::submit() {
   if (!may_load(state.requested.cublaslt_library, Action::Run)) return;
   state.back_to_live();
   state.last_error.clear();
+  if (!may_take_its_time()) return;
   keep_comparison();
   frames_while_timing_ = 0;
   link.submit(state.requested);
+}
+
+bool RunsController::may_take_its_time() {
+  long_run_.reset();
+  const engine::RunRequest& request = state.requested;
+  const BackendOffer* offer = link.offer(request.backend);
+  if (offer == nullptr || wanted_ == request) return true;
+  const WorkRate rate = work_rate(state.live_results().runs, request.backend, offer->device.name);
+  const double seconds = estimated_seconds(request, rate);
+  if (seconds <= kLongRun_s) return true;
+  engine::RunRequest shrunk = shrunk_to_fit(request, rate);
+  const double shrunk_seconds = estimated_seconds(shrunk, rate);
+  long_run_ = {request, std::move(shrunk), seconds, shrunk_seconds, rate.source};
+  return false;
+}
+
+void RunsController::answer(LongRunAnswer answer) {
+  if (!long_run_) return;
+  const LongRun asked = *std::exchange(long_run_, std::nullopt);
+  if (answer == LongRunAnswer::Drop || asked.request != state.requested) return;
+  const engine::RunRequest& chosen = answer == LongRunAnswer::Run ? asked.request : asked.shrunk;
+  wanted_ = chosen;
+  edit(chosen, 0, true);
 }
 
 void RunsController::compare(const engine::ComparisonRequest& request) {
@@ -298,6 +322,8 @@ bool RunsController::tick() {
     link.inspect_file(*dump_->next());
   }
   send_next_comparison();
+  // The question was about another request.
+  if (long_run_ && long_run_->request != state.requested) long_run_.reset();
   bool changed = step_batches() || !events.empty();
   if (automatic && !link.automatic) {
     notices_.add(Severity::Bad,

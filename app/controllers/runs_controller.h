@@ -15,6 +15,7 @@
 #include "app/controllers/notices.h"
 #include "app/controllers/recorder.h"
 #include "app/controllers/request_history.h"
+#include "app/controllers/run_estimate.h"
 #include "app/controllers/session_state.h"
 
 namespace app {
@@ -44,8 +45,11 @@ class RunsController {
   /// By one with the same library, at once, even if it is busy.
   void replace_worker();
 
-  /// The request in the rail.
+  /// The request in the rail. One that will take long waits for an answer instead.
   void submit();
+  /// The question about such a run; null = none.
+  const LongRun* long_run() const { return long_run_ ? &*long_run_ : nullptr; }
+  void answer(LongRunAnswer answer);
   /// Waits for a run in progress.
   void compare(const engine::ComparisonRequest& request);
   void start(const SweepOrder& order);
@@ -108,6 +112,8 @@ class RunsController {
     bool asked = false;  // the present worker
     bool run = false;    // afterwards, also without Live
   };
+  /// Whether the run is short, or the user wants it.
+  bool may_take_its_time();
   void send_next_comparison();
   /// A comparison that a run supersedes is ordered again after it.
   void keep_comparison();
@@ -143,6 +149,8 @@ class RunsController {
   std::optional<Stall> stall_;
   std::optional<Opening> opening_;
   std::uint64_t openings_ = 0;
+  std::optional<LongRun> long_run_;
+  std::optional<engine::RunRequest> wanted_;  // however long it takes
   std::optional<DumpReading> dump_;
   bool dump_asked_ = false;                       // its next question, of the present worker
   std::optional<FileQuestion> asked_inspection_;  // of the present worker

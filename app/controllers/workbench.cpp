@@ -297,6 +297,8 @@ bool Workbench::act(Action action) {
 void Workbench::close_front() {
   if (library_question() != nullptr) {
     answer_library(false);
+  } else if (runs.long_run() != nullptr) {
+    runs.answer(LongRunAnswer::Drop);
   } else if (tours.to_user()) {
     tours.stop();
   } else {

@@ -222,6 +222,7 @@ std::vector<Banner> Shell::banners(const PanelContext& context) {
     if (one) all.push_back(std::move(*one));
   };
   add(library_banner(context, workbench_.library_question()));
+  add(long_run_banner(context, workbench_.runs.long_run()));
   add(link_banner(context, workbench_.runs.link));
   add(recorder_banner(context, workbench_.files.recording_progress()));
   add(tour_banner(context, workbench_));
