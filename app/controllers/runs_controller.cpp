@@ -67,15 +67,22 @@ void RunsController::submit() {
 
 bool RunsController::may_take_its_time() {
   long_run_.reset();
-  const engine::RunRequest& request = state.requested;
+  if (wanted_ == state.requested) return true;
+  // What the worker will run: without a device, a recorded request for one runs on its CPU.
+  engine::RunRequest request = state.requested;
   const BackendOffer* offer = link.offer(request.backend);
-  if (offer == nullptr || wanted_ == request) return true;
+  if (offer == nullptr || !offer->available) {
+    request.backend = engine::GemmBackend::CpuReference;
+    offer = link.offer(request.backend);
+  }
+  if (offer == nullptr) return true;
   const WorkRate rate = work_rate(state.live_results().runs, request.backend, offer->device.name);
   const double seconds = estimated_seconds(request, rate);
   if (seconds <= kLongRun_s) return true;
   engine::RunRequest shrunk = shrunk_to_fit(request, rate);
   const double shrunk_seconds = estimated_seconds(shrunk, rate);
-  long_run_ = {request, std::move(shrunk), seconds, shrunk_seconds, rate.source};
+  shrunk.backend = state.requested.backend;
+  long_run_ = {state.requested, std::move(shrunk), seconds, shrunk_seconds, rate.source};
   return false;
 }
 

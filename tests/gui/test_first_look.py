@@ -154,3 +154,15 @@ def test_a_run_that_takes_long_asks_first(open_window):
     window.click("long_run.run")
     window.wait("the run", lambda m: m["state"]["requested_id"] > before + 1)
     assert window.control("long_run.question") is None
+
+
+def test_a_devices_request_that_is_taken_over_asks_before_it_runs_on_this_cpu(open_window):
+    window = open_window(first_start=True)
+    window.wait("a run of this machine beside the example", lambda m: m["state"]["from_file"] and m["state"]["shown_run_id"] >= 0
+                and m["state"]["runs"] > 7)
+    before = window.state()["requested_id"]
+    window.settle()
+    window.click("run.use_recorded")
+    window.wait("the question", lambda m: any(c["id"] == "long_run.question" for c in m["controls"]))
+    assert window.state()["requested_id"] == before and not window.state()["from_file"]
+    assert window.control("long_run.run")["label"] == "Run anyway"

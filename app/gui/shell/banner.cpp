@@ -107,7 +107,8 @@ std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun
             context.commands.push_back(AnswerLongRun{answer});
           }
         };
-        button("long_run.run", "Run", LongRunAnswer::Run, {.tooltip = "However long it takes"});
+        button("long_run.run", "Run anyway", LongRunAnswer::Run,
+               {.tooltip = "However long it takes"});
         ImGui::SameLine(0, context.theme.px(kGapSmall));
         button("long_run.shrink", "Shrink to fit", LongRunAnswer::Shrink,
                {.enabled = fits,
