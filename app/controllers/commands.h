@@ -9,7 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "app/controllers/dump.h"
 #include "app/controllers/request_operand.h"
+#include "app/controllers/run_estimate.h"
 #include "app/controllers/session_view.h"
 #include "app/sweep/plan.h"
 #include "engine/input/tensor_source.h"
@@ -139,6 +141,14 @@ struct UseTensor {
   /// The file was opened, not chosen for this operand: a recording of routing becomes the routing.
   bool opened = false;
 };
+/// Every operand and the routing come from these tensors, and the step its sizes.
+struct UseDump {
+  std::vector<DumpPart> parts;
+};
+/// To the question about a run that takes long.
+struct AnswerLongRun {
+  LongRunAnswer answer = LongRunAnswer::Drop;
+};
 /// Asks the user for a path.
 struct AskPath {
   FilePurpose purpose = FilePurpose::OpenRecording;
@@ -202,9 +212,9 @@ using Command =
     std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
                  SelectExpert, SkipThrottled, NameRun, SetNotes, engine::ComparisonRequest,
                  VisitOrder, CancelVisit, ShowRecordedCase, SweepOrder, InterleavedOrder, OpenFile,
-                 UseRequest, UseTensor, AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder,
-                 CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select,
-                 PlayTour, RepeatTourStep, StatusMessage>;
+                 UseRequest, UseTensor, UseDump, AnswerLongRun, AskPath, ExportReport, RecordsOrder,
+                 CsvOrder, PictureOrder, CheckRecentFiles, FetchLibrary, CancelFetch, UseLibrary,
+                 ShowPage, Select, PlayTour, RepeatTourStep, StatusMessage>;
 
 /// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>

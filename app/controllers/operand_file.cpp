@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/controllers/dump.h"
 #include "engine/input/operand_fit.h"
 #include "engine/input/tensor_file.h"
 #include "engine/model/path_text.h"
@@ -37,8 +38,8 @@ engine::Error refused(std::string why) {
   return {engine::ErrorCode::InvalidArgument, std::move(why)};
 }
 
-/// The named tensor, else the only one that can be used, or of those the only one with the
-/// operand's dimensions.
+/// The named tensor, else the only one that can be used, or of those the first with the operand's
+/// dimensions.
 engine::Result<const engine::TensorEntry*> meant_tensor(const FileReport& report,
                                                         const std::string& name,
                                                         RequestOperand operand,
@@ -57,11 +58,15 @@ engine::Result<const engine::TensorEntry*> meant_tensor(const FileReport& report
   const auto fits = [&](const engine::TensorEntry& one) {
     return one.usable && shape_of(one, operand, request).ok();
   };
-  const auto fitting = std::find_if(first, report.tensors.end(), fits);
-  if (fitting != report.tensors.end() && std::none_of(fitting + 1, report.tensors.end(), fits)) {
-    return &*fitting;
+  // One with the operand's usual name before others of its dimensions.
+  for (const DumpPart& part : dump_of_tensors(report.path, report.tensors)) {
+    const auto usual = std::ranges::find(report.tensors, part.tensor, &engine::TensorEntry::name);
+    if (part.operand == operand && fits(*usual)) return &*usual;
   }
-  return refused(fmt::format("holds {} tensors; choose one of them in the rail", count));
+  const auto fitting = std::find_if(first, report.tensors.end(), fits);
+  if (fitting != report.tensors.end()) return &*fitting;
+  return refused(
+      fmt::format("holds {} tensors, none of which fits; choose one of them in the rail", count));
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ engine::Result<engine::ShapeSpec> shape_of(const engine::TensorEntry& tensor,
 bool holds_integers(const FileReport& report);
 
 /// `request`, whose operand comes from the file of the report, with the tensor that is meant and
-/// the sizes that follow from it; the only tensor that can be used, or that has the operand's
-/// dimensions, need not be named. The error says why the file does not fit.
+/// the sizes that follow from it: where none is named, the one with the operand's usual name, else
+/// the first that fits. The error says why the file does not fit.
 engine::Result<engine::RunRequest> fitted_to_file(engine::RunRequest request,
                                                   RequestOperand operand, const FileReport& report);
 

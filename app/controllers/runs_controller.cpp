@@ -59,9 +59,40 @@ void RunsController::submit() {
   if (!may_load(state.requested.cublaslt_library, Action::Run)) return;
   state.back_to_live();
   state.last_error.clear();
+  if (!may_take_its_time()) return;
   keep_comparison();
   frames_while_timing_ = 0;
   link.submit(state.requested);
+}
+
+bool RunsController::may_take_its_time() {
+  long_run_.reset();
+  if (wanted_ == state.requested) return true;
+  // What the worker will run: without a device, a recorded request for one runs on its CPU.
+  engine::RunRequest request = state.requested;
+  const BackendOffer* offer = link.offer(request.backend);
+  if (offer == nullptr || !offer->available) {
+    request.backend = engine::GemmBackend::CpuReference;
+    offer = link.offer(request.backend);
+  }
+  if (offer == nullptr) return true;
+  const WorkRate rate = work_rate(state.live_results().runs, request.backend, offer->device.name);
+  const double seconds = estimated_seconds(request, rate);
+  if (seconds <= kLongRun_s) return true;
+  engine::RunRequest shrunk = shrunk_to_fit(request, rate);
+  const double shrunk_seconds = estimated_seconds(shrunk, rate);
+  shrunk.backend = state.requested.backend;
+  long_run_ = {state.requested, std::move(shrunk), seconds, shrunk_seconds, rate.source};
+  return false;
+}
+
+void RunsController::answer(LongRunAnswer answer) {
+  if (!long_run_) return;
+  const LongRun asked = *std::exchange(long_run_, std::nullopt);
+  if (answer == LongRunAnswer::Drop || asked.request != state.requested) return;
+  const engine::RunRequest& chosen = answer == LongRunAnswer::Run ? asked.request : asked.shrunk;
+  wanted_ = chosen;
+  edit(chosen, 0, true);
 }
 
 void RunsController::compare(const engine::ComparisonRequest& request) {
@@ -142,6 +173,31 @@ void RunsController::use_tensor(const UseTensor& file) {
   opening_ = {.file = file, .before = before, .gesture = gesture};
 }
 
+void RunsController::use_dump(const std::vector<DumpPart>& parts) {
+  state.last_error.clear();
+  if (no_worker_) {
+    return notices_.set_status("This window has no worker that could read the files");
+  }
+  opening_.reset();
+  dump_.emplace(parts_for(parts, state.requested));
+  dump_asked_ = false;
+  notices_.set_status("Reading the headers of " + dump_words(dump_->parts()));
+}
+
+void RunsController::take_dump() {
+  const DumpReading dump = *std::exchange(dump_, std::nullopt);
+  auto request = dump.fitted(state.requested);
+  if (!request.ok()) {
+    state.last_error = request.error().message;
+    notices_.set_status("");
+    return;
+  }
+  history_.changed(state.requested, request.value(), kFirstOpening + openings_++);
+  state.requested = std::move(request).value();
+  notices_.set_status(dump_words(dump.parts()) + " come from the dump; Ctrl+Z takes them back");
+  run_if_live();
+}
+
 void RunsController::fit_to(const FileReport& report) {
   const Opening opening = *std::exchange(opening_, std::nullopt);
   const RequestOperand operand = opening.file.operand;
@@ -187,6 +243,10 @@ void RunsController::take(FileReport&& report) {
   if (report.superseded) return;  // the answer to the newer question is on its way
   if (asked_inspection_ == FileQuestion{report.path, report.asked}) asked_inspection_.reset();
   if (opening_ && opening_->file.path == report.path && !report.asked) fit_to(report);
+  if (dump_ && dump_->take(report)) {
+    dump_asked_ = false;
+    if (!dump_->next()) take_dump();
+  }
   file_reports_.push_back(std::move(report));
 }
 
@@ -250,7 +310,8 @@ void RunsController::set_live(bool live) {
 }
 
 void RunsController::inspect_file(const FileQuestion& question) {
-  if (question == asked_inspection_ || !link.hello()) return;
+  // One question can wait; the rail repeats its own until it is answered.
+  if (question == asked_inspection_ || !link.hello() || dump_) return;
   asked_inspection_ = question;
   link.inspect_file(question);
 }
@@ -264,7 +325,12 @@ bool RunsController::tick() {
   if (opening_ && link.hello() && !std::exchange(opening_->asked, true)) {
     link.inspect_file({.path = opening_->file.path});
   }
+  if (dump_ && link.hello() && !std::exchange(dump_asked_, true)) {
+    link.inspect_file(*dump_->next());
+  }
   send_next_comparison();
+  // The question was about another request.
+  if (long_run_ && long_run_->request != state.requested) long_run_.reset();
   bool changed = step_batches() || !events.empty();
   if (automatic && !link.automatic) {
     notices_.add(Severity::Bad,
@@ -292,6 +358,7 @@ void RunsController::take(WorkerHello&& hello) {
   // These may come from another machine, or from before the worker was lost.
   file_reports_.clear();
   greeted_ = true;
+  dump_asked_ = false;
   const bool run = std::exchange(run_at_greeting_, false);
   if (opening_) {
     opening_->asked = false;

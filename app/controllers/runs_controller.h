@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "app/controllers/batch_controller.h"
+#include "app/controllers/dump.h"
 #include "app/controllers/library_controller.h"
 #include "app/controllers/link_supervisor.h"
 #include "app/controllers/notices.h"
 #include "app/controllers/recorder.h"
 #include "app/controllers/request_history.h"
+#include "app/controllers/run_estimate.h"
 #include "app/controllers/session_state.h"
 
 namespace app {
@@ -43,8 +45,11 @@ class RunsController {
   /// By one with the same library, at once, even if it is busy.
   void replace_worker();
 
-  /// The request in the rail.
+  /// The request in the rail. One that will take long waits for an answer instead.
   void submit();
+  /// The question about such a run; null = none.
+  const LongRun* long_run() const { return long_run_ ? &*long_run_ : nullptr; }
+  void answer(LongRunAnswer answer);
   /// Waits for a run in progress.
   void compare(const engine::ComparisonRequest& request);
   void start(const SweepOrder& order);
@@ -64,6 +69,9 @@ class RunsController {
   /// sizes of the step become the file's, in the same undo step; until then nothing runs by itself.
   /// Where the file does not fit, the last error says why.
   void use_tensor(const UseTensor& file);
+  /// All parts of a dump, in one undo step once a worker has read their headers; until then nothing
+  /// changes. Where one does not fit, nothing changes either, and the last error names it.
+  void use_dump(const std::vector<DumpPart>& parts);
   /// Replaces the request without an undo step.
   void show(const engine::RunRequest& request);
   /// The request of the recorded run on screen becomes the user's, and the recording is left.
@@ -104,6 +112,8 @@ class RunsController {
     bool asked = false;  // the present worker
     bool run = false;    // afterwards, also without Live
   };
+  /// Whether the run is short, or the user wants it.
+  bool may_take_its_time();
   void send_next_comparison();
   /// A comparison that a run supersedes is ordered again after it.
   void keep_comparison();
@@ -118,6 +128,7 @@ class RunsController {
   void take(auto&&) {}
   void run_if_live();
   void fit_to(const FileReport& report);
+  void take_dump();
   /// The request with its operand, or its routing, from the file that was opened.
   engine::Result<engine::RunRequest> fitted(const Opening& opening, const FileReport& report) const;
   bool may_load(const std::string& library, Command order);
@@ -138,6 +149,10 @@ class RunsController {
   std::optional<Stall> stall_;
   std::optional<Opening> opening_;
   std::uint64_t openings_ = 0;
+  std::optional<LongRun> long_run_;
+  std::optional<engine::RunRequest> wanted_;  // however long it takes
+  std::optional<DumpReading> dump_;
+  bool dump_asked_ = false;                       // its next question, of the present worker
   std::optional<FileQuestion> asked_inspection_;  // of the present worker
   bool slow_shape_ = false;                       // Live went off because of it
   bool keep_backend_ = false;

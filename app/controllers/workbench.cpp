@@ -201,6 +201,13 @@ void Workbench::use_tensor(const UseTensor& file) {
   if (!refuse_change()) runs.use_tensor(file);
 }
 
+void Workbench::use_dump(const UseDump& dump) {
+  // As for a file that is opened: what a tour or a recording has put in the rail is not the user's.
+  tours.stop();
+  runs.state.back_to_live();
+  runs.use_dump(dump.parts);
+}
+
 void Workbench::choose(const engine::RunRequest& request) {
   if (refuse_change()) return;
   choose_pace(request);
@@ -290,6 +297,8 @@ bool Workbench::act(Action action) {
 void Workbench::close_front() {
   if (library_question() != nullptr) {
     answer_library(false);
+  } else if (runs.long_run() != nullptr) {
+    runs.answer(LongRunAnswer::Drop);
   } else if (tours.to_user()) {
     tours.stop();
   } else {

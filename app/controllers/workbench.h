@@ -62,6 +62,7 @@ class Workbench {
   /// Changes of the user's request; refused while the rail shows a recorded one.
   void edit(const engine::RunRequest& request, std::uint64_t gesture, bool run = false);
   void use_tensor(const UseTensor& file);
+  void use_dump(const UseDump& dump);
   void choose(const engine::RunRequest& request);
   /// Escape, when the shell has nothing open itself.
   void close_front();

@@ -64,6 +64,8 @@ def test_a_first_start_shows_a_layer_of_a_device_and_the_next_one_does_not(open_
     window.click("top.live")
     window.wait_for_result()
     assert not window.state()["from_file"] and window.state()["live"]
+    # Not the picture of a layer, which the live step is not.
+    window.wait("figures of the live run", lambda m: any(c["id"] == "numerics.scale_histogram" for c in m["controls"]))
     # Later it is in the menu.
     window.click("top.recent")
     window.wait("the menu", lambda m: any(c["id"] == "recent.example" for c in m["controls"]))
@@ -121,3 +123,47 @@ def test_names_in_a_table_keep_room_next_to_their_figures(open_window):
     window.settle()
     left, _, right, _ = window.control("compare.times.column.0")["rect"]
     assert right - left >= 2 * 80
+
+
+def test_a_run_that_takes_long_asks_first(open_window):
+    window = open_window()
+    first = window.wait_for_result()["state"]["shown_run_id"]
+    assert window.control("long_run.question") is None
+    before = window.state()["requested_id"]
+    window.type_number("engine.iterations", "90000")
+    asked = window.wait("the question", lambda m: any(c["id"] == "long_run.question" for c in m["controls"]))
+    assert "This run takes about" in window.control("long_run.question")["value"]
+    assert "GFLOP/s" in window.control("long_run.question")["value"]
+    assert asked["state"]["requested_id"] == before and asked["state"]["shown_run_id"] == first
+    window.settle()
+    window.click("long_run.drop")
+    window.wait("no question", lambda m: all(c["id"] != "long_run.question" for c in m["controls"]))
+    assert window.state()["requested_id"] == before
+    window.press("F5")
+    window.wait("the question", lambda m: any(c["id"] == "long_run.shrink" for c in m["controls"]))
+    window.settle()
+    window.click("long_run.shrink")
+    # About 10 s on a machine that does nothing else.
+    window.wait("a shorter run", lambda m: m["state"]["shown_run_id"] > first and not m["state"]["stale"], 120)
+    assert 1 <= int(window.control("engine.iterations")["value"]) < 90000
+    # It is one step of the history.
+    window.key("ctrl+z")
+    window.wait("the long request", lambda m: any(
+        c["id"] == "engine.iterations" and c["value"] == "90000" for c in m["controls"]))
+    window.wait("the question", lambda m: any(c["id"] == "long_run.run" for c in m["controls"]))
+    window.settle()
+    window.click("long_run.run")
+    window.wait("the run", lambda m: m["state"]["requested_id"] > before + 1)
+    assert window.control("long_run.question") is None
+
+
+def test_a_devices_request_that_is_taken_over_asks_before_it_runs_on_this_cpu(open_window):
+    window = open_window(first_start=True)
+    window.wait("a run of this machine beside the example", lambda m: m["state"]["from_file"] and m["state"]["shown_run_id"] >= 0
+                and m["state"]["runs"] > 7)
+    before = window.state()["requested_id"]
+    window.settle()
+    window.click("run.use_recorded")
+    window.wait("the question", lambda m: any(c["id"] == "long_run.question" for c in m["controls"]))
+    assert window.state()["requested_id"] == before and not window.state()["from_file"]
+    assert window.control("long_run.run")["label"] == "Run anyway"

@@ -125,6 +125,8 @@ float strip_height(const Theme& theme);
 
 // Each is nullopt if it has nothing to ask. What they are made from outlives the banner.
 
+/// About a run that takes long; null = none waits for an answer.
+std::optional<Banner> long_run_banner(const PanelContext& context, const LongRun* run);
 /// For a worker that is lost, stalled, or does not answer Cancel.
 std::optional<Banner> link_banner(const PanelContext& context, LinkSupervisor& link);
 /// While nothing can be written: results wait in memory, and the user can choose another place.

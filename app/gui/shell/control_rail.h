@@ -29,6 +29,7 @@ struct RailWishes {
   bool cancel = false;
   std::optional<FilePurpose> browse;
   std::optional<UseTensor> tensor;      // a file that was named
+  std::optional<UseDump> dump;          // all tensors of a file that was named
   std::optional<FileQuestion> inspect;  // a file that the worker should read
   std::optional<std::string> cublaslt;  // another library: needs a new worker
 };
@@ -58,6 +59,7 @@ class ControlRail {
     std::string inspected_path;
     std::string error;
     std::vector<engine::TensorEntry> tensors;
+    std::vector<DumpPart> dump{};  // what the names of its tensors say together
   };
 
   FileField& file_field(RequestOperand operand) {
@@ -66,6 +68,7 @@ class ControlRail {
   void draw_shape(engine::RunRequest& request);
   void draw_operand(RequestOperand operand, engine::RunRequest& request);
   void draw_operand_file(RequestOperand operand, engine::RunRequest& request);
+  void draw_use_all(RequestOperand operand, const engine::RunRequest& request);
   void draw_routing_file(engine::RunRequest& request);
   /// What the worker found in it, and the button that takes its sizes over.
   void draw_recording(engine::RunRequest& request);

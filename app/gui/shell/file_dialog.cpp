@@ -2,8 +2,12 @@
 #include "app/gui/shell/file_dialog.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
+// After imgui.h.
+#include <imgui_internal.h>  // ends a field's editing
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -64,6 +68,30 @@ PurposeText purpose_text(FilePurpose purpose) {
   return {"Splits or recorded routing from a file", "Use", {".json", ".npy", ".safetensors"}};
 }
 
+bool reads_tensors(FilePurpose purpose) {
+  switch (purpose) {
+    case FilePurpose::OpenRecording:
+    case FilePurpose::Activations:
+    case FilePurpose::Weights:
+    case FilePurpose::DownWeights:
+    case FilePurpose::Gradients:
+    case FilePurpose::Routing:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool dialog_key(ImGuiKey key, bool repeat = false) {
+  return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key), repeat);
+}
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 std::string readable_size(std::uintmax_t bytes) {
   constexpr std::uintmax_t kKibi = 1024;
   if (bytes < kKibi) return fmt::format("{} B", bytes);
@@ -100,33 +128,167 @@ FolderListing list_folder(const std::string& folder, const std::vector<std::stri
             [](const FolderEntry& a, const FolderEntry& b) {
               return a.folder != b.folder ? a.folder : a.name < b.name;
             });
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : listing.entries) {
+    if (!entry.folder) names.push_back(entry.name);
+  }
+  listing.dump = dump_of_folder(folder, names);
   return listing;
+}
+
+std::vector<std::size_t> entries_named(const std::vector<FolderEntry>& entries,
+                                       const std::string& typed) {
+  const std::string wanted = lower_case(typed);
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : entries) names.push_back(lower_case(entry.name));
+  const auto holds = [&](std::size_t i) { return names[i].find(wanted) != std::string::npos; };
+  const auto begins = [&](std::size_t i) { return names[i].starts_with(wanted); };
+  const auto same = [&](std::size_t i) { return names[i] == wanted; };
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (holds(i)) found.push_back(i);
+  }
+  const auto rest = std::stable_partition(found.begin(), found.end(), same);
+  std::stable_partition(rest, found.end(), begins);
+  return found;
 }
 
 FileDialog::FileDialog(std::function<void()> wake) : listing_task_(std::move(wake)) {}
 
 void FileDialog::open(FilePurpose purpose, const std::string& folder, const std::string& name) {
   purpose_ = purpose;
-  name_ = name;
+  writes_ = purpose_text(purpose).writes;
   with_paths_ = false;
   open_ = true;
-  accept_ = false;
-  focus_ = true;
+  chosen_.clear();
   std::error_code error;
   go_to(folder.empty() ? fs::current_path(error).string() : folder);
+  name_ = name;
 }
 
 void FileDialog::go_to(const std::string& folder) {
   folder_ = fs::path(folder).lexically_normal().string();
   listing_ = {};
+  shown_.clear();
+  selected_ = -1;
+  // The name of the file to be written is the same in every folder.
+  if (!writes_) name_.clear();
+  typed_ = false;
+  focus_ = true;
+  resolving_.clear();
   listing_task_.start([folder = folder_, suffixes = purpose_text(purpose_).suffixes] {
     return list_folder(folder, suffixes);
   });
 }
 
-std::string FileDialog::chosen_path() const {
+void FileDialog::go_up() {
+  fs::path folder(folder_);
+  if (!folder.has_filename()) folder = folder.parent_path();  // it ends with a slash
+  go_to(folder.parent_path().string());
+}
+
+void FileDialog::take_listing() {
+  std::optional<FolderListing> listing = listing_task_.take();
+  if (!listing) return;
+  const std::string path = std::exchange(resolving_, std::string());
+  if (!path.empty()) {
+    // Whoever opens the file says what is wrong with it.
+    if (!listing->error.empty()) {
+      chosen_ = path;
+      return;
+    }
+    folder_ = path;
+    name_.clear();
+    typed_ = false;
+    focus_ = true;
+  }
+  listing_ = std::move(*listing);
+  filter();
+}
+
+void FileDialog::filter() {
+  // A path leads elsewhere, and a file to be written has a name of its own.
+  const bool finds = typed_ && !writes_ && name_.find('/') == std::string::npos;
+  shown_ = entries_named(listing_.entries, finds ? name_ : "");
+  selected_ = finds && !shown_.empty() ? 0 : -1;
+  scroll_ = finds;
+}
+
+std::string FileDialog::typed_path() const {
   const fs::path name(name_);
   return (name.is_absolute() ? name : fs::path(folder_) / name).lexically_normal().string();
+}
+
+const FolderEntry* FileDialog::target() const {
+  if (selected_ < 0 || selected_ >= static_cast<int>(shown_.size())) return nullptr;
+  return &listing_.entries[shown_[static_cast<std::size_t>(selected_)]];
+}
+
+void FileDialog::accept() {
+  if (const FolderEntry* entry = target()) {
+    const std::string path = (fs::path(folder_) / entry->name).string();
+    if (entry->folder) return go_to(path);
+    chosen_ = path;
+    return;
+  }
+  if (name_.empty()) return;
+  if (writes_) {
+    chosen_ = typed_path();
+    return;
+  }
+  resolving_ = typed_path();
+  listing_task_.start([folder = resolving_, suffixes = purpose_text(purpose_).suffixes] {
+    return list_folder(folder, suffixes);
+  });
+}
+
+void FileDialog::move(int steps) {
+  const int count = static_cast<int>(shown_.size());
+  if (count == 0) return;
+  selected_ = selected_ < 0 && steps < 0 ? count - 1 : std::clamp(selected_ + steps, 0, count - 1);
+  scroll_ = true;
+}
+
+void FileDialog::use_keys() {
+  constexpr int kPage = 8;
+  const bool above = ImGui::GetIO().KeyAlt && dialog_key(ImGuiKey_UpArrow);
+  // A key that is held to clear the field does not also leave the folder.
+  if (above || (name_.empty() && dialog_key(ImGuiKey_Backspace))) {
+    // An active field would bring its text back.
+    ImGui::ClearActiveID();
+    return go_up();
+  }
+  if (dialog_key(ImGuiKey_DownArrow, true)) move(1);
+  if (dialog_key(ImGuiKey_UpArrow, true)) move(-1);
+  if (dialog_key(ImGuiKey_PageDown, true)) move(kPage);
+  if (dialog_key(ImGuiKey_PageUp, true)) move(-kPage);
+}
+
+void FileDialog::draw_entry(const PanelContext& context, std::size_t index) {
+  const std::size_t at = shown_[index];
+  const FolderEntry& entry = listing_.entries[at];
+  const bool selected = static_cast<int>(index) == selected_;
+  ImGui::PushID(static_cast<int>(at));
+  const std::string label = entry.folder ? entry.name + "/" : entry.name;
+  const bool clicked =
+      ImGui::Selectable(label.c_str(), selected, ImGuiSelectableFlags_AllowDoubleClick);
+  if (selected && std::exchange(scroll_, false)) ImGui::SetScrollHereY();
+  controls::record(context, ("file." + entry.name).c_str(), label.c_str(), "option", entry.name,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  if (!entry.folder) {
+    const std::string size = readable_size(entry.bytes);
+    ImGui::SameLine(ImGui::GetWindowWidth() - context.theme.px(kGapSection + 4) -
+                    shown_size(size).x);
+    show_dimmed(size);
+  }
+  ImGui::PopID();
+  if (!clicked) return;
+  selected_ = static_cast<int>(index);
+  if (entry.folder) return accept();
+  name_ = entry.name;
+  typed_ = false;
+  focus_ = true;
+  if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) accept();
 }
 
 void FileDialog::draw_listing(const PanelContext& context, float height) {
@@ -140,37 +302,30 @@ void FileDialog::draw_listing(const PanelContext& context, float height) {
     show_dimmed("Reading the folder");
     return;
   }
-  if (listing_.entries.empty()) show_dimmed("No fitting file here");
-  std::string enter;
-  for (std::size_t i = 0; i < listing_.entries.size(); ++i) {
-    const FolderEntry& entry = listing_.entries[i];
-    ImGui::PushID(static_cast<int>(i));
-    const std::string label = entry.folder ? entry.name + "/" : entry.name;
-    if (ImGui::Selectable(label.c_str(), entry.name == name_,
-                          ImGuiSelectableFlags_AllowDoubleClick)) {
-      if (entry.folder) {
-        enter = (fs::path(folder_) / entry.name).string();
-      } else {
-        name_ = entry.name;
-        accept_ = accept_ || ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
-      }
-    }
-    controls::record(context, ("file." + entry.name).c_str(), label.c_str(), "option", entry.name,
-                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    if (!entry.folder) {
-      const std::string size = readable_size(entry.bytes);
-      ImGui::SameLine(ImGui::GetWindowWidth() - context.theme.px(kGapSection + 4) -
-                      shown_size(size).x);
-      show_dimmed(size);
-    }
-    ImGui::PopID();
+  if (shown_.empty()) {
+    show_dimmed(listing_.entries.empty() ? "No fitting file here" : "No name here holds this text");
   }
-  if (!enter.empty()) go_to(enter);
+  const std::string folder = folder_;
+  // A folder that is entered meanwhile has another list.
+  for (std::size_t i = 0; i < shown_.size() && folder == folder_; ++i) draw_entry(context, i);
+}
+
+void FileDialog::draw_field(const PanelContext& context) {
+  if (std::exchange(focus_, false)) ImGui::SetKeyboardFocusHere();
+  const std::string before = name_;
+  controls::input_text(
+      context, "file.path", "File name or path", name_,
+      {.tooltip = writes_ ? ""
+                          : "Letters find names; arrows select; Enter enters a folder or "
+                            "takes a file; Backspace goes up"});
+  if (name_ == before) return;
+  typed_ = !name_.empty();
+  filter();
 }
 
 std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) {
   if (!open_) return std::nullopt;
-  if (std::optional<FolderListing> listing = listing_task_.take()) listing_ = std::move(*listing);
+  take_listing();
   const Theme& theme = context.theme;
   const PurposeText text = purpose_text(purpose_);
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -178,45 +333,71 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
                        std::min(theme.px(460), display.y - theme.px(32))};
   const ImVec2 at = {(display.x - size.x) / 2, (display.y - size.y) / 2};
   if (focus_) ImGui::SetNextWindowFocus();
-  focus_ = false;
   const OverlayScope overlay("##file_dialog", at, size, theme.colors.panel);
+  const bool in_front = ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
+  // The field would only give its old text back.
+  if (in_front && dialog_key(ImGuiKey_Escape)) {
+    open_ = false;
+    return std::nullopt;
+  }
+  if (in_front) use_keys();
   {
     const FontScope font(theme.fonts.title);
     show_text(text.title);
   }
-  if (controls::button(context, "file.up", "Up", {.width = theme.px(48)})) {
-    go_to(fs::path(folder_).parent_path().string());
+  if (controls::button(
+          context, "file.up", "Up",
+          {.tooltip = "Backspace in the empty field, or Alt+Up", .width = theme.px(48)})) {
+    go_up();
   }
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   show_text(folder_);
+  controls::record(context, "file.folder", "Folder", "text", folder_, ImGui::GetItemRectMin(),
+                   ImGui::GetItemRectMax());
   const bool page = purpose_ == FilePurpose::ExportPage;
   const float footer = (page ? 3 : 2) * theme.px(kRowHeight + kGap);
   draw_listing(context, ImGui::GetContentRegionAvail().y - footer);
   ImGui::Dummy({0, theme.px(kGapSmall) / 2});
-  controls::input_text(context, "file.path", "File name or path", name_);
-  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter))) {
-    accept_ = true;
-  }
+  draw_field(context);
   if (page) {
     controls::checkbox(
         context, "file.with_paths", "With folders and names", with_paths_,
         {.tooltip = "Also folders, and the names of this machine and its user; a page is made to "
                     "be passed on, so they are left out otherwise"});
   }
-  const bool named = !name_.empty();
-  accept_ =
-      controls::button(
-          context, "file.accept", text.accept,
+  const FolderEntry* entry = target();
+  controls::record(context, "file.selected", "Selected", "text",
+                   entry == nullptr ? "" : entry->name, at, {at.x + size.x, at.y + size.y});
+  const bool named = entry != nullptr || !name_.empty();
+  const bool enter = in_front && (dialog_key(ImGuiKey_Enter) || dialog_key(ImGuiKey_KeyPadEnter));
+  if (enter) focus_ = true;  // it takes the caret out of the field
+  if (controls::button(
+          context, "file.accept", entry != nullptr && entry->folder ? "Enter" : text.accept,
           {.enabled = named, .reason = "Choose or type a file first", .width = theme.px(96)}) ||
-      accept_;
+      enter) {
+    accept();
+  }
   ImGui::SameLine();
   if (controls::button(context, "file.cancel", "Cancel", {.width = theme.px(96)})) open_ = false;
-  if (!accept_ || !named) return std::nullopt;
-  accept_ = false;
+  std::vector<DumpPart> dump;
+  if (reads_tensors(purpose_) && !listing_.dump.empty()) {
+    ImGui::SameLine();
+    const std::string label = "Use all: " + dump_words(listing_.dump);
+    if (controls::button(context, "file.use_all", label.c_str(),
+                         {.tooltip = "Every operand and the routing come from the files of this "
+                                     "folder that are named like this"})) {
+      dump = listing_.dump;
+      chosen_ = dump.front().path;
+    }
+  }
+  if (chosen_.empty() || !open_) return std::nullopt;
   open_ = false;
-  return Choice{
-      .purpose = purpose_, .path = chosen_path(), .writes = text.writes, .with_paths = with_paths_};
+  return Choice{.purpose = purpose_,
+                .path = std::exchange(chosen_, std::string()),
+                .writes = text.writes,
+                .with_paths = with_paths_,
+                .dump = std::move(dump)};
 }
 
 }  // namespace app

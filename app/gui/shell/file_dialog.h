@@ -1,5 +1,6 @@
-// Choosing a file: a path that can be typed and a listing of its folder, read off the window's
-// thread.
+// Choosing a file with the keyboard or the mouse: one field, which keeps the caret, and a listing
+// of a folder below it, read off the window's thread. Letters find names, arrows select, Enter
+// enters a folder or takes a file, Backspace in the empty field goes up.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "app/controllers/background.h"
+#include "app/controllers/dump.h"
 #include "app/gui/controls/panel_context.h"
 
 namespace app {
@@ -21,17 +23,23 @@ struct FolderListing {
   std::string folder;
   std::vector<FolderEntry> entries;
   std::string error;
+  std::vector<DumpPart> dump;  // where its files are one
 };
 /// Folders first, then the files that end with one of `suffixes` (all when empty), by name.
 FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes);
+/// Indices of the entries whose names hold what was typed, in upper or lower case; those that begin
+/// with it come first, and the very name before them.
+std::vector<std::size_t> entries_named(const std::vector<FolderEntry>& entries,
+                                       const std::string& typed);
 
 class FileDialog {
  public:
   struct Choice {
     FilePurpose purpose;
     std::string path;
-    bool writes = false;      // the file; else it is read
-    bool with_paths = false;  // of a page: also folders, this machine's name and its user's
+    bool writes = false;           // the file; else it is read
+    bool with_paths = false;       // of a page: also folders, this machine's name and its user's
+    std::vector<DumpPart> dump{};  // the files of a folder that are used together
   };
 
   explicit FileDialog(std::function<void()> wake);
@@ -42,18 +50,37 @@ class FileDialog {
 
  private:
   void go_to(const std::string& folder);
+  void go_up();
+  void take_listing();
+  void filter();
+  /// Moves the selection, enters a folder or goes up, as the keys of this frame say.
+  void use_keys();
+  void move(int steps);
+  /// The selected entry, if it is what Enter would take; null = the text of the field is.
+  const FolderEntry* target() const;
+  /// Enter and the button: enters a folder, or takes a file. A path that was typed may be either,
+  /// which a thread finds out.
+  void accept();
   void draw_listing(const PanelContext& context, float height);
-  std::string chosen_path() const;
+  void draw_entry(const PanelContext& context, std::size_t index);
+  void draw_field(const PanelContext& context);
+  std::string typed_path() const;
 
   BackgroundTask<FolderListing> listing_task_;
   FolderListing listing_;
+  std::vector<std::size_t> shown_;  // entries that fit what was typed
+  int selected_ = -1;               // of them; -1 = none
   FilePurpose purpose_ = FilePurpose::OpenRecording;
+  bool writes_ = false;
   std::string folder_;
-  std::string name_;
+  std::string name_;       // the text of the field
+  bool typed_ = false;     // by hand: it chooses what the list shows
+  std::string resolving_;  // a typed path that is being looked at; empty = none
+  std::string chosen_;     // ends the dialog
   bool with_paths_ = false;
   bool open_ = false;
-  bool accept_ = false;
-  bool focus_ = false;
+  bool focus_ = false;   // the field takes the caret in the next frame
+  bool scroll_ = false;  // to the selected entry
 };
 
 }  // namespace app

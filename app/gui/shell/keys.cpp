@@ -384,6 +384,10 @@ const std::vector<PlotRow> kFieldRows = {
      "in the command palette: move, run the selected action",
      {},
      nullptr},
+    {"Up   Down   Enter   Backspace",
+     "in a file dialog: move, take the file or enter the folder, go up (Alt+Up too)",
+     {},
+     nullptr},
     {"Enter   Esc", "in the question before closing: save, stay", {}, nullptr},
 };
 

@@ -184,13 +184,19 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
   if (controls::combo(*context_, (prefix + ".tensor").c_str(), "  Tensor", index, names, {},
                       options)) {
     const engine::TensorEntry& chosen = field.tensors[static_cast<std::size_t>(index)];
-    const bool first = file.tensor.empty();
+    // The step had its sizes from the tensor before, or this one completes the opening of the file.
+    const auto before = std::ranges::find(field.tensors, file.tensor, &engine::TensorEntry::name);
+    bool follows = before == field.tensors.end();
+    if (!follows) {
+      const auto shape = shape_of(*before, operand, request);
+      follows = shape.ok() && shape.value() == request.shape;
+    }
     file.tensor = chosen.name;
-    // Choosing one completes the opening of the file.
-    if (const auto shape = shape_of(chosen, operand, request); first && shape.ok()) {
+    if (const auto shape = shape_of(chosen, operand, request); follows && shape.ok()) {
       request.shape = shape.value();
     }
   }
+  draw_use_all(operand, request);
   if (index < 0) return;
   const auto shape = shape_of(field.tensors[static_cast<std::size_t>(index)], operand, request);
   if (shape.ok() && shape.value() == request.shape) return;
@@ -200,6 +206,20 @@ void ControlRail::draw_operand_file(RequestOperand operand, engine::RunRequest& 
                         .reason = shape.ok() ? "" : shape.error().message,
                         .width = -1})) {
     request.shape = shape.value();
+  }
+}
+
+void ControlRail::draw_use_all(RequestOperand operand, const engine::RunRequest& request) {
+  const std::vector<DumpPart> parts = parts_for(file_field(operand).dump, request);
+  if (parts.size() < 2 || uses_all(request, parts)) return;
+  row_label("");
+  const std::string label = "Use all: " + dump_words(parts);
+  if (controls::button(*context_, (std::string(text_of(operand).prefix) + ".use_all").c_str(),
+                       label.c_str(),
+                       {.tooltip = "The file's tensors are named like a whole step: every operand "
+                                   "and the routing come from them",
+                        .width = -1})) {
+    wishes_.dump = UseDump{parts};
   }
 }
 

@@ -14,6 +14,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/terminal_text.h"
 #include "engine/input/value_json.h"
+#include "engine/model/projections.h"
 
 namespace app {
 namespace {
@@ -197,6 +198,8 @@ void Shell::carry_out(const Command& command) {
                  [&](const OpenFile& order) { workbench_.open_file(order.path); },
                  [&](const UseRequest& order) { workbench_.use_request(order); },
                  [&](const UseTensor& order) { workbench_.use_tensor(order); },
+                 [&](const UseDump& order) { workbench_.use_dump(order); },
+                 [&](const AnswerLongRun& order) { runs.answer(order.answer); },
                  [&](const AskPath& order) { ask_path(order.purpose); },
                  [&](const ExportReport& order) {
                    report_ = order.report;
@@ -237,7 +240,20 @@ void Shell::act(Action action) {
     workbench_.notices.set_status(why);
   } else if (!workbench_.act(action)) {
     act_on_window(action);
+  } else if (action == Action::BackToLive || action == Action::CloseRecording) {
+    leave_empty_page();
   }
+}
+
+void Shell::leave_empty_page() {
+  const SessionState& state = workbench_.runs.state;
+  const SessionState::Run run = state.shown();
+  const engine::RunRequest& live = run == nullptr ? state.requested : run->request;
+  if (page_ == Page::Numerics && page().view() == "layer" && !engine::is_expert_layer(live)) {
+    return show({Page::Numerics, ""});
+  }
+  const bool graph = live.launch.kind == engine::LaunchKind::GraphReplay;
+  if (page_ == Page::Graphs && page().view() != "doctor" && !graph) show({Page::Performance, ""});
 }
 
 void Shell::act_on_window(Action action) {
@@ -358,13 +374,14 @@ void Shell::ask_path(FilePurpose purpose) {
 }
 
 void Shell::use_path(const FileDialog::Choice& choice) {
-  const auto& [purpose, path, writes, with_paths] = choice;
+  const auto& [purpose, path, writes, with_paths, dump] = choice;
   FilesController& files = workbench_.files;
   if (writes) {
     files.remember_folder(path);
   } else {
     files.remember_folder_of(path);
   }
+  if (!dump.empty()) return workbench_.use_dump({dump});
   switch (purpose) {
     case FilePurpose::OpenSecond:
       return files.open_second(path);

@@ -159,6 +159,7 @@ void Shell::draw_rail(const PanelContext& context, float height) {
   if (wishes.cancel) commands.push_back(Action::Cancel);
   if (wishes.browse) commands.push_back(AskPath{*wishes.browse});
   if (wishes.tensor) commands.push_back(*wishes.tensor);
+  if (wishes.dump) commands.push_back(*wishes.dump);
   if (wishes.inspect) commands.push_back(InspectFile{*wishes.inspect});
   if (wishes.cublaslt) commands.push_back(StartWorker{*wishes.cublaslt});
 }
@@ -221,6 +222,7 @@ std::vector<Banner> Shell::banners(const PanelContext& context) {
     if (one) all.push_back(std::move(*one));
   };
   add(library_banner(context, workbench_.library_question()));
+  add(long_run_banner(context, workbench_.runs.long_run()));
   add(link_banner(context, workbench_.runs.link));
   add(recorder_banner(context, workbench_.files.recording_progress()));
   add(tour_banner(context, workbench_));
