@@ -84,9 +84,9 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
   print("{}\n", document.dump(one_line ? -1 : 2));
 }
 
-/// The request with the recording's sizes, but for those that were given.
-engine::Result<engine::RunRequest> sized_by_recording(const RunOptions& options,
-                                                      const engine::RunRequest& request) {
+/// The request with the sizes of its routing file, but for those that were given.
+engine::Result<engine::RunRequest> sized_by_routing(const RunOptions& options,
+                                                    const engine::RunRequest& request) {
   engine::RunRequest routed = request;
   routed.routing.distribution = engine::RoutingDistribution::File;
   routed.routing.path = options.recorded_routing;
@@ -144,7 +144,7 @@ engine::Result<std::vector<PlannedRequest>> requests_of(const RunOptions& option
   // A file of another machine is its worker's to read: it refuses sizes that do not fit, and says
   // which do.
   if (!options.recorded_routing.empty() && !options.worker.command.remote) {
-    ENGINE_ASSIGN(request, sized_by_recording(options, request));
+    ENGINE_ASSIGN(request, sized_by_routing(options, request));
   }
   return std::vector{PlannedRequest{.request = std::move(request)}};
 }

@@ -1,5 +1,5 @@
-// Writes runs, comparisons and visits into a session file on a thread of its own: a
-// slow disk must not delay a frame, and a full disk must not lose a run.
+// Writes runs, comparisons and visits into a session file on a thread of its own: a slow disk must
+// not delay a frame, and a full disk must not lose a run.
 #pragma once
 
 #include <condition_variable>

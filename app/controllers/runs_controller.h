@@ -1,5 +1,5 @@
-// Runs, comparisons and batches: the request in the rail with its undo history, the
-// worker, and the results.
+// Runs, comparisons and batches: the request in the rail with its undo history, the worker, and the
+// results.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +57,10 @@ class RunsController {
   void cancel();
   bool comparing() const {
     return link.waiting_for<engine::ComparisonRequest>() || next_comparison_;
+  }
+  /// Whether the newest order of a comparison is one over steps.
+  bool compares_steps() const {
+    return (next_comparison_ ? *next_comparison_ : asked_comparison_).series.has_value();
   }
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }

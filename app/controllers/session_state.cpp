@@ -110,7 +110,11 @@ SessionState::Origin SessionState::origin() const {
             visit->wall_clock_ms};
   }
   if (file_.comparisons.empty()) return {};
-  const auto& one = file_.comparisons.back();
+  // Older recordings do not know the device of a comparison over steps.
+  const auto known =
+      std::ranges::find_if(file_.comparisons.rbegin(), file_.comparisons.rend(),
+                           [](const auto& one) { return !one->comparison.device.name.empty(); });
+  const auto& one = known == file_.comparisons.rend() ? file_.comparisons.back() : *known;
   return {Request(one, &one->comparison.request.request), Device(one, &one->comparison.device),
           one->wall_clock_ms};
 }

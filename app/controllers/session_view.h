@@ -157,6 +157,7 @@ struct SessionView {
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is in progress, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
+  bool compares_steps = false;   // the newest order is a comparison over steps
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorState doctor{};

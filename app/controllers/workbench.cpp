@@ -381,6 +381,7 @@ SessionView Workbench::view() const {
   now.blocked = status.ok() ? runs.state.last_error : status.error().message;
   now.hello = runs.link.hello();
   now.comparing = runs.comparing();
+  now.compares_steps = runs.compares_steps();
   now.batch = runs.batch();
   now.doctor = doctor.state();
   now.library = libraries.newest_fetch();

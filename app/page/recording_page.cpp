@@ -39,7 +39,8 @@ void write_run(const profiling::NamedRun& named, bool with_paths, HtmlPage& page
 }
 
 void write_comparison(const profiling::RecordedComparison& recorded, HtmlPage& page) {
-  page.heading(2, "Recipes side by side");
+  page.heading(2,
+               recorded.comparison.request.series ? "Recipes over steps" : "Recipes side by side");
   page.paragraph(profiling::date_text(recorded.wall_clock_ms));
   page.document(profiling::comparison_document(recorded));
 }

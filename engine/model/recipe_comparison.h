@@ -25,7 +25,7 @@ struct ComparisonRequest {
   RunRequest request;
   bool weights = false;
   bool gradients = false;
-  std::vector<Recipe> recipes = {};  // empty = default_comparison()
+  std::vector<Recipe> recipes = {};  // see compared_recipes()
   std::int64_t sample_row = 0;       // first row and column of the sample, cut to the operand
   std::int64_t sample_column = 0;
   int timed_launches = 20;  // per recipe and direction; 0 = numerics only
@@ -51,9 +51,12 @@ struct ComparisonRequest {
 /// and with power-of-two scales where it can have both.
 std::vector<Recipe> default_comparison(const Recipe& settings = {});
 
-/// Delayed scaling beside current scaling over 32 steps of X, otherwise with the request's recipe.
-/// A step has at most 4096 rows, because more give the same answer much later; at step 8, once the
-/// history has an amax to be wrong about, expert 0 has an outlier.
+/// Those that the request names, or default_comparison().
+std::vector<Recipe> compared_recipes(const ComparisonRequest& request);
+
+/// Delayed scaling beside current scaling over 32 steps of a linear step's X, otherwise with the
+/// request's recipe. A step has at most 4096 rows, because more give the same answer much later; at
+/// step 8, when the history has an amax to be wrong about, expert 0 has an outlier.
 ComparisonRequest default_series(const RunRequest& request);
 
 /// Rows of the amax history that one of `steps` steps can have filled.

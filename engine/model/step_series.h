@@ -44,7 +44,7 @@ struct StepSeries {
         engine::field<&StepSeries::outlier_step>({.low = -1, .high = kMaxSeriesSteps - 1}),
         engine::field<&StepSeries::outlier_expert>({.low = 0, .high = kMaxExperts - 1}),
         engine::field<&StepSeries::outlier_factor>(),
-        engine::field<&StepSeries::idle>({.most = kMaxSeriesSteps * kMaxExperts})};
+        engine::field<&StepSeries::idle>({.most = kMaxSeriesRows})};
   }
   Flaw flaw() const;
 };
@@ -52,7 +52,7 @@ struct StepSeries {
 /// The delayed scale of one expert at one step.
 struct DelayedScale {
   float amax = 0.0F;          // of the step; 0 without rows
-  float history_amax = 0.0F;  // what the scale was made from; 0 before the first amax
+  float history_amax = 0.0F;  // that the scale is based on; 0 before the first amax
   float scale_used = 1.0F;
   float scale_wanted = 1.0F;  // what this step's own amax requires; NaN without rows
   template <int = 0>

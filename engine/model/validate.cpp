@@ -188,6 +188,10 @@ Flaw StepSeries::flaw() const {
   return {};
 }
 
+std::vector<Recipe> compared_recipes(const ComparisonRequest& request) {
+  return request.recipes.empty() ? default_comparison() : request.recipes;
+}
+
 Flaw ComparisonRequest::flaw() const {
   if (weights && gradients) {
     return {"weights", "and gradients are both chosen; a comparison quantizes one of them",
@@ -195,12 +199,12 @@ Flaw ComparisonRequest::flaw() const {
   }
   if (!series) return {};
   if (weights || gradients) {
-    return {"series", "steps X only, but another operand is chosen",
-            "leave out the series, or choose X"};
+    return {"series", "covers X only, but W or dY is selected",
+            "leave out the series, or select X"};
   }
   const int experts = request.shape.num_experts;
   if (Flaw flaw = flaw_of_experts(*series, experts); !flaw.empty()) return flaw;
-  return flaw_of_size(*series, recipes.empty() ? default_comparison() : recipes, experts);
+  return flaw_of_size(*series, compared_recipes(*this), experts);
 }
 
 Flaw QuantizationSample::flaw() const {
@@ -219,6 +223,8 @@ ComparisonRequest default_series(const RunRequest& request) {
   constexpr std::int64_t kRows = 4096;
   constexpr int kLength = 16;  // a longer history shows nothing more in 32 steps
   ComparisonRequest order{.request = request, .timed_launches = 0};
+  order.request.step = StepKind::Linear;  // its rows need not be whole tokens
+  order.request.expert_layer = {};
   order.request.shape.rows = std::min(kRows, request.shape.rows);
   Recipe recipe = request.recipe;
   recipe.delayed.history_length = std::min(recipe.delayed.history_length, kLength);

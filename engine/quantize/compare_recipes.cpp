@@ -15,7 +15,7 @@ class Comparison {
              RunProgress& progress)
       : side_(side), progress_(progress) {
     result_.request = request;
-    if (result_.request.recipes.empty()) result_.request.recipes = default_comparison();
+    result_.request.recipes = compared_recipes(request);
     result_.device = device;
   }
 

@@ -214,7 +214,8 @@ Table comparison_table(const RecordedComparison& recorded,
           }
           sink(row);
         }
-      }};
+      },
+      .only_with_rows = true};
 }
 
 Table recipe_experts_table(std::vector<const QuantizationReport*> reports, bool weights) {
@@ -259,7 +260,8 @@ Table series_table(const RecordedComparison& recorded, int recipe) {
       column("expert", Measure::Count, "exp.", "Number of the expert"),
       column("rows", Measure::Count, {}, "Rows of X in this step"),
       column("amax", Measure::Number, {}, "Largest magnitude of the expert's rows in this step"),
-      column("history_amax", Measure::Number, "from history", "What the scale was made from"),
+      column("history_amax", Measure::Number, "from history",
+             "The amax that the scale is based on"),
       column("scale_used", Measure::Number, "scale used"),
       column("scale_wanted", Measure::Number, "scale wanted",
              "The scale that this step's own amax requires"),
@@ -279,6 +281,42 @@ Table series_table(const RecordedComparison& recorded, int recipe) {
               for (std::size_t e = 0; e < report.experts.size(); ++e) {
                 sink(series_row(report, e));
               }
+            }
+          },
+          .only_with_rows = true};
+}
+
+Table series_summary_table(const RecordedComparison& recorded) {
+  std::vector<Column> columns = {
+      column("step", Measure::Count),
+      column("recipe", Measure::Words, {}, "How X is scaled and coded"),
+      column("worst_expert", Measure::Count, "worst expert", "The one with the lowest SNR"),
+      snr_column("Of the worst expert's rows in this step"),
+      saturated_column(),
+      underflowed_column()};
+  return {.name = "recipe_steps_summary",
+          .columns = std::move(columns),
+          .rows = [&recorded](const RowSink& sink) {
+            for (const QuantizationReport& report : recorded.comparison.reports) {
+              std::uint64_t saturated = 0;
+              std::uint64_t underflowed = 0;
+              std::optional<std::size_t> worst;
+              for (std::size_t e = 0; e < report.experts.size(); ++e) {
+                saturated += report.experts[e].saturated;
+                underflowed += report.experts[e].underflowed;
+                const double snr = report.experts[e].snr_db;
+                if (!std::isnan(snr) && (!worst || snr < report.experts[*worst].snr_db)) worst = e;
+              }
+              Row row{.cells = cells_of(report.step, engine::recipe_name(report.recipe, false))};
+              if (worst) {
+                Cell snr = known(snr_of(report.experts[*worst]));
+                snr.left_out = report.experts[*worst].left_out();
+                add_cells(row.cells, *worst, std::move(snr));
+              } else {
+                row.cells.resize(row.cells.size() + 2);
+              }
+              add_cells(row.cells, alarming(saturated), underflowed);
+              sink(row);
             }
           }};
 }

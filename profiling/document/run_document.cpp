@@ -390,6 +390,16 @@ Document comparison_document(const RecordedComparison& recorded) {
   const engine::RecipeComparison& comparison = recorded.comparison;
   Document document;
   document.fact("device", device_text(comparison.device));
+  if (const auto& series = comparison.request.series) {
+    document.fact("operand", fmt::format("activations over {} steps", series->steps));
+    document.fact("outlier", series->outlier_step < 0
+                                 ? std::string("none")
+                                 : fmt::format("{:g} x the largest element of expert {} at step {}",
+                                               series->outlier_factor, series->outlier_expert,
+                                               series->outlier_step));
+    document.table(series_summary_table(recorded));
+    return document;
+  }
   const std::uint64_t elements =
       comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
   document.fact("operand", fmt::format("{}, {} elements",

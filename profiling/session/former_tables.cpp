@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -112,6 +113,7 @@ RecordedComparison convert(FormerHistory& history) {
   if (history.request.asked_tokens > 0) request.request.shape.rows = history.request.asked_tokens;
   request.recipes = {request.request.recipe};
   request.recipes.front().scaling = engine::Scaling::PerTensorDelayed;
+  request.timed_launches = 0;
   request.series = {.steps = history.steps,
                     .outlier_step = history.request.outlier_step,
                     .outlier_expert = history.request.outlier_expert,
@@ -160,6 +162,9 @@ engine::Status read_former_histories(const TableSource& source,
   for (FormerHistory& history : histories) {
     ENGINE_TRY(check_lengths(source.path, history));
     comparisons.push_back(convert(history));
+  }
+  if (!histories.empty()) {
+    std::ranges::stable_sort(comparisons, {}, &RecordedComparison::wall_clock_ms);
   }
   return {};
 }

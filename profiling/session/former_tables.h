@@ -18,7 +18,7 @@ std::vector<std::string> former_tables();
 /// Fills RunResult::tensors of a recording that has no table `tensors`.
 engine::Status read_former_tensors(const TableSource& source, std::vector<RecordedRun>& runs);
 
-/// Adds what a recording has in `amax_histories` behind its comparisons.
+/// Adds what a recording has in `amax_histories` to its comparisons, by the time of their end.
 engine::Status read_former_histories(const TableSource& source,
                                      std::vector<RecordedComparison>& comparisons);
 

@@ -2,6 +2,7 @@
 #include "profiling/session/limits.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <numeric>
 #include <string>
@@ -103,13 +104,12 @@ void check_tensors(const engine::RunResult& result, Limits& limits) {
   }
 }
 
-void check_recording(const engine::RunResult& result, Limits& limits) {
+void check_recorded_routing(const engine::RunResult& result, Limits& limits) {
   if (!result.recorded_routing) return;
-  const engine::RecordedRouting& recording = *result.recorded_routing;
-  limits.between("splits of recorded steps",
-                 std::ssize(recording.steps) * std::ssize(result.splits), 0,
-                 engine::kMaxRecordedSplits);
-  for (const engine::RecordedStep& step : recording.steps) {
+  const engine::RecordedRouting& recorded = *result.recorded_routing;
+  limits.between("splits of recorded steps", std::ssize(recorded.steps) * std::ssize(result.splits),
+                 0, engine::kMaxRecordedSplits);
+  for (const engine::RecordedStep& step : recorded.steps) {
     limits.require(step.splits.size() == result.splits.size(), [&] {
       return fmt::format("recorded step {} has {} splits, the run has {}", step.step,
                          step.splits.size(), result.splits.size());
@@ -153,7 +153,7 @@ void check_result(const engine::RunResult& result, Limits& limits) {
       lowest = saturated_sum(expert, 1);  // ascending and without repeats
     }
   }
-  check_recording(result, limits);
+  check_recorded_routing(result, limits);
   for (const engine::ExpertTiming& timing : result.measurements.experts) {
     limits.between("expert timing expert", timing.expert, 0, std::ssize(result.splits) - 1);
   }
@@ -318,6 +318,11 @@ void check_series(const engine::RecipeComparison& comparison, Limits& limits) {
   for (std::size_t i = 0; i < comparison.reports.size() && limits.ok(); ++i) {
     const engine::QuantizationReport& report = comparison.reports[i];
     const engine::Recipe& recipe = recipes[i % recipes.size()];
+    const std::size_t first = comparison.reports[i % recipes.size()].experts.size();
+    limits.require(report.experts.size() == first, [&] {
+      return fmt::format("report {} has rows of {} experts, but that of step 0 has {}", i,
+                         report.experts.size(), first);
+    });
     limits.require(report.step == static_cast<int>(i / recipes.size()) && report.recipe == recipe,
                    [&] { return fmt::format("report {} is of another step or recipe", i); });
     const std::size_t kept = report.experts.empty()

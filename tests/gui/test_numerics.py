@@ -127,7 +127,7 @@ def test_scrubber_follows_mouse_keys_and_play(open_window):
     assert int(point["saturated"]) > 0
     current = next(float(snr.split()[0]) for label, snr in point.items() if label.startswith("SNR, "))
     assert current > float(point["SNR"].split()[0]) + 3, "current scaling sees the outlier"
-    assert fields(window.control("steps.ring"))["rows"] == "16"
+    assert fields(window.control("steps.history"))["rows"] == "16"
     window.key("Right")
     wait_for(window, "steps.amax", lambda c: fields(c)["step"] == "9")
     window.key("Left")

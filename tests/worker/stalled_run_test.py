@@ -102,7 +102,7 @@ class StalledRun(unittest.TestCase):
         done = subprocess.run([PROGRAM, "run", "--worker", self.worker, "--deadline_factor", "1"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("launch.deadline_factor is 1", done.stderr)
+        self.assertIn("--deadline_factor is 1", done.stderr)
 
 
 if __name__ == "__main__":

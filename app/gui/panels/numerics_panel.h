@@ -1,5 +1,5 @@
 // Numerics: what the recipe does to the numbers of one operand and to the product of every expert,
-// and the view of all recipes on the same operand.
+// all recipes on the same operand, once or over steps, and the tensors of an expert layer.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What the recipes and history views share: the button that requests a computation from the
+// What recipes once and recipes over steps share: the button that requests a computation from the
 // worker, replaced by Cancel meanwhile; the switch that requests it again after every change; the
 // line that shows its state; and what is shown before there is a result.
 #pragma once

@@ -180,7 +180,7 @@ void PerformanceModel::lay_out_experts(const Theme& theme) {
   if (source_count() == 0) return;
   compare_methods();
   const engine::Stage stage = source(source_index_).stage;
-  // Times are those of all iterations; so are, of a recording, the rows.
+  // Times are those of all iterations; with recorded steps the rows are too.
   const std::vector<std::int64_t> splits = engine::mean_splits(run().result);
   expert_bars_.resize(splits.size());
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {

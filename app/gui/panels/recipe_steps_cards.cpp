@@ -14,7 +14,8 @@ namespace app {
 namespace {
 
 const char* const kMethod =
-    "The CPU twins of quantize and of the delayed-scaling update, in every worker: step s takes "
+    "Computed by the CPU twins of quantize and of the delayed-scaling update on any worker: step s "
+    "takes "
     "X with seed + s, quantizes it with the scale from earlier steps, and writes its amax "
     "to row 0 of the history. An expert without rows leaves history and scale unchanged.";
 
@@ -159,40 +160,41 @@ void RecipeStepsView::draw_point(const PanelContext& context, const Area& room) 
   }
 }
 
-CardSpec RecipeStepsView::ring_card(const PanelContext& context) {
-  const std::vector<double> ring = model_.history(step_, expert_);
-  return {.id = "steps.ring_card",
-          .title = "Ring",
-          .question =
-              "What does the history hold after this step? Row 0 holds the amax "
-              "of this step; the last row is the newest of the earlier steps.",
-          .note = fmt::format("row 0 and the last {} of {} rows",
-                              std::max<std::size_t>(ring.size(), 1) - 1,
-                              model_.recipe().delayed.history_length),
-          .measured = kMethod,
-          .list = [this] { return model_.history_table(step_, expert_); },
-          .draw = [this, &context, ring](const Area& room) { draw_ring(context, room, ring); },
-          .read_out = {"steps.ring", "rows of the history", [ring] {
-                         const auto filled =
-                             std::ranges::count_if(ring, [](double amax) { return amax > 0.0; });
-                         return fmt::format("rows={};filled={}", ring.size(), filled);
-                       }}};
+CardSpec RecipeStepsView::history_card(const PanelContext& context) {
+  const std::vector<double> history = model_.history(step_, expert_);
+  return {
+      .id = "steps.history_card",
+      .title = "Amax history",
+      .question =
+          "What does the history hold after this step? Row 0 holds the amax "
+          "of this step; the last row is the newest of the earlier steps.",
+      .note = fmt::format("row 0 and the last {} of {} rows",
+                          std::max<std::size_t>(history.size(), 1) - 1,
+                          model_.recipe().delayed.history_length),
+      .measured = kMethod,
+      .list = [this] { return model_.history_table(step_, expert_); },
+      .draw = [this, &context, history](const Area& room) { draw_history(context, room, history); },
+      .read_out = {"steps.history", "rows of the history", [history] {
+                     const auto filled =
+                         std::ranges::count_if(history, [](double amax) { return amax > 0.0; });
+                     return fmt::format("rows={};filled={}", history.size(), filled);
+                   }}};
 }
 
-void RecipeStepsView::draw_ring(const PanelContext& context, const Area& room,
-                                const std::vector<double>& ring) const {
+void RecipeStepsView::draw_history(const PanelContext& context, const Area& room,
+                                   const std::vector<double>& history) const {
   const Theme& theme = context.theme;
   const int length = model_.recipe().delayed.history_length;
   // An empty row has no height.
   std::vector<double> heights;
-  for (const double amax : ring) heights.push_back(amax > 0.0 ? std::log2(amax) : INFINITY);
+  for (const double amax : history) heights.push_back(amax > 0.0 ? std::log2(amax) : INFINITY);
   const plot::Range range = plot::value_range(heights);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const float label = theme.fonts.label->FontSize + theme.px(2);
   const float floor_y = room.at.y + room.size.y - label;
-  const float cell = room.size.x / static_cast<float>(std::max<std::size_t>(ring.size(), 1));
+  const float cell = room.size.x / static_cast<float>(std::max<std::size_t>(history.size(), 1));
   const float air = cell > theme.px(6) ? theme.px(2) : 0.0F;
-  for (std::size_t row = 0; row < ring.size(); ++row) {
+  for (std::size_t row = 0; row < history.size(); ++row) {
     const float left = room.at.x + cell * static_cast<float>(row);
     const ImVec2 min(left, room.at.y);
     const ImVec2 max(left + cell - air, floor_y);
@@ -206,9 +208,10 @@ void RecipeStepsView::draw_ring(const PanelContext& context, const Area& room,
     }
     if (ImGui::IsMouseHoveringRect(min, max) && ImGui::IsWindowHovered()) {
       const std::size_t number =
-          row == 0 ? 0 : static_cast<std::size_t>(length) - ring.size() + row;
-      plot::read_out(context, fmt::format("row {}", number),
-                     {{"amax", ring[row] > 0.0 ? fmt::format("{:.6g}", ring[row]) : "empty"}});
+          row == 0 ? 0 : static_cast<std::size_t>(length) - history.size() + row;
+      plot::read_out(
+          context, fmt::format("row {}", number),
+          {{"amax", history[row] > 0.0 ? fmt::format("{:.6g}", history[row]) : "empty"}});
     }
   }
   plot::draw_text(draw, theme.fonts.label, ImVec2(room.at.x, floor_y + theme.px(1)),

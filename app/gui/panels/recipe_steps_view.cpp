@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/controllers/background.h"
 #include "app/gui/cards/card.h"
@@ -15,6 +14,8 @@ namespace app {
 namespace {
 
 constexpr std::chrono::milliseconds kPlayStep{250};
+
+bool is_stepping(const SessionView& view) { return view.comparing && view.compares_steps; }
 
 /// Width of a number field with its label before it.
 float field_width(const Theme& theme, const char* label, float width) {
@@ -145,7 +146,7 @@ void RecipeStepsView::draw_settings(const PanelContext& context, controls::Flow&
   engine::StepSeries& series = settings_.series;
   bool changed = draw_numbers(
       context, flow, 50,
-      {{"steps.steps", "steps", &series.steps, 1, engine::kMaxSeriesSteps, 32, "Steps in a row"}});
+      {{"steps.steps", "steps", &series.steps, 1, engine::kMaxSeriesSteps, 32, "Number of steps"}});
   flow.next(field_width(theme, "rows", 64));
   std::int64_t rows = wanted(context).request.shape.rows;
   if (controls::drag_int(
@@ -191,7 +192,8 @@ float RecipeStepsView::draw_controls(const PanelContext& context, const Area& ar
           "rail and seed + step",
       .live_tooltip = "Step again whenever a setting changes; the newest request wins"};
   const engine::ComparisonRequest order = wanted(context);
-  orders_.draw_bar(context, kWords, {context.view.comparing, engine::validate(order)}, flow, order);
+  orders_.draw_bar(context, kWords, {is_stepping(context.view), engine::validate(order)}, flow,
+                   order);
   draw_choice(context, flow);
   flow.next(theme.px(60));
   const char* play = playing_ ? "Pause" : "Play";
@@ -207,14 +209,14 @@ float RecipeStepsView::draw_controls(const PanelContext& context, const Area& ar
   engine::DelayedScaling& delayed = settings_.delayed;
   bool largest = delayed.algorithm == kernels::AmaxAlgorithm::Max;
   if (controls::either(context, "steps.algorithm", largest, "Most recent", "Max",
-                       {.tooltip = "What the scale is made from", .width = theme.px(150)})) {
+                       {.tooltip = "Which amax the scale is based on", .width = theme.px(150)})) {
     delayed.algorithm = largest ? kernels::AmaxAlgorithm::Max : kernels::AmaxAlgorithm::MostRecent;
   }
   draw_numbers(context, flow, 50,
                {{"steps.length", "length", &delayed.history_length, 1, engine::kMaxHistoryLength,
                  16, "Rows of the amax history"},
                 {"steps.margin", "margin", &delayed.margin, -engine::kMaxMargin, engine::kMaxMargin,
-                 0, "The scale is 2^margin smaller"}});
+                 0, "Divides the scale by 2^margin"}});
   // The separate rows begin at the left edge of the page.
   ImGui::SetCursorScreenPos(ImVec2(area.at.x, flow.bottom()));
   controls::Flow settings(theme, area.at.x, area.end().x);
@@ -227,9 +229,10 @@ float RecipeStepsView::draw_controls(const PanelContext& context, const Area& ar
 
 void RecipeStepsView::draw_status(const PanelContext& context, const Area& area) {
   const SessionView& view = context.view;
-  OrderStatus status{
-      .id = "steps.status", .label = "state of the steps", .error = view.comparison_error};
-  if (view.comparing) {
+  OrderStatus status{.id = "steps.status",
+                     .label = "state of the steps",
+                     .error = view.compares_steps ? view.comparison_error : std::string()};
+  if (is_stepping(view)) {
     status.in_progress = fmt::format("stepping: {:.0f} %", 100.0 * view.link.pulse.fraction);
   }
   if (shown_) {
@@ -248,13 +251,13 @@ void RecipeStepsView::draw_nothing(const PanelContext& context, const Area& area
   const std::string sentence =
       "Step quantizes X of the rail with delayed scaling, step after step, and keeps the history "
       "of amax: see what a stale scale does to an outlier and to an expert without rows.";
-  if (draw_no_result(context, area, view.comparing,
+  if (draw_no_result(context, area, is_stepping(view),
                      {.in_progress_title = "Stepping",
                       .in_progress = "Delayed scaling is stepped over X.",
                       .title = "No steps yet",
                       .sentence = sentence,
                       .recorded = "This recording holds no comparison over steps. " + sentence,
-                      .error = view.comparison_error,
+                      .error = view.compares_steps ? view.comparison_error : std::string(),
                       .button_id = "steps.step_now",
                       .button_label = "Step"})) {
     orders_.send(context, wanted(context));
@@ -305,7 +308,7 @@ void RecipeStepsView::draw(const PanelContext& context, const Area& area, float 
               {[&](const Area&) { return steps_card(quiet, kAmax); },
                [&](const Area&) { return steps_card(quiet, kScale); },
                [&](const Area&) { return point_card(quiet); },
-               [&](const Area&) { return ring_card(quiet); },
+               [&](const Area&) { return history_card(quiet); },
                [&](const Area&) { return experts_card(quiet); }});
 }
 

@@ -58,9 +58,9 @@ class RecipeStepsView {
   CardSpec point_card(const PanelContext& context);
   std::vector<PointLine> point_lines() const;
   void draw_point(const PanelContext& context, const Area& room) const;
-  CardSpec ring_card(const PanelContext& context);
-  void draw_ring(const PanelContext& context, const Area& room,
-                 const std::vector<double>& ring) const;
+  CardSpec history_card(const PanelContext& context);
+  void draw_history(const PanelContext& context, const Area& room,
+                    const std::vector<double>& history) const;
   CardSpec experts_card(const PanelContext& context);
   void draw_experts(const PanelContext& context, ImVec2 size);
 

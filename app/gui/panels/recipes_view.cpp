@@ -23,6 +23,8 @@ const char* const kTableMethod =
     "medians of launches of the quantization alone, interleaved with a copy of the operand; "
     "'of copy' is bytes read and written per second against that copy.";
 
+bool is_comparing(const SessionView& view) { return view.comparing && !view.compares_steps; }
+
 }  // namespace
 
 engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const {
@@ -107,7 +109,7 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
           "and settings",
       .live_tooltip = "Compare again whenever the request changes; the newest request wins"};
   const SessionView& view = context.view;
-  orders_.draw_bar(context, kWords, {view.comparing, engine::validate(view.requested)}, flow,
+  orders_.draw_bar(context, kWords, {is_comparing(view), engine::validate(view.requested)}, flow,
                    wanted(context));
   flow.next(theme.px(150));
   if (controls::either(context, "recipes.below", by_expert_, "Elements", "Experts",
@@ -136,9 +138,10 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
 
 void RecipesView::draw_status(const PanelContext& context, const Area& area) const {
   const SessionView& view = context.view;
-  OrderStatus status{
-      .id = "recipes.status", .label = "state of the comparison", .error = view.comparison_error};
-  if (view.comparing) {
+  OrderStatus status{.id = "recipes.status",
+                     .label = "state of the comparison",
+                     .error = view.compares_steps ? std::string() : view.comparison_error};
+  if (is_comparing(view)) {
     status.in_progress = view.link.state == LinkState::Busy
                              ? fmt::format("comparing: {:.0f} %", 100.0 * view.link.pulse.fraction)
                              : "comparing";
@@ -163,7 +166,7 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
       "codes, scales, errors and times side by side.",
       operand);
   if (draw_no_result(
-          context, area, context.view.comparing,
+          context, area, is_comparing(context.view),
           {.in_progress_title = "Comparing",
            .in_progress = fmt::format("Every recipe quantizes {}, one after the other.", operand),
            .title = "No comparison yet",
@@ -171,7 +174,7 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
            .recorded = fmt::format("This recording holds no comparison of {}. {} This needs a "
                                    "worker and closes the recording.",
                                    operand, sentence),
-           .error = context.view.comparison_error,
+           .error = context.view.compares_steps ? std::string() : context.view.comparison_error,
            .button_id = "recipes.compare_now",
            .button_label = "Compare"})) {
     orders_.send(context, wanted(context));

@@ -1,6 +1,7 @@
 #include "engine/backend/cpu/cpu_expert_layer.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "engine/backend/cpu/cpu_linear_step.h"
@@ -137,14 +138,17 @@ void CpuExpertLayer::activate(const Operation& operation, int expert,
   kernels::activate_cpu({.input = input, .output = rows.at(made)});
 }
 
+static_assert(std::ranges::count(kOperations, true, &OperationTraits::by_row) == 2,
+              "compute_rows() implements every operation that is by row");
+
 void CpuExpertLayer::compute_rows(const Operation& operation, int expert,
                                   const ExpertRows& rows) const {
   switch (operation.kind) {
     case OperationKind::Activate:
     case OperationKind::ActivateGradient:
       return activate(operation, expert, rows);
-    default:  // of a projection, or of tokens
-      return;
+    default:
+      std::abort();  // see the assertion above
   }
 }
 

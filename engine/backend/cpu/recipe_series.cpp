@@ -225,7 +225,7 @@ Result<RecipeComparison> compare_over_steps(const ComparisonRequest& request,
   RecipeComparison result;
   result.request = request;
   result.device = cpu_facts();
-  if (result.request.recipes.empty()) result.request.recipes = default_comparison();
+  result.request.recipes = compared_recipes(request);
   const int steps = request.series->steps;
   SteppedInput input(result.request);
   std::vector<SteppedRecipe> recipes;
@@ -235,14 +235,17 @@ Result<RecipeComparison> compare_over_steps(const ComparisonRequest& request,
   progress.stage.store(static_cast<int>(Stage::Quantize));
   progress.iterations.store(steps);
   for (int step = 0; step < steps; ++step) {
-    if (progress.cancel.load(std::memory_order_relaxed)) {
-      return Error{ErrorCode::Cancelled, "the comparison was cancelled"};
-    }
     progress.iteration.store(step);
     ENGINE_TRY(input.load(step));
     if (step == 0) result.splits.assign(input.splits().begin(), input.splits().end());
-    for (SteppedRecipe& recipe : recipes) result.reports.push_back(recipe.step(step, input));
-    progress.fraction.store((step + 1.0) / steps);
+    for (SteppedRecipe& recipe : recipes) {
+      if (progress.cancel.load(std::memory_order_relaxed)) {
+        return Error{ErrorCode::Cancelled, "the comparison was cancelled"};
+      }
+      result.reports.push_back(recipe.step(step, input));
+      const double all = static_cast<double>(recipes.size()) * steps;
+      progress.fraction.store(static_cast<double>(result.reports.size()) / all);
+    }
   }
   result.wall_ns = steady_ns() - begin_ns;
   return result;

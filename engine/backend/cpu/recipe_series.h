@@ -8,7 +8,8 @@
 namespace engine {
 
 /// The request has passed validate() and has a series. The answer has a report per step and recipe,
-/// all recipes of a step together. Cancelled when progress.cancel was seen between two steps.
+/// all recipes of a step together. Cancelled when progress.cancel was seen between two
+/// quantizations.
 Result<RecipeComparison> compare_over_steps(const ComparisonRequest& request,
                                             RunProgress& progress);
 

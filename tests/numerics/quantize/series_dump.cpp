@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
       write(folder, "underflowed", std::vector{one.underflowed});
       write(folder, "snr_db", std::vector{one.snr_db});
     }
-    write(folder, "ring", report.history);
+    write(folder, "history", report.history);
   }
   return 0;
 }

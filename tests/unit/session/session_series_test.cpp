@@ -61,6 +61,10 @@ TEST_F(SessionSeries, RefusesWhatTheWindowCannotUse) {
           [](auto& comparison) { comparison.reports[0].history.push_back(1.0F); });
   refused("report 4 has delayed scales of some experts",
           [](auto& comparison) { comparison.reports[4].experts[1].delayed.reset(); });
+  refused("report 4 has rows of 0 experts, but that of step 0 has 2", [](auto& comparison) {
+    comparison.reports[4].experts.clear();
+    comparison.reports[4].history.clear();
+  });
   refused("outlier_factor",
           [](auto& comparison) { comparison.request.series->outlier_factor = -1.0; });
 }
@@ -81,7 +85,7 @@ TEST_P(HostileSeries, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     SessionSeries, HostileSeries,
     testing::Values(
-        SeriesAttack{"UPDATE comparison_series SET steps = 257", "steps"},
+        SeriesAttack{"UPDATE comparison_series SET steps = 257", "it must be between 1 and 256"},
         SeriesAttack{"UPDATE comparison_series SET steps = 4", "4 steps of 2 recipes have 8"},
         SeriesAttack{"UPDATE comparison_series SET outlier_factor = -1.0", "outlier_factor"},
         SeriesAttack{"UPDATE comparison_series SET outlier_step = 3", "outlier_step is 3"},
@@ -92,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                      "delayed scales of some experts"},
         SeriesAttack{"DELETE FROM comparison_experts WHERE report = 4 AND expert = 1",
                      "expert is 1; it must be between 0 and 0"},
-        SeriesAttack{"UPDATE comparison_series_idle SET expert = 300", "expert"},
+        SeriesAttack{"UPDATE comparison_series_idle SET expert = 300",
+                     "series.idle[0].expert is 300"},
         SeriesAttack{"UPDATE comparison_series_idle SET step = 3", "idle[0].step is 3"}));
 
 /// As the program wrote it when a history was a kind of its own: two experts over three steps, the

@@ -1,4 +1,4 @@
-"""Delayed scaling over many steps: outlier, experts without tokens, the ring of amax values."""
+"""Delayed scaling over many steps: outlier, experts without tokens, the history of amax values."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def test_steps(tmp_path, fmt, algorithm, length, margin, pow2, outlier):
     rows_got = files.read("rows", np.int64).reshape(STEPS, EXPERTS)
     snr = files.read("snr_db", np.float64).reshape(STEPS, EXPERTS)
     kept = min(length, STEPS)
-    ring = files.read("ring").reshape(STEPS, kept, EXPERTS)
+    history = files.read("history").reshape(STEPS, kept, EXPERTS)
     state = [Expert(length) for _ in range(EXPERTS)]
     saturated_with_outlier = 0
     for step in range(STEPS):
@@ -87,7 +87,7 @@ def test_steps(tmp_path, fmt, algorithm, length, margin, pow2, outlier):
             assert got["amax"][step, e] == amax, where
             state[e].rows[0] = amax
             expected = np.array([state[e].rows[0]] + state[e].rows[length - kept + 1:], f.F32)
-            np.testing.assert_array_equal(ring[step, :, e], expected, err_msg=where)
+            np.testing.assert_array_equal(history[step, :, e], expected, err_msg=where)
             if rows == 0:
                 assert np.isnan(got["scale_wanted"][step, e]) and np.isnan(snr[step, e]), where
                 assert counts["saturated"][step, e] == counts["underflowed"][step, e] == 0
