@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kTimeCells = 14;        // of add_time_difference_columns()
 constexpr std::size_t kDifferenceCells = 27;  // of difference_columns()
+// Before the last two, which hold what a setting is in A and in B.
+constexpr std::size_t kCellsBeforeSettings = kDifferenceCells - 2;
 
 void add_time_difference_columns(std::vector<Column>& columns) {
   columns.insert(
@@ -183,7 +185,7 @@ Table comparison_table(const RunComparison& comparison, const SettingsDifference
             }
             for (const SettingsRow& one : settings.rows) {
               Row row{.cells = cells_of("setting", one.group + "." + one.field, one.field)};
-              row.cells.resize(25);
+              row.cells.resize(kCellsBeforeSettings);
               row.cells.emplace_back(one.a);
               row.cells.emplace_back(one.b);
               sink(row);

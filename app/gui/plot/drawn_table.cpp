@@ -1,7 +1,6 @@
 #include "app/gui/plot/drawn_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "app/gui/plot/format.h"

@@ -107,7 +107,7 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
   const std::string text = profiling::csv_text(profiling::comparison_table(comparison, settings));
   EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
-  EXPECT_THAT(text, HasSubstr("setting,requested.seed"));
+  EXPECT_THAT(text, HasSubstr("setting,requested.seed,,,,,,,,,,,,,,,,,,,,,1,2\r\n"));
   EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
