@@ -135,7 +135,7 @@ Table time_differences_table(const RunComparison& comparison) {
           .rows = [&comparison](const RowSink& sink) { visit_times(comparison, sink); }};
 }
 
-Table expert_differences_table(const RunComparison& comparison) {
+Table expert_differences_table(std::span<const ExpertRow> experts) {
   std::vector<Column> columns = {column("expert", Measure::Count)};
   add_time_difference_columns(columns);
   columns.insert(columns.end(), {column("tokens_a", Measure::Count, "tokens of A"),
@@ -146,8 +146,8 @@ Table expert_differences_table(const RunComparison& comparison) {
                                  for_files("left_out_b", Measure::Count)});
   return {.name = "expert_differences",
           .columns = std::move(columns),
-          .rows = [&comparison](const RowSink& sink) {
-            for (const ExpertRow& one : comparison.experts) {
+          .rows = [experts](const RowSink& sink) {
+            for (const ExpertRow& one : experts) {
               Row row{.cells = cells_of(one.expert), .full_name = one.time.reason};
               add_time_difference_cells(row.cells, one.time);
               add_cells(row.cells, one.tokens_a, one.tokens_b, snr_of(one.snr_a_db, one.left_out_a),

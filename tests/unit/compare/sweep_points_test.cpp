@@ -145,7 +145,7 @@ TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {
   b.result.experts[0].fprop.lost = 3;
   const profiling::RunComparison comparison =
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
-  const profiling::Table table = profiling::expert_differences_table(comparison);
+  const profiling::Table table = profiling::expert_differences_table(comparison.experts);
   EXPECT_EQ(profiling::csv_text(table),
             "expert,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
             "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,"
