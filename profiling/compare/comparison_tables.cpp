@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kTimeCells = 14;        // of add_time_difference_columns()
 constexpr std::size_t kDifferenceCells = 27;  // of difference_columns()
+// Before the last two, which hold what a setting is in A and in B.
+constexpr std::size_t kCellsBeforeSettings = kDifferenceCells - 2;
 
 void add_time_difference_columns(std::vector<Column>& columns) {
   columns.insert(
@@ -133,7 +135,7 @@ Table time_differences_table(const RunComparison& comparison) {
           .rows = [&comparison](const RowSink& sink) { visit_times(comparison, sink); }};
 }
 
-Table expert_differences_table(const RunComparison& comparison) {
+Table expert_differences_table(std::span<const ExpertRow> experts) {
   std::vector<Column> columns = {column("expert", Measure::Count)};
   add_time_difference_columns(columns);
   columns.insert(columns.end(), {column("tokens_a", Measure::Count, "tokens of A"),
@@ -144,8 +146,8 @@ Table expert_differences_table(const RunComparison& comparison) {
                                  for_files("left_out_b", Measure::Count)});
   return {.name = "expert_differences",
           .columns = std::move(columns),
-          .rows = [&comparison](const RowSink& sink) {
-            for (const ExpertRow& one : comparison.experts) {
+          .rows = [experts](const RowSink& sink) {
+            for (const ExpertRow& one : experts) {
               Row row{.cells = cells_of(one.expert), .full_name = one.time.reason};
               add_time_difference_cells(row.cells, one.time);
               add_cells(row.cells, one.tokens_a, one.tokens_b, snr_of(one.snr_a_db, one.left_out_a),
@@ -183,7 +185,7 @@ Table comparison_table(const RunComparison& comparison, const SettingsDifference
             }
             for (const SettingsRow& one : settings.rows) {
               Row row{.cells = cells_of("setting", one.group + "." + one.field, one.field)};
-              row.cells.resize(25);
+              row.cells.resize(kCellsBeforeSettings);
               row.cells.emplace_back(one.a);
               row.cells.emplace_back(one.b);
               sink(row);

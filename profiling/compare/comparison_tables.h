@@ -1,6 +1,7 @@
 // Tables of comparisons and sweeps, and the document of a comparison.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "profiling/compare/run_comparison.h"
@@ -15,8 +16,8 @@ namespace profiling {
 Table time_differences_table(const RunComparison& comparison);
 
 /// One row per expert: its time in A and in B, its tokens, and the SNR of its product. The
-/// comparison must outlive the table.
-Table expert_differences_table(const RunComparison& comparison);
+/// rows must outlive the table.
+Table expert_differences_table(std::span<const ExpertRow> experts);
 
 /// The settings that differ.
 Table settings_table(const SettingsDifference& settings);

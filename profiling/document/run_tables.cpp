@@ -201,7 +201,7 @@ Table memory_table(const Activity& activity) {
 
 }  // namespace
 
-Table power_table(const PowerTrace& power) {
+Table power_table(std::span<const PowerSample> samples) {
   return {.name = "power",
           .columns = {column("time_ns", Measure::Time, "time"),
                       column("sm_clock_mhz", Measure::Count, "SM clock"),
@@ -209,12 +209,12 @@ Table power_table(const PowerTrace& power) {
                       column("power_w", Measure::Number, "power"),
                       column("temperature_c", Measure::Count, "temperature"),
                       column("clock_held_by", Measure::Words, "clock limited by")},
-          .rows = [&power](const RowSink& sink) {
+          .rows = [samples](const RowSink& sink) {
             const auto reported = [](auto value, const char* unit) {
               return value < 0 ? Cell()
                                : worded(value, fmt::format("{:.0f} {}", 1.0 * value, unit));
             };
-            for (const PowerSample& sample : power.samples) {
+            for (const PowerSample& sample : samples) {
               const std::string limits = clock_reason_names(sample.clock_reasons);
               sink({.cells = cells_of(sample.time_ns, reported(sample.sm_clock_mhz, "MHz"),
                                       reported(sample.memory_clock_mhz, "MHz"),
@@ -298,7 +298,7 @@ std::vector<Table> run_tables(const RecordedRun& run) {
   tables.push_back(error_sources_table(result));
   tables.push_back(histograms_table(result));
   tables.push_back(memory_table(run.activity));
-  tables.push_back(power_table(run.power));
+  tables.push_back(power_table(run.power.samples));
   return tables;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,8 @@ Table error_sources_table(const engine::RunResult& result);
 Table splits_table(const std::vector<std::int64_t>& splits);
 /// Every replay that was compared with the eager run, output by output.
 Table replay_checks_table(const engine::RunResult& result);
-/// Clocks, power and temperature over the run.
-Table power_table(const PowerTrace& power);
+/// Clocks, power and temperature, one row per sample. The samples must outlive the table.
+Table power_table(std::span<const PowerSample> samples);
 /// The nodes of the step's graph; with the matrix of its replays also their durations.
 Table graph_nodes_table(const RecordedRun& run, const NodeMatrix* replays);
 /// The pieces of work of a step without a graph.
@@ -64,8 +65,11 @@ Table recorded_steps_table(const engine::RecordedRouting& recorded);
 Table expert_spread_table(const engine::Measurements& measured);
 /// The device's rate at the clock that it had while the iterations ran; 0 = not known.
 double clock_adjusted_flop_per_s(const RecordedRun& run);
-/// The roofline: stages against the run's own product and copy.
+/// The roofline: stages against the run's own product and copy. The points are computed when the
+/// rows are visited.
 Table roofline_table(const RecordedRun& run);
+/// Of points that were computed before, and must outlive the table.
+Table roofline_table(const RecordedRun& run, std::span<const RooflinePoint> points);
 
 struct NamedRun {
   const RecordedRun* run = nullptr;

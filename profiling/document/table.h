@@ -107,7 +107,7 @@ enum class ColumnUse : std::uint8_t {
 };
 
 struct Column {
-  std::string key{};    // header in CSV: "median_ns"
+  std::string key{};  // header in CSV: "median_ns"; a column for people may have one to be found by
   std::string title{};  // for people: "median"; empty = the key with blanks
   Measure measure = Measure::Words;
   const char* tooltip = "";

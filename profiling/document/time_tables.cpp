@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "engine/program/operation_words.h"
@@ -180,45 +181,59 @@ double clock_adjusted_flop_per_s(const RecordedRun& run) {
   return power.samples == 0 ? 0.0 : peaks->flop_per_clock * power.sm_clock_mhz * 1e6;
 }
 
-Table roofline_table(const RecordedRun& run) {
+namespace {
+
+void visit_roofline(const RecordedRun& run, std::span<const RooflinePoint> points,
+                    const RowSink& sink) {
+  const engine::Ceilings& ceilings = run.result.measurements.ceilings;
+  const auto peaks = nominal_peaks(run.result);
+  const double nominal = peaks ? peaks->flop_per_s() : 0.0;
+  const double adjusted = clock_adjusted_flop_per_s(run);
+  const auto share = [](double rate, double roof) {
+    return roof > 0.0 ? Cell(rate / roof) : Cell();
+  };
+  for (const RooflinePoint& point : points) {
+    const double rate = point.flop_per_s();
+    const double bytes_per_ns = point.work.bytes / point.median_ns;
+    sink({.cells = cells_of(engine::stage_name(point.stage), rate, point.median_ns, point.samples,
+                            point.work.intensity(), bytes_per_ns,
+                            share(1e9 * bytes_per_ns, ceilings.copy_bytes_per_s),
+                            share(rate, ceilings.product_flop_per_s), share(rate, adjusted),
+                            share(rate, nominal), point.work.flop, point.work.bytes,
+                            amount(ceilings.copy_bytes_per_s), amount(ceilings.product_flop_per_s),
+                            amount(nominal), amount(adjusted)),
+          .stage = point.stage});
+  }
+}
+
+}  // namespace
+
+Table roofline_table(const RecordedRun& run, std::span<const RooflinePoint> points) {
   return {.name = "roofline",
           .title = "Against the run's own copy and dense product:",
-          .columns = {column("stage"), column("flop_per_s", Measure::FlopRate, "rate"),
-                      column("median_ns", Measure::Time, "time per step", "", ColumnUse::WideViews),
-                      column("n", Measure::Count, "iterations", "", ColumnUse::WideViews),
-                      for_people("FLOP per byte", Measure::Number),
-                      if_wide("GB/s", Measure::Number, "Counted bytes over the time"),
-                      if_wide("of the copy's rate", Measure::Share),
-                      for_people("of the dense product", Measure::Share),
-                      if_wide("of the peak at its clock", Measure::Share),
-                      if_wide("of the nominal peak", Measure::Share),
-                      for_files("flop", Measure::Flop), for_files("bytes", Measure::Bytes),
-                      for_files("copy_bytes_per_s", Measure::Number),
-                      for_files("dense_flop_per_s", Measure::FlopRate),
-                      for_files("nominal_flop_per_s", Measure::FlopRate),
-                      for_files("clock_adjusted_flop_per_s", Measure::FlopRate)},
-          .rows = [&run](const RowSink& sink) {
-            const engine::Ceilings& ceilings = run.result.measurements.ceilings;
-            const auto peaks = nominal_peaks(run.result);
-            const double nominal = peaks ? peaks->flop_per_s() : 0.0;
-            const double adjusted = clock_adjusted_flop_per_s(run);
-            const auto share = [](double rate, double roof) {
-              return roof > 0.0 ? Cell(rate / roof) : Cell();
-            };
-            for (const RooflinePoint& point : roofline_points(run.result, run.activity)) {
-              const double rate = point.flop_per_s();
-              const double bytes_per_ns = point.work.bytes / point.median_ns;
-              sink({.cells = cells_of(engine::stage_name(point.stage), rate, point.median_ns,
-                                      point.samples, point.work.intensity(), bytes_per_ns,
-                                      share(1e9 * bytes_per_ns, ceilings.copy_bytes_per_s),
-                                      share(rate, ceilings.product_flop_per_s),
-                                      share(rate, adjusted), share(rate, nominal), point.work.flop,
-                                      point.work.bytes, amount(ceilings.copy_bytes_per_s),
-                                      amount(ceilings.product_flop_per_s), amount(nominal),
-                                      amount(adjusted)),
-                    .stage = point.stage});
-            }
-          }};
+          .columns =
+              {column("stage"), column("flop_per_s", Measure::FlopRate, "rate"),
+               column("median_ns", Measure::Time, "time per step", "", ColumnUse::WideViews),
+               column("n", Measure::Count, "iterations", "", ColumnUse::WideViews),
+               for_people("FLOP per byte", Measure::Number),
+               if_wide("GB/s", Measure::Number, "Counted bytes over the time"),
+               column("of_copy", Measure::Share, "of the copy's rate", "", ColumnUse::WidePeople),
+               column("of_product", Measure::Share, "of the dense product", "", ColumnUse::People),
+               if_wide("of the peak at its clock", Measure::Share),
+               if_wide("of the nominal peak", Measure::Share), for_files("flop", Measure::Flop),
+               for_files("bytes", Measure::Bytes), for_files("copy_bytes_per_s", Measure::Number),
+               for_files("dense_flop_per_s", Measure::FlopRate),
+               for_files("nominal_flop_per_s", Measure::FlopRate),
+               for_files("clock_adjusted_flop_per_s", Measure::FlopRate)},
+          .rows = [&run, points](const RowSink& sink) { visit_roofline(run, points, sink); }};
+}
+
+Table roofline_table(const RecordedRun& run) {
+  Table table = roofline_table(run, {});
+  table.rows = [&run](const RowSink& sink) {
+    visit_roofline(run, roofline_points(run.result, run.activity), sink);
+  };
+  return table;
 }
 
 Table recorded_steps_table(const engine::RecordedRouting& recorded,

@@ -143,10 +143,11 @@ TEST(RowLines, SayWhatTheRowSaysExceptItsName) {
        profiling::for_files("id", Measure::Count)},
       rows);
   const std::vector<app::plot::ReadOutLine> lines =
-      app::plot::row_lines(table, 1, app::Palette{}, {{"slow", 5U}});
+      app::plot::row_lines(table, 1, app::Palette{}, {{"median_ns", 6U}, {"slow", 5U}});
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0].label + "=" + lines[0].value, "median=2.500 \u00b5s");
   EXPECT_EQ(lines[0].exact, 2500.0);  // what is copied
+  EXPECT_EQ(lines[0].color, 6U);      // by the key, not by the heading
   EXPECT_EQ(lines[1].label + "=" + lines[1].value, "slow=yes");
   EXPECT_EQ(lines[1].color, 5U);
   EXPECT_TRUE(app::plot::row_lines(table, 2, app::Palette{}).empty());

@@ -89,8 +89,7 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   if (hovered < 0) return;
   const ExpertRow& row = experts[static_cast<std::size_t>(hovered)];
   std::vector<plot::ReadOutLine> lines =
-      plot::row_lines(profiling::expert_differences_table(*model_.comparison()),
-                      static_cast<std::size_t>(hovered), theme.colors);
+      plot::row_lines(profiling::expert_differences_table({&row, 1}), 0, theme.colors);
   if (row.time.doubt != profiling::TimeDoubt::None) {
     lines.push_back({"reason", std::string(engine::name_of(row.time.doubt))});
   }
@@ -126,7 +125,7 @@ CardSpec ComparePanel::experts_card(const PanelContext& context) {
                       ", medians, B against A; the shaded band is the interval of an expert whose "
                       "verdict is ambiguous. SNR: the expert's product against the unquantized "
                       "product; it is the same in every iteration, so it has no interval.",
-          .list = [&comparison] { return profiling::expert_differences_table(comparison); },
+          .list = [&comparison] { return profiling::expert_differences_table(comparison.experts); },
           .header_widgets = metric + products + theme.px(kGap),
           .header = choose,
           .empty = [this, &comparison, timed]() -> EmptyState {

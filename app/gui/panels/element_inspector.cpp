@@ -48,6 +48,16 @@ engine::OperandRole role_of(engine::StepTensor operand) {
                                            : engine::OperandRole::Activations;
 }
 
+/// Whether the Recipes view shows elements of it.
+bool has_recipe_elements(const RecipesModel::Comparison& recorded) {
+  const engine::RecipeComparison& comparison = recorded->comparison;
+  const engine::ComparisonRequest& request = comparison.request;
+  return !request.series && !request.gradients && !is_inspection(request) &&
+         std::ranges::any_of(comparison.reports, [](const engine::QuantizationReport& report) {
+           return report.sample.rows > 0;
+         });
+}
+
 struct OperandSize {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -239,12 +249,12 @@ void RunInspector::go_to(const PanelContext& context, const NumericsModel& model
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
   const auto& comparisons = context.view.comparisons;
-  const bool looked = generation_ == model.generation() && seen_ == comparisons.size() &&
-                      (comparisons.empty() || shown_ == nullptr || shown_ == comparisons.back());
-  if (looked) return;
+  // Not by their number, which stays the same once each new one replaces the oldest.
+  const RecipesModel::Comparison newest = comparisons.empty() ? nullptr : comparisons.back();
+  if (generation_ == model.generation() && newest_ == newest) return;
   if (generation_ != model.generation() && !waiting_) keep_element();
   generation_ = model.generation();
-  seen_ = comparisons.size();
+  newest_ = newest;
   RecipesModel::Comparison found;
   for (const RecipesModel::Comparison& one : comparisons) {
     const engine::RecipeComparison& comparison = one->comparison;
@@ -398,7 +408,7 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
     return;
   }
   if (view.from_file) {
-    const bool compared = !view.comparisons.empty();
+    const bool compared = std::ranges::any_of(view.comparisons, has_recipe_elements);
     if (draw_empty(context, area.size, "No elements of this run",
                    compared ? "The recording has elements in its recipe comparison."
                             : "Elements are recorded when a block is clicked while a worker is "

@@ -89,9 +89,9 @@ class RunInspector {
   bool waiting_ = false;         // for its elements
   std::uint64_t asked_for_ = 0;  // generation of the model that they were requested for
   SampleView view_;
-  RecipesModel::Comparison shown_;  // null = none
-  std::uint64_t generation_ = 0;    // of the model that shown_ belongs to
-  std::size_t seen_ = 0;            // number of comparisons already searched
+  RecipesModel::Comparison shown_;   // null = none
+  std::uint64_t generation_ = 0;     // of the model that shown_ belongs to
+  RecipesModel::Comparison newest_;  // of the comparisons already searched
   RecipeOverlay overlay_;
 };
 

@@ -179,11 +179,11 @@ void LayerView::draw_memory(const PanelContext& context, const Area& room) const
   const auto index = static_cast<std::size_t>(hovered);
   plot::read_out(context, memories_[index].name,
                  plot::row_lines(recipe_memories_table(memories_), index, theme.colors,
-                                 {{"X", theme.series(0)},
-                                  {"H", theme.series(1)},
-                                  {"A", theme.series(2)},
-                                  {"Y", theme.colors.good},
-                                  {"second copies of weights", weights}}));
+                                 {{"x_bytes", theme.series(0)},
+                                  {"h_bytes", theme.series(1)},
+                                  {"a_bytes", theme.series(2)},
+                                  {"y_bytes", theme.colors.good},
+                                  {"weights_bytes", weights}}));
 }
 
 }  // namespace app

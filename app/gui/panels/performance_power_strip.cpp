@@ -23,6 +23,7 @@ constexpr double kHeadroom = 1.08;
 
 struct Curve {
   const char* name;
+  const char* column;  // key of its column in power_table()
   const char* unit;
   double (*value)(const PowerSample&);  // negative = the device did not report it
   ImU32 color;
@@ -110,14 +111,14 @@ plot::Spans limits_of(const PanelContext& context, const std::vector<PowerSample
   return limits;
 }
 
-void show_sample(const PanelContext& context, const profiling::PowerTrace& power,
-                 std::size_t sample, std::span<const Curve> curves) {
+void show_sample(const PanelContext& context, const PowerSample& sample,
+                 std::span<const Curve> curves) {
   plot::ChipColors chips;
-  for (const Curve& curve : curves) chips.emplace_back(curve.name, curve.color);
-  const double time = static_cast<double>(power.samples[sample].time_ns);
+  for (const Curve& curve : curves) chips.emplace_back(curve.column, curve.color);
+  const double time = static_cast<double>(sample.time_ns);
   plot::read_out(
       context, "clock and power at " + plot::duration_text(time),
-      plot::row_lines(profiling::power_table(power), sample, context.theme.colors, chips));
+      plot::row_lines(profiling::power_table({&sample, 1}), 0, context.theme.colors, chips));
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ void PerformancePanel::save_power(const PanelContext& context) const {
     return;
   }
   context.commands.push_back(
-      CsvOrder{"performance-power", profiling::csv_text(profiling::power_table(power))});
+      CsvOrder{"performance-power", profiling::csv_text(profiling::power_table(power.samples))});
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,
@@ -158,11 +159,11 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
     controls::record(context, "performance.power", "clock and power", "text", text, at, end);
     return;
   }
-  Curve curves[] = {
-      {"power", "W", [](const PowerSample& s) { return s.power_w; },
-       theme.stage(engine::Stage::Fprop)},
-      {"SM clock", "MHz", [](const PowerSample& s) { return static_cast<double>(s.sm_clock_mhz); },
-       theme.stage(engine::Stage::Amax)}};
+  Curve curves[] = {{"power", "power_w", "W", [](const PowerSample& s) { return s.power_w; },
+                     theme.stage(engine::Stage::Fprop)},
+                    {"SM clock", "sm_clock_mhz", "MHz",
+                     [](const PowerSample& s) { return static_cast<double>(s.sm_clock_mhz); },
+                     theme.stage(engine::Stage::Amax)}};
   for (Curve& curve : curves) {
     for (const PowerSample& sample : power.samples) {
       curve.highest = std::max(curve.highest, curve.value(sample));
@@ -209,9 +210,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
                                    .upright = true}});
     }
   }
-  if (nearest != nullptr) {
-    show_sample(context, power, static_cast<std::size_t>(nearest - power.samples.data()), curves);
-  }
+  if (nearest != nullptr) show_sample(context, *nearest, curves);
   if (strip_view_.x != before) {
     timeline_view_.x = strip_view_.x;
     timeline_view_.held = strip_view_.held;

@@ -144,7 +144,7 @@ CardSpec PerformancePanel::roofline_card(const PanelContext& context) {
           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
           ". Thin roof: " +
           (peaks ? peaks->source : std::string("none, the device is not in the table")) + ".",
-      .list = [this] { return profiling::roofline_table(model_.run()); },
+      .list = [this] { return profiling::roofline_table(model_.run(), model_.picture().roofline); },
       .header_widgets = offers ? context.theme.px(112) : 0.0F,
       .header = offers ? std::function<void()>(offer) : nullptr,
       .empty = [&points, &result]() -> EmptyState {
@@ -209,11 +209,10 @@ void PerformancePanel::draw_roofline(const PanelContext& context, ImVec2 size) {
   }
   if (hovered == nullptr) return;
   plot::read_out(context, std::string(engine::stage_name(hovered->stage)),
-                 plot::row_lines(profiling::roofline_table(run),
-                                 static_cast<std::size_t>(hovered - points.data()), theme.colors,
-                                 {{"rate", theme.stage(hovered->stage)},
-                                  {"of the copy's rate", theme.colors.accent},
-                                  {"of the dense product", theme.colors.accent}}));
+                 plot::row_lines(profiling::roofline_table(run, {hovered, 1}), 0, theme.colors,
+                                 {{"flop_per_s", theme.stage(hovered->stage)},
+                                  {"of_copy", theme.colors.accent},
+                                  {"of_product", theme.colors.accent}}));
 }
 
 }  // namespace app

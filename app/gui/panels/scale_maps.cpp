@@ -1,9 +1,11 @@
 #include "app/gui/panels/scale_maps.h"
-#include "profiling/document/columns.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "profiling/document/columns.h"
 
 namespace app {
 

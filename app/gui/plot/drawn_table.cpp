@@ -1,7 +1,6 @@
 #include "app/gui/plot/drawn_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "app/gui/plot/format.h"
@@ -105,8 +104,8 @@ std::vector<ReadOutLine> row_lines(const profiling::Table& table, std::size_t ro
       if (!column.for_people() || std::exchange(names_the_row, false)) continue;
       const profiling::Cell& cell = one.cells[i];
       if (cell.empty() && cell.words.empty()) continue;
-      const auto chip = std::ranges::find(chips, std::string_view(column.heading()),
-                                          &ChipColors::value_type::first);
+      const auto chip =
+          std::ranges::find(chips, std::string_view(column.key), &ChipColors::value_type::first);
       lines.push_back({.label = column.heading(),
                        .value = profiling::shown(column, cell, kSnrDecimals),
                        .color = chip == chips.end() ? color_of(cell.tone, colors) : chip->second,

@@ -35,10 +35,11 @@ std::string tabbed_text(const profiling::Table& table);
 
 DrawnTable drawn(profiling::Table table, const Theme& theme);
 
-/// Chips before the lines of a read-out, by the headings of their columns.
+/// Chips before the lines of a read-out, by the keys of their columns.
 using ChipColors = std::vector<std::pair<std::string_view, ImU32>>;
 /// What a row says for a read-out: a line for each column that has a value and that people see,
-/// without the first, which names the row.
+/// without the first, which names the row. All rows are visited: for a read-out, which is made in
+/// every frame, the table should have few.
 std::vector<ReadOutLine> row_lines(const profiling::Table& table, std::size_t row,
                                    const Palette& colors, const ChipColors& chips = {});
 

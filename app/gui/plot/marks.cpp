@@ -24,7 +24,7 @@ ImVec2 pixel_of(const AxisMap& x, const AxisMap& y, Point point) {
 
 bool has_name(const Mark& mark) {
   if (const Line* line = std::get_if<Line>(&mark)) return !line->name.empty();
-  if (const Rule* rule = std::get_if<Rule>(&mark)) return !rule->label.empty();
+  if (const Rule* rule = std::get_if<Rule>(&mark)) return !rule->label.empty() && !rule->upright;
   const Dots* dots = std::get_if<Dots>(&mark);
   return dots != nullptr &&
          std::ranges::any_of(dots->dots, [](const Dot& dot) { return !dot.name.empty(); });
@@ -211,7 +211,7 @@ class Pen {
   static void name(const Bars&) {}
 
   void name(const Rule& rule) {
-    if (rule.label.empty()) return;
+    if (rule.label.empty() || rule.upright) return;
     const float at = frame_.y().to_pixel(rule.at);
     draw_label(draw_, theme_,
                places_->along(at, text_size(theme_.fonts.label, rule.label), theme_.px(2)),

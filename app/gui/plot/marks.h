@@ -78,7 +78,7 @@ struct Rule {
   ImU32 color = 0;
   bool upright = false;
   float width = 1.0F;   // pixels
-  std::string label{};  // along it
+  std::string label{};  // along it; of a level rule: an upright one has none
 };
 
 /// Ranges of x over the whole height, or at the foot of the plot.
@@ -102,7 +102,8 @@ MarkHit find_mark(const AxisMap& x, const AxisMap& y, ImVec2 mouse, float scale,
                   const Marks& marks);
 
 /// Draws the marks and records the dots that are controls. Returns what is under the mouse; the
-/// caller writes the read-out.
+/// caller writes the read-out. Inside a kept drawing only lines, rules and spans may be drawn: dots
+/// and bars also depend on the mouse, and dots record controls, which needs every frame.
 MarkHit draw_marks(const PanelContext& context, const PlotFrame& frame, const Marks& marks);
 
 }  // namespace app::plot

@@ -1,6 +1,5 @@
 // The whole recording in a strip. Summed once per run and width, from as many folds as pixels.
 #include <algorithm>
-#include <cmath>
 
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/timeline_lane_kinds.h"

@@ -107,7 +107,7 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
   const std::string text = profiling::csv_text(profiling::comparison_table(comparison, settings));
   EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
-  EXPECT_THAT(text, HasSubstr("setting,requested.seed"));
+  EXPECT_THAT(text, HasSubstr("setting,requested.seed,,,,,,,,,,,,,,,,,,,,,1,2\r\n"));
   EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
   std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
   EXPECT_THAT(profiling::csv_text(profiling::sweep_table(points)),
@@ -145,7 +145,7 @@ TEST(ComparisonTables, ExpertsHaveATableOfTheirOwn) {
   b.result.experts[0].fprop.lost = 3;
   const profiling::RunComparison comparison =
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
-  const profiling::Table table = profiling::expert_differences_table(comparison);
+  const profiling::Table table = profiling::expert_differences_table(comparison.experts);
   EXPECT_EQ(profiling::csv_text(table),
             "expert,n_a,n_b,median_a_ns,median_b_ns,ratio,ratio_low,ratio_high,control_ratio,"
             "block_p,clock_ratio,verdict,reason,tokens_a,tokens_b,snr_a_db,snr_b_db,left_out_a,"

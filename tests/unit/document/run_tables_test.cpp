@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "profiling/document/doctor_tables.h"
 #include "profiling/document/headline.h"
 #include "profiling/document/run_document.h"
 #include "profiling/document/text.h"
+#include "profiling/export/csv.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
 
@@ -82,6 +87,39 @@ TEST(Roofline, HasItsPointsAlsoWithoutRoofs) {
   run.result.measurements.ceilings = {};
   EXPECT_EQ(all_rows(roofline_table(run)).size(), points);
   EXPECT_THAT(text_of(run_document(run, "")), testing::Not(HasSubstr("own copy and dense")));
+}
+
+std::string csv_row(const Table& table, std::size_t row) {
+  const Table one = table_of(table.name, table.columns, {all_rows(table).at(row)});
+  return csv_text(one);
+}
+
+TEST(Roofline, OfSomePointsHasOnlyTheirRows) {
+  const RecordedRun run = sample_run(3);
+  const std::vector<RooflinePoint> points = roofline_points(run.result, run.activity);
+  ASSERT_FALSE(points.empty());
+  EXPECT_EQ(csv_text(roofline_table(run, points)), csv_text(roofline_table(run)));
+  const Table last = roofline_table(run, {&points.back(), 1});
+  ASSERT_EQ(all_rows(last).size(), 1U);
+  EXPECT_EQ(csv_text(last), csv_row(roofline_table(run), points.size() - 1));
+}
+
+TEST(Power, OfOneSampleHasOnlyItsRow) {
+  const std::vector<PowerSample> samples = {{.time_ns = 10, .sm_clock_mhz = 1500},
+                                            {.time_ns = 20, .sm_clock_mhz = 1800}};
+  const Table last = power_table({&samples.back(), 1});
+  ASSERT_EQ(all_rows(last).size(), 1U);
+  EXPECT_EQ(csv_text(last), csv_row(power_table(samples), 1));
+}
+
+TEST(ReadOuts, TheColumnsThatAreColouredHaveTheirKeys) {
+  const auto has = [](const Table& table, std::string_view key) {
+    return std::ranges::find(table.columns, key, &Column::key) != table.columns.end();
+  };
+  for (const char* key : {"flop_per_s", "of_copy", "of_product"}) {
+    EXPECT_TRUE(has(roofline_table({}, {}), key)) << key;
+  }
+  for (const char* key : {"power_w", "sm_clock_mhz"}) EXPECT_TRUE(has(power_table({}), key)) << key;
 }
 
 TEST(RunTables, ColumnsAreTheSameForEveryRun) {

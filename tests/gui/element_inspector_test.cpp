@@ -1,0 +1,114 @@
+// The inspector of a run in a window without a screen: which comparisons it shows elements of.
+#include "app/gui/panels/element_inspector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "profiling/document/table.h"
+
+namespace app {
+namespace {
+
+using Comparison = RecipesModel::Comparison;
+
+// As many as the window keeps of its own.
+constexpr std::size_t kKept = 16;
+
+Comparison recorded(engine::ComparisonRequest request) {
+  auto made = std::make_shared<profiling::RecordedComparison>();
+  engine::QuantizationReport report{.recipe = request.recipes.front()};
+  report.sample = {.rows = 1,
+                   .columns = 1,
+                   .original = {1.0F},
+                   .codes = {0x38},
+                   .scale_inv = {1.0F},
+                   .decoded = {1.0F}};
+  made->comparison.request = std::move(request);
+  made->comparison.reports.push_back(std::move(report));
+  return made;
+}
+
+class ElementInspector : public ::testing::Test {
+ protected:
+  ElementInspector() {
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.DisplaySize = {800, 600};
+    io.DeltaTime = 1.0F / 60.0F;
+    ImFont* font = io.Fonts->AddFontDefault();
+    io.Fonts->Build();
+    theme_.fonts = {.body = font, .label = font, .title = font, .headline = font, .mono = font};
+    auto run = std::make_shared<profiling::RecordedRun>();
+    run->result.effective.recipe.scaling = engine::Scaling::Block;
+    view_.run = run;
+    model_.set(run, 1, engine::StepTensor::X, engine::Product::Fprop, theme_);
+  }
+  ~ElementInspector() override { ImGui::DestroyContext(); }
+
+  void frame() {
+    controls_.begin_frame();
+    commands_.clear();
+    ImGui::NewFrame();
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize({800, 600});
+    ImGui::Begin("window");
+    inspector_.draw({view_, commands_, theme_, controls_, number_edit_}, model_,
+                    {ImGui::GetCursorScreenPos(), {700, 500}});
+    ImGui::End();
+    ImGui::Render();
+  }
+  std::size_t elements() const { return profiling::all_rows(inspector_.list()).size(); }
+  bool offers_recipes() const {
+    return std::ranges::find(controls_.entries(), "numerics.recipe_elements", &ControlEntry::id) !=
+           controls_.entries().end();
+  }
+  engine::ComparisonRequest of_recipes() const {
+    engine::ComparisonRequest request = inspection_order(model_, 0, 0);
+    request.recipes.push_back(request.recipes.front());
+    return request;
+  }
+
+  Theme theme_{};
+  SessionView view_;
+  std::vector<Command> commands_;
+  ControlMap controls_;
+  NumberEdit number_edit_;
+  NumericsModel model_;
+  RunInspector inspector_;
+};
+
+TEST_F(ElementInspector, AnInspectionThatReplacesTheOldestComparisonIsShown) {
+  view_.comparisons.assign(kKept, recorded(of_recipes()));
+  frame();
+  EXPECT_EQ(elements(), 0U);
+  view_.comparisons.erase(view_.comparisons.begin());
+  view_.comparisons.push_back(recorded(inspection_order(model_, 0, 0)));
+  frame();
+  EXPECT_EQ(elements(), 1U);
+}
+
+TEST_F(ElementInspector, OffersTheRecipesOnlyOfARecordingThatComparesThem) {
+  view_.from_file = true;
+  frame();
+  EXPECT_FALSE(offers_recipes());
+  // The Recipes view shows none of these.
+  engine::ComparisonRequest over_steps = of_recipes();
+  over_steps.series.emplace();
+  engine::ComparisonRequest of_gradients = of_recipes();
+  of_gradients.gradients = true;
+  engine::ComparisonRequest of_weights = inspection_order(model_, 0, 0);
+  of_weights.weights = true;
+  view_.comparisons = {recorded(over_steps), recorded(of_gradients), recorded(of_weights)};
+  frame();
+  EXPECT_FALSE(offers_recipes());
+  view_.comparisons.push_back(recorded(of_recipes()));
+  frame();
+  EXPECT_TRUE(offers_recipes());
+}
+
+}  // namespace
+}  // namespace app
