@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "profiling/document/table.h"
+#include "tests/gui/unseen_window.h"
 
 namespace app {
 namespace {
@@ -34,37 +35,21 @@ Comparison recorded(engine::ComparisonRequest request) {
 class ElementInspector : public ::testing::Test {
  protected:
   ElementInspector() {
-    ImGui::CreateContext();
-    ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;
-    io.DisplaySize = {800, 600};
-    io.DeltaTime = 1.0F / 60.0F;
-    ImFont* font = io.Fonts->AddFontDefault();
-    io.Fonts->Build();
-    theme_.fonts = {.body = font, .label = font, .title = font, .headline = font, .mono = font};
     auto run = std::make_shared<profiling::RecordedRun>();
     run->result.effective.recipe.scaling = engine::Scaling::Block;
     view_.run = run;
-    model_.set(run, 1, engine::StepTensor::X, engine::Product::Fprop, theme_);
+    model_.set(run, 1, engine::StepTensor::X, engine::Product::Fprop, window_.theme);
   }
-  ~ElementInspector() override { ImGui::DestroyContext(); }
 
   void frame() {
-    controls_.begin_frame();
-    commands_.clear();
-    ImGui::NewFrame();
-    ImGui::SetNextWindowPos({0, 0});
-    ImGui::SetNextWindowSize({800, 600});
-    ImGui::Begin("window");
-    inspector_.draw({view_, commands_, theme_, controls_, number_edit_}, model_,
-                    {ImGui::GetCursorScreenPos(), {700, 500}});
-    ImGui::End();
-    ImGui::Render();
+    window_.frame([this](const PanelContext& context) {
+      inspector_.draw(context, model_, {ImGui::GetCursorScreenPos(), {700, 500}});
+    });
   }
   std::size_t elements() const { return profiling::all_rows(inspector_.list()).size(); }
   bool offers_recipes() const {
-    return std::ranges::find(controls_.entries(), "numerics.recipe_elements", &ControlEntry::id) !=
-           controls_.entries().end();
+    return std::ranges::find(window_.controls.entries(), "numerics.recipe_elements",
+                             &ControlEntry::id) != window_.controls.entries().end();
   }
   engine::ComparisonRequest of_recipes() const {
     engine::ComparisonRequest request = inspection_order(model_, 0, 0);
@@ -72,11 +57,8 @@ class ElementInspector : public ::testing::Test {
     return request;
   }
 
-  Theme theme_{};
-  SessionView view_;
-  std::vector<Command> commands_;
-  ControlMap controls_;
-  NumberEdit number_edit_;
+  UnseenWindow window_;
+  SessionView& view_ = window_.view;
   NumericsModel model_;
   RunInspector inspector_;
 };

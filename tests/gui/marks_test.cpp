@@ -1,7 +1,9 @@
-// The mouse finds the nearest mark, and only one that is drawn and within reach.
+// The mouse finds the nearest mark, and only one that is drawn and within reach. What has a name.
 #include "app/gui/plot/marks.h"
 
 #include <gtest/gtest.h>
+
+#include "tests/gui/unseen_window.h"
 
 namespace app::plot {
 namespace {
@@ -57,6 +59,31 @@ TEST(Marks, BarsAreFoundByColumnAndDotsOverThemFirst) {
   marks.push_back(Dots{.dots = {{.at = {2.0, 9.0}}}});
   EXPECT_EQ(find_mark(kX, kY, {24, 5}, 1.0F, marks).mark, 1);
   EXPECT_EQ(find_mark(kX, kY, {24, 90}, 1.0F, marks).mark, 0);
+}
+
+/// Vertices that a plot of this rule consists of.
+int vertices_of(const Rule& rule) {
+  UnseenWindow window;
+  PlotView view;
+  int vertices = 0;
+  window.frame([&](const PanelContext& context) {
+    const PlotFrame frame(context,
+                          {.id = "##plot",
+                           .size = {400, 300},
+                           .x = {.limits = {0.0, 10.0}},
+                           .y = {.limits = {0.0, 10.0}}},
+                          view);
+    draw_marks(context, frame, {rule});
+    vertices = frame.draw()->VtxBuffer.Size;
+  });
+  return vertices;
+}
+
+TEST(Marks, OnlyALevelRuleIsNamed) {
+  EXPECT_GT(vertices_of({.at = 4.0, .color = IM_COL32_WHITE, .label = "level"}),
+            vertices_of({.at = 4.0, .color = IM_COL32_WHITE}));
+  EXPECT_EQ(vertices_of({.at = 4.0, .color = IM_COL32_WHITE, .upright = true, .label = "upright"}),
+            vertices_of({.at = 4.0, .color = IM_COL32_WHITE, .upright = true}));
 }
 
 }  // namespace
