@@ -194,7 +194,7 @@ engine::Result<std::vector<NumberAxis>> RequestOptions::number_axes() const {
   for (const Field& field : fields_) {
     if (!field.several()) continue;
     ENGINE_ASSIGN(NumberAxis axis,
-                  read_axis(field.is.path, field.text, dashed("--" + field.is.path)));
+                  read_axis(field.is.path, field.text, typed_option(field.is.path)));
     axes.push_back(std::move(axis));
   }
   return axes;

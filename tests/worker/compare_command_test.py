@@ -158,15 +158,15 @@ class Sweep(Commands):
     def test_lists_that_cannot_be_swept_are_refused(self):
         few = [*CPU, "--experts", 4, "--k", 256, "--iterations", 3]
         for arguments, words in (
-                (["--rows", "64,x"], "--shape.rows lists 'x'; every value must be an integer, between 0 and"),
+                (["--rows", "64,x"], "--rows lists 'x'; every value must be an integer, between 0 and"),
                 (["--seed", "1,1"], "--seed lists 1 twice"),
                 (["--rows", ",".join(str(16 * i) for i in range(1, 1002))],
                  "1001 combinations are more than the 1000 runs"),
-                (["--recipe", "bf16,mxfp8"], "--recipe.scaling is 'bf16,mxfp8'"),
+                (["--recipe", "bf16,mxfp8"], "--recipe is 'bf16,mxfp8'"),
                 (["--n", "100,40"], "no run of this sweep can be measured")):
             self.assertIn(words, self.refused(1, "sweep", *few, *arguments))
         # Other commands have one request.
-        self.assertIn("--shape.rows is '64,128'; it must be", self.refused(1, "run", *CPU, "--rows", "64,128"))
+        self.assertIn("--rows is '64,128'; it must be", self.refused(1, "run", *CPU, "--rows", "64,128"))
 
     def test_an_axis_without_a_name_is_refused(self):
         self.assertIn("axes", self.refused(1, "sweep", *CPU, *SMALL, "--axes", "colour"))
