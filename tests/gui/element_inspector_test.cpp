@@ -73,6 +73,15 @@ TEST_F(ElementInspector, AnInspectionThatReplacesTheOldestComparisonIsShown) {
   EXPECT_EQ(elements(), 1U);
 }
 
+/// A recording's series of one recipe is numerics only too.
+TEST_F(ElementInspector, ASeriesIsNoInspection) {
+  engine::ComparisonRequest over_steps = inspection_order(model_, 0, 0);
+  EXPECT_TRUE(is_inspection(over_steps));
+  over_steps.series.emplace();
+  EXPECT_FALSE(is_inspection(over_steps));
+  EXPECT_FALSE(is_shown_on_recipes(over_steps));
+}
+
 TEST_F(ElementInspector, OffersTheRecipesOnlyOfARecordingThatComparesThem) {
   view_.from_file = true;
   frame();

@@ -52,7 +52,7 @@ engine::OperandRole role_of(engine::StepTensor operand) {
 bool has_recipe_elements(const RecipesModel::Comparison& recorded) {
   const engine::RecipeComparison& comparison = recorded->comparison;
   const engine::ComparisonRequest& request = comparison.request;
-  return !request.series && !request.gradients && !is_inspection(request) &&
+  return is_shown_on_recipes(request) &&
          std::ranges::any_of(comparison.reports, [](const engine::QuantizationReport& report) {
            return report.sample.rows > 0;
          });
@@ -210,7 +210,11 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
 }
 
 bool is_inspection(const engine::ComparisonRequest& request) {
-  return request.recipes.size() == 1 && request.timed_launches == 0;
+  return !request.series && request.recipes.size() == 1 && request.timed_launches == 0;
+}
+
+bool is_shown_on_recipes(const engine::ComparisonRequest& request) {
+  return !request.series && !request.gradients && !is_inspection(request);
 }
 
 bool can_inspect(const NumericsModel& model) {

@@ -52,6 +52,8 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
 
 /// One recipe, numerics only: a request for elements, which the Recipes view ignores.
 bool is_inspection(const engine::ComparisonRequest& request);
+/// Whether the Recipes view shows such a comparison: not those over steps or of dY.
+bool is_shown_on_recipes(const engine::ComparisonRequest& request);
 /// The worker can make the model's operand again: it is an input of the step. A and dH, which an
 /// expert layer computes, are not.
 bool can_inspect(const NumericsModel& model);

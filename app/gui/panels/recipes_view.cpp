@@ -37,8 +37,7 @@ void RecipesView::follow(const PanelContext& context) {
   recorded_.clear();
   for (const RecipesModel::Comparison& one : view.comparisons) {
     const engine::ComparisonRequest& request = one->comparison.request;
-    if (request.weights == (operand_ == 1) && !request.gradients && !request.series &&
-        !is_inspection(request)) {
+    if (request.weights == (operand_ == 1) && is_shown_on_recipes(request)) {
       recorded_.push_back(one);
     }
   }
