@@ -17,10 +17,10 @@
 namespace app {
 namespace {
 
-// Two cores of a laptop reach this; a slower machine is measured by its first run.
+// Guesses: the question says that nothing was measured yet, and the first run here replaces them.
 constexpr double kUnmeasuredCpuFlopPerS = 20e9;
 constexpr double kUnmeasuredDeviceFlopPerS = 50e12;
-// Operands are made and read, and statistics computed, beside the steps.
+// Operands are made and read, and statistics computed, around the steps.
 constexpr double kUnmeasuredStepsAround = 10.0;
 
 constexpr int kFewestIterations = 3;

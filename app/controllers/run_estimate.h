@@ -20,8 +20,8 @@ struct WorkRate {
 };
 
 /// That of the newest of these runs on this device through the same kind of backend: what its steps
-/// reached, and no more than the ceilings that any of them measured. Without such a run: a rate
-/// that any machine reaches.
+/// reached, and no more than the ceilings that any of them measured. Without such a run: a
+/// guess.
 WorkRate work_rate(const std::vector<std::shared_ptr<const profiling::RecordedRun>>& runs,
                    engine::GemmBackend backend, const std::string& device);
 

@@ -96,6 +96,10 @@ TEST(SweepPoints, GroupsAreRecognized) {
   EXPECT_EQ(groups[1].kind, GroupKind::Interleaved);
 }
 
+profiling::SettingsDifference other_seed() {
+  return {.rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
+}
+
 TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   RecordedRun a = sweep_run({40}, 1000);
   RecordedRun b = sweep_run({30}, 2000);
@@ -103,9 +107,8 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   b.result.experts[0].fprop.lost = 3;
   const profiling::RunComparison comparison =
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
-  const profiling::SettingsDifference settings{
-      .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
-  const std::string text = profiling::csv_text(profiling::comparison_table(comparison, settings));
+  const std::string text =
+      profiling::csv_text(profiling::comparison_table(comparison, other_seed()));
   EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,,,7,7,40,30,0,3,,\r\n"));
   EXPECT_THAT(text, HasSubstr("setting,requested.seed,,,,,,,,,,,,,,,,,,,,,1,2\r\n"));
   EXPECT_THAT(text, HasSubstr("step,,,,1,1,1000,2000,2,"));
@@ -160,9 +163,8 @@ TEST(DifferenceDocument, SaysWhatDiffersTheTimesAndTheVerdict) {
   const RecordedRun b = sweep_run({30}, 2000);
   const profiling::RunComparison comparison =
       profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
-  const profiling::SettingsDifference settings{
-      .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
-  const std::string text = profiling::text_of(profiling::difference_document(comparison, settings));
+  const std::string text =
+      profiling::text_of(profiling::difference_document(comparison, other_seed()));
   EXPECT_THAT(text, HasSubstr("Settings that differ:"));
   EXPECT_THAT(text, HasSubstr("seed     1  2  requested"));
   // Three decimals: a step that is 0.4 % slower does not read as 1.00.
